@@ -1,4 +1,4 @@
-"""The command line. Each command turns its words into one call; `app.outcome` says how it ends.
+"""The command line. Each command turns its words into one call; `app.outcome` defines how a command ends.
 
 A command imports what it needs itself, so that `warploom --help` loads none of it. A function of many options takes
 them by the names that are declared here.

@@ -2,5 +2,5 @@
 
 #: The patch or its data is wrong; wrong usage; the device failed.
 PATCH_WRONG, USAGE_WRONG, DEVICE_FAILED = 1, 2, 3
-#: By this a shell tells that SIGINT has ended a program.
+#: Exit status by which shells recognise a program ended by SIGINT.
 INTERRUPTED = 130

@@ -187,7 +187,7 @@ def trace_headless(*, patch: Path, out: Path, frames: int, device: str, engine: 
 
 
 def check_headless(*, patch: Path, as_json: bool, trust: bool, told: dict[str, Any]) -> int:
-    """Tell what keeps a patch from compiling, also in `told`; return the exit status."""
+    """Report why a patch would not compile, also in `told`; return the exit status."""
     diagnostics = check_patch(open_patch(patch, trust=trust))
     told["diagnostics"] = msgspec.to_builtins(diagnostics)
     told["ok"] = not has_errors(diagnostics)

@@ -11,7 +11,7 @@ NAME = "warploom.log"
 
 
 class RecordFormatter(logging.Formatter):
-    """A line for each record, with what was said below it indented: only a record begins at the margin."""
+    """A line for each record, with further lines indented: only a record begins at the margin."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -26,9 +26,9 @@ class RecordFormatter(logging.Formatter):
 class LogFile(logging.Handler):
     """Appends records to `warploom.log` in a folder; a full one becomes `warploom.1.log`.
 
-    Processes don't wait for each other. Each record is appended by one write to whatever file has the name at that
+    Processes don't wait for each other. Each record is appended by one write to the file that has the name at that
     moment. Only one process at a time renames, and the others write on meanwhile. The folder is made with the first
-    record. When it can't be written, `problem` says why, and records are lost.
+    record. When the file can't be written, `problem` has the reason, and records are lost.
     """
 
     def __init__(self, folder: Path, level: int = logging.INFO, size_limit: int = SIZE_LIMIT) -> None:
@@ -53,7 +53,7 @@ class LogFile(logging.Handler):
             self.handleError(record)
 
     def close(self) -> None:
-        """Write what is still to be said."""
+        """Write the pending records."""
         self._write_repeats()
         super().close()
 

@@ -1,4 +1,4 @@
-"""Where the records of a program of Warploom go: standard error, as much as `--verbose` asks for, and the log file."""
+"""Outputs of the records of a program of Warploom: standard error, at the level of `--verbose`, and the log file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PRINTED = ("app.outcome", "engine.runtime.report")
 
 
 class _StandardError(logging.Handler):
-    """Prints warnings and errors in a line each; when a person asks for more, with time, logger and traceback."""
+    """Prints warnings and errors in one line each; with a verbose level, also time, logger and traceback."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

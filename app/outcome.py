@@ -1,4 +1,4 @@
-"""How a command ends: its exit status, what it tells of a failure, and its JSON object, also after a failure."""
+"""The end of a command: its exit status, the report of a failure, and its JSON object, also after a failure."""
 
 import errno
 import json
@@ -46,11 +46,11 @@ def json_object(wanted: bool, make: Callable[[], dict[str, Any]]) -> Iterator[No
 
 
 def end(problem: BaseException, told: dict[str, Any] | None = None) -> int:
-    """Tell a person of a failure on stderr, and in the object `told` on stdout, and return the exit status."""
+    """Report a failure on stderr, and in the object `told` on stdout, and return the exit status."""
     found, status = explain(problem)
     if told is not None:
         known = told.get("diagnostics", ())
-        if not any(item["severity"] == "error" for item in known):  # else the engine has told of the failure
+        if not any(item["severity"] == "error" for item in known):  # otherwise the engine has reported the failure
             told["diagnostics"] = [*known, *msgspec.to_builtins(found)]
         click.echo(json.dumps(told))
     if isinstance(problem, click.ClickException):
@@ -64,7 +64,7 @@ def end(problem: BaseException, told: dict[str, Any] | None = None) -> int:
 
 
 def explain(problem: BaseException) -> tuple[list[Diagnostic], int]:
-    """Return what is told of a failure, and the exit status; the details of an unexpected one go to the log."""
+    """Return the message of a failure, and the exit status; the details of an unexpected one go to the log."""
     match problem:
         case click.ClickException():
             return [error(problem.format_message())], problem.exit_code

@@ -1,4 +1,4 @@
-"""`RunResult`: what `warploom run` tells of its frames, whether it came to its end or not."""
+"""`RunResult`: the results of `warploom run`, even if it did not finish."""
 
 from __future__ import annotations
 

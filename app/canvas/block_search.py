@@ -41,7 +41,7 @@ class BlockSearch(QObject):
         return self.popup.isVisible()
 
     def open(self, patch: Patch, position: QPoint, point: QPointF, goal: Goal, scope: str = "") -> None:
-        """Show the popup at a position of the canvas; what is chosen goes to `point` of the scene, into `scope`."""
+        """Show the popup at a position of the canvas; the chosen type is placed at `point` of the scene, in `scope`."""
         self._patch, self._point, self._goal, self._scope = patch, point, goal, scope
         match goal:
             case PortRef():

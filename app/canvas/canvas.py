@@ -56,7 +56,7 @@ class Canvas(QWidget):
         self._patch: Patch | None = None
         #: How slow work is done.
         self.beside: Run = at_once
-        #: The profile of the last measured frame; asked for while a tooltip is shown.
+        #: The profile of the last measured frame; requested while a tooltip is shown.
         self.profile: Callable[[], Profile | None] = lambda: None
         #: What the memory of the engine's device can read and write; None where that is not known.
         self.peak_bytes_per_s: Callable[[], float | None] = lambda: None
@@ -136,7 +136,7 @@ class Canvas(QWidget):
         self.path.show_report(report)
 
     def show_heat(self, shows: bool) -> None:
-        """Colour the nodes by their share of the frame from now on, or no longer."""
+        """Show or hide the heat map: colour nodes by their share of the frame."""
         self._display.show_heat(shows)
 
     def fit(self) -> None:
@@ -158,7 +158,7 @@ class Canvas(QWidget):
             self._layout.addWidget(self.path, row, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
 
     def _show_hint(self) -> None:
-        """Say what to do on an empty canvas, unless the search stands there."""
+        """Show a hint on an empty canvas, unless the search is open."""
         self._hint.setVisible(not self.scene.nodes and not self.search.is_open)
 
     # Selection
@@ -182,7 +182,7 @@ class Canvas(QWidget):
             self.selection_changed.emit(selected)
 
     def _open_menu(self, hit: object, position: QPoint) -> None:
-        """Select what is under the pointer and ask for its menu."""
+        """Select the item under the pointer and request its menu."""
         match hit:
             case Connection():
                 self.scene.select_connection(hit)
@@ -247,7 +247,7 @@ class Canvas(QWidget):
         self.refused.emit(reason)
 
     def _offer(self, reason: str, remedies: list[Remedy]) -> None:
-        """Say why a connection is refused, with a button for each edit that makes it possible."""
+        """Show why a connection is refused, with a button for each edit that makes it possible."""
         if not remedies:
             self._refuse(reason)
             return

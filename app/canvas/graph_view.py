@@ -1,4 +1,4 @@
-"""The view of the scene: selection, tooltips, and gestures, which ask for edits but make none."""
+"""The view of the scene: selection, tooltips, and gestures, which request edits but make none."""
 
 import time
 from collections.abc import Callable
@@ -45,10 +45,10 @@ from engine.patch.changes import Connection
 class GraphView(ZoomableView):
     """Shows a `GraphScene`.
 
-    Left drag moves nodes and the sliders on them, starts connections or draws a box; middle or right drag pans;
-    a right click asks for the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the
-    view. The title strip of a region's box stands for its region block. `GESTURES` in `commands/help_dialogs.py` tells
-    people of them.
+    Left drag moves nodes and the sliders on them, starts connections or draws a box; middle or right drag pans; a right
+    click requests the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the view.
+    The title strip of a region's box stands for its region block. `GESTURES` in `commands/help_dialogs.py` lists them
+    for people.
     """
 
     nodes_dropped = Signal(NodeDrop)
@@ -206,7 +206,7 @@ class GraphView(ZoomableView):
                 self.hovering_ended.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Finish the gesture that the press started, and ask for its edit."""
+        """Finish the gesture that the press started, and request its edit."""
         position = event.position().toPoint()
         moved = is_apart(position, self._pressed_at)
         self._edge_scroll.stop()
@@ -265,7 +265,7 @@ class GraphView(ZoomableView):
         event.acceptProposedAction()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Ask for the menu of the selection by keyboard; that of the mouse comes with the button's release."""
+        """Request the menu of the selection by keyboard; the mouse requests it when the button is released."""
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             selected = self._graph.selected_nodes()
             place = self.mapFromScene(self._graph.rect_of(selected).center()) if selected else self.rect().center()
@@ -305,7 +305,7 @@ class GraphView(ZoomableView):
         return super().viewportEvent(event)
 
     def _describe_still(self, hit: Hit) -> str:
-        """Return what is said of something as long as the pointer is on it."""
+        """Return the tooltip of the item under the pointer."""
         return self._describe(hit) if self.hit(self.cursor_position) == hit else ""
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -19,7 +19,7 @@ _AWAY = 12
 
 @safe_overrides
 class HeatLegend(QWidget):
-    """A bar of all colours with the shares that they stand for, and a line of text; it lets clicks through."""
+    """A bar of all colours with their shares, and a line of text; clicks pass through it."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

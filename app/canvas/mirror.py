@@ -1,4 +1,4 @@
-"""Keeps the scene equal to the patch: shows every change once, whoever made it."""
+"""Keeps the scene equal to the patch: shows every change once, from any source."""
 
 from collections import defaultdict
 from collections.abc import Callable, Set

@@ -52,7 +52,7 @@ class PathDisplay(QWidget):
         self._show(_NOTHING)
 
     def show_path(self, shows: bool) -> None:
-        """Mark the path from now on, or no longer."""
+        """Show or hide the path."""
         self._shows, self._profile = shows, None
         self._marking.stop()
         self._mark()

@@ -49,7 +49,7 @@ class ReportDisplay(QObject):
         self._legend.show_text("")
 
     def show_heat(self, shows: bool) -> None:
-        """Colour the nodes by their share of the frame from now on, or no longer."""
+        """Show or hide the heat map: colour nodes by their share of the frame."""
         self._shows_heat = shows
         self._show_measured()
 

@@ -19,7 +19,7 @@ from engine.patch.document import Patch
 
 
 class SelectionEdits(QObject):
-    """Edits of what is selected in `scene`, each one undo step of the patch; `pointer` says where to paste."""
+    """Edits of what is selected in `scene`, each one undo step of the patch; `pointer` is the place to paste at."""
 
     refused = Signal(str)  # why an edit is refused
 

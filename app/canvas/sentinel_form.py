@@ -1,4 +1,4 @@
-"""The form that says what is checked of the elements that flow through a connection."""
+"""The form for the checks of the elements in a connection."""
 
 from PySide6.QtCore import QMargins, Qt
 from PySide6.QtGui import QIcon
@@ -27,7 +27,7 @@ _WIDTH = 300
 
 
 class SentinelForm(QDialog):
-    """Edits the sentinel of an output in one undo step; what is refused is said here, and the form stays open."""
+    """Edits the sentinel of an output in one undo step; a refusal is shown here, and the form stays open."""
 
     def __init__(self, patch: Patch, port: PortRef, parent: QWidget) -> None:
         super().__init__(parent, windowTitle="Check values")

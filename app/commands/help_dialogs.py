@@ -43,7 +43,7 @@ GESTURES = (
 
 
 def show_about(parent: QWidget, device: str) -> None:
-    """Say what this is, and what it runs on."""
+    """Show the version and the device."""
     QMessageBox.about(
         parent,
         "About Warploom",

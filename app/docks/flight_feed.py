@@ -23,7 +23,7 @@ class FlightFeed(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.beside: Run = at_once
-        #: While it is True nothing is asked for, and an answer that comes is left out.
+        #: While it is True, no records are requested, and arriving ones are ignored.
         self.is_held = False
         self._engine: Client | None = None
         self._is_asking = False
@@ -46,7 +46,7 @@ class FlightFeed(QObject):
         self._timer.stop()
 
     def ask(self) -> None:
-        """Ask for the record, unless an answer is under way."""
+        """Request the record, unless a request is pending."""
         engine = self._engine
         if engine is None or self._is_asking or self.is_held or not self._timer.isActive():
             return
@@ -54,7 +54,7 @@ class FlightFeed(QObject):
         answers: list[FlightRecord] = []
 
         def work() -> None:
-            with suppress(WarploomError):  # closed, or ended: its last report says so
+            with suppress(WarploomError):  # closed, or ended: its last report has the reason
                 answers.append(engine.flight_record())
 
         def then() -> None:

@@ -130,7 +130,7 @@ class FrameBars(QWidget):
                 painter.fillRect(QRectF(column / scale - 1, y + 1, 3, _MARKS - 1), QColor(colour))
 
     def _paint_scale(self, painter: QPainter, flight: Flight) -> None:
-        """Draw the budget's line, and say what the top is; a budget beyond it is told beside it."""
+        """Draw the budget's line, and label the top; a budget beyond the top is shown beside the label."""
         theme, room = colours.current(), self.height() - 2 * _MARKS
         budget_ns, top_ns = flight.record.budget_ns, flight.top_ns
         told = format_time(top_ns)

@@ -63,7 +63,7 @@ class KernelCode(EmptyState):
         #: The kernel whose code is shown, or is being made.
         self._compiled: OpGraphSource | None = None
         self._is_compiling = False
-        #: What the SASS was asked for that is shown, or is being made.
+        #: The key of the SASS that is shown or being generated.
         self._asked: tuple[OpGraphSource, str] | None = None
         self._is_busy = False
 
@@ -114,7 +114,7 @@ class KernelCode(EmptyState):
             view.show_listing(listing)
 
     def _ask_for_sass(self) -> None:
-        """Have the SASS of the shown kernel made, if somebody looks; one at a time, for the newest kernel."""
+        """Generate the SASS of the shown kernel, if it is visible; one at a time, for the newest kernel."""
         source, architecture = self._source, self.architecture()
         if self._is_busy or source is None or self.tabs.currentWidget() is not self.sass:
             return

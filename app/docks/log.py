@@ -1,4 +1,4 @@
-"""The log: what the editor and its engine said, also one in another process, by level and text."""
+"""The log: messages of the editor and its engine, also one in another process, by level and text."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -114,8 +114,8 @@ def _colour(level: int, column: int) -> str:
 class Log(EmptyState):
     """The newest line is last, and stays in view until the person scrolls away from the end.
 
-    Then the list stands still, and a button says how many lines wait. A list that nobody sees takes no records:
-    they wait in a buffer of limited size. `folder` has the log file.
+    Then the list does not scroll, and a button shows the number of waiting lines. A hidden list takes no records: they
+    wait in a buffer of limited size. `folder` has the log file.
     """
 
     noted = Signal(str)  # what a person should know now, in a line for the status bar
@@ -224,7 +224,7 @@ class Log(EmptyState):
         self._follows = value == self._scroll_bar.maximum()
 
     def _on_range_changed(self, _first: int, last: int) -> None:
-        """Stay at the end when lines come or the table changes its height; Qt tells the range before it moves."""
+        """Stay at the end when lines come or the table changes its height; Qt reports the range before it moves."""
         self._follows = self._follows or self._scroll_bar.value() >= last
         if self._follows:
             self._scroll_bar.setValue(last)

@@ -56,7 +56,7 @@ _RANK_HINTS = {
 class Problems(EmptyState):
     """A row for each diagnostic, errors first; a double click goes to its node, or opens its file.
 
-    A click on a column's title sorts by it. What frames no longer find is dim until it is gone.
+    A click on a column's title sorts by it. A problem that frames no longer find is dim until it is removed.
     """
 
     #: Go to this node.
@@ -104,7 +104,7 @@ class Problems(EmptyState):
         rows.addWidget(self.list)
         self._shown: tuple[Diagnostic, ...] = ()
         self._sightings: Sequence[Sighting] = ()
-        self._is_behind = False  # the list does not yet tell `_sightings`
+        self._is_behind = False  # the list does not show `_sightings` yet
         self._problems: list[Problem] = []  # all
         self._listed: list[Problem] = []  # those that the filter shows, as they are sorted
         self._filter, self._order = Filter(), Order()
@@ -119,7 +119,7 @@ class Problems(EmptyState):
         self.show_diagnostics(())
 
     def show_diagnostics(self, diagnostics: tuple[Diagnostic, ...], sightings: Sequence[Sighting] = ()) -> None:
-        """Show these diagnostics in place of the present ones, with what is known of when each was found."""
+        """Show these diagnostics in place of the current ones, with their sightings."""
         is_other = diagnostics != self._shown
         if not is_other and sightings == self._sightings:
             return
@@ -145,7 +145,7 @@ class Problems(EmptyState):
         self._choose_columns()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Say when problems were last seen, which was not written while nobody looked."""
+        """Update the times at which problems were last seen, which are not written while the list is hidden."""
         super().showEvent(event)
         if self._is_behind:
             self._is_behind = False
@@ -183,7 +183,7 @@ class Problems(EmptyState):
         self.list.setRootIsDecorated(any(row.childCount() for row in rows))
 
     def _choose_columns(self) -> None:
-        """Leave out columns that say nothing, and in a narrow list those that matter least, which tooltips tell too."""
+        """Hide empty columns, and in a narrow list the least important ones, which tooltips show too."""
         is_narrow = self.width() < _NARROW
         is_seen_often = any(each.is_fading or each.is_repeated for each in self._listed)
         filled = {

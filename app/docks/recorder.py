@@ -76,9 +76,9 @@ class SlowRows(QAbstractTableModel):
 
 @safe_overrides
 class Recorder(EmptyState):
-    """Bars of the last frames, what is known of the chosen one, and the list of slow frames.
+    """Bars of the last frames, details of the chosen one, and the list of slow frames.
 
-    While it is seen it asks the engine ten times a second, beside the window. Whoever chooses a frame freezes it.
+    While it is seen it asks the engine ten times a second, beside the window. Choosing a frame freezes it.
     """
 
     #: Go to a node.
@@ -140,7 +140,7 @@ class Recorder(EmptyState):
         self.feed.set_engine(engine)
 
     def set_seen(self, seen: bool) -> None:
-        """Follow the engine while the dock is seen, and not behind the tab of another one."""
+        """Follow the engine while the dock is visible, and not while it is behind another dock's tab."""
         if seen:
             self.feed.start()
         else:
@@ -153,7 +153,7 @@ class Recorder(EmptyState):
         self._refresh()
 
     def show_frame(self, flight: Flight, place: int) -> None:
-        """Show a frame of a record that somebody else was given, and stand still."""
+        """Show a frame of another list's record, and freeze the display."""
         self.freeze.setChecked(True)
         self.flight = flight
         self.set_filled(True)

@@ -108,7 +108,7 @@ class UpdateRows(QAbstractTableModel):
         self._strong.setWeight(QFont.Weight.DemiBold)
 
     def row(self, index: _Index) -> Row:
-        """Return what an index stands for."""
+        """Return the update at an index."""
         return self._visible[index.row()]
 
     def add(self, record: UpdateRecord) -> None:
@@ -191,7 +191,7 @@ class Updates(EmptyState):
 
     #: Go to a node.
     node_activated = Signal(str)
-    #: Something to tell the person.
+    #: A message for the person.
     noted = Signal(str)
 
     def __init__(self) -> None:

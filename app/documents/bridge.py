@@ -25,13 +25,13 @@ class Bridge(QObject):
 
     report = Signal(FrameReport)
     preview = Signal(Preview)
-    #: What the newest measured frames cost; only while somebody watches.
+    #: The profile of the newest measured frames; only while a watcher exists.
     profiled = Signal(Profile)
     updated = Signal(UpdateRecord)
     saved = Signal(Saved)
     #: The engine has paused by itself, after a frame in which something is wrong.
     frozen = Signal(Frozen)
-    #: Something that was asked for could not be done.
+    #: A request failed.
     failed = Signal(Diagnostic)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -41,7 +41,7 @@ class Bridge(QObject):
         self._is_told = True  # the engine has the newest `_observed`
         self._profile: Profile | None = None
         self._profile_watchers: set[object] = set()
-        self._asks_profiles = False  # what the engine was told
+        self._asks_profiles = False  # the messages that the engine has received
         self._active = True
         self._rate = refresh_rate(QGuiApplication.primaryScreen())
         self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
@@ -65,7 +65,7 @@ class Bridge(QObject):
         self._update_timer()
 
     def observe(self, viewers: dict[str, Viewing]) -> None:
-        """Ask for the pictures of these viewers only, by node id. The bridge sets their rate."""
+        """Request the pictures of only these viewers, by node id. The bridge sets their rate."""
         others = viewers.keys() != self._observed.keys()
         self._observed, self._is_told = viewers, False
         if others:
@@ -73,11 +73,11 @@ class Bridge(QObject):
 
     @property
     def profile(self) -> Profile | None:
-        """The newest profile of this engine; None while nobody watches and until the first arrives."""
+        """The newest profile of this engine; None without a watcher, and until the first arrives."""
         return self._profile
 
     def watch_profile(self, watcher: object, watches: bool) -> None:
-        """Begin or end watching profiles. The engine tells them while there is any watcher."""
+        """Begin or end watching profiles. The engine reports them while there is a watcher."""
         if watches:
             self._profile_watchers.add(watcher)
         else:
@@ -136,7 +136,7 @@ class Bridge(QObject):
                 self._engine.take_profile()  # left over from an earlier watcher
             self._engine.post(ObserveProfile(asks))
         if not self._profile_watchers:
-            self._profile = None  # it would be old when somebody watches again
+            self._profile = None  # it would be outdated for the next watcher
 
     @property
     def _pace(self) -> float:

@@ -45,7 +45,7 @@ def ask_about_changes(parent: QWidget, name: str) -> UnsavedChoice:
 
 
 def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> UnsavedChoice:
-    """Ask whether to save over a file that another program has changed; `lines` say what differs."""
+    """Ask whether to save over a file that another program has changed; `lines` list the differences."""
     box = _box(parent, "File changed", text, icon("warning", colours.current().warning))
     box.setInformativeText(
         "\n".join(
@@ -63,7 +63,7 @@ def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> Unsave
 
 
 def ask_to_recover(parent: QWidget, name: str, lines: Sequence[str]) -> bool:
-    """Ask whether to open unsaved work that a crash left behind; `name` is its file's, `lines` say what differs."""
+    """Ask whether to open unsaved work that a crash left behind; `name` is its file's, `lines` list the differences."""
     name = name or "a patch that had no file yet"
     box = _box(parent, "Recover unsaved work", f"Warploom ended without saving {name}. Open the unsaved work?")
     shown = map(in_a_line, shorten(lines, _LINES_SHOWN))

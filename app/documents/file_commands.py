@@ -58,7 +58,7 @@ class FileCommands(QObject):
         self._autosave.timeout.connect(self.autosave)
         self._copying: Future[None] | None = None
         session.changed.connect(self._on_changed)
-        #: True while the patch came from an example or from recovery: saving asks for a place of its own.
+        #: True if the patch came from an example or from recovery: saving asks for a new file.
         self._is_copy = False
 
     @property
@@ -78,7 +78,7 @@ class FileCommands(QObject):
             self.open_path(path)
 
     def open_path(self, path: Path, *, trust: bool = False) -> bool:
-        """Open a file; if it is no patch, a message says why and the current patch stays.
+        """Open a file; if it is not a patch, a message shows the reason and the current patch stays.
 
         Blocks beside it are run if the person trusts them, which is asked once, or at once with `trust`.
         """
@@ -171,7 +171,7 @@ class FileCommands(QObject):
         self.look_for_blocks()
 
     def open_example(self, path: Path) -> bool:
-        """Open an example; saving it asks for a place, so that the example stays as it came."""
+        """Open an example; saving it asks for another file, so that the example does not change."""
         opened = self.open_path(path)
         self._is_copy = self._is_copy or opened
         return opened
@@ -288,7 +288,7 @@ class FileCommands(QObject):
             return False
         try:
             if self._recovery.is_used and self._session.patch is not None:
-                # A copy that is older than the file must not be offered, should the editor be killed before it is gone.
+                # If the editor is killed before it deletes a copy, a copy older than the file must not be offered.
                 wait([self._recovery.write(self._session.patch)])
             self._session.save(path)
         except WarploomError as problem:

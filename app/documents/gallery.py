@@ -22,7 +22,7 @@ class Example:
 
 
 def find_examples(folder: Path = EXAMPLES_FOLDER) -> list[Example]:
-    """Return the examples in a folder by file name; a file that is no patch is left out, opening it says why."""
+    """Return the examples in a folder by file name; files that are not patches are left out."""
     found = [_read(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     return [example for example in found if example is not None]
 
@@ -32,7 +32,7 @@ def find_patch(path: Path) -> Path:
     example = EXAMPLES_FOLDER / f"{path}{SUFFIX}"
     try:
         return example if path.name == str(path) and not path.exists() and example.is_file() else path
-    except OSError:  # a text that is too long for a name, for instance: reading it says so
+    except OSError:  # a text that is too long for a name, for instance: reading it reports the error
         return path
 
 

@@ -22,7 +22,8 @@ _GONE = b"no file"
 class Outside:
     """What a patch's file holds now, when that is not what was last read or written here.
 
-    `patch` is what it holds, None when it is gone or no patch; `lines` say what differs, or why it can't be read.
+    `patch` is its contents, None when the file is gone or not a patch; `lines` list the differences, or the reason why
+    it can't be read.
     """
 
     text: str

@@ -1,7 +1,7 @@
 """Recovery: a copy of unsaved work in the user's state folder, offered again after a crash.
 
-Every running editor owns one slot: a lock file, and beside it the copy while there is unsaved work. The lock tells a
-crashed editor's slot from that of an editor which still runs.
+Every running editor owns one slot: a lock file, and beside it the copy while there is unsaved work. The lock
+distinguishes a crashed editor's slot from that of a running editor.
 """
 
 import logging
@@ -70,7 +70,7 @@ class RecoverySlot:
         self._lock.tryLock(0)
         self._written: str | None = None
         self._thread = ThreadPoolExecutor(1, "warploom-recovery")
-        #: A copy was asked for and not cleared since.
+        #: A copy was requested and not cleared since.
         self.is_used = False
 
     def write(self, patch: Patch) -> Future[None]:
@@ -86,7 +86,7 @@ class RecoverySlot:
             self._thread.submit(self._clear)
 
     def close(self) -> None:
-        """Delete the copy and release the slot, when all that was asked for is done."""
+        """Delete the copy and release the slot, after all requests are done."""
         self.clear()
         self._thread.shutdown()
         self._lock.unlock()

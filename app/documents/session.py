@@ -53,7 +53,7 @@ class Session(QObject):
     engine_changed = Signal()
     #: The patch, its undo history or its saved mark changed; at most once per turn of the event loop.
     changed = Signal()
-    #: The engine could not start; the text says why. The patch can still be edited and saved.
+    #: The engine could not start, for the reason in the text. The patch can still be edited and saved.
     engine_failed = Signal(str)
     #: Playing began or ended.
     running_changed = Signal(bool)
@@ -73,7 +73,7 @@ class Session(QObject):
         self.running = True
         self.pacing = Pacing.display(USUAL_RATE)
         self._display_rate = USUAL_RATE
-        #: Has the fields in which somebody types enter what they hold into the patch.
+        #: Makes text fields with unfinished input write their contents to the patch.
         self.enter_typed: Callable[[], None] = lambda: None
         self._make_engine = make_engine
         self._failure = ""
@@ -147,7 +147,7 @@ class Session(QObject):
             trust_blocks(folder, wait_s=_BLOCKS_WAIT_S)
 
     def set_trusted(self, trusted: bool) -> None:
-        """Trust the patch, or no longer."""
+        """Set whether the patch is trusted."""
         if self.patch is not None:
             self.patch.trusted = trusted
             self.post(SetTrust(trusted))
@@ -220,7 +220,7 @@ class Session(QObject):
         """Return what changes would cost if they were made now; None while no engine runs."""
         try:
             return self.engine.cost_of(changes) if self.engine is not None else None
-        except DeviceError:  # of an engine in another process that has ended: its last report says so
+        except DeviceError:  # of an engine in another process that has ended: its last report has the reason
             return None
 
     def set_running(self, running: bool) -> None:

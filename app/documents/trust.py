@@ -62,7 +62,7 @@ class TrustedPaths:
 def open_patch(path: Path, *, trust: bool) -> Patch:
     """Read a patch for a run without a window; `path` may be an example's name.
 
-    It and the blocks beside it are trusted when `trust` or an earlier answer says so; otherwise diagnostics say what is
+    The patch and the blocks beside it are trusted by `trust` or an earlier answer; otherwise diagnostics report what is
     left out and how to trust it. PatchError when it is no patch.
     """
     from platformdirs import user_state_path

@@ -56,8 +56,8 @@ def fitting_types(found: list[type[Block]], spec: End) -> list[type[Block]]:
 def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) -> dict[str, Any]:
     """Return what to set on a new value block so that it covers the range of the parameter that it will drive.
 
-    Without bounds, the range is from 0 to twice the value, or from -1 to 1 around a value of 0. PatchError says what
-    went wrong in the block's code.
+    Without bounds, the range is from 0 to twice the value, or from -1 to 1 around a value of 0. A PatchError reports
+    the error of the block's code.
     """
     if not issubclass(block_type, ValueBlock):
         return {}

@@ -17,7 +17,7 @@ _GAP, _SPACING = 6 * STEP, 2 * STEP
 
 
 def drive(patch: Patch, targets: Sequence[PortRef], source: PortRef) -> None:
-    """Let a value output drive parameters; PatchError says why it can't, and then nothing has changed."""
+    """Let a value output drive parameters; Otherwise raises a PatchError with the reason, without any change."""
     with patch.edit(f"Drive {_named(patch, targets)} with {source_title(patch, source)}"):
         for target in targets:
             patch.connect(source, target)

@@ -28,7 +28,7 @@ def is_usable(path: Path) -> bool:
 def place_files(patch: Patch, paths: Iterable[Path], position: Position, scope: str) -> list[str]:
     """Add a block for each entry point of each kernel file, each image and sound; return the ids of the new nodes.
 
-    PatchError when none of the files is one of these. A kernel with mistakes gets its block, which says so.
+    PatchError when none of the files is one of these. A kernel with mistakes gets its block too, which shows them.
     """
     usable = [path for path in paths if is_usable(path) and path.suffix != SUFFIX]
     if not usable:

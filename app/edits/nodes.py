@@ -42,8 +42,9 @@ def move(patch: Patch, positions: Mapping[str, Position], *, gesture: object = N
 
 
 def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
-    """Connect the two ports, in place of the connection whose end the person picked up; ConnectionRefused says why
-    not, and then nothing changes."""
+    """Connect the two ports, in place of the connection whose end the person picked up; raises ConnectionRefused
+    without any change.
+    """
     source, target = ends(patch, start, end)
     patch.check_connection(source, target)
     with patch.edit(f"Connect {source} -> {target}"):
@@ -104,7 +105,7 @@ def cut(patch: Patch, connections: Iterable[Connection], name: str = "Cut") -> N
 
 
 def set_parameter(patch: Patch, node_ids: Collection[str], name: str, value: object, *, gesture: object = None) -> None:
-    """Set a parameter of nodes of one type; PatchError says why the value is refused."""
+    """Set a parameter of nodes of one type; raises a PatchError with the reason when the value is refused."""
     with patch.edit(f"Set {parameter_of(patch, node_ids, name)}", gesture=gesture):
         for node in node_ids:
             patch.set(node, **{name: value})

@@ -22,7 +22,7 @@ class NodeDrop:
 
 
 def drop(patch: Patch, dropped: NodeDrop) -> None:
-    """Move dragged nodes to where they were dropped and into the region there; PatchError says why that is refused."""
+    """Move dragged nodes to where they were dropped and into the region there; PatchError when refused."""
     name = f"Move {plural(len(dropped.positions), 'node')}"
     if dropped.scope is not None:
         name += f" into {scope_title(patch, dropped.scope)}" if dropped.scope else " out of the region"
@@ -43,12 +43,12 @@ def move_refusal(patch: Patch, nodes: Sequence[str], scope: str) -> str | None:
 
 
 def move_into(patch: Patch, nodes: Collection[str], scope: str) -> None:
-    """Put nodes into a scope; those inside regions among them stay there. PatchError says why that is refused."""
+    """Put nodes into a scope; those inside regions among them stay there. PatchError when refused."""
     patch.move_into(outermost(patch, nodes), scope)
 
 
 def take_out(patch: Patch, nodes: Collection[str]) -> None:
-    """Move nodes out of their regions, into the scopes around; PatchError says why that is refused."""
+    """Move nodes out of their regions, into the scopes around; PatchError when refused."""
     with patch.edit(f"Take {plural(len(nodes), 'node')} out of the region"):
         by_scope: dict[str, list[str]] = {}
         for node in outermost(patch, nodes):
@@ -61,7 +61,8 @@ def take_out(patch: Patch, nodes: Collection[str]) -> None:
 def wrap(patch: Patch, nodes: Collection[str], block_type: type[Block], place: Callable[[str], Position]) -> str:
     """Add a region block, put nodes into it, and return its id; `place` returns the position of the new block.
 
-    It goes into the innermost region that holds all of the nodes. PatchError says why they can't be put into it.
+    It goes into the innermost region that holds all of the nodes. Raises a PatchError with the reason when they can't
+    be put into it.
     """
     inside = outermost(patch, nodes)
     with patch.edit(f"Wrap {plural(len(nodes), 'node')} in {block_type.title}"):

@@ -1,4 +1,4 @@
-"""What one click mends: remedies of diagnostics and of refused connections, each one undo step."""
+"""Remedies by one click, for diagnostics and refused connections, each one undo step."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _START = Remedy("Start the engine", command="restart_engine")
 
 
 def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
-    """Return what would mend a problem with one click; nothing when that is not known."""
+    """Return the remedies of a problem by one click; empty when none is known."""
     match diagnostic.mend:
         case Mend.TRUST:
             return [Remedy("Trust this folder" if diagnostic.file else "Trust this patch", command="trust")]

@@ -44,7 +44,7 @@ class Draft:
 class CodeEditor(ParameterEditor):
     """Code; edited when Control and Enter are pressed, or the field is left. It grows with its text.
 
-    Escape gives up what was typed. A value that arrives while somebody types leaves the text as it is.
+    Escape gives up what was typed. A value that arrives while a person types does not change the text.
     """
 
     def __init__(self, spec: ParameterSpec) -> None:

@@ -55,7 +55,7 @@ class Inspector(EmptyState):
     the window (`enter_typed`). What Escape gives up is shelved, so that redo brings it.
     """
 
-    #: An edit was refused; the text says why.
+    #: An edit was refused, for the reason in the text.
     refused = Signal(str)
     #: Escape gave up what was typed, which redo brings from now on.
     gave_up = Signal()
@@ -78,7 +78,7 @@ class Inspector(EmptyState):
         self._unsubscribe: Callable[[], None] = lambda: None
         #: How slow work is done.
         self.beside: Run = at_once
-        #: Titles of the sections that are folded, of whatever block.
+        #: Titles of folded sections, of any block.
         self.folded: set[str] = set()
         self.rows: dict[str, ParameterRow] = {}
         self._has_constants = False
@@ -172,7 +172,7 @@ class Inspector(EmptyState):
                 self._offer_remedies(self.status, self._nodes[0])
 
     def _offer_remedies(self, status: NodeStatus, node: str) -> None:
-        """Show a button for each problem of the node that one click mends."""
+        """Show a button for each problem of the node that one click can fix."""
         assert self._patch is not None
         found = [r for item in self._told or () if item.node == node for r in remedies(self._patch, item)]
         status.remedies.show_buttons((r.title, partial(self.remedy_chosen.emit, r)) for r in found)
@@ -208,7 +208,7 @@ class Inspector(EmptyState):
             for title, section in zip(("While it runs", "Changes rebuild the graph"), sections, strict=True):
                 rows = [self._make_row(spec) for spec in section]
                 is_folded = all(sections) and title in self.folded
-                if all(sections):  # which a person must tell apart only where there are both
+                if all(sections):  # which need different names only if both exist
                     heading = SectionHeading(title, folded=is_folded)
                     heading.folding_changed.connect(partial(self._fold, form, rows))
                     form.addRow(heading)
@@ -276,7 +276,7 @@ class Inspector(EmptyState):
         if edit in self._waiting:
             self._waiting.remove(edit)
             nodes = [node for node in edit.nodes if node in edit.patch.nodes]
-            if nodes:  # else somebody has removed them while their code was compiled
+            if nodes:  # else they were removed while their code was compiled
                 self._do(edit.name, lambda patch: node_edits.set_parameter(patch, nodes, edit.name, edit.value))
 
     def _set_waiting(self) -> None:

@@ -27,7 +27,7 @@ _REFRESH_S = 0.25  # a person can't read figures that change faster
 
 
 class NodeStatus(QWidget):
-    """Follows the reports. It stands below the editors, which must not move when it appears."""
+    """Follows the reports. The text is below the editors, which must not move when it appears."""
 
     def __init__(self, block_type: type[Block] | None) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class NodeStatus(QWidget):
 
     @property
     def message(self) -> str:
-        """What is wrong with the node, or nothing."""
+        """The problem of the node, if any."""
         return self._message.text() if not self._message.isHidden() else ""
 
     @property

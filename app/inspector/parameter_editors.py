@@ -43,7 +43,7 @@ class ParameterEditor(QWidget):
     edited = Signal(object)
     #: A typed value that Escape gave up: the person may still want it back.
     given_up = Signal(object)
-    #: A typed text can't be the parameter's value; the text says why.
+    #: A typed text can't be the parameter's value, for the reason in the signal's text.
     refused = Signal(str)
     #: A drag began or ended: what is edited in between is one undo step.
     drag_began = Signal()
@@ -318,7 +318,7 @@ class ArrayEditor(ParameterEditor):
 
 
 def make_editor(spec: ParameterSpec, folder: Callable[[], Path | None]) -> ParameterEditor:
-    """Return the editor for a parameter; `folder` says where relative paths start now."""
+    """Return the editor for a parameter; Relative paths start at `folder`."""
     if spec.choices:
         return ChoiceEditor(spec)
     match spec.type:

@@ -16,7 +16,7 @@ from engine.patch.rules import is_drivable
 
 
 class DrivenView(QWidget):
-    """Stands in the place of the editor as long as a value drives the parameter."""
+    """Replaces the editor while a value drives the parameter."""
 
     #: The person asked to see what drives the parameter.
     followed = Signal()
@@ -53,7 +53,7 @@ class DrivenView(QWidget):
 
 
 class ParameterRow(QWidget):
-    """A parameter's editor with its buttons; `label` stands before it.
+    """A parameter's editor with its buttons; `label` is before it.
 
     While a value drives the parameter, the row shows that value in place of the editor, which would have no effect.
     """

@@ -1,4 +1,4 @@
-"""`Beside`: slow work on a thread of its own, and what follows from it in the UI's thread."""
+"""`Beside`: slow work on a separate thread, and its follow-up in the UI's thread."""
 
 import logging
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 _log = logging.getLogger(__name__)
-#: Work that takes longer is told.
+#: Work that takes longer is reported.
 _TOLD_AFTER_MS = 200
 #: Does `work`, which `what` says in a few words, and then `then`.
 Run = Callable[[str, Callable[[], object], Callable[[], None]], None]

@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 def install_fault_handler(show: Callable[[str], None], details: Callable[[], str]) -> Callable[[], None]:
     """Show every unhandled exception, such as one in a slot, and log its traceback.
 
-    `details` says where a person finds the traceback. Returns a function that removes the handler.
+    `details` is the place of the traceback. Returns a function that removes the handler.
     """
     previous = sys.excepthook
 

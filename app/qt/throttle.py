@@ -30,7 +30,7 @@ class Throttle(QObject):
             self._rest.setInterval(interval_ms)
 
     def stop(self) -> None:
-        """Forget what was asked for."""
+        """Cancel the pending call."""
         self._rest.stop()
         self._is_wanted = False
 

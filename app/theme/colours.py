@@ -1,7 +1,7 @@
 """Colour tokens: what each colour is for, in the dark and the light theme.
 
-Chrome is neutral grey in three steps (canvas, dock, control). One accent stands for selection and primary actions;
-orange and red for warnings and errors only; green for nothing but "running".
+Chrome is neutral grey in three steps (canvas, dock, control). One accent for selection and primary actions; orange and
+red only for warnings and errors; green only for "running".
 """
 
 import colorsys

@@ -1,4 +1,4 @@
-"""Icons by what they stand for; the drawings are Material Design Icons, from qtawesome."""
+"""Icons by meaning; the drawings are Material Design Icons, from qtawesome."""
 
 import qtawesome
 from PySide6.QtGui import QIcon
@@ -41,7 +41,7 @@ ACTIONS = {
 }
 
 
-#: Icons of the shipped categories, which are told apart by shape as well as by colour.
+#: Icons of the shipped categories, which differ in shape as well as in colour.
 CATEGORIES = {
     "buffer": "mdi6.database-outline",
     "control": "mdi6.source-branch",

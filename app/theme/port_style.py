@@ -1,6 +1,6 @@
 """The kinds of ports, by what flows through them, and how each looks: one table for colour, shape and width.
 
-The shape says the same as the colour, for people who don't tell the colours apart.
+The shape shows the same as the colour, for people who can't distinguish the colours.
 """
 
 import re

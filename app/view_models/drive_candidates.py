@@ -14,7 +14,7 @@ from engine.patch.rules import DRIVABLE
 
 @dataclass(frozen=True)
 class DriveCandidate:
-    """A parameter to drive. `state` is its value or what drives it; `reason` says why it can't be driven."""
+    """A parameter to drive. `state` is its value or what drives it; `reason` is the reason why it can't be driven."""
 
     ref: PortRef
     kind: PortKind

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 #: As wide as any signed number that `number_text` writes, except very large ones.
 WIDEST = "-0000.0"
-#: What stands for a number that has not been reported.
+#: Placeholder for a number that has not been reported.
 NOTHING = "–"
 
 

@@ -28,7 +28,7 @@ class Line:
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
-        """Time of day, level, the last two names of the module that logged, and what it said in one line."""
+        """Time of day, level, the last two names of the module that logged, and its message in one line."""
         told = self.record
         where = ".".join(told.logger.split(".")[-2:])
         return clock(told.time_s), level_name(told.level), where, self.headline
@@ -116,7 +116,7 @@ class LogLines:
 
 
 def dropped(count: int) -> Logged:
-    """Return the record that stands for records that nobody took in time."""
+    """Return the record that stands for records that were not taken in time."""
     text = f"{count:,} older records are not listed; the log file has those of level Info and above"
     return Logged(time.time(), logging.WARNING, __name__, text)
 

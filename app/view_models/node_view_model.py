@@ -59,9 +59,9 @@ class SliderViewModel:
 
 @dataclass(frozen=True)
 class NodeViewModel:
-    """A node as it is drawn; `missing` stands for a block type that is not in the catalogue.
+    """A node as it is drawn; `missing` means that the block type is not in the catalogue.
 
-    With `is_value` it is a value block, which runs beside the graph and has no time of its own.
+    With `is_value` it is a value block, which runs beside the graph and has no measured time.
     """
 
     title: str

@@ -21,7 +21,7 @@ class Rank(IntEnum):
 
 
 class Column(IntEnum):
-    """What is said of a problem."""
+    """The texts of a problem."""
 
     PROBLEM = 0
     BLOCK = 1
@@ -159,7 +159,7 @@ def _count(problem: Problem) -> int:
 
 
 def _last_seen(problem: Problem) -> tuple[bool, float]:
-    """Return a key by which what is there now comes after what fades."""
+    """Return a sort key by which current problems come after fading ones."""
     seen = problem.sighting
     return (not seen.is_fading, seen.last_s) if seen is not None else (False, 0.0)
 

@@ -46,9 +46,9 @@ def tooltip(
     profile: Profile | None = None,
     peak_bytes_per_s: float | None = None,
 ) -> str:
-    """Return what is said of a port, a connection or a node; the first line is its title.
+    """Return the tooltip of a port, a connection or a node; the first line is its title.
 
-    `profile` is that of the last measured frame, when the profiling level tells one; `peak_bytes_per_s` is what the
+    `profile` is that of the last measured frame, if the profiling level has one; `peak_bytes_per_s` is what the
     device's memory can read and write, if that is known.
     """
     if report is None or (profile is not None and profile.level is not report.statistics.profiling):
@@ -94,7 +94,7 @@ def node_tooltip(
 
 
 def _measuring_text(patch: Patch, report: FrameReport, found: NodeReport) -> str:
-    """Return why a part of a block shows no time, "" where it shows one or has no kernel that tells it."""
+    """Return why a part of a block shows no time, "" if it shows one or has no timed kernel."""
     if not isinstance(patch, InnerPatch) or not found.kernels or found.time_ns is not None:
         return ""
     if report.statistics.profiling < ProfilingLevel.PER_KERNEL:
@@ -103,7 +103,7 @@ def _measuring_text(patch: Patch, report: FrameReport, found: NodeReport) -> str
 
 
 def message_text(patch: Patch, report: NodeReport) -> str:
-    """Return what is said of a node, with the title of the block that it waits for."""
+    """Return a node's message, with the title of the block that it waits for."""
     node, text = report.waits_for, report.message
     if node in patch.nodes:
         for before in ("waits for", "until"):
@@ -141,7 +141,7 @@ def titles_of(patch: Patch, node_ids: Sequence[str]) -> str:
 
 
 def title_of(patch: Patch, node_id: str) -> str:
-    """Return the title of a node; the id of one that is gone."""
+    """Return the title of a node; the id of a removed one."""
     return patch.title(node_id) if node_id in patch.nodes else node_id
 
 
@@ -194,7 +194,7 @@ def _check_lines(patch: Patch, source: PortRef, report: FrameReport | None) -> l
 
 
 def _held_lines(source: PortRef, report: FrameReport | None, profile: Profile | None) -> list[str]:
-    """Return the buffer behind an output, how full it is, and what it held, as far as the profiling level tells."""
+    """Return an output's buffer, its fill, and its contents, as far as the profiling level shows them."""
     key = str(source)
     buffer = report.buffers.get(key) if report is not None else None
     if report is None or buffer is None:
@@ -208,7 +208,7 @@ def _held_lines(source: PortRef, report: FrameReport | None, profile: Profile | 
 
 
 def _own_value(patch: Patch, ref: PortRef) -> str:
-    """Return what an input is while nothing is connected, if it has a value of its own."""
+    """Return the value of an input that is not connected, if it has one."""
     block_type = patch.block_type(ref.node)
     has_value = block_type is not None and ref.port in block_type.parameters
     return value_text(patch.value(ref.node, ref.port)) if has_value else ""
@@ -287,7 +287,7 @@ def size_text(buffer: BufferReport, count: int | None) -> str:
 def time_text(time_ns: int, share: float | None = None) -> str:
     """Return a node's time for its badge: in microseconds only when milliseconds would read 0.0.
 
-    With its share of the time of the block around it, if that is told.
+    Includes its share of the time of the block around it, if known.
     """
     milliseconds = time_ns / 1e6
     text = f"{milliseconds:.2f} ms" if 0.0995 <= milliseconds < 10 else format_time(time_ns)

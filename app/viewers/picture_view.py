@@ -18,7 +18,7 @@ MIN_SCALE = 1 / 64
 class PictureView(QWidget):
     """Shows the newest picture; scales are screen pixels for each picture pixel.
 
-    What is shown may be a smaller version of the picture: places and sizes are those of the whole one all the same.
+    The shown picture may be a smaller version: places and sizes are still those of the whole picture.
     """
 
     #: `probe` changed: another pixel is under the pointer, or it has another value.
@@ -57,7 +57,7 @@ class PictureView(QWidget):
 
     @property
     def wanted_size(self) -> tuple[int, int] | None:
-        """Width and height in which the whole picture is shown, in pixels of the screen; None to ask for every pixel.
+        """Width and height in which the whole picture is shown, in pixels of the screen; None to request every pixel.
 
         A larger picture would not look better.
         """
@@ -95,7 +95,7 @@ class PictureView(QWidget):
             if not self.is_fitted:
                 self.view_changed.emit()
         self.pixels = pixels
-        # Alpha is ignored: a patch's colours are shown whatever their fourth component holds.
+        # Alpha is ignored: a patch's colours are shown for any value of the fourth component.
         self._image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
         self.update()
         if self._pointer is not None:
@@ -156,7 +156,7 @@ class PictureView(QWidget):
             self._grabbed = event.position()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Pan, and say which pixel is under the pointer."""
+        """Pan, and report the pixel under the pointer."""
         if self._grabbed is not None and self.pixels is not None:
             self._scale, self._centre, self.is_fitted = self.scale, self._shown_centre(), False
             self._centre -= (event.position() - self._grabbed) / self._widget_scale()

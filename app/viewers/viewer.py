@@ -23,7 +23,7 @@ _STAYS_MS = 1000  # a picture older than this no longer changes
 class PictureSaver(QObject):
     """Asks the person for a file and the engine for the whole picture; saves the first one that arrives."""
 
-    #: The picture could not be saved; the text says why.
+    #: The picture could not be saved, for the reason in the text.
     failed = Signal(str)
     #: `wants_whole` changed.
     wants_whole_changed = Signal()
@@ -82,7 +82,7 @@ class PictureSaver(QObject):
 class ViewerPanel(QWidget):
     """Shows the previews of one node."""
 
-    #: Saving the picture failed; the text says why.
+    #: Saving the picture failed, for the reason in the text.
     failed = Signal(str)
     #: `viewing` changed.
     viewing_changed = Signal()
@@ -106,7 +106,7 @@ class ViewerPanel(QWidget):
         self._saver.wants_whole_changed.connect(self._tell_viewing)
         self._rate, self._pictures = FrameRate(), 0
         self._drawn_s = 0.0
-        # A picture that stops changing has no rate, and no report arrives to say so.
+        # A picture that stops changing has no rate, and no report arrives to show it.
         self._stays = QTimer(self, singleShot=True, interval=_STAYS_MS)
         self._stays.timeout.connect(self._on_stays)
         self._footer.hide()
@@ -141,7 +141,7 @@ class ViewerPanel(QWidget):
             self._footer.show()
 
     def save_picture(self) -> None:
-        """Ask for a file and save the picture as it is now, in full size."""
+        """Ask for a file and save the current picture, in full size."""
         self._saver.save(self.picture.picture() if self.picture.is_whole else None)
 
     def refresh_icons(self) -> None:

@@ -20,7 +20,7 @@ _COMPILING = "Compiling the patch …"
 
 
 class ViewerDocks(QObject):
-    """Keeps one dock for each viewer node, tabbed together; without a viewer node one dock says how to add one."""
+    """Keeps one dock for each viewer node, tabbed together; without a viewer node, one dock shows how to add one."""
 
     #: Which viewers can be seen changed, or how they are viewed: a dict of `Viewing` by node id.
     visible_changed = Signal(dict)
@@ -167,7 +167,7 @@ class ViewerDocks(QObject):
                 self._follow_types(types)
 
     def _follow_types(self, types: frozenset[str]) -> None:
-        """Add and remove viewers of types that now show pictures, or no longer do."""
+        """Add and remove viewers of block types that started or stopped showing pictures."""
         assert self._patch is not None
         for node in self._patch.nodes.values():
             if node.type in types:

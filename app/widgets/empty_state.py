@@ -1,4 +1,4 @@
-"""A page that shows its content, or says what to do while there is none."""
+"""A page that shows its content, or a hint while there is none."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget

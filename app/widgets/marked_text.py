@@ -7,7 +7,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def without_marks(text: str) -> str:
-    """Return a text for where code can't have a font of its own."""
+    """Return a text for places where code can't have a different font."""
     return text.replace("`", "")
 
 

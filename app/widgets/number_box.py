@@ -56,7 +56,7 @@ def _value(node: ast.expr) -> float:
 
 @safe_overrides
 class NumberBox(QDoubleSpinBox):
-    """A spin box; `show_mixed` shows that it stands for several different values.
+    """A spin box; `show_mixed` shows that the values of several nodes differ.
 
     What is typed is entered by Enter or by leaving the box: rounded if the box is for whole numbers, and clamped to the
     range. Escape gives it up, and entering a text that is no number refuses it.
@@ -110,7 +110,7 @@ class NumberBox(QDoubleSpinBox):
         return f"{value:.0f}" if self._whole else f"{value:.6g}"
 
     def valueFromText(self, text: str) -> float:
-        """Return the number that a text stands for in this box; the present value if the text is no number."""
+        """Return the number of a text in this box; the current value if the text is not a number."""
         bare = self._bare(text)
         number = read_number(bare)
         if number is None or bare == self.textFromValue(self.value()):  # the text shows only six digits of the value

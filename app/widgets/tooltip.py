@@ -24,7 +24,7 @@ def as_html(text: str) -> str:
 class LiveTooltip(QObject):
     """A tooltip of one widget whose text is made only while it is shown, and again a few times a second."""
 
-    #: It is shown from now on (True), or no longer.
+    #: The tooltip was shown (True) or hidden.
     watching = Signal(bool)
 
     def __init__(self, widget: QWidget) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolBut
 class Breadcrumb(QFrame):
     """The way from the patch to an op graph; hidden while the canvas shows the patch."""
 
-    #: The person goes back to the patch.
+    #: The person returns to the patch.
     left = Signal()
 
     def __init__(self) -> None:

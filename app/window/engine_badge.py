@@ -16,7 +16,7 @@ from engine.figures import format_rate, format_time
 from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport, UpdateRecord
 
-_SILENCE_S = 2.0  # without a report, after which the badge says so
+_SILENCE_S = 2.0  # without a report, after which the badge shows that
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 _STILL_S = 1.0  # without a launch, after which the patch counts as still
 
@@ -55,7 +55,7 @@ class EngineBadge(QWidget):
         super().__init__()
         self.setObjectName("engineBadge")
         self.tooltip = LiveTooltip(self)
-        #: The profile of the last measured frame; asked for while the tooltip is shown.
+        #: The profile of the last measured frame; requested while the tooltip is shown.
         self.profile: Callable[[], Profile | None] = lambda: None
         self._report: FrameReport | None = None
         self._update: UpdateRecord | None = None

@@ -38,8 +38,8 @@ _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 class InputEvents(QObject):
     """Watches the application's events while a block of the patch listens to keys or the mouse; it consumes none.
 
-    The mouse counts over `canvas` and over the pictures of viewers. A key or button counts from press to release,
-    wherever the focus goes meanwhile.
+    The mouse counts over `canvas` and over the pictures of viewers. A key or button counts from press to release, even
+    if the focus changes meanwhile.
     """
 
     def __init__(self, post: Callable[[SetInput], None], canvas: QWidget, parent: QObject) -> None:
@@ -109,7 +109,7 @@ class InputEvents(QObject):
         self._hears = hears
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Look at an event without consuming it."""
+        """Observe an event without consuming it."""
         handle = _HANDLERS.get(event.type())
         if handle is not None:
             handle(self, watched, event)
@@ -188,7 +188,7 @@ class InputEvents(QObject):
 
 
 def _code(event: QKeyEvent) -> int:
-    """Return the system's code of the key, the same for press and release whatever else is held."""
+    """Return the system's code of the key, the same for press and release, also with other keys held."""
     return event.nativeScanCode() or event.key()
 
 

@@ -1,4 +1,4 @@
-"""`KernelRoom`: goes into the op graph of a kernel on the canvas, and back to the patch."""
+"""`KernelRoom`: opens the op graph of a kernel on the canvas, and returns to the patch."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ class KernelRoom(QObject):
 
     #: Another patch or op graph is shown, or the open op graph has changed.
     changed = Signal()
-    #: An op graph can't be shown, or no longer; the text says why.
+    #: An op graph can't be shown, or no longer can, for the reason in the text.
     refused = Signal(str)
 
     def __init__(self, canvas: Canvas, inspector: Inspector, name: Callable[[], str], parent: QObject) -> None:
@@ -41,7 +41,7 @@ class KernelRoom(QObject):
         self._view: tuple[float, QPointF] = 1.0, QPointF()
         self._recent: list[str] = []
         self._has_errors = False
-        #: What the engine has said of the open block and of itself.
+        #: The engine's reports about the open block and itself.
         self._around: NodeReport | None = None
         self._statistics = EngineStatistics("")
         #: How slow work is done.
@@ -140,7 +140,7 @@ class KernelRoom(QObject):
         self._canvas.setFocus()
 
     def _swap_recent(self) -> None:
-        """Ops and blocks have lists of their own of what was placed last."""
+        """Ops and blocks have separate lists of recently placed types."""
         search = self._canvas.search
         search.recent, self._recent = self._recent, search.recent
 

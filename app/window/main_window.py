@@ -202,17 +202,17 @@ class MainWindow(QMainWindow):
         self.transport.refresh()
 
     def toggle_heat(self) -> None:
-        """Colour nodes by their share of the frame, or no longer."""
+        """Show or hide the heat map."""
         self.state.shows_heat = not self.state.shows_heat
         self.canvas.show_heat(self.state.shows_heat)
 
     def toggle_path(self) -> None:
-        """Mark the critical path, or no longer."""
+        """Show or hide the critical path."""
         self.state.shows_path = not self.state.shows_path
         self._show_path()
 
     def _show_path(self) -> None:
-        """Mark the critical path if that is chosen; only then profiles are asked for."""
+        """Mark the critical path if that is chosen; only then profiles are requested."""
         self.bridge.watch_profile("path", self.state.shows_path)
         self.canvas.path.show_path(self.state.shows_path)
 
@@ -364,7 +364,7 @@ class MainWindow(QMainWindow):
         self.profiler.set_engine(self.session.engine)
 
     def _show_frame(self, flight: Flight, place: int) -> None:
-        """Show a frame in the recorder, which tells what happened in it."""
+        """Show a frame and its details in the recorder."""
         self.docks.reveal("recorder")
         self.recorder.show_frame(flight, place)
 

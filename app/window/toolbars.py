@@ -37,7 +37,7 @@ def under_banners(*parts: QWidget) -> QWidget:
 
 
 class ProblemCount(QPushButton):
-    """Says how many problems there are, and shows or hides them."""
+    """Shows the number of problems, and shows or hides the list."""
 
     def __init__(self) -> None:
         super().__init__(flat=True)

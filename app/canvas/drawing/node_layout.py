@@ -33,7 +33,7 @@ _MAXIMUM_TITLE = 240
 class NodeLayout:
     """A node's size, the centres of its ports in the order of its model, and where its slider is, if it has one.
 
-    `names` is the width of the longest name of a driven parameter: the numbers beside all of them stand in one column.
+    `names` is the width of the longest name of a driven parameter: the numbers beside them form one column.
     """
 
     width: float

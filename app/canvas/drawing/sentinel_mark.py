@@ -1,7 +1,7 @@
 """The mark of a sentinel on a connection: a shield at the output whose elements are checked.
 
 It holds a tick, or two bars when the sentinel freezes the frame; once something is wrong it is filled, with a stroke
-and a dot. So shape tells as much as colour.
+and a dot. So shape shows as much as colour.
 """
 
 from PySide6.QtCore import QPointF, QRectF, Qt

@@ -23,7 +23,7 @@ class BoxSelect:
         self._corner, self.rect = point, QRectF(point, point)
         self._before = frozenset(self._scene.selected_nodes())
         self._scene.hold_selection()
-        # Qt's usual mode would repaint all that lies between the selected nodes.
+        # Qt's usual mode would repaint everything between the selected nodes.
         self._view.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.MinimalViewportUpdate)
 
     def follow(self, point: QPointF) -> None:
@@ -37,7 +37,7 @@ class BoxSelect:
                 node.setSelected(is_chosen)
 
     def end(self) -> None:
-        """Take the box away and say what is selected."""
+        """Remove the box and report the selection."""
         if self.rect is not None:
             self._repaint_outline()
             self.rect = None

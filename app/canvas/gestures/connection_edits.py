@@ -1,4 +1,4 @@
-"""What becomes of a dragged connection: what is said while it is dragged, and the edit when it is dropped."""
+"""A dragged connection: the text shown during the drag, and the edit when it is dropped."""
 
 from dataclasses import dataclass
 
@@ -52,7 +52,7 @@ class ConnectionEdits(QObject):
         return drive_candidates(self.patch, start, node) if self.patch is not None else []
 
     def explain(self, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
-        """Say what a drop at `end` would do and cost, or why it is refused.
+        """Show the effect and cost of a drop at `end`, or why it is refused.
 
         `picked_up` is the connection whose end is being dragged, which a drop removes.
         """
@@ -65,7 +65,7 @@ class ConnectionEdits(QObject):
         (self.warned if is_refused else self.promised).emit(text)
 
     def explain_node(self, node: str) -> None:
-        """Say what a drop on a node that offers several parameters does."""
+        """Show the effect of a drop on a node with several parameters."""
         if self.patch is not None:
             self.promised.emit(f"Drop on a parameter of {self.patch.title(node)}")
 

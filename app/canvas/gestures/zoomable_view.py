@@ -51,7 +51,7 @@ class ZoomableView(QGraphicsView):
         self._zoom_about(self.viewport().rect().center(), zoom)
 
     def show_rect(self, rect: QRectF) -> None:
-        """Bring a part of the scene into view, as large as it goes up to 100 %."""
+        """Bring a part of the scene into view, as large as possible up to 100 %."""
         if rect.isEmpty():
             return
         rect = rect.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
@@ -93,7 +93,7 @@ class ZoomableView(QGraphicsView):
 
 
 class EdgeScroll(QObject):
-    """Scrolls while a drag is at the edge; `scrolled` says that another part of the scene is under the pointer."""
+    """Scrolls while a drag is at the edge; emits `scrolled` when another part of the scene is under the pointer."""
 
     scrolled = Signal()
 

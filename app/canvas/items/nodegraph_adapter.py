@@ -1,8 +1,8 @@
 """NodeGraphQt's node, port and connection items, made into views of the patch.
 
-The only file that imports NodeGraphQt. Its `NodeGraph` and `NodeViewer` are left out on purpose: they are a document
-of their own, with undo, menus, search and shortcuts. Its items bring the bookkeeping of who is connected to what and
-of what must be redrawn when something moves; layout and painting are our own. Ids are the patch's ids.
+The only file that imports NodeGraphQt. Its `NodeGraph` and `NodeViewer` are left out on purpose: they are a second
+document, with undo, menus, search and shortcuts. Its items bring the bookkeeping of who is connected to what and of
+what must be redrawn when something moves; layout and painting are our own. Ids are the patch's ids.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ with _nodegraph_environment():
     from NodeGraphQt.qgraphics.port import PortItem
 
 _PORT_AREA = QRectF(-9, -9, 18, 18)
-#: As wide as the area around a connection that the pointer hits; it is painted with a pen of its own.
+#: As wide as the area around a connection that the pointer hits; a different pen paints it.
 _REACH_PEN = QPen(Qt.PenStyle.SolidLine)
 _REACH_PEN.setWidthF(12.0)
 _OVER_ALL = 1000.0
@@ -147,7 +147,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             self._cover()
 
     def show_size(self, size: str, *, seen: bool) -> None:
-        """Change the label; when it isn't `seen` it is painted with whatever brings it into view."""
+        """Change the label; if it isn't `seen`, it is painted when it comes into view."""
         self.prepareGeometryChange()
         self.size = size
         self._cover()
@@ -155,7 +155,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             self.update()
 
     def show_path(self, on_path: bool) -> None:
-        """Mark the connection as one on the critical path, or no longer."""
+        """Mark or unmark the connection as part of the critical path."""
         if on_path != self._is_on_path:
             self._is_on_path = on_path
             self.update()
@@ -345,7 +345,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             self.update()
 
     def show_path(self, on_path: bool, slack: str) -> None:
-        """Mark the node as one on the critical path, or say what it has to spare."""
+        """Mark the node as part of the critical path, or show its slack."""
         if (on_path, slack) != (self.appearance.on_path, self.appearance.slack):
             self.show_appearance(on_path=on_path, slack=slack)
 

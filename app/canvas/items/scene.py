@@ -122,13 +122,13 @@ class GraphScene(QGraphicsScene):
         self._is_selecting = True
 
     def release_selection(self) -> None:
-        """Say that the selection changed since `hold_selection`."""
+        """Report that the selection changed since `hold_selection`."""
         if self._is_selecting:
             self._is_selecting = False
             self.selection_settled.emit()
 
     def settle_selection(self) -> None:
-        """Say that the selection changed, if something selected was removed."""
+        """Report that the selection changed, if a selected item was removed."""
         if self._has_lost_selected:
             self._has_lost_selected = False
             self.selection_settled.emit()

@@ -134,7 +134,7 @@ class ProfileView(QTreeView):
         self.rows = ProfileModel(self)
         self._folded: dict[str, bool] = {}  # what the person folded or unfolded, by key
         self._selected: frozenset[str] = frozenset()
-        self._follows = False  # the selection is that of the canvas, and nobody chose it here
+        self._follows = False  # the selection is that of the canvas, and was not made here
         self.setModel(self.rows)
         self.setAccessibleName("Times of each block")
         self.setUniformRowHeights(True)

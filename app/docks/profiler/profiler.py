@@ -34,13 +34,15 @@ _NARROW = 640  # pixels below which the table is under the timeline, not beside 
 
 @safe_overrides
 class Profiler(QWidget):
-    """A graph of frames and a timeline beside a table; a line above chooses what is measured, and tells its cost."""
+    """A graph of frames and a timeline beside a table; a line above chooses the level of measurement, and shows its
+    cost.
+    """
 
     #: A node was selected here.
     node_chosen = Signal(str)
     #: Go to a node.
     node_activated = Signal(str)
-    #: Somebody begins or ends to look.
+    #: The dock becomes visible or hidden.
     watching = Signal(bool)
     #: A frame of the graph of frames was chosen: the `Flight` and its place there.
     frame_chosen = Signal(Flight, int)

@@ -46,7 +46,7 @@ class TimelineView(QWidget):
 
     @property
     def shown(self) -> tuple[float, float]:
-        """The begin and end of what is shown, in nanoseconds after the frame's begin."""
+        """The begin and end of the visible range, in nanoseconds after the frame's begin."""
         return self._shown or (0.0, max(float(self.timeline.end_ns), 1.0))
 
     def show_timeline(self, timeline: Timeline, table: ProfileTable) -> None:
@@ -76,7 +76,7 @@ class TimelineView(QWidget):
         self._show(first_ns, first_ns + length_ns)
 
     def pan(self, pixels: float) -> None:
-        """Move what is shown to the right."""
+        """Move the visible range to the right."""
         first_ns, last_ns = self.shown
         by_ns = pixels * (last_ns - first_ns) / max(self.width(), 1)
         self._show(first_ns - by_ns, last_ns - by_ns)
@@ -92,7 +92,7 @@ class TimelineView(QWidget):
     # Qt
 
     def event(self, event: QEvent) -> bool:
-        """Tell the bar under the pointer."""
+        """Show the tooltip of the bar under the pointer."""
         if not isinstance(event, QHelpEvent):
             return super().event(event)
         found = self.bar_at(QPointF(event.pos()))

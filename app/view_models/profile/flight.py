@@ -1,4 +1,4 @@
-"""What the flight recorder holds, as it is looked at: bars of the last frames, the texts of one, and the slow ones."""
+"""A view of the flight record: bars of the last frames, the texts of one frame, and the slow frames."""
 
 import math
 import time
@@ -94,7 +94,7 @@ class Flight:
         return self._clock(slow.began_ns), format_time(slow.total_ns), spent_text(slow)
 
     def describe(self, place: int) -> str:
-        """Return what is known of a frame as HTML; nodes are links."""
+        """Return the details of a frame as HTML; nodes are links."""
         row = self.frames[place]
         lines = [self._title(int(row["frame"]), int(row["began"]), int(self.totals[place]))]
         times = [(title, int(row[name])) for name, title in PHASES.items() if row[name]]
@@ -105,7 +105,7 @@ class Flight:
         return "<br>".join(lines + self._happened(place))
 
     def describe_slow(self, slow: SlowFrame) -> str:
-        """Return what is known of a slow frame as HTML, also of one that is older than the frames."""
+        """Return the details of a slow frame as HTML, also of one that is older than the frames."""
         place = self.place_of(slow)
         if place is not None:
             return self.describe(place)

@@ -14,7 +14,7 @@ TICKS = (0.01, 0.1, 0.25, 0.5, 1.0)
 
 
 def heat(share: float) -> float:
-    """Return the heat, from 0 to 1, of a share of the frame: its root, so that small shares can be told apart."""
+    """Return the heat, from 0 to 1, of a share of the frame: its square root, so that small shares differ."""
     return math.sqrt(min(max(share, 0.0), 1.0))
 
 
@@ -25,7 +25,7 @@ def degree_of(report: NodeReport | None, statistics: EngineStatistics) -> int:
 
 
 def legend_text(report: FrameReport | None) -> str:
-    """Return what colours stand for at the moment, or what to do to see any; "" without anything that is measured."""
+    """Return the current meaning of the colours, or how to see any; "" without anything that is measured."""
     if report is None:
         return ""
     times = [node.share is None for node in report.nodes.values() if node.time_ns is not None]

@@ -16,7 +16,7 @@ from engine.protocol.messages import FrameReport
 
 @dataclass(frozen=True)
 class PathMarks:
-    """What the canvas marks; `slack` is said of nodes that are not on the path, and `text` of the frame."""
+    """What the canvas marks; `slack` has the texts of nodes that are not on the path, and `text` that of the frame."""
 
     nodes: frozenset[str] = frozenset()
     connections: frozenset[Connection] = frozenset()
@@ -86,8 +86,8 @@ def _along(
 ) -> frozenset[Connection]:
     """Return the connections by which each node on the path follows the one before it.
 
-    `place` is by node on the path, `steps` leads back along it, and `apart` are the other measured nodes. Those without
-    work of their own, such as views, only hand on what is before them.
+    `place` is by node on the path, `steps` leads back along it, and `apart` are the other measured nodes. Nodes without
+    work, such as views, only pass on their predecessors.
     """
     before: dict[str, list[Connection]] = {}
     after: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""A measured frame as a table: titles and texts of its rows, their order, and what is said of the whole frame."""
+"""A measured frame as a table: titles and texts of its rows, their order, and the text of the whole frame."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -11,7 +11,7 @@ from engine.profiling.profile import Profile, SpanProfile
 from engine.profiling.rows import ProfileRow, RowKind, RowTimes, row_times, rows
 from engine.protocol.messages import FrameReport
 
-#: What stands for a time when nothing ran.
+#: Placeholder for the time of a row that did not run.
 NOTHING = "–"
 
 
@@ -32,7 +32,7 @@ class Column(Enum):
 
     @property
     def help(self) -> str:
-        """What the column tells."""
+        """The tooltip of the column."""
         return self.value[1]
 
 

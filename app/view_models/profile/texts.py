@@ -25,7 +25,7 @@ LEVELS = {
     ),
     ProfilingLevel.DEEP_SYNC: ("Deep, every frame", "Measure every frame in depth and wait until it ends: slow"),
 }
-#: What is done beside frames, and with how many of each kind a line begins, the longest first.
+#: Kinds of work beside frames, and how many of each are shown, the longest first.
 _SIDE_WORK = {
     SideKind.COMPILE: "Compiled",
     SideKind.LOAD: "Loaded",
@@ -88,7 +88,7 @@ def times_text(patch: Patch, node_id: str, profile: Profile, peak_bytes_per_s: f
 
 
 def _now(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> str:
-    """Return the last measured time, of a loop or in one with its turns, and how high it goes."""
+    """Return the last measured time, with the turns of a loop, and its p99."""
     busy_ns, turns = sum(span.busy_ns for span in counted), max((span.turns for span in counted), default=0)
     if not turns:
         return "Last measured: it did not run."
@@ -102,7 +102,7 @@ def _now(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> str:
         figures.append(f"in parts that overlap and end after {format_time(wall_ns)}")
     if node_id in profile.sums_p99_ns:
         figures.append(f"p99 {format_time(profile.sums_p99_ns[node_id])}")
-    elif len(counted) == 1 and counted[0].operation < 0:  # the line of its kernel tells it else
+    elif len(counted) == 1 and counted[0].operation < 0:  # otherwise its kernel's line shows it
         figures.append(f"p99 {format_time(counted[0].p99_ns)}")
     return ", ".join(figures)
 
@@ -117,7 +117,7 @@ def _covered_ns(spans: Iterable[SpanProfile]) -> int:
 
 
 def _beside(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> list[str]:
-    """Return the other nodes whose spans overlap with some, longest overlap first; turns of a loop don't tell."""
+    """Return the other nodes whose spans overlap with some, longest overlap first; turns of a loop are ignored."""
     found: dict[str, int] = {}
     once = [span for span in counted if span.turns == 1]
     for other in profile.spans:
@@ -149,7 +149,7 @@ def _kernel_lines(spans: Sequence[SpanProfile], peak_bytes_per_s: float | None) 
 
 
 def _facts(kernel: KernelFacts | None) -> list[str]:
-    """Return how a kernel is launched, and what it takes of a multiprocessor where the device tells that."""
+    """Return the launch of a kernel, and its use of a multiprocessor if the device reports that."""
     if kernel is None:
         return []
     facts = [f"{prod(kernel.grid):,} × {prod(kernel.thread_block):,} threads"]
@@ -195,8 +195,8 @@ def held_text(held: BufferStatistics) -> str:
 def engine_text(report: FrameReport | None, profile: Profile | None, update: UpdateRecord | None = None) -> str:
     """Return the tooltip of the engine's badge: blocks, kernels, times, profiling, memory and mode.
 
-    `update` is the last one. Where kernels are measured, the graph's own uploads and downloads are told, too, and from
-    the whole frame on what was done beside the frames.
+    `update` is the last one. If kernels are measured, the graph's own uploads and downloads are included, and from the
+    level of whole frames on the work beside the frames.
     """
     if report is None:
         return "No patch is running"

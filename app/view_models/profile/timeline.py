@@ -30,7 +30,7 @@ class Timeline(NamedTuple):
 def lay_out(table: ProfileTable) -> Timeline:
     """Return the timeline of a table. What overlaps lies in different lanes; what did not run has no bar.
 
-    In a loop all turns are one bar, so blocks of one loop overlap, and each has a lane of its own. The graph's own work
+    In a loop all turns are one bar, so blocks of one loop overlap, and each has a separate lane. The graph's own work
     begins and ends with the frame: only its operations have bars.
     """
     top: list[int] = []
