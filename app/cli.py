@@ -78,11 +78,11 @@ def _means_nothing(word: str) -> bool:
 
 
 def _check_device(name: str) -> None:
-    from engine.device.open import check_name
+    from engine.device.open import check_device_name
     from engine.diagnostics import DeviceError
 
     try:
-        check_name(name)
+        check_device_name(name)
     except DeviceError as problem:
         raise click.BadParameter(str(problem)) from problem
 

@@ -11,7 +11,7 @@ from app.widgets.banner import NO_NOTICE, Notice
 from engine.diagnostics import PatchError
 from engine.patch.comparison import describe_difference
 from engine.patch.document import Patch
-from engine.patch.files import digest, read_patch
+from engine.patch.files import file_version, read_patch
 
 #: How often the file's times and size are checked. Network drives don't announce changes.
 _INTERVAL_MS = 500
@@ -50,10 +50,10 @@ def look_outside(patch: Patch) -> Outside | None:
         )
         return None if patch.file_digest == _GONE else Outside(told, (), _GONE)
     except OSError as problem:
-        found, data = digest(str(problem).encode()), b""
+        found, data = file_version(str(problem).encode()), b""
         told, reason = f"{path.name} can no longer be read. Your patch is kept.", problem.strerror or str(problem)
         return None if patch.file_digest == found else Outside(told, (reason,), found)
-    found = digest(data)
+    found = file_version(data)
     if found == patch.file_digest:
         return None
     try:

@@ -34,7 +34,7 @@ def preview(
     connection = Connection(*ends(patch, start, end))
     text = f"{connection.source} → {connection.target}"
     found = cost(changes_of(patch, connection, picked_up)) if cost is not None else None
-    return (f"{text}\n{cost_text(found)}" if found is not None else text), False
+    return (f"{text}\n{update_cost_text(found)}" if found is not None else text), False
 
 
 def changes_of(patch: Patch, connection: Connection, picked_up: Connection | None = None) -> list[Change]:
@@ -46,7 +46,7 @@ def changes_of(patch: Patch, connection: Connection, picked_up: Connection | Non
     return changes if before == connection.source else [*changes, Connected(connection)]
 
 
-def cost_text(cost: EditCost) -> str:
+def update_cost_text(cost: EditCost) -> str:
     """Return an update level and what recent updates of it took: "Rebuild, about 3.10 ms", "At most: rebuild"."""
     # "At most" says nothing about a parameter write, which costs next to nothing.
     may_be_less = cost.at_most and cost.level > UpdateLevel.HOT

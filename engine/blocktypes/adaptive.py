@@ -23,7 +23,7 @@ from engine.descriptions.checks import BlockDefinitionError
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError
 from engine.readings import Disk, Reading, digest
-from engine.types.bits import bits
+from engine.types.bits import bit_key
 
 #: How many adapted types are remembered; those that nodes use live on with their nodes.
 _MOST = 1000
@@ -109,7 +109,7 @@ def adapted(block_type: type[AdaptiveBlock], patch_values: Mapping[str, Any], fo
             values[name] = given(spec, patch_values, folder)
         except PatchError:
             values[name] = spec.default
-    key = block_type, bits(values)
+    key = block_type, bit_key(values)
     with _lock:
         found = _known.get(key)
         if found is not None:

@@ -69,7 +69,7 @@ def _is_other(now: Kernel, was: Kernel) -> bool:
     return now != was
 
 
-def difference(before: Plan, now: Plan) -> Difference:
+def plan_difference(before: Plan, now: Plan) -> Difference:
     """Return the differences between a plan and an earlier one."""
     operations, base = now.operations, before.operations
     old_blocks = before.buffers.blocks

@@ -100,7 +100,7 @@ def make_schedule(
     )
 
 
-def part_of(schedule: OperationSchedule, top: Collection[int]) -> OperationSchedule:
+def partial_schedule(schedule: OperationSchedule, top: Collection[int]) -> OperationSchedule:
     """Return some operations of the top scope, regions with all that is inside, as a schedule of their own."""
     steps: list[PendingOperation] = []
     scopes = [(-1, schedule.scopes[0].name, -1)]

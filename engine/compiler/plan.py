@@ -10,10 +10,10 @@ import msgspec
 
 from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.checking.check import Checked
-from engine.compiler.checking.launches import launch_config
+from engine.compiler.checking.launches import covering_launch
 from engine.compiler.checking.layouts import Layouts
 from engine.compiler.description import GraphDescription, Nesting
-from engine.compiler.hazards import part_of
+from engine.compiler.hazards import partial_schedule
 from engine.compiler.inlining import Inlined
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import STATUS, FusedEntry, Operation, OperationSchedule, Place, Scope
@@ -155,7 +155,7 @@ class Plan:
 
     def part(self, top: Collection[int], wanted: PortRef) -> Plan:
         """Return the plan of some operations of the top scope; buffers but `wanted` share memory where they can."""
-        schedule = part_of(self.schedule, top)
+        schedule = partial_schedule(self.schedule, top)
         placement = place_buffers(schedule, self.buffers, frozenset({wanted}))
         return replace(self, schedule=schedule, unfused=schedule, placement=placement)
 
@@ -165,5 +165,5 @@ class Plan:
         assert isinstance(operation.entry, KernelEntry)
         node = self.checked.nodes[operation.node]
         if isinstance(operation.entry, FusedEntry):
-            return launch_config(operation.entry, node.context)
-        return node.launches.get(operation.place) or launch_config(operation.entry, node.context)
+            return covering_launch(operation.entry, node.context)
+        return node.launches.get(operation.place) or covering_launch(operation.entry, node.context)

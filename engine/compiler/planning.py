@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from engine.compiler.buffers import plan_buffers
-from engine.compiler.checking.check import check
+from engine.compiler.checking.check import check_description
 from engine.compiler.description import GraphDescription, Nesting
 from engine.compiler.fusion.fuse import fuse
 from engine.compiler.inlining import Inlined, inline, owner
@@ -56,7 +56,7 @@ def _plan(
     shares: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
-    checked = check(description, previous.checked if previous is not None else None, workspace_of)
+    checked = check_description(description, previous.checked if previous is not None else None, workspace_of)
     if checked.errors:
         raise GraphValidationError(checked.errors, (*checked.warnings, *checked.advice))
     nesting = Nesting(description)

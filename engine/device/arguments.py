@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 import numpy as np
 
-from engine.device.slab import Piece, take
+from engine.device.slab import Piece, fresh_bytes
 from engine.diagnostics import DeviceError
 from engine.ptx.tree import KernelParameter
 from engine.types import from_bf16, to_bf16
@@ -81,7 +81,7 @@ class ArgumentLayout:
         """Return a block with these values; ArgumentError when their number is wrong or one does not fit."""
         if len(values) != len(self.sizes):
             raise ArgumentError(f"kernel takes {len(self.sizes)} arguments, got {len(values)}")
-        piece = take(2 * self.sizes_at)
+        piece = fresh_bytes(2 * self.sizes_at)
         write = self.write_plain
         try:
             if write is not None:

@@ -28,7 +28,7 @@ class DeviceStatus:
     cores: int = 0
 
 
-@checked(DeviceError, name="checked by `check_name`", kernel_time_limit_s="checked for every device")
+@checked(DeviceError, name="checked by `check_device_name`", kernel_time_limit_s="checked for every device")
 def open_device(name: str = "auto", *, plain_edges: bool = False, kernel_time_limit_s: float | None = None) -> Device:
     """Open "host", "cuda:0", "cuda:1" ..., or with "auto" the first CUDA device that works, else the host.
 
@@ -39,7 +39,7 @@ def open_device(name: str = "auto", *, plain_edges: bool = False, kernel_time_li
     CUDA device may begin early and wait. The results are the same. Raises DeviceError with the reason when the device
     that was named cannot be used.
     """
-    check_name(name)
+    check_device_name(name)
     checked_time_limit(kernel_time_limit_s)
     device = _open_named(name, plain_edges)
     device.set_kernel_time_limit(kernel_time_limit_s)
@@ -57,7 +57,7 @@ def _open_named(name: str, plain_edges: bool) -> Device:
         raise DeviceError(f'device {name} must be usable, got: {reason} (device "host" always works)') from None
 
 
-def check_name(name: str) -> None:
+def check_device_name(name: str) -> None:
     """Raise DeviceError that says what is allowed, unless `open_device` takes such a name."""
     if not isinstance(name, str) or not re.fullmatch(r"auto|host|cuda(:[0-9]{1,4})?", name):
         raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got "{str(name)[:SHOWN]}"')
@@ -99,12 +99,12 @@ def _open_cuda(ordinal: int, plain_edges: bool) -> Device:
 def _list_cuda() -> list[DeviceStatus]:
     try:
         _require_bindings()
-        from engine.device.cuda.probe import describe, start_driver, why_unusable
+        from engine.device.cuda.probe import describe_device, start_driver, why_unusable
 
         count = start_driver()
     except DeviceError as reason:
         return [DeviceStatus("cuda:0", "NVIDIA GPU", False, str(reason))]
-    return [_status(describe(ordinal), why_unusable(ordinal)) for ordinal in range(count)]
+    return [_status(describe_device(ordinal), why_unusable(ordinal)) for ordinal in range(count)]
 
 
 def _status(info: DeviceInfo, reason: str = "") -> DeviceStatus:

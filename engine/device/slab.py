@@ -48,7 +48,7 @@ _lock = threading.Lock()
 _slab = _Slab(0)
 
 
-def take(size_bytes: int) -> Piece:
+def fresh_bytes(size_bytes: int) -> Piece:
     """Return `size_bytes` fresh zeroed bytes, aligned for every kernel parameter."""
     global _slab
     rounded = size_bytes + _ALIGNMENT - 1 & -_ALIGNMENT

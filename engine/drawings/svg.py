@@ -28,7 +28,7 @@ def rectangle(
     return f"<rect {shape}><title>{escape(tip)}</title></rect>" if tip else f"<rect {shape}/>"
 
 
-def text(x: float, y: float, words: str, fill: str = TEXT, anchor: str = "start", bold: bool = False) -> str:
+def text_line(x: float, y: float, words: str, fill: str = TEXT, anchor: str = "start", bold: bool = False) -> str:
     """Return a line of text whose baseline starts, is centred or ends at a point."""
     weight = ' font-weight="bold"' if bold else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}" text-anchor="{anchor}"{weight}>{escape(words)}</text>'
@@ -56,6 +56,6 @@ def line(x: float, y: float, to_x: float, to_y: float, stroke: str = LINE) -> st
     return f'<path d="M{x:.1f} {y:.1f} L{to_x:.1f} {to_y:.1f}" stroke="{stroke}" fill="none"/>'
 
 
-def text_width(words: str) -> float:
+def estimated_width(words: str) -> float:
     """Return about how wide a line of text is, in pixels."""
     return 6.6 * len(words)

@@ -30,7 +30,7 @@ def marked(text: str, name: str, *, is_constant: bool, known: Collection[str]) -
     return ", ".join([*names, name] if is_constant else names)
 
 
-def with_constants(
+def live_parameters(
     parameters: Iterable[ParameterSpec], text: str
 ) -> tuple[list[ParameterSpec], tuple[Diagnostic, ...]]:
     """Return a kernel's live parameters without the constants listed in `text`, and the list's faults."""

@@ -12,7 +12,7 @@ from engine.descriptions.handles import BufferHandle
 from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError, error
 from engine.kernel_blocks.arguments import GENERATED
-from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, with_constants
+from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, live_parameters
 from engine.kernel_blocks.kernel_block import size_parameters
 from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
@@ -52,7 +52,7 @@ def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", sum
     domain = next((i.name for i in kernel.inputs if i.is_own_element), kernel.inputs[0].name if kernel.inputs else "")
     ports = [*_inputs(kernel, domain), *_outputs(kernel, domain)]
     over = domain or next((port.name for port in ports if port.shape in GENERATED), kernel.outputs[0].name)
-    live, notes = with_constants(map(_parameter, kernel.parameters), constants)
+    live, notes = live_parameters(map(_parameter, kernel.parameters), constants)
     parameters = [*live, *size_parameters([port.shape for port in ports])]
     if any(map(is_reserved, (*(port.name for port in ports), *(item.name for item in parameters)))):
         raise OpError(name_problems(op_graphs.analysis(source)))

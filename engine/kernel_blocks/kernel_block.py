@@ -21,7 +21,7 @@ from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import Diagnostic, Incomplete, KernelError, warning
 from engine.kernel_blocks.arguments import GENERATED, Arguments, Parameter, arguments
 from engine.kernel_blocks.comments import ParameterComment, kernel_comments
-from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, with_constants
+from engine.kernel_blocks.constants import CONSTANTS_DOC, constant_values, live_parameters
 from engine.kernel_blocks.thread_bounds import launch_rank, thread_bounds
 from engine.kernel_sources.describe import covers, describe_kernels
 from engine.kernel_sources.element_names import parameter_texts
@@ -209,7 +209,7 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     if unknown := shapes.keys() - {port.name for port in made.ports if not port.is_input}:
         outputs = ", ".join(port.name for port in made.ports if not port.is_input) or "none"
         raise KernelError(f"shapes must name outputs ({outputs}), got {', '.join(sorted(unknown))}")
-    parameters, notes = with_constants(made.parameters, values["constants"])
+    parameters, notes = live_parameters(made.parameters, values["constants"])
     parameters += size_parameters([port.shape for port in made.ports])
     uses_shared = bool(manifest.uses_dynamic_shared or manifest.shared_memory_dynamic)
     if uses_shared:

@@ -36,7 +36,7 @@ from engine.kernel_sources.nvrtc import (
     toolkit_folders,
 )
 from engine.kernel_sources.python.files import kernels_in
-from engine.kernel_sources.python.load import load_python, python_files
+from engine.kernel_sources.python.load import importable_files, load_python
 from engine.kernel_sources.sources import (
     CudaFile,
     CudaOptions,
@@ -156,7 +156,7 @@ def source_files(source: KernelSource) -> frozenset[Path]:
     if isinstance(source, SpecialisedKernel):
         return source_files(source.source)
     if isinstance(source, PythonKernel):
-        return python_files(source)
+        return importable_files(source)
     own = frozenset({Path(source.file)} if source.file else ())
     if not isinstance(source, CudaFile | CudaText):
         return own

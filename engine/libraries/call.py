@@ -45,7 +45,7 @@ class LibraryCall:
     optional: ClassVar[frozenset[str]] = frozenset()
     #: The numbers, with their defaults.
     numbers: ClassVar[Mapping[str, float]] = {}
-    #: The slot whose elements the numbers scale, and so decide the numbers' type (`number_type`); "" without numbers.
+    #: The slot whose elements the numbers scale, and so decide the numbers' type (`scaling_type`); "" without numbers.
     scaled: ClassVar[str] = ""
     #: What its options that are words may be.
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -107,7 +107,7 @@ class OperandMemory:
 class BoundCall:
     """A call with its operands by slot. `numbers` are known now, or lie in device memory: all of a call's or none.
 
-    A number in memory is of the `number_type` of the elements that it scales.
+    A number in memory is of the `scaling_type` of the elements that it scales.
     """
 
     call: LibraryCall
@@ -120,7 +120,7 @@ class BoundCall:
         return {slot: operand.layout for slot, operand in self.operands.items()}
 
 
-def number_type(scaled: DType) -> DType:
+def scaling_type(scaled: DType) -> DType:
     """Return the type of the numbers that scale elements of a type: f32 for f16 and bf16, else the same."""
     return f32 if scaled in (f16, bf16) else scaled
 

@@ -1,7 +1,7 @@
 """Kernels drawn from ops: an op graph is checked, written as LLVM IR and compiled to PTX."""
 
 from engine.ops import library
-from engine.ops.analysis import check
+from engine.ops.analysis import check_op_graph
 from engine.ops.compose import compose, with_constants, with_own_elements, with_types
 from engine.ops.emission import (
     ElementNumber,
@@ -57,7 +57,7 @@ __all__ = [
     "OpSetting",
     "OpType",
     "OutputPointer",
-    "check",
+    "check_op_graph",
     "compile_graph",
     "compose",
     "function_names",

@@ -23,7 +23,7 @@ NAMED_OPS = ("op.input", "op.output", "op.aggregate", "op.parameter")
 _WEAK_F32, _WEAK_S32 = (ValueType(kind.scalar, weak=True) for kind in (F32, S32))
 
 
-def number_type(value: float) -> ValueType:
+def literal_type(value: float) -> ValueType:
     """Return the type of a number written out: one with a fraction makes whole numbers f32."""
     return _WEAK_F32 if isinstance(value, float) and not value.is_integer() else _WEAK_S32
 
@@ -53,7 +53,7 @@ class Analysis:
         return str(self.ops[node_id].settings["name"]) or node_id
 
 
-def check(graph: OpGraph) -> list[Diagnostic]:
+def check_op_graph(graph: OpGraph) -> list[Diagnostic]:
     """Return what is wrong with a graph, each problem with its op and port; warnings are of ops that nothing needs."""
     return analyse(graph).diagnostics
 
@@ -174,7 +174,7 @@ class _Inference:
             elif port.name in placed.refused:
                 return
             elif port.default is not None:
-                inputs[port.name] = number_type(placed.settings[port.name])
+                inputs[port.name] = literal_type(placed.settings[port.name])
             elif port.optional:
                 inputs[port.name] = None
             else:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
 from engine.diagnostics import Severity, error
-from engine.ops.analysis import check
+from engine.ops.analysis import check_op_graph
 from engine.ops.graph import OpError, OpGraph, OpGraphBuilder, OpPort, shown
 from engine.ops.table import OPS
 
@@ -146,7 +146,7 @@ class _Parser:
         result = self._port(self._expression(last.value), last.value)
         self._graph.add("op.output", "output-0", name=output, value=result, type=output_type)
         graph = self._graph.graph()
-        for problem in check(graph):
+        for problem in check_op_graph(graph):
             if problem.severity is Severity.ERROR:
                 place = self._places.get(problem.node or "", last.value)
                 raise ExpressionError(problem.message, place.lineno, place.col_offset + 1)

@@ -73,7 +73,7 @@ def save_patch(patch: Patch, path: Path | str) -> None:
         reason = getattr(problem, "strerror", None) or problem
         raise PatchError(f"patch must be writable: {path}: {reason}") from problem
     _log.info("wrote %s", path)
-    patch.path, patch.file_digest = path, digest(data)
+    patch.path, patch.file_digest = path, file_version(data)
     patch.history.mark_saved()
 
 
@@ -181,11 +181,11 @@ def read_patch(data: bytes, path: Path, catalogue: Catalogue | None = None) -> P
     except UnicodeDecodeError as problem:
         raise PatchError(f"{path} must be a patch (UTF-8 JSON), got other data") from problem
     patch = parse_patch(text, str(path), catalogue)
-    patch.path, patch.file_digest = path, digest(data)
+    patch.path, patch.file_digest = path, file_version(data)
     return patch
 
 
-def digest(data: bytes) -> bytes:
+def file_version(data: bytes) -> bytes:
     """Return a key that differs between versions of a file."""
     return hashlib.sha256(data).digest()
 

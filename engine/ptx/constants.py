@@ -44,7 +44,7 @@ def term(cursor: Cursor) -> int:
     return _whole(cursor, _binary(cursor, _TERMS))
 
 
-def integer(cursor: Cursor) -> int:
+def constant_integer(cursor: Cursor) -> int:
     """Return a constant expression that must be an integer."""
     return _whole(cursor, _conditional(cursor))
 

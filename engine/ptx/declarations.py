@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from engine.ptx.constants import immediate, integer, offset
+from engine.ptx.constants import constant_integer, immediate, offset
 from engine.ptx.lexer import Cursor, PtxSyntaxError
 from engine.ptx.tree import InitialValue, Integer, SymbolValue, Variable, type_size
 
@@ -17,7 +17,7 @@ OPAQUE = ("texref", "samplerref", "surfref")
 def skip_bank(cursor: Cursor) -> None:
     """Step over the bank of `.const[3]`: all banks are one memory."""
     if cursor.accept("["):
-        integer(cursor)
+        constant_integer(cursor)
         cursor.expect("]")
 
 
@@ -45,7 +45,7 @@ def _type(cursor: Cursor) -> tuple[int, int, str, bool]:
     while cursor.token.kind == "directive":
         name = cursor.directive("a type")
         if name == "align":
-            given = integer(cursor)
+            given = constant_integer(cursor)
             if not 0 < given <= MAX_ALIGNMENT or given & (given - 1):
                 raise PtxSyntaxError(
                     f"PTX line {cursor.line}: .align must be a power of two up to {MAX_ALIGNMENT}, got {given}",
@@ -74,7 +74,7 @@ def _named(cursor: Cursor, space: str, linkage: str, ptx_type: str, components: 
     name = cursor.word("a variable name")
     sizes: list[int] = []
     while cursor.accept("["):
-        sizes.append(0 if cursor.at("]") else integer(cursor))
+        sizes.append(0 if cursor.at("]") else constant_integer(cursor))
         cursor.expect("]")
     count = math.prod(sizes) if sizes else 1
     initial: tuple[InitialValue, ...] = ()
@@ -127,7 +127,7 @@ class _Initial:
 
 def _initial_value(cursor: Cursor) -> InitialValue:
     if cursor.token.kind == "number" and cursor.following.text == "(":
-        mask = integer(cursor)
+        mask = constant_integer(cursor)
         cursor.expect("(")
         with cursor.nested():
             value = _initial_value(cursor)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from engine.ptx import tree as ptx
-from engine.ptx.constants import immediate, integer, offset
+from engine.ptx.constants import constant_integer, immediate, offset
 from engine.ptx.lexer import Cursor, PtxSyntaxError, Token, tokenize
 
 #: Bytes or half words of a register, as video instructions select them.
@@ -138,7 +138,7 @@ def _element(cursor: Cursor, resolve: Resolve) -> ArrayElement:
             raise cursor.error("a register or a number as an index")
         register, number = found, offset(cursor)
     else:
-        number = integer(cursor)
+        number = constant_integer(cursor)
     cursor.expect("]")
     return ArrayElement(array, register, number)
 

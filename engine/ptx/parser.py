@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from engine.ptx import tree as ptx
 from engine.ptx.body import BodyParser, parameter_list
-from engine.ptx.constants import integer
+from engine.ptx.constants import constant_integer
 from engine.ptx.declarations import LINKAGES, SPACES, skip, variables
 from engine.ptx.lexer import Cursor, PtxSyntaxError, tokenize
 from engine.ptx.scopes import NameScope, declared_registers
@@ -102,7 +102,7 @@ class _ModuleParser:
             while cursor.accept(","):
                 cursor.word("a target option")
         elif name == "address_size":
-            if (bits := integer(cursor)) != 64:
+            if (bits := constant_integer(cursor)) != 64:
                 raise PtxSyntaxError(
                     f"PTX line {line}: .address_size must be 64, got {bits}; compile for 64-bit addresses (nvcc -m64)",
                     line=line,
@@ -178,9 +178,9 @@ class _ModuleParser:
                 continue
             line, name = cursor.line, cursor.directive("a directive")
             if name in _LIST_DIRECTIVES:
-                values = [integer(cursor)]
+                values = [constant_integer(cursor)]
                 while cursor.accept(","):
-                    values.append(integer(cursor))
+                    values.append(constant_integer(cursor))
                 if len(values) > 3 or not all(0 < value < 1 << 31 for value in values):
                     given = ", ".join(map(str, values))
                     raise PtxSyntaxError(
@@ -188,7 +188,7 @@ class _ModuleParser:
                     )
                 found[name] = tuple(values)
             elif name in _VALUE_DIRECTIVES:
-                found[name] = (integer(cursor),)
+                found[name] = (constant_integer(cursor),)
             elif name in _FLAG_DIRECTIVES:
                 found[name] = ()
             elif name == "pragma":

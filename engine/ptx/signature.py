@@ -57,7 +57,7 @@ def shared_variables(
 ) -> tuple[ptx.Variable, ...]:
     """Return the shared variables that a kernel, or a function that it may call, uses, in order of declaration."""
     used: dict[str, ptx.Variable] = {}
-    for function in reachable(kernel, functions, variables):
+    for function in reachable_functions(kernel, functions, variables):
         own = {variable.name: variable for variable in function.variables if variable.space == "shared"}
         used.update(own)
         for name in symbols(function):
@@ -79,7 +79,7 @@ def shared_layout(shared: tuple[ptx.Variable, ...]) -> tuple[dict[str, int], int
     return offsets, end
 
 
-def reachable(
+def reachable_functions(
     kernel: ptx.Function, functions: Mapping[str, ptx.Function], variables: Mapping[str, ptx.Variable]
 ) -> list[ptx.Function]:
     """Return the kernel and every function with a body that it names, directly, through others or through tables."""

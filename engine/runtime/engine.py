@@ -14,7 +14,7 @@ from engine.arguments import checked
 from engine.blocktypes.block import block_types
 from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import Device, DeviceInfo
-from engine.device.open import check_name, open_device
+from engine.device.open import check_device_name, open_device
 from engine.diagnostics import DeviceError, PatchError, WarploomError
 from engine.patch.changes import BlockTypesChanged
 from engine.patch.document import Patch
@@ -122,7 +122,7 @@ class LocalEngine:
         plain_edges: bool = False,
     ) -> None:
         if not hasattr(device, "info"):
-            check_name(device)  # an object that is neither a name nor a device is refused here
+            check_device_name(device)  # an object that is neither a name nor a device is refused here
         if plain_edges and not isinstance(device, str):
             raise DeviceError("plain_edges must be given to open_device, got it with a device that is open")
         self._own_device = open_device(device, plain_edges=plain_edges) if isinstance(device, str) else None

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, TensorOperation, reachable
+from engine.tensor_ir.graph import TensorNode, TensorOperation, reachable_nodes
 from engine.tensor_ir.operations.leaves import BatchSize, Leaf, Numbers
 from engine.types import Array, DType, bf16, f16, from_bf16, s32, to_bf16
 
@@ -24,7 +24,7 @@ def evaluate(
     """
     held = {node: _given(node, np.asarray(value)) for node, value in values.items()}
     batch = _batch([(node, array) for node, array in held.items() if node.type.batched], batch)
-    for node in reachable(wanted, held):
+    for node in reachable_nodes(wanted, held):
         held[node] = _computed(node, [held[other] for other in node.inputs], batch)
     return [held[node] if node.type.batched else held[node][0] for node in wanted]
 

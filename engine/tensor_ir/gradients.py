@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, made_for, reachable
+from engine.tensor_ir.graph import TensorNode, made_for, reachable_nodes
 from engine.tensor_ir.operations.leaves import Constant
 from engine.tensor_ir.operations.reductions import sum_to
 from engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes
@@ -35,7 +35,7 @@ def gradients(
         seed = of.graph.add(Constant(1.0, TensorType(of.type.shape, of.type.dtype)))
     elif seed.type != of.type:
         raise InvalidOperation(f"seed must have the type of what is differentiated, {of.type}, got {seed!r}")
-    order = reachable([of])
+    order = reachable_nodes([of])
     leading = _leading_to(order, set(wanted))
     found: dict[TensorNode, TensorNode] = {of: seed}
     for node in reversed(order):

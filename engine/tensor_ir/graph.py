@@ -345,7 +345,7 @@ def caller() -> Origin | None:
     return None
 
 
-def reachable(wanted: Iterable[TensorNode], known: Container[TensorNode] = ()) -> list[TensorNode]:
+def reachable_nodes(wanted: Iterable[TensorNode], known: Container[TensorNode] = ()) -> list[TensorNode]:
     """Return what the wanted nodes are computed from, themselves included, each after its inputs.
 
     Nodes that are `known` are left out, with what only they need.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.compiler.difference import difference
+from engine.compiler.difference import plan_difference
 from engine.compiler.executable.adjust import adjust_graph
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.clocks import ClockKernels, spans
@@ -25,7 +25,7 @@ from engine.device.protocol import Memory
 from engine.diagnostics import GraphValidationError, WarploomError
 from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
-from engine.runtime.memory.graph_memory import GraphMemory, allocate
+from engine.runtime.memory.graph_memory import GraphMemory, allocate_buffers
 from engine.runtime.model.module_cache import PlanKernels
 from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode
@@ -221,7 +221,9 @@ class _Compiled:
         blocks = [node.description for node in plan.description.nodes]
         services.modules.load((kernel, block.kernel_folders) for block in blocks for kernel in block.kernels())
         claimed = GraphMemory(dict(zip(self._owners, memories, strict=True)))
-        self._memory = allocate(plan, tensors.device, services.pool, services.states, services.frame_memory, claimed)
+        self._memory = allocate_buffers(
+            plan, tensors.device, services.pool, services.states, services.frame_memory, claimed
+        )
         try:
             self._resources = Resources(
                 self._memory.by_owner,
@@ -239,7 +241,7 @@ class _Compiled:
 
     @cached_property
     def _unchanged(self) -> Any:
-        return difference(self.graph.plan, self.graph.plan)
+        return plan_difference(self.graph.plan, self.graph.plan)
 
     def rebind(self, memories: Sequence[Memory]) -> None:
         """Have the next launch use other memory, by an update of what it touches."""

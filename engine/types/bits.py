@@ -10,7 +10,7 @@ _PACK = struct.Struct("<d").pack
 _PLAIN = frozenset((str, int, bool, type(None)))
 
 
-def bits(value: Any) -> object:
+def bit_key(value: Any) -> object:
     """Return what two values have in common just when they are the same: their type, and every bit that they hold.
 
     It can be hashed when the value can; arrays count by element type, shape and bytes.
@@ -23,9 +23,9 @@ def bits(value: Any) -> object:
     if kind is np.ndarray or isinstance(value, np.generic):
         return kind, value.dtype.str, value.shape, value.tobytes()
     if kind is tuple or kind is list:
-        return kind, *map(bits, value)
+        return kind, *map(bit_key, value)
     if kind is dict:
-        return kind, *zip(value, map(bits, value.values()), strict=True)
+        return kind, *zip(value, map(bit_key, value.values()), strict=True)
     return kind, value
 
 
@@ -40,7 +40,7 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(x == y and same(a[x], b[y]) for x, y in zip(a, b, strict=True))
     if kind is tuple or kind is list:
         return len(a) == len(b) and all(map(same, a, b))
-    return bool(bits(a) == bits(b))
+    return bool(bit_key(a) == bit_key(b))
 
 
 def same_value(a: Any, b: Any) -> bool:
@@ -56,7 +56,7 @@ class ByBits:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return type(self) is type(other) and bits([*vars(self).values()]) == bits([*vars(other).values()])
+        return type(self) is type(other) and bit_key([*vars(self).values()]) == bit_key([*vars(other).values()])
 
     def __hash__(self) -> int:
         # Fields that are the same are equal, but for NaNs.

@@ -14,7 +14,7 @@ from engine.values.listening import Inputs, Kinds, Listeners
 from engine.values.midi import MidiListener
 from engine.values.osc import OscListener
 from engine.values.steps import ValueStep
-from engine.values.wiring import Drive, Parameters, TypeOf, wire
+from engine.values.wiring import Drive, Parameters, TypeOf, wire_values
 
 LISTENERS: Kinds = {"osc": OscListener, "midi": MidiListener}
 #: How long a frame waits for the update of a block while the engine runs freely.
@@ -165,7 +165,7 @@ class ValueGraph:
         self._listeners.close()
 
     def _wire(self) -> None:
-        wiring = wire(self._blocks, self._connections.values(), self._type_of)
+        wiring = wire_values(self._blocks, self._connections.values(), self._type_of)
         known, self._step_of = self._step_of, {}
         for node in wiring.order:
             self._step_of[node] = self._step(self._blocks[node], known.get(node))

@@ -25,7 +25,7 @@ class ValueWiring:
     problems: list[Diagnostic] = field(default_factory=list)
 
 
-def wire(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeOf) -> ValueWiring:
+def wire_values(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeOf) -> ValueWiring:
     """Return how value blocks work together.
 
     `connections` are value connections. A patch from a file may hold some that no edit would make: they are left out

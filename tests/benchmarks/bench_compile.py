@@ -27,7 +27,7 @@ from engine.device.device import Device
 from engine.device.open import open_device
 from engine.patch.changes import Connection, PortRef
 from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.memory.graph_memory import GraphMemory, allocate, keep_memory
+from engine.runtime.memory.graph_memory import GraphMemory, allocate_buffers, keep_memory
 from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels
 
@@ -54,7 +54,7 @@ class Bench:
     ) -> tuple[CompiledGraph, GraphMemory]:
         """Make the executable of a plan, from the `running` one where possible."""
         claimed = keep_memory(plan, running[0].plan, running[1]) if running else None
-        memory = allocate(plan, self.device, self.pool, self.states, self.frame_memory, claimed)
+        memory = allocate_buffers(plan, self.device, self.pool, self.states, self.frame_memory, claimed)
         kernels = PlanKernels(plan, self.modules)
         resources = Resources(memory.by_owner, kernels, values, self.frame, memory.status, memory.swapped)
         return compile_plan(plan, self.device, resources, running[0] if running else None), memory

@@ -8,7 +8,7 @@ from msgspec import structs
 from blocks.linalg.multiply import Multiply
 from engine.blocktypes.block import describe
 from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.difference import difference
+from engine.compiler.difference import plan_difference
 from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
@@ -81,7 +81,7 @@ def test_another_option_is_captured_again_in_place() -> None:
     """The plans have the same nodes, and only that call is renewed."""
     nodes = [BlockNode("second", product(transposed=True)) if n.id == "second" else n for n in CHAIN.nodes]
     before = planned()
-    changes = difference(before, planned(GraphDescription(tuple(nodes), CHAIN.connections), before))
+    changes = plan_difference(before, planned(GraphDescription(tuple(nodes), CHAIN.connections), before))
     assert would_adjust(changes) and changes.captures_again
     assert {changes.now.operations[index].node for index in changes.renewed} == {"second"}
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.compiler.buffers import plan_buffers
-from engine.compiler.checking.check import check
+from engine.compiler.checking.check import check_description
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
 from engine.compiler.ordering import Order, order_blocks
 from engine.descriptions.entries import RegionKind, SliceView
@@ -20,7 +20,7 @@ IN_PLACE = (i(), o(inplace="x"))
 
 def ordered(patch: GraphDescription) -> tuple[Order, list[Diagnostic]]:
     """Return the blocks by scope in their order, and the problems that allow no order."""
-    checked = check(patch)
+    checked = check_description(patch)
     assert not checked.errors
     return order_blocks(checked, plan_buffers(checked), Nesting(patch))
 

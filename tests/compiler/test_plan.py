@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.compiler.buffers import Lifetime
-from engine.compiler.checking.launches import launch_config
+from engine.compiler.checking.launches import covering_launch
 from engine.compiler.description import GraphDescription
 from engine.compiler.inlining import inline
 from engine.compiler.operations import FRAME, UploadFrame
@@ -211,7 +211,7 @@ CONTEXT = ShapeContext({"x": (1000, 70)}, {}, {})
 def test_the_grid_covers_all_threads(threads: Any, block: tuple[int, int, int], grid: tuple[int, int, int]) -> None:
     """The number of thread blocks is rounded up in each dimension."""
     ports = (i(), o())
-    config = launch_config(launch(ports, threads=threads, block=block), CONTEXT)
+    config = covering_launch(launch(ports, threads=threads, block=block), CONTEXT)
     assert (config.grid, config.thread_block) == (grid, block)
 
 
@@ -227,7 +227,7 @@ def test_the_grid_covers_all_threads(threads: Any, block: tuple[int, int, int], 
 def test_launches_without_threads_or_with_too_many_are_refused(threads: Any, message: str) -> None:
     """The message names the kernel and the numbers."""
     with pytest.raises(ShapeRuleError, match=message):
-        launch_config(launch((i(), o()), threads=threads, block=(1, 16, 1)), CONTEXT)
+        covering_launch(launch((i(), o()), threads=threads, block=(1, 16, 1)), CONTEXT)
 
 
 def test_an_extent_that_does_not_exist_is_an_error_of_the_plan() -> None:

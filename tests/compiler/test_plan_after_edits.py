@@ -5,7 +5,7 @@ import random
 import pytest
 
 from engine.compiler.description import GraphDescription
-from engine.compiler.difference import difference
+from engine.compiler.difference import plan_difference
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
 from engine.compiler.verifying.verify import verify
@@ -55,7 +55,7 @@ def assert_same(made: Plan, anew: Plan) -> None:
 
 def assert_told(now: Plan, before: Plan) -> None:
     """Assert that everything the difference does not name is as it was in the plan before, except for indices."""
-    changes = difference(before, now)
+    changes = plan_difference(before, now)
     places, old_places = now.buffers.places, before.buffers.places
     for index, operation in enumerate(now.operations):
         old = changes.earlier[index]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.device.arguments import ArgumentError, pack, pack_arguments
-from engine.device.slab import take
+from engine.device.slab import fresh_bytes
 from engine.ptx.tree import KernelParameter
 
 SIZES = {"u8": 1, "s8": 1, "u16": 2, "s16": 2, "f16": 2, "u32": 4, "s32": 4, "f32": 4, "b32": 4}
@@ -128,7 +128,7 @@ def test_pieces_of_memory_are_zeroed_aligned_and_their_own(size: int) -> None:
 
     def work(number: int) -> None:
         for _ in range(40):
-            piece = take(size)
+            piece = fresh_bytes(size)
             assert piece.address % 16 == 0
             assert piece.bytes.ctypes.data == piece.address
             assert not piece.bytes.any()

@@ -7,7 +7,7 @@ from engine import Engine, ProfilingLevel
 from engine.inner_patches.network_model import Model
 from engine.inner_patches.network_patch import NetworkPatch
 from engine.protocol.messages import NodeReport
-from engine.tensor_ir.graph import made_for, reachable
+from engine.tensor_ir.graph import made_for, reachable_nodes
 from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.network import build_network
 from engine.tensor_ir.networks.optimisers import AdamW
@@ -41,7 +41,7 @@ def test_each_operation_knows_its_parts() -> None:
     step = network.functions["step"].writes
     for name in ("hiddenw", "hiddenb", "lastw", "lastb"):
         assert step[network.leaf(name)].parts == (name[:-1],), name
-    nodes = [node for node in reachable(step.values()) if node.inputs]
+    nodes = [node for node in reachable_nodes(step.values()) if node.inputs]
     assert {part for node in nodes for part in node.parts} == {"hidden", "bend", "last", "error"}
     fused = [node.parts for node in nodes if isinstance(node.operation, Affine) and node.operation.activation]
     assert fused == [("hidden", "bend")], "the product is the main part, and its activation is named"
@@ -56,7 +56,7 @@ def test_what_replaces_several_nodes_counts_for_their_parts_alone() -> None:
     with made_for(("second",)):
         builder.root = (scaled + kept).sum()
     builder.keep("kept", kept)
-    nodes = reachable([build_network(builder).optimised])
+    nodes = reachable_nodes([build_network(builder).optimised])
     (combined,) = [node for node in nodes if node.operation == Elementwise("linear_combination", (2.0, 1.0))]
     assert combined.parts == ("first", "second")
 

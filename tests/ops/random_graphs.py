@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from engine.diagnostics import Severity
-from engine.ops import OPS, OpConnection, OpGraph, OpGraphBuilder, OpNode, check
+from engine.ops import OPS, OpConnection, OpGraph, OpGraphBuilder, OpNode, check_op_graph
 from engine.ops.graph import OpPort
 from tests.ops import reference_numbers
 
@@ -52,8 +52,8 @@ def valid_graph(seed: int, steps: int) -> OpGraph:
     """Return a graph without mistakes: those of a random one, and what they feed, are taken out."""
     graph = _Maker(random.Random(seed)).make(steps)
     while True:
-        wrong = {problem.node for problem in check(graph) if problem.severity is Severity.ERROR}
-        wrong |= {problem.node for problem in check(graph)}
+        wrong = {problem.node for problem in check_op_graph(graph) if problem.severity is Severity.ERROR}
+        wrong |= {problem.node for problem in check_op_graph(graph)}
         if not wrong - {None}:
             return graph
         graph = _without(graph, wrong)

@@ -7,7 +7,7 @@ import pytest
 
 from engine.device.device import Device
 from engine.diagnostics import Severity
-from engine.ops import OpGraph, OpGraphBuilder, OpKernel, check, compile_graph, with_types
+from engine.ops import OpGraph, OpGraphBuilder, OpKernel, check_op_graph, compile_graph, with_types
 from engine.types import NAMED
 from engine.types.arrays import to_bf16
 from tests.ops.running import run
@@ -134,7 +134,7 @@ def test_bf16_is_read_as_the_number_it_is(device: Device) -> None:
 
 def problems(graph: OpGraph) -> list[str]:
     """Return the messages of errors."""
-    return [problem.message for problem in check(graph) if problem.severity is Severity.ERROR]
+    return [problem.message for problem in check_op_graph(graph) if problem.severity is Severity.ERROR]
 
 
 def test_what_an_aggregate_takes_is_checked() -> None:

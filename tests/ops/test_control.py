@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.device.device import Device
-from engine.ops import OpGraph, OpGraphBuilder, check, compile_graph
+from engine.ops import OpGraph, OpGraphBuilder, check_op_graph, compile_graph
 from engine.ops.graph import OpPort
 from tests.ops.reference import Reference, assert_same
 from tests.ops.running import run
@@ -73,7 +73,7 @@ def test_a_value_leaves_a_region_only_through_its_op() -> None:
     other = g.add("op.negate", "other", region="choice.else", x=loop["index"])
     choice.connect("then_a", other["out"])
     g.add("op.output", "second", value=choice["a"])
-    found = {f"{problem.node}.{problem.port}": problem.message for problem in check(g.graph())}
+    found = {f"{problem.node}.{problem.port}": problem.message for problem in check_op_graph(g.graph())}
     assert found["out.value"] == "value must use the outputs of loop, in which inside lies, got inside.out"
     assert found["early.x"] == "x must not use what choice gives after its region, got choice.a"
     assert found["choice.then_a"] == "then_a must use the outputs of choice, in which other lies, got other.out"
@@ -114,7 +114,7 @@ def test_each_mistake_has_one_message_on_its_op(parts: list[tuple[str, str, str,
         else:
             source, _, target = part.partition(">")
             g.connect(OpPort(*source.split(".")), *target.split("."))
-    first = next(problem for problem in check(g.graph()) if problem.message.startswith(message))
+    first = next(problem for problem in check_op_graph(g.graph()) if problem.message.startswith(message))
     assert first.node in {part[0] for part in parts if isinstance(part, tuple)}
 
 

@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from engine.device.device import Device
 from engine.diagnostics import KernelFault, Severity
-from engine.ops import OPS, OpGraph, OpGraphBuilder, check, compile_graph
+from engine.ops import OPS, OpGraph, OpGraphBuilder, check_op_graph, compile_graph
 from engine.ops.analysis import analyse
 from engine.ops.graph import OpPort
 from engine.ops.lowering.places import without_lines
@@ -119,7 +119,7 @@ def test_every_op_has_help_and_is_compiled(op: OpType) -> None:
     compiled = 0
     for kind in _KINDS:
         graph = _alone(op, kind)
-        if not any(problem.severity is Severity.ERROR for problem in check(graph)):
+        if not any(problem.severity is Severity.ERROR for problem in check_op_graph(graph)):
             assert ".entry kernel" in compile_graph(graph).ptx
             compiled += 1
     assert compiled

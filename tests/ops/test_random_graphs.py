@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from engine.device.device import Device
 from engine.diagnostics import Severity
-from engine.ops import OpError, OpGraph, check, compile_graph, graph_from_json, graph_to_json
+from engine.ops import OpError, OpGraph, check_op_graph, compile_graph, graph_from_json, graph_to_json
 from tests.fuzzing import many
 from tests.ops.random_graphs import INPUTS, nonsense, valid_graph
 from tests.ops.reference import Reference, assert_same
@@ -68,7 +68,7 @@ def test_the_code_of_an_edit_gives_the_bits_of_optimised_code(device: Device, op
 def test_nonsense_is_told_and_nothing_else_happens(seed: int, size: int) -> None:
     """A graph is compiled or refused with errors; checking never raises, and nothing ends the process."""
     graph = nonsense(seed, size)
-    problems = check(graph)
+    problems = check_op_graph(graph)
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     try:
         kernel = compile_graph(graph)
@@ -97,6 +97,6 @@ def test_any_json_is_a_graph_or_an_error(data: object) -> None:
     except OpError:
         return
     assert isinstance(graph, OpGraph)
-    check(graph)
+    check_op_graph(graph)
     again = graph_from_json(graph_to_json(graph))
     assert again.nodes == graph.nodes or "nan" in str(graph)

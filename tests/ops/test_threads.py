@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.device.device import Device
-from engine.ops import OpGraphBuilder, check, compile_graph, compose, parse_expression
+from engine.ops import OpGraphBuilder, check_op_graph, compile_graph, compose, parse_expression
 from engine.ops.graph import OpPort
 from tests.ops.reference import NUMPY, assert_same
 from tests.ops.reference_numbers import Array
@@ -264,7 +264,7 @@ def test_ops_that_wait_must_be_reached_by_all_threads() -> None:
     choice.connect("then_a", g.add("op.scan", "also_wrong", region="choice", value=x)["out"])
     total = g.add("op.add", a=g.add("op.add", a=fixed["a"], b=varying["a"])["out"], b=choice["a"])
     g.add("op.output", "out", value=total["out"])
-    found = {problem.node: problem.message for problem in check(g.graph())}
+    found = {problem.node: problem.message for problem in check_op_graph(g.graph())}
     assert found == {
         "wrong": "Reduce must be reached by all threads, but count of varying may differ",
         "also_wrong": "Scan must be reached by all threads, but condition of choice may differ",

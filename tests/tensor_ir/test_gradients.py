@@ -12,7 +12,7 @@ import pytest
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.evaluation import evaluate
 from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation, allow_tf32, no_grad, reachable
+from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation, allow_tf32, no_grad, reachable_nodes
 from engine.tensor_ir.operations.fused import Affine
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.operations.matrices import MatMul
@@ -144,7 +144,7 @@ def test_products_that_may_round_have_gradients_that_may() -> None:
     for out, expected in ((layer, True), (fused, True), (exact, False)):
         first = gradients(out.square().sum().sum_batch(), [weights, x])
         second = gradients(first[weights].square().sum(), [x])
-        nodes = reachable([out, *first.values(), *second.values()])
+        nodes = reachable_nodes([out, *first.values(), *second.values()])
         products = [node.operation for node in nodes if isinstance(node.operation, MatMul | Affine)]
         assert len(products) > 3
         assert {operation.allow_tf32 for operation in products} == {expected}
@@ -227,5 +227,5 @@ def test_nothing_is_computed_twice_or_for_others() -> None:
     before = len(graph.nodes)
     found = gradients(node, [x])[x]
     assert len(graph.nodes) - before < 6 * 1000
-    assert len(reachable([found])) < 9 * 1000
+    assert len(reachable_nodes([found])) < 9 * 1000
     assert gradients(graph.add(Constant(2.0, TensorType((), f64))), [x]) == {}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.descriptions.entries import BufferArgument, DelayEntry, ValueArgument
-from engine.types.bits import bits, same
+from engine.types.bits import bit_key, same
 
 _NUMBERS = st.sampled_from((0.0, -0.0, 1.0, math.nan, -math.nan, math.inf, -math.inf, 5e-324, -5e-324)) | st.floats()
 _VALUES = _NUMBERS | st.booleans() | st.integers(-2, 2) | st.sampled_from(("", "0.0", None))
@@ -49,4 +49,4 @@ def test_entries_are_equal_when_their_numbers_are_the_same(a: Any, b: Any) -> No
     ):
         assert (one == other) == same(a, b)
         assert one != other or hash(one) == hash(other)
-    assert hash(bits(a)) == hash(bits(struct.unpack("<d", struct.pack("<d", a))[0] if type(a) is float else a))
+    assert hash(bit_key(a)) == hash(bit_key(struct.unpack("<d", struct.pack("<d", a))[0] if type(a) is float else a))

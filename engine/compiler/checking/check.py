@@ -56,7 +56,7 @@ class Checked:
         )
 
 
-def check(
+def check_description(
     description: GraphDescription, previous: Checked | None = None, workspace_of: WorkspaceOf | None = None
 ) -> Checked:
     """Return every error and warning of a description, and the layouts and launches of the blocks that have none.

@@ -23,7 +23,7 @@ MAX_THREADS = 1024
 BLOCKS_PER_CORE = 8
 
 
-def launch_config(entry: KernelEntry, context: ShapeContext) -> LaunchConfig:
+def covering_launch(entry: KernelEntry, context: ShapeContext) -> LaunchConfig:
     """Return the launch that covers `entry.num_threads`; ShapeRuleError when it has no size or too many."""
     return evaluate_launch(launch_rule(entry), context)
 

@@ -21,7 +21,7 @@ from engine.descriptions.rules import BlockRules, OutputRule
 from engine.device.external import ExternalArray
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error
-from engine.libraries.call import LibraryError, OperandError, WorkspaceOf, number_type
+from engine.libraries.call import LibraryError, OperandError, WorkspaceOf, scaling_type
 from engine.patch.changes import PortRef
 from engine.types import DType, Shape, dtype_of, u8
 from engine.types.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
@@ -346,7 +346,7 @@ def _check_call_numbers(made: CapturedCall, work: _Work) -> None:
     for name, number in made.numbers:
         if scaled is None or not isinstance(number, BufferArgument) or number.name not in work.layouts:
             continue
-        wanted, layout = number_type(scaled.dtype), work.layouts[number.name]
+        wanted, layout = scaling_type(scaled.dtype), work.layouts[number.name]
         if layout.dtype != wanted or not layout.size_bytes:
             text = f"{name} of {made.call.label} must be one {wanted}, got {layout}"
             work.problems.append(error(text, port=_port(work, number.name), remedy="convert it in between"))

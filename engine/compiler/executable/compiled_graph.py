@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import repeat
 
 from engine.compiler.buffers import Lifetime
-from engine.compiler.difference import Difference, difference
+from engine.compiler.difference import Difference, plan_difference
 from engine.compiler.executable.arguments import Resources, TypedKernel
 from engine.compiler.executable.build import BuiltGraph, build_graph
 from engine.compiler.executable.clone import clone_graph
@@ -311,7 +311,7 @@ def compile_plan(
     """
     if running is not None and len(running.variants) == 1 and not resources.swapped:
         (variant,) = running.variants
-        changes = changes or difference(running.plan, plan)
+        changes = changes or plan_difference(running.plan, plan)
         cloned = clone_graph(changes, device, resources, variant.built, running.status)
         if cloned is not None:
             return CompiledGraph(plan, [_instantiate(cloned)], resources.status)

@@ -11,7 +11,7 @@ from engine.compiler.operations import Operation, RegionEntry, Scope
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import KernelEntry
 from engine.drawings.layers import Rectangle, Way, arrange_layers
-from engine.drawings.svg import FAINT, FILLS, PAPER, arrow, document, rectangle, text, text_width
+from engine.drawings.svg import FAINT, FILLS, PAPER, arrow, document, estimated_width, rectangle, text_line
 
 MARGIN, HEAD = 12.0, 34.0
 
@@ -91,7 +91,7 @@ def plan_svg(plan: Plan) -> str:
     """Return an SVG file; the tooltip of an operation shows its reads and writes."""
     lines = [_lines(plan, index) for index in range(len(plan.operations))]
     sizes = [
-        (max(text_width(line) for line in found) + 2 * _PADDING, _LINE_HEIGHT * len(found) + 2 * _PADDING)
+        (max(estimated_width(line) for line in found) + 2 * _PADDING, _LINE_HEIGHT * len(found) + 2 * _PADDING)
         for found in lines
     ]
     arranged = arrange(plan.operations, plan.scopes, sizes).moved(20, 20)
@@ -122,7 +122,7 @@ def _parts(plan: Plan, arranged: Arrangement, lines: list[list[str]]) -> Iterato
         for number, words in enumerate(lines[index]):
             baseline = box.y + _PADDING + 12 + _LINE_HEIGHT * number
             x, anchor = (box.x + _PADDING, "start") if is_region else (box.x + box.width / 2, "middle")
-            yield text(x, baseline, words, anchor=anchor, bold=number == 0)
+            yield text_line(x, baseline, words, anchor=anchor, bold=number == 0)
     for (earlier, later), way in arranged.ways.items():
         source, target = arranged.operations[earlier], arranged.operations[later]
         start = (source.x + source.width / 2, source.y + source.height)
@@ -131,4 +131,4 @@ def _parts(plan: Plan, arranged: Arrangement, lines: list[list[str]]) -> Iterato
 
 def _body(box: Rectangle, name: str) -> Iterator[str]:
     yield rectangle(box.x, box.y, box.width, box.height, PAPER, dashed=True)
-    yield text(box.x + _PADDING, box.y + 18, f"body {name}", FAINT)
+    yield text_line(box.x + _PADDING, box.y + 18, f"body {name}", FAINT)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.compiler.inspection.labels import title, what
-from engine.compiler.memory.uses import buffer_uses, spans
+from engine.compiler.memory.uses import buffer_uses, lifetimes
 from engine.compiler.plan import Plan
-from engine.drawings.svg import FAINT, FILLS, LINE, document, line, rectangle, text, text_width
+from engine.drawings.svg import FAINT, FILLS, LINE, document, estimated_width, line, rectangle, text_line
 from engine.figures import format_bytes
 from engine.patch.changes import PortRef
 
@@ -37,7 +37,7 @@ def memory_timeline(plan: Plan) -> MemoryTimeline:
     placement = plan.placement
     users = buffer_uses(plan.schedule, placement.offsets).users
     owners = list(placement.offsets)
-    found = dict(zip(owners, spans(plan.operations, plan.scopes, [users[o] for o in owners]), strict=True))
+    found = dict(zip(owners, lifetimes(plan.operations, plan.scopes, [users[o] for o in owners]), strict=True))
     starting: list[list[PortRef]] = [[] for _ in plan.operations]
     for owner in owners:
         starting[found[owner][0]].append(owner)
@@ -62,7 +62,7 @@ def memory_svg(plan: Plan) -> str:
 def _parts(plan: Plan, timeline: MemoryTimeline, width: float) -> Iterator[str]:
     placement = plan.placement
     saved = f"arena {format_bytes(placement.size_bytes)}, without sharing {format_bytes(placement.unshared_bytes)}"
-    yield text(20, 24, f"{saved}; buffers with memory of their own {format_bytes(timeline.own_bytes)}", bold=True)
+    yield text_line(20, 24, f"{saved}; buffers with memory of their own {format_bytes(timeline.own_bytes)}", bold=True)
     scale = _HEIGHT / max(placement.size_bytes, 1)
     yield from _axis(_TOP, _HEIGHT, placement.size_bytes, width)
     for number, (owner, (first, last)) in enumerate(timeline.spans.items()):
@@ -71,18 +71,18 @@ def _parts(plan: Plan, timeline: MemoryTimeline, width: float) -> Iterator[str]:
         y = _TOP + _HEIGHT - scale * placement.offsets[owner] - height
         tip = f"{owner}: {format_bytes(placement.sizes[owner])} at {placement.offsets[owner]}, {first} to {last}"
         yield rectangle(x + 0.5, y, span - 1, height, FILLS[number % len(FILLS)], tip=tip)
-        if height >= 14 and text_width(str(owner)) <= span - 4:
-            yield text(x + span / 2, y + height / 2 + 4, str(owner), anchor="middle")
+        if height >= 14 and estimated_width(str(owner)) <= span - 4:
+            yield text_line(x + span / 2, y + height / 2 + 4, str(owner), anchor="middle")
     top = _TOP + _HEIGHT + 40
     yield from _axis(top, _CURVE, placement.size_bytes, width)
-    yield text(_LEFT, top - 8, "bytes in use during each operation", FAINT)
+    yield text_line(_LEFT, top - 8, "bytes in use during each operation", FAINT)
     for step in timeline.steps:
         height = _CURVE * step.live_bytes / max(placement.size_bytes, 1)
         x = _LEFT + _COLUMN * step.operation
         tip = f"{step.operation} {title(plan, step.operation)}: {what(plan, step.operation)}\n"
         tip += f"{format_bytes(step.live_bytes)} in {len(step.buffers)} buffers"
         yield rectangle(x + 0.5, top + _CURVE - height, _COLUMN - 1, max(height, 1.0), FILLS[0], tip=tip)
-        yield text(x + _COLUMN / 2, top + _CURVE + 16, str(step.operation), FAINT, "middle")
+        yield text_line(x + _COLUMN / 2, top + _CURVE + 16, str(step.operation), FAINT, "middle")
 
 
 def _axis(top: float, height: float, size_bytes: int, width: float) -> Iterator[str]:
@@ -91,4 +91,4 @@ def _axis(top: float, height: float, size_bytes: int, width: float) -> Iterator[
     for share in (0.0, 0.5, 1.0):
         y = top + height * (1 - share)
         yield line(_LEFT - 4, y, _LEFT, y, LINE)
-        yield text(_LEFT - 8, y + 4, format_bytes(int(size_bytes * share)), FAINT, "end")
+        yield text_line(_LEFT - 8, y + 4, format_bytes(int(size_bytes * share)), FAINT, "end")

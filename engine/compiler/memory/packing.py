@@ -116,7 +116,7 @@ class Packing:
     size_bytes: int
 
 
-def pack(sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[SharingGroup]) -> Packing:
+def pack_buffers(sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[SharingGroup]) -> Packing:
     """Return offsets for buffers of these sizes; each group gets separate memory."""
     offsets = [0] * len(sizes)
     top = 0
@@ -185,7 +185,7 @@ def repack(
     else:
         packing = packer.run(sorted(others, key=lambda b: (-sizes[b], b)))
         offsets, size_bytes = packing.offsets, max(packing.size_bytes, size_bytes)
-    if size_bytes > enough and size_bytes > 1.1 * pack(sizes, reuse, groups).size_bytes:
+    if size_bytes > enough and size_bytes > 1.1 * pack_buffers(sizes, reuse, groups).size_bytes:
         return None
     return Packing(offsets, size_bytes)
 

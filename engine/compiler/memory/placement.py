@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from engine.compiler.buffers import BufferPlan, Lifetime
-from engine.compiler.memory.packing import BESIDE, Arena, pack, repack
+from engine.compiler.memory.packing import BESIDE, Arena, pack_buffers, repack
 from engine.compiler.memory.recomputation import once_only
 from engine.compiler.memory.reuse_order import reuse_order, sharing_groups
-from engine.compiler.memory.uses import buffer_uses, may_miss_a_turn, spans
+from engine.compiler.memory.uses import buffer_uses, lifetimes, may_miss_a_turn
 from engine.compiler.operations import OperationSchedule
 from engine.patch.changes import PortRef
 from engine.types.layout import ALLOCATION_ALIGNMENT
@@ -94,7 +94,7 @@ def place_buffers(
         if wastes(sum(sizes), sum(needed)):
             sizes = exact
     reuse = reuse_order(operations, scopes, touched)
-    groups = sharing_groups(reuse, sizes, spans(operations, scopes, touched))
+    groups = sharing_groups(reuse, sizes, lifetimes(operations, scopes, touched))
     peak = sum(group.peak_bytes for group in groups)
     packing = None
     if keep is not None:
@@ -104,7 +104,7 @@ def place_buffers(
         slack = max(keep.size_bytes / keep.peak_bytes, 1.0) if keep.peak_bytes else 1.0
         packing = repack(sizes, reuse, groups, Arena(kept, keep.size_bytes, grows=grown), enough=1.1 * slack * peak)
     if packing is None:
-        packing = pack(sizes, reuse, groups)
+        packing = pack_buffers(sizes, reuse, groups)
     shared = {o: at for o, at in zip(found, packing.offsets, strict=True) if at != BESIDE}
     room = dict(zip(found, sizes, strict=True))
     made = Placement(

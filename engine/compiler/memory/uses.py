@@ -73,7 +73,7 @@ def lift(index: int, home: int, operations: Sequence[Operation], scopes: Sequenc
     return index
 
 
-def spans(
+def lifetimes(
     operations: Sequence[Operation], scopes: Sequence[Scope], users: Sequence[Sequence[int]]
 ) -> list[tuple[int, int]]:
     """Return the first and the last operation, in the list's order, during which each buffer is in use.

@@ -16,7 +16,7 @@ from engine.device.cuda.launch import argument_pointers, check_launch
 from engine.device.cuda.memory import CudaMemory, CudaPinnedArray, adopt, allocate
 from engine.device.cuda.module import CudaModule, own_kernel
 from engine.device.cuda.ownership import DriverObjects
-from engine.device.cuda.probe import capability, describe, start_driver, why_unusable
+from engine.device.cuda.probe import capability, describe_device, start_driver, why_unusable
 from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
 from engine.device.device import Buffer, checked_time_limit, launch_config, upload, whole_number
 from engine.device.external import described
@@ -48,7 +48,7 @@ class CudaDevice:
             raise DeviceError(f"CUDA device must be from cuda:0 to cuda:{count - 1}, got cuda:{ordinal}")
         if reason := why_unusable(ordinal):
             raise DeviceError(f"device cuda:{ordinal} cannot be used: {reason}")
-        self.info = describe(ordinal)
+        self.info = describe_device(ordinal)
         self._ordinal = ordinal
         self._handle = check(driver.cuDeviceGet(ordinal), "cuDeviceGet")
         self._context = check(driver.cuDevicePrimaryCtxRetain(self._handle), f"opening device cuda:{ordinal}")

@@ -8,11 +8,11 @@ from engine.device.arguments import ArgumentLayout, KernelArguments
 from engine.device.cuda.module import CudaKernel
 from engine.device.launches import check_shape
 from engine.device.protocol import LaunchConfig
-from engine.device.slab import Piece, take
+from engine.device.slab import Piece, fresh_bytes
 from engine.diagnostics import DeviceError
 
 _NO_LAUNCH = LaunchConfig((0, 0, 0), (0, 0, 0))
-_NO_BLOCK = take(0)
+_NO_BLOCK = fresh_bytes(0)
 
 
 class NativeLaunch:
@@ -54,7 +54,7 @@ class NativeLaunch:
         layout = arguments.layout
         if layout is not self._layout:
             if layout.size_bytes > self._block.size_bytes:
-                self._block = take(layout.size_bytes)
+                self._block = fresh_bytes(layout.size_bytes)
             self._write_addresses(kernel, layout, self._block.address)
             self._layout = layout
             self.arguments = None
@@ -90,7 +90,7 @@ class NativeLaunch:
         layout.write_addresses(self._pointers, address)
 
     def _point(self, count: int) -> None:
-        self._room, self._pointers = count, take(8 * count)
+        self._room, self._pointers = count, fresh_bytes(8 * count)
         self.native.kernelParams = self._pointers.address
 
 
@@ -98,7 +98,7 @@ def argument_pointers(kernel: CudaKernel, arguments: KernelArguments) -> Piece:
     """Return the addresses of all arguments in their block, as the driver reads them (`void**`)."""
     if arguments.layout.sizes != kernel.argument_sizes:
         raise _unfit(kernel, arguments.layout)
-    pointers = take(8 * max(1, len(arguments.layout.sizes)))
+    pointers = fresh_bytes(8 * max(1, len(arguments.layout.sizes)))
     arguments.layout.write_addresses(pointers, arguments.address)
     return pointers
 

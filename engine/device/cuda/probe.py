@@ -46,7 +46,7 @@ def driver_version() -> str:
     return _dotted(check(driver.cuDriverGetVersion(), "cuDriverGetVersion"))
 
 
-def describe(ordinal: int) -> DeviceInfo:
+def describe_device(ordinal: int) -> DeviceInfo:
     """Describe device `ordinal`; `start_driver` must have been called."""
     handle = check(driver.cuDeviceGet(ordinal), "cuDeviceGet")
     title = check(driver.cuDeviceGetName(128, handle), "cuDeviceGetName").split(b"\0")[0].decode(errors="replace")

@@ -14,7 +14,7 @@ from engine.device.host.pool import Pool, PoolWorker, workers_for
 from engine.device.host.translate import abi
 from engine.device.launches import check_shape, shared_memory_error
 from engine.device.protocol import LaunchConfig, LoadedKernel
-from engine.device.slab import take
+from engine.device.slab import fresh_bytes
 from engine.diagnostics import DeviceError, KernelFault
 
 #: The time that a thread is expected to take in a kernel that has not run yet.
@@ -63,7 +63,7 @@ class Launch:
         self.shared_bytes = self.kernel.static_shared_bytes + config.shared_bytes
         self.blocks = prod(config.grid)
         self._threads = prod(config.thread_block)
-        self._piece = piece = take(_RECORD_BYTES)
+        self._piece = piece = fresh_bytes(_RECORD_BYTES)
         _FIXED.pack_into(piece.memory, piece.offset, *self.fields)
 
     @property

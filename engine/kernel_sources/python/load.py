@@ -57,7 +57,7 @@ def load_python(source: PythonKernel, architecture: str, cache: CompileCache) ->
     return KernelImage(source, compiled.ptx, None, signatures, "", (path, *modules.values()), {manifest.name: manifest})
 
 
-def python_files(source: PythonKernel) -> frozenset[Path]:
+def importable_files(source: PythonKernel) -> frozenset[Path]:
     """Return a kernel's file and the files beside it that it may import, as they are now."""
     path = Path(source.path)
     try:

@@ -15,7 +15,7 @@ from engine.device.device import Device
 from engine.device.protocol import LoadedKernel, Memory, Module
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import load_image
-from engine.libraries.call import number_type
+from engine.libraries.call import scaling_type
 from engine.types import DType, bf16, c64, c128, f16, f32, f64
 from engine.types.layout import Layout
 
@@ -170,7 +170,7 @@ class ScalarAddresses:
     """Addresses of the numbers that scale elements of a type: in device memory, or of host scalars that this keeps."""
 
     def __init__(self, at: Addresses, scaled: DType) -> None:
-        dtype = number_type(scaled).numpy
+        dtype = scaling_type(scaled).numpy
         self._host = {} if at.numbers_on_device else {n: np.array(v, dtype) for n, v in at.numbers.items()}
         self._at = at
 

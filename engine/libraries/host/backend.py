@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.device.host.memory import bytes_of
 from engine.device.protocol import Issue, Memory, Stream
-from engine.libraries.call import BoundCall, LibraryCall, LibraryError, OperandMemory, number_type
+from engine.libraries.call import BoundCall, LibraryCall, LibraryError, OperandMemory, scaling_type
 from engine.types import Array, bf16, from_bf16, to_bf16
 from engine.types.layout import Layout
 
@@ -87,5 +87,5 @@ def _array(operand: OperandMemory) -> np.ndarray[Any, Any]:
 
 def _number(memory: Memory, bound: BoundCall) -> np.ndarray[Any, Any]:
     """Return a number of a call where it lies."""
-    dtype = number_type(bound.operands[bound.call.scaled].layout.dtype).numpy
+    dtype = scaling_type(bound.operands[bound.call.scaled].layout.dtype).numpy
     return bytes_of(memory, dtype.itemsize, "number of a library call").view(dtype).reshape(())

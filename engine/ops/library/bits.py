@@ -16,7 +16,7 @@ from engine.ops.rules import (
     names_of,
     pair,
     take,
-    whole,
+    whole_numbers,
     whole_or_boolean,
 )
 from engine.ops.table import Misuse, OpCall, Signature
@@ -91,7 +91,7 @@ _define(
     "Bit Not",
     "All bits of x inverted.",
     _X,
-    whole,
+    whole_numbers,
     lambda emission, kind, x: emission.builder.xor(x, constant(kind, -1)),
     "~ invert",
 )
@@ -130,14 +130,20 @@ _define(
     _rotate("fshr"),
 )
 _define(
-    "count_bits", "Count Bits", "The number of bits that are 1.", _X, whole, intrinsic("", "ctpop"), "popc population"
+    "count_bits",
+    "Count Bits",
+    "The number of bits that are 1.",
+    _X,
+    whole_numbers,
+    intrinsic("", "ctpop"),
+    "popc population",
 )
 _define(
     "leading_zeros",
     "Leading Zeros",
     "The number of zeros to the left of the first 1.",
     _X,
-    whole,
+    whole_numbers,
     _zeros("ctlz"),
     "clz",
 )
@@ -146,17 +152,19 @@ _define(
     "Trailing Zeros",
     "The number of zeros to the right of the last 1.",
     _X,
-    whole,
+    whole_numbers,
     _zeros("cttz"),
     "ctz",
 )
-_define("reverse_bits", "Reverse Bits", "The bits in reverse order.", _X, whole, intrinsic("", "bitreverse"), "brev")
+_define(
+    "reverse_bits", "Reverse Bits", "The bits in reverse order.", _X, whole_numbers, intrinsic("", "bitreverse"), "brev"
+)
 _define(
     "multiply_high",
     "Multiply High",
     "The upper half of the full product of a and b.",
     pair(),
-    whole,
+    whole_numbers,
     _multiply_high,
     "mulhi",
 )

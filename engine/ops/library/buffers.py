@@ -6,7 +6,7 @@ from llvmlite import ir
 
 from engine.ops import memory
 from engine.ops.emission import Emission, OpBuffer, OpValue
-from engine.ops.library.interface import fits
+from engine.ops.library.interface import type_as_element
 from engine.ops.rules import OUT, integer, take
 from engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
 from engine.ops.types import ValueType, read_as
@@ -89,7 +89,7 @@ def _store_type(call: OpCall) -> Signature:
             "buffer must be that of an output or of shared memory, got an input's", "buffer", "output", "input"
         )
     return Signature(
-        {**_index_types(call), "value": fits(call.value("value"), buffer.dtype, "value")}, {"after": buffer}
+        {**_index_types(call), "value": type_as_element(call.value("value"), buffer.dtype, "value")}, {"after": buffer}
     )
 
 

@@ -186,7 +186,7 @@ register(
 
 
 def _element_type(call: OpCall) -> Signature:
-    kind = fits(call.value("given"), NAMED[call.settings["type"]], "given")
+    kind = type_as_element(call.value("given"), NAMED[call.settings["type"]], "given")
     return Signature({"given": kind}, {"value": kind, **dict.fromkeys(_SIZES, S32)})
 
 
@@ -241,10 +241,10 @@ def _output_type(call: OpCall) -> Signature:
         raise Misuse(message, "value")
     if call.node.region:
         raise Misuse("output with a value must lie outside all regions; give the value to the region's op", "value")
-    return Signature({"value": fits(given, dtype, "value")}, {"buffer": BufferType(dtype, writable=True)})
+    return Signature({"value": type_as_element(given, dtype, "value")}, {"buffer": BufferType(dtype, writable=True)})
 
 
-def fits(given: ValueType, dtype: DType, port: str) -> ValueType:
+def type_as_element(given: ValueType, dtype: DType, port: str) -> ValueType:
     """Return the type of a value when it is stored as an element; Misuse when the conversion would lose too much."""
     kind = read_as(dtype)
     assert kind is not None

@@ -7,7 +7,7 @@ from llvmlite import ir
 from engine.ops import memory
 from engine.ops.emission import I8, I32, LLVM, SHARED, VOID, Emission, OpBuffer, OpValue
 from engine.ops.library.buffers import STORE_BOUNDARY, may_act, place
-from engine.ops.library.interface import fits
+from engine.ops.library.interface import type_as_element
 from engine.ops.rules import integer, take
 from engine.ops.table import Misuse, OpCall, OpCode, OpInput, OpOutput, OpSetting, OpType, Signature, register
 from engine.ops.types import ELEMENTS, BufferType, read_as
@@ -130,7 +130,11 @@ def _atomic_type(call: OpCall) -> Signature:
         raise Misuse(message, "buffer", "s32, u32, f32 ...", str(buffer.dtype))
     if kind.is_float and call.settings.get("operation") in ("and", "or", "xor"):
         raise Misuse(f"buffer must have whole numbers for this operation, got {kind}", "buffer", found=str(kind))
-    values = {name: fits(call.value(name), buffer.dtype, name) for name in ("value", "expected") if call.op.input(name)}
+    values = {
+        name: type_as_element(call.value(name), buffer.dtype, name)
+        for name in ("value", "expected")
+        if call.op.input(name)
+    }
     return Signature({"index": integer(call, "index"), **values}, {"old": kind, "after": buffer})
 
 

@@ -21,7 +21,7 @@ from engine.ops.emission import (
     constant,
 )
 from engine.ops.library.arithmetic import larger, smaller
-from engine.ops.library.interface import fits
+from engine.ops.library.interface import type_as_element
 from engine.ops.library.threads import barrier, shared_array
 from engine.ops.rules import OUT, Scalar, by_kind, integer, take
 from engine.ops.table import Misuse, OpCall, OpCode, OpOutput, OpSetting, OpType, Signature, register
@@ -327,7 +327,7 @@ def _aggregate_type(call: OpCall) -> Signature:
         raise Misuse(f"value must be one number, got {kind}", "value", "number", str(kind))
     if call.node.region:
         raise Misuse("aggregate must lie outside all regions; give the value to the region's op", "value")
-    fits(kind, NAMED[call.settings["type"]], "value")
+    type_as_element(kind, NAMED[call.settings["type"]], "value")
     return Signature({"value": kind})
 
 

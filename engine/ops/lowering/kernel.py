@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from llvmlite import ir
 
-from engine.ops.analysis import Analysis, analyse, number_type
+from engine.ops.analysis import Analysis, analyse, literal_type
 from engine.ops.emission import (
     GLOBAL,
     I32,
@@ -272,7 +272,7 @@ class _Lowering:
             number = placed.settings.get(name)
             if number is None:
                 return None
-            value = OpValue(number_type(number), (), number)
+            value = OpValue(literal_type(number), (), number)
         to = self._analysis.signatures[placed.node.id].inputs.get(name)
         return self._emission.convert(value, to) if isinstance(value, OpValue) and to is not None else value
 

@@ -16,14 +16,14 @@ from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
 from engine.patch.trust import SavePlace, refuse_source
 from engine.runtime.check.kernel_checks import argument_problems, count_problems, number_problems
-from engine.runtime.memory.graph_memory import memory_problems
+from engine.runtime.memory.graph_memory import out_of_memory_errors
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
 from engine.runtime.model.module_cache import ModuleCache, kernel_diagnostic
 from engine.runtime.model.parameters import ParameterStore
 from engine.user_code.runner import CodeRunner
 from engine.values.steps import read_settings
-from engine.values.wiring import wire
+from engine.values.wiring import wire_values
 
 #: Below this size, a list of devices is not needed.
 ALWAYS_THERE = 1 << 30
@@ -45,7 +45,7 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
         described = describe_patch(registry.snapshot(wires, patch.sentinels), code)
         drives = filter(patch.is_value_connection, patch.connections)
         values = registry.value_blocks
-        wiring = wire(values, drives, registry.type_of)
+        wiring = wire_values(values, drives, registry.type_of)
         found = [*described.problems, *wiring.problems]
         settings = {node: read_settings(block, code) for node, block in values.items()}
     found += [told for _, told in settings.values() if told]
@@ -80,10 +80,10 @@ def _image(kernel: Kernel, folders: tuple[str, ...]) -> KernelImage:
 
 def _memory_problems(plan: Plan) -> list[Diagnostic]:
     """Return errors when no device of this machine has the memory for a plan."""
-    if not memory_problems(plan, ALWAYS_THERE, ""):
+    if not out_of_memory_errors(plan, ALWAYS_THERE, ""):
         return []
     largest = max((device for device in list_devices() if device.usable), key=lambda device: device.memory_bytes)
-    return memory_problems(plan, largest.memory_bytes, largest.name)
+    return out_of_memory_errors(plan, largest.memory_bytes, largest.name)
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

@@ -74,7 +74,7 @@ class GraphMemory:
         self.release(pool)
 
 
-def allocate(
+def allocate_buffers(
     plan: Plan,
     device: Device,
     pool: BufferPool,
@@ -130,7 +130,7 @@ def require_memory(
         raise MemoryRefused(_problems(plan, wanted, total, available, device.info.name))
 
 
-def memory_problems(
+def out_of_memory_errors(
     plan: Plan, available: int, device: str, kept: AbstractSet[PortRef] = frozenset(), *, has_arena: bool = False
 ) -> list[Diagnostic]:
     """Return an error at each of the largest buffers when a plan needs more than the `available` bytes of a device.
@@ -181,7 +181,7 @@ def _problems(plan: Plan, wanted: dict[PortRef, int], total: int, available: int
     return problems
 
 
-def adopt(plan: Plan, device: Device, owner: PortRef) -> Memory:
+def adopt_array(plan: Plan, device: Device, owner: PortRef) -> Memory:
     """Return the memory of the array that a block names for `owner`; GraphValidationError when it can't be used."""
     array = plan.description.by_id[owner.node].description.externals[owner.port]
     if isinstance(array.keep, Buffer) and array.keep.device is not device:
@@ -240,7 +240,7 @@ def _allocate_own(
     times: SideTimes,
 ) -> Memory:
     if buffer.lifetime is Lifetime.EXTERNAL:
-        claimed.adopted[owner] = adopt(plan, device, owner)
+        claimed.adopted[owner] = adopt_array(plan, device, owner)
         return claimed.adopted[owner]
     try:
         if buffer.lifetime is Lifetime.STATE:

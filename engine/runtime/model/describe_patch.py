@@ -29,7 +29,7 @@ from engine.diagnostics import Diagnostic, Mend, error, warning
 from engine.patch.changes import Connection, PortRef
 from engine.patch.sentinels import Sentinel
 from engine.readings import Reading
-from engine.types.bits import bits
+from engine.types.bits import bit_key
 from engine.user_code.limits import TookTooLong
 from engine.user_code.runner import CodeRunner
 
@@ -194,7 +194,7 @@ def _asked(node: PlacedNode) -> tuple[object, ...]:
     """Return the inputs of a description: the type and the structural values, arrays and graphs by identity."""
     block_type, values = node.block_type, node.values
     structural = [
-        (name, bits(value) if type(value := values.get(name)).__hash__ is not None else id(value))
+        (name, bit_key(value) if type(value := values.get(name)).__hash__ is not None else id(value))
         for name, spec in node.specs.items()
         if spec.structural
     ]

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from engine.blocktypes.block import Block
-from engine.compiler.difference import difference
+from engine.compiler.difference import plan_difference
 from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
@@ -339,7 +339,7 @@ class _Trial:
             now, then = partial.plan.description.by_id, plan.description.by_id
             provides = any(_provides_other(now[node].description, then[node].description) for node in now)
             return EditCost(UpdateLevel.WARM if provides else UpdateLevel.NONE, "")
-        changes = difference(plan, partial.plan)
+        changes = plan_difference(plan, partial.plan)
         if not would_adjust(changes):
             return EditCost(UpdateLevel.COLD, "")
         if changes.has_other_kernels:

@@ -12,7 +12,7 @@ from functools import cache, partial
 from msgspec.structs import replace
 
 from engine.compiler.description import BlockNode
-from engine.compiler.difference import difference
+from engine.compiler.difference import plan_difference
 from engine.compiler.executable.adjust import Adjustment, adjust_graph, is_adjustable
 from engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
@@ -26,7 +26,7 @@ from engine.processes.scope import Cancelled, check_cancelled
 from engine.profiling.side_work import SideKind
 from engine.protocol.messages import BufferReport
 from engine.runtime.check.kernel_checks import argument_problems, count_problems, launch_warnings, number_problems
-from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, allocate, keep_memory, require_memory
+from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, allocate_buffers, keep_memory, require_memory
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels, stale_kernels, unusable_kernels
@@ -199,7 +199,7 @@ def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: 
     """Build a plan, or find how to adjust the current graph to it; nothing stays claimed when that fails."""
     image_of = cache(services.modules.image)  # the search for a kernel's file takes long
     running = current.compiled if current is not None else None
-    changes = difference(running.plan, plan) if running is not None else None
+    changes = plan_difference(running.plan, plan) if running is not None else None
     only = changes.renewed if changes is not None else None
     if problems := [*argument_problems(plan, image_of, only), *count_problems(plan, image_of, only)]:
         raise GraphValidationError(problems)
@@ -212,7 +212,7 @@ def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: 
     is_large = any(buffer.layout.size_bytes >= _LARGE_BYTES for buffer in plan.buffers.allocations.values())
     if is_large and (problems := number_problems(plan, image_of, values)):
         raise GraphValidationError(problems)
-    memory = allocate(plan, device, pool, states, services.frame_memory, claimed, services.times)
+    memory = allocate_buffers(plan, device, pool, states, services.frame_memory, claimed, services.times)
     try:
         resources = Resources(
             memory.by_owner,

@@ -13,7 +13,7 @@ from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError
 from engine.patch.changes import PortRef
 from engine.profiling.side_work import SideKind
-from engine.runtime.memory.graph_memory import GraphMemory, adopt
+from engine.runtime.memory.graph_memory import GraphMemory, adopt_array
 from engine.runtime.memory.state_store import move
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.update.prepare import Prepared
@@ -141,7 +141,7 @@ class RunningGraph:
         GraphValidationError when the array can't be used.
         """
         assert self.compiled is not None and self.memory is not None
-        memory = adopt(plan, self._services.device, owner)
+        memory = adopt_array(plan, self._services.device, owner)
         try:
             is_bound = self.compiled.rebind({owner: memory})
         except DeviceError:

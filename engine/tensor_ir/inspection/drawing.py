@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from engine.drawings.layers import Layers, arrange_layers
-from engine.drawings.svg import arrow, document, rectangle, text, text_width
+from engine.drawings.svg import arrow, document, estimated_width, rectangle, text_line
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.inspection.dot import FILL_OF, box_lines
@@ -31,7 +31,7 @@ def graph_svg(wanted: Iterable[TensorNode], remark: Remark = no_remark) -> str:
     lines = {node.number: box_lines(node, remark) for node in order}
     layers = arrange_layers(
         {node.number: list(dict.fromkeys(other.number for other in node.inputs)) for node in order},
-        {number: (max(map(text_width, found)) + 2 * _PADDING, _height(found)) for number, found in lines.items()},
+        {number: (max(map(estimated_width, found)) + 2 * _PADDING, _height(found)) for number, found in lines.items()},
         is_dataflow=True,
     )
     width, height = layers.width + 2 * _MARGIN, layers.height + 2 * _MARGIN
@@ -57,4 +57,4 @@ def _parts(
         yield rectangle(box.x, box.y, box.width, box.height, FILL_OF[role_of(node)], tip=tip)
         for number, words in enumerate(lines[node.number]):
             baseline = box.y + _PADDING + 12 + _LINE_HEIGHT * number
-            yield text(box.x + box.width / 2, baseline, words, anchor="middle", bold=number == 0)
+            yield text_line(box.x + box.width / 2, baseline, words, anchor="middle", bold=number == 0)

@@ -22,6 +22,6 @@ def number_type(dtype: DType) -> DType:
     return f32 if dtype in (f16, bf16) else dtype
 
 
-def extent(size: int | str) -> Extent:
+def size_argument(size: int | str) -> Extent:
     """Return a size as an argument."""
     return Extent(str(size))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engine.descriptions.handles import BufferHandle
 from engine.libraries import blas
 from engine.tensor_ir.lowering.activations import write_activation
-from engine.tensor_ir.lowering.reducing import Axis, product, write_axes
+from engine.tensor_ir.lowering.reducing import Axis, size_product, write_axes
 from engine.tensor_ir.lowering.step import LoweringStep, SizeExpression
 from engine.tensor_ir.types import TensorType, broadcast_shapes
 from engine.types import Shape, f32, f64
@@ -102,7 +102,7 @@ def _write_rows(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor, out: 
     """Write a product in which the examples of one operand are rows of one matrix; False where they can't be."""
     batch: SizeExpression = step.batch if a.type.batched or b.type.batched else 1
     if not b.type.batched and (a.is_vector or not a.is_transposed):
-        rows = product([batch, a.rows])
+        rows = size_product([batch, a.rows])
         _multiply(step, gemm, _matrix(step, a.handle, rows, a.columns), b, out, (rows, b.columns))
         return True
     if not a.type.batched and b.columns == 1:
@@ -145,7 +145,7 @@ def _write_summed(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor) -> 
         axes = [Axis(step.batch, True), Axis(step.node.type.size, False)]
         write_axes(step, out, axes, "sum", step.node.type.dtype)
         return
-    inner = product([step.batch, a.columns])
+    inner = size_product([step.batch, a.columns])
     rows, columns = a.rows, b.columns
     left, right = _matrix(step, a.handle, inner, rows), _matrix(step, b.handle, inner, columns)
     if 1 in (rows, columns) and step.node.type.dtype in (f32, f64):
@@ -162,7 +162,7 @@ def _write_stack(
 ) -> None:
     """Write products that are repeated over the batch and the leading axes; operands that differ there are repeated."""
     leading = broadcast_shapes(a.leading, b.leading)
-    count = product([step.batch if batched else 1, *leading])
+    count = size_product([step.batch if batched else 1, *leading])
     operands = []
     for number, factor in enumerate((a, b)):
         shape = factor.type.shape[-2:]

@@ -10,7 +10,7 @@ from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.entries import ServedParts
 from engine.descriptions.handles import BufferHandle
 from engine.tensor_ir.errors import ExecutionFailed
-from engine.tensor_ir.graph import TensorNode, reachable
+from engine.tensor_ir.graph import TensorNode, reachable_nodes
 from engine.tensor_ir.lowering.clusters import Cluster, find_clusters, stored_source
 from engine.tensor_ir.lowering.elements import ElementKernel
 from engine.tensor_ir.lowering.step import LoweringStep, shape_rule
@@ -107,7 +107,7 @@ class _Program:
 
     def write(self) -> None:
         wanted = [store.node for store in self._stores]
-        order = reachable(wanted, self._stored.keys())
+        order = reachable_nodes(wanted, self._stored.keys())
         for node in order:
             if node.type.size == 0:
                 raise ExecutionFailed(f"tensors on a device must have elements, got none in {node!r}")
@@ -134,7 +134,7 @@ class _Program:
         """Say what the entries since the last call compute: nodes that they store, and what is computed on the way."""
         count = self._build.entry_count - self._first - len(self.written)
         if count:
-            inside = reachable([other for node in stored for other in node.inputs], self._stored.keys())
+            inside = reachable_nodes([other for node in stored for other in node.inputs], self._stored.keys())
             self.written += [[*inside, *stored]] * count
             told = dict.fromkeys(node.parts[0] for node in stored if node.parts)
             done = dict.fromkeys(part for node in (*stored, *inside) for part in node.parts if part not in told)

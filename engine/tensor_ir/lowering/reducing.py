@@ -12,8 +12,8 @@ from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle
 from engine.ops.types import read_as
 from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.lowering.cuda import element_kernel, extent, number_type
-from engine.tensor_ir.lowering.step import LoweringStep, reads, writes
+from engine.tensor_ir.lowering.cuda import element_kernel, number_type, size_argument
+from engine.tensor_ir.lowering.step import LoweringStep, read_only, write_only
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, u8
 
@@ -78,11 +78,11 @@ def memory_axes(step: LoweringStep, type_: TensorType, reduced: Sequence[bool], 
         axes.insert(0, Axis(step.batch, batch))
     found = []
     for is_reduced, group in groupby(axes, key=lambda axis: axis.is_reduced):
-        found.append(Axis(product([axis.size for axis in group]), is_reduced))
+        found.append(Axis(size_product([axis.size for axis in group]), is_reduced))
     return found
 
 
-def product(sizes: Sequence[int | str]) -> int | str:
+def size_product(sizes: Sequence[int | str]) -> int | str:
     """Return a product of sizes, as a number where that is known."""
     known = prod(size for size in sizes if isinstance(size, int))
     others = [f"({size})" for size in sizes if isinstance(size, str)]
@@ -99,9 +99,12 @@ def write_axes(step: LoweringStep, source: BufferHandle, axes: Sequence[Axis], o
         step.build.copy(step.out, source)
         return
     for at in reversed(places):
-        outer, inner = product([axis.size for axis in left[:at]]), product([axis.size for axis in left[at + 1 :]])
+        outer, inner = (
+            size_product([axis.size for axis in left[:at]]),
+            size_product([axis.size for axis in left[at + 1 :]]),
+        )
         is_last = at == places[0]
-        out = step.out if is_last else step.temporary(f"axis{at}_", dtype, product([outer, inner]))
+        out = step.out if is_last else step.temporary(f"axis{at}_", dtype, size_product([outer, inner]))
         reduce_axis(step, source, out, (outer, left[at].size, inner), operation, dtype)
         del left[at]
         source = out
@@ -121,23 +124,23 @@ def reduce_axis(
     def kernel(name: str) -> Kernel:
         return element_kernel("tensor_reduce.cu", name, dtype, OPERATION=list(_AGGREGATES).index(operation))
 
-    numbers = {"size": extent(size), "inner": extent(inner), "rows": extent(outer)}
+    numbers = {"size": size_argument(size), "inner": size_argument(inner), "rows": size_argument(outer)}
     if inner == 1 and (outer != 1 or (isinstance(size, int) and size <= LONGEST)):
         is_short = isinstance(size, int) and size <= SHORT
         name, threads = ("reduce_short_rows", 1) if is_short else ("reduce_rows", 32)
-        taken = (reads(source), writes(out), numbers["rows"], numbers["size"])
+        taken = (read_only(source), write_only(out), numbers["rows"], numbers["size"])
         step.build.launch(kernel(name), num_threads=numbers["rows"] * threads, args=taken)
         return
     tiles = numbers["rows"] * Extent(f"ceil(({inner}) / 32)") * 256
     if isinstance(size, int) and size <= LONGEST:
-        columns = (reads(source), writes(out), numbers["size"], numbers["inner"], numbers["size"])
+        columns = (read_only(source), write_only(out), numbers["size"], numbers["inner"], numbers["size"])
         step.build.launch(kernel("reduce_columns"), num_threads=tiles, args=columns)
         return
     shares = Extent(f"ceil(({size}) / {SHARE})")
-    parts = step.temporary("shares", number_type(dtype), product([outer, shares.text, inner]))
-    first = (reads(source), writes(parts), numbers["size"], numbers["inner"], SHARE)
+    parts = step.temporary("shares", number_type(dtype), size_product([outer, shares.text, inner]))
+    first = (read_only(source), write_only(parts), numbers["size"], numbers["inner"], SHARE)
     step.build.launch(kernel("share_columns"), num_threads=tiles * shares, args=first)
-    second = (reads(parts), writes(out), shares, numbers["inner"], shares)
+    second = (read_only(parts), write_only(out), shares, numbers["inner"], shares)
     step.build.launch(kernel("reduce_shares"), num_threads=tiles, args=second)
 
 
@@ -145,8 +148,8 @@ def write_softmax(step: LoweringStep, axis: int, *, logarithm: bool) -> None:
     """Write softmax, or its logarithm, of a step's input along an axis."""
     type_ = step.node.type
     size, inner = type_.shape[axis], prod(type_.shape[axis + 1 :])
-    rows = extent(product([step.batch if type_.batched else 1, *type_.shape[:axis], inner]))
-    args = (reads(step.input(0)), writes(step.out), rows, size)
+    rows = size_argument(size_product([step.batch if type_.batched else 1, *type_.shape[:axis], inner]))
+    args = (read_only(step.input(0)), write_only(step.out), rows, size)
     is_short = inner > 1 or size <= SHORT
 
     def kernel(name: str) -> Kernel:

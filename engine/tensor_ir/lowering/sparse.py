@@ -9,9 +9,9 @@ from engine.descriptions.entries import BufferArgument
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle
 from engine.tensor_ir.lowering.activations import IN_KERNELS, write_activation
-from engine.tensor_ir.lowering.cuda import element_kernel, extent, number_type
-from engine.tensor_ir.lowering.reducing import Axis, product, reduce_axis
-from engine.tensor_ir.lowering.step import LoweringStep, SizeExpression, reads, writes
+from engine.tensor_ir.lowering.cuda import element_kernel, number_type, size_argument
+from engine.tensor_ir.lowering.reducing import Axis, reduce_axis, size_product
+from engine.tensor_ir.lowering.step import LoweringStep, SizeExpression, read_only, write_only
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, s32
 
@@ -49,13 +49,13 @@ def write_sparse_product(
     kernel = element_kernel(
         "tensor_sparse.cu", name, dtype, ACTIVATION=IN_KERNELS[activation] if fits and fused else IN_KERNELS[None]
     )
-    examples = extent(step.batch if step.node.type.batched else 1)
+    examples = size_argument(step.batch if step.node.type.batched else 1)
     for number, column in enumerate(columns):
         rows = step.input(column)
         if step.node.type.batched and not types[column].batched:
             rows = _repeated(step, rows, types[column], number)
-        added = reads(step.input(bias)) if bias is not None and fits else 0
-        args = (reads(table), reads(rows), added, writes(out), examples, types[column].nnz, height, width)
+        added = read_only(step.input(bias)) if bias is not None and fits else 0
+        args = (read_only(table), read_only(rows), added, write_only(out), examples, types[column].nnz, height, width)
         step.build.launch(kernel, num_threads=examples * threads, args=(*args, stride, width * number))
     if out is not step.out:
         write_activation(step, out, step.node.type, None if fits else bias, activation)
@@ -87,7 +87,7 @@ def write_sparse_outer(step: LoweringStep, *, transpose_a: bool) -> None:
     assert column.nnz is not None
     if dense.batched and not column.batched:
         vectors = _summed(step, vectors, height, dense.dtype)
-    count = product([step.batch if column.batched else 1, column.nnz])
+    count = size_product([step.batch if column.batched else 1, column.nnz])
     keys, key, steps = step.input(1), s32, (height, 1) if transpose_a else (1, size)
     outer = 1 if dense.batched and column.batched else 0
     write_sums(
@@ -102,14 +102,14 @@ def write_scatter(step: LoweringStep, axis: int, size: int, *, sum_batch: bool) 
     """Write sums of slices of the second input by the indices in the first."""
     indices, updates = (node.type for node in step.node.inputs)
     rest = updates.shape[axis + len(indices.shape) :]
-    fronts, own, width = (product(part) for part in (updates.shape[:axis], indices.shape, rest))
+    fronts, own, width = (size_product(part) for part in (updates.shape[:axis], indices.shape, rest))
     assert isinstance(fronts, int) and isinstance(own, int) and isinstance(width, int)
     vectors, whole, is_summed = step.input(1), fronts * own * width, sum_batch
     if sum_batch and not indices.batched:
         vectors, is_summed = _summed(step, vectors, whole, updates.dtype), False
     groups: SizeExpression = step.batch if step.node.type.batched else 1
     key_groups: SizeExpression = step.batch if indices.batched and not is_summed else 1
-    count = product([step.batch if is_summed else 1, own])
+    count = size_product([step.batch if is_summed else 1, own])
     per_example = whole if updates.batched else 0
     write_sums(
         step,
@@ -175,37 +175,46 @@ def write_sums(
     build, size, count = step.build, entries.size, entries.count
     share = max(SHARE, size)
     shares, pieces = f"ceil(({count}) / {share})", f"ceil(({count}) / {PIECE})"
-    counts = step.temporary("counts", s32, product([entries.groups, shares, size]))
-    starts = step.temporary("starts", s32, product([entries.groups, size + 1]))
-    place = product([entries.groups, count])
+    counts = step.temporary("counts", s32, size_product([entries.groups, shares, size]))
+    starts = step.temporary("starts", s32, size_product([entries.groups, size + 1]))
+    place = size_product([entries.groups, count])
     order, numbers = step.temporary("sorted", s32, place), step.temporary("vectors", s32, place)
     number = number_type(vectors.dtype)
-    parts = step.temporary("parts", number, product([vectors.groups, vectors.fronts, pieces, 2, vectors.width]))
-    warps = extent(product([entries.groups, shares])) * 32
+    parts = step.temporary("parts", number, size_product([vectors.groups, vectors.fronts, pieces, 2, vectors.width]))
+    warps = size_argument(size_product([entries.groups, shares])) * 32
 
     def launch(name: str, threads: Extent, args: Sequence[object], block: int) -> None:
         kernel = element_kernel("tensor_segments.cu", name, vectors.dtype, KEY=entries.dtype.cuda_name)
         build.launch(kernel, num_threads=threads, args=args, thread_block=block)
 
     build.fill(counts)
-    keys, sizes = reads(entries.keys), (extent(count), size, share)
+    keys, sizes = read_only(entries.keys), (size_argument(count), size, share)
     launch("count_keys", warps, (keys, _changes(counts), *sizes), 32)
-    groups = extent(entries.groups)
-    launch("add_shares", groups * size, (_changes(counts), writes(starts), groups, size, extent(shares)), 256)
+    groups = size_argument(entries.groups)
+    launch(
+        "add_shares", groups * size, (_changes(counts), write_only(starts), groups, size, size_argument(shares)), 256
+    )
     launch("add_keys", groups * 32, (_changes(starts), size), 32)
-    placed = (keys, _changes(counts), reads(starts), writes(order), writes(numbers))
+    placed = (keys, _changes(counts), read_only(starts), write_only(order), write_only(numbers))
     launch("place_entries", warps, (*placed, *sizes, vectors.per, *vectors.numbers), 32)
     at_once = 4 if vectors.width % 4 == 0 else 1
     threads = vectors.width // at_once
     block = min(256, -(-threads // 32) * 32)
     tiles = -(-threads // block)
-    several = extent(product([vectors.groups, vectors.fronts]))
-    sums = (extent(count), size, vectors.fronts, vectors.width, PIECE, groups)
+    several = size_argument(size_product([vectors.groups, vectors.fronts]))
+    sums = (size_argument(count), size, vectors.fronts, vectors.width, PIECE, groups)
     launch(
         "sum_pieces_by_four" if at_once == 4 else "sum_pieces",
-        several * extent(pieces) * (tiles * block),
+        several * size_argument(pieces) * (tiles * block),
         (
-            *(reads(vectors.handle), reads(starts), reads(order), reads(numbers), writes(step.out), writes(parts)),
+            *(
+                read_only(vectors.handle),
+                read_only(starts),
+                read_only(order),
+                read_only(numbers),
+                write_only(step.out),
+                write_only(parts),
+            ),
             *(*sums, *vectors.steps, *out_steps),
         ),
         block,
@@ -213,7 +222,7 @@ def write_sums(
     launch(
         "finish_pieces",
         several * (size * vectors.width),
-        (reads(starts), reads(parts), _changes(step.out), extent(vectors.groups), *sums, *out_steps),
+        (read_only(starts), read_only(parts), _changes(step.out), size_argument(vectors.groups), *sums, *out_steps),
         256,
     )
 

@@ -56,12 +56,12 @@ class LoweringStep:
         return f"{self.batch} * {type_.size}" if type_.batched else str(type_.size)
 
 
-def reads(handle: BufferHandle) -> BufferArgument:
+def read_only(handle: BufferHandle) -> BufferArgument:
     """Return a buffer as an argument of `launch` that is read."""
     return BufferArgument(handle.name, reads=True, writes=False)
 
 
-def writes(handle: BufferHandle) -> BufferArgument:
+def write_only(handle: BufferHandle) -> BufferArgument:
     """Return a buffer as an argument of `launch` that is written."""
     return BufferArgument(handle.name, reads=False, writes=True)
 

@@ -12,7 +12,7 @@ from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from engine.tensor_ir.networks.initialisations import FirstWeights, Initialisation
 from engine.tensor_ir.operations.leaves import Leaf
-from engine.tensor_ir.passes.verification import verify
+from engine.tensor_ir.passes.verification import verify_nodes
 from engine.tensor_ir.shapes import whole_number
 from engine.tensor_ir.types import FLOATS, TensorType
 from engine.types import DType, Shape, f32
@@ -157,7 +157,7 @@ class NetworkBuilder:
     def checked_root(self) -> TensorNode:
         """Verify the network, and return its root; InvalidOperation, with the node's name, unless it is one number."""
         root = self.root
-        verify([root, *self._kept.values()], "building")
+        verify_nodes([root, *self._kept.values()], "building")
         if root.type.size != 1 or root.type.nnz is not None:
             where = f" ({root.origin})" if root.origin else ""
             raise InvalidOperation(f"root must be one number, got {root!r}{where}; reduce it with sum() or mean()")

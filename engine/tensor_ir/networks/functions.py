@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.graph import TensorNode, reachable
+from engine.tensor_ir.graph import TensorNode, reachable_nodes
 from engine.tensor_ir.networks.initialisations import FirstWeights
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.passes.pipeline import optimise
@@ -149,4 +149,4 @@ class NetworkFunction:
     @property
     def reads(self) -> Sequence[TensorNode]:
         """The leaves whose contents it needs."""
-        return [node for node in reachable(self.writes.values()) if isinstance(node.operation, Leaf)]
+        return [node for node in reachable_nodes(self.writes.values()) if isinstance(node.operation, Leaf)]

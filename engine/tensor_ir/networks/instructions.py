@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import count
 
-from engine.tensor_ir.graph import TensorNode, TensorOperation, reachable
+from engine.tensor_ir.graph import TensorNode, TensorOperation, reachable_nodes
 from engine.tensor_ir.networks.functions import NetworkFunction
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.leaves import Constant, Leaf
@@ -44,7 +44,7 @@ def instructions(function: NetworkFunction) -> Iterator[str]:
 
 def node_names(function: NetworkFunction) -> Mapping[TensorNode, str]:
     """Return what instructions call the nodes of a function: the variable that each is written to, or a new name."""
-    needed = reachable(function.writes.values())
+    needed = reachable_nodes(function.writes.values())
     names = {node: node.label for node in needed if isinstance(node.operation, Leaf)}
     for leaf, node in function.writes.items():
         names.setdefault(node, leaf.label)
@@ -58,7 +58,9 @@ def node_names(function: NetworkFunction) -> Mapping[TensorNode, str]:
 
 
 def _computed(function: NetworkFunction) -> list[TensorNode]:
-    return [node for node in reachable(function.writes.values()) if not isinstance(node.operation, Leaf | Constant)]
+    return [
+        node for node in reachable_nodes(function.writes.values()) if not isinstance(node.operation, Leaf | Constant)
+    ]
 
 
 def products_with_bias(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode]) -> Mapping[TensorNode, TensorNode]:

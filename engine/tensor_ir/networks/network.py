@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.gradients import gradients
-from engine.tensor_ir.graph import TensorGraph, TensorNode, made_for, reachable
+from engine.tensor_ir.graph import TensorGraph, TensorNode, made_for, reachable_nodes
 from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.functions import (
     Accumulate,
@@ -25,7 +25,7 @@ from engine.tensor_ir.networks.optimisers import Optimiser
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.operations.reductions import broadcast_to
 from engine.tensor_ir.passes.pipeline import optimise
-from engine.tensor_ir.passes.rewriting import copied, substitute
+from engine.tensor_ir.passes.rewriting import copied_nodes, substitute
 from engine.tensor_ir.passes.standard import NETWORK_PASSES
 from engine.tensor_ir.types import TensorType
 from engine.types import f64
@@ -68,13 +68,13 @@ def build_network(builder: NetworkBuilder, optimiser: Optimiser | None = None, *
         raise InvalidOperation(f"optimiser must be one such as SGD(0.1), got {shown(optimiser)}")
     root = builder.checked_root()
     made = TensorGraph()
-    copies = copied([root, *builder.kept.values()], made)
+    copies = copied_nodes([root, *builder.kept.values()], made)
     built = loss = copies[root]
     if loss.type.batched:
         with made_for(loss.parts):
             built = loss = loss.mean_batch() if average else loss.sum_batch()
     loss, *kept = optimise([loss, *(copies[node] for node in builder.kept.values())], NETWORK_PASSES)
-    wanted = [node for node in reachable([loss, *kept]) if node.requires_grad]
+    wanted = [node for node in reachable_nodes([loss, *kept]) if node.requires_grad]
     found = gradients(loss, wanted) if loss.requires_grad else {}
     writer = _FunctionWriter(builder, loss, dict(zip(builder.kept, kept, strict=True)), found)
     if optimiser is not None:
@@ -96,8 +96,8 @@ class _FunctionWriter:
         self.functions: dict[str, NetworkFunction] = {}
         self._graph = TensorGraph()
         self._seen = [LOSS, *kept]
-        forward = reachable([loss, *kept.values()])
-        copies = copied([*forward, *found.values()], self._graph, differentiable=False)
+        forward = reachable_nodes([loss, *kept.values()])
+        copies = copied_nodes([*forward, *found.values()], self._graph, differentiable=False)
         self._leaves(builder, {node.name: copies[node] for node in forward if isinstance(node.operation, Leaf)})
         shown = {name: copies[node] for name, node in [(LOSS, loss), *kept.items()]}
         order = [copies[node] for node in forward if node.inputs]

@@ -20,7 +20,7 @@ from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.alignment import aligned
 from engine.tensor_ir.operations.matrices import MatMul, product_gradients
 from engine.tensor_ir.operations.rules import RULES
-from engine.tensor_ir.operations.shaping import part_of
+from engine.tensor_ir.operations.shaping import slice_of
 from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
 from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
 from engine.types import Array
@@ -137,7 +137,7 @@ class DualSparseAffineActivate(Activated):
         before = self._before(node, gradient)
         _, first, second, *bias = node.inputs
         rows = node.type.shape[0] // 2
-        above, below = part_of(before, 0, 0, rows), part_of(before, 0, rows, rows)
+        above, below = slice_of(before, 0, 0, rows), slice_of(before, 0, rows, rows)
         outer = SparseOuter(first.type.shape[0], self.transpose_a)
         weights = above._apply(outer, above, first) + below._apply(outer, below, second)
         return [weights, None, None, *(above + below for _ in bias)]

@@ -10,8 +10,8 @@ import numpy as np
 from engine.ops.types import read_as
 from engine.tensor_ir.errors import ExecutionFailed
 from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.lowering.cuda import element_kernel, extent
-from engine.tensor_ir.lowering.step import LoweringStep, writes
+from engine.tensor_ir.lowering.cuda import element_kernel, size_argument
+from engine.tensor_ir.lowering.step import LoweringStep, write_only
 from engine.tensor_ir.types import TensorType
 from engine.types import DType
 
@@ -88,7 +88,7 @@ class BatchSize(TensorOperation):
     def lower(self, step: LoweringStep) -> None:
         """Write the number."""
         kernel = element_kernel("tensor_numbers.cu", "store_size", self.dtype)
-        step.build.launch(kernel, num_threads=1, thread_block=1, args=(writes(step.out), extent(step.batch)))
+        step.build.launch(kernel, num_threads=1, thread_block=1, args=(write_only(step.out), size_argument(step.batch)))
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ class Concat(Moving):
         parts, start = [], 0
         for other in node.inputs:
             size = other.type.shape[self.axis]
-            parts.append(part_of(gradient, self.axis, start, size))
+            parts.append(slice_of(gradient, self.axis, start, size))
             start += size
         return parts
 
@@ -249,7 +249,7 @@ class Pad(Moving):
         return found
 
 
-def part_of(node: TensorNode, axis: int, start: int, size: int) -> TensorNode:
+def slice_of(node: TensorNode, axis: int, start: int, size: int) -> TensorNode:
     """Return `size` elements from `start` on along one axis."""
     shape = node.type.shape
     starts = tuple(start if at == axis else 0 for at in range(len(shape)))

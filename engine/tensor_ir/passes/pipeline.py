@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.passes.verification import verify
+from engine.tensor_ir.passes.verification import verify_nodes
 
 #: Takes the wanted nodes, and returns nodes that compute the same, in the same order.
 Pass = Callable[[Sequence[TensorNode]], Sequence[TensorNode]]
@@ -20,7 +20,7 @@ def optimise(wanted: Sequence[TensorNode], passes: Mapping[str, Pass]) -> list[T
 
     InvalidOperation, with the pass and the node, when a pass breaks the graph.
     """
-    verify(wanted, "before all passes")
+    verify_nodes(wanted, "before all passes")
     types = [node.type for node in wanted]
     now = list(wanted)
     for _ in range(MOST_ROUNDS):
@@ -29,7 +29,7 @@ def optimise(wanted: Sequence[TensorNode], passes: Mapping[str, Pass]) -> list[T
             after = list(run(now))
             if after == now:
                 continue
-            verify(after, f"after pass {name!r}")
+            verify_nodes(after, f"after pass {name!r}")
             if [node.type for node in after] != types:
                 raise InvalidOperation(f"after pass {name!r}: wanted nodes must stay {types}, got {after}")
             now = after

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.tensor_ir.graph import TensorGraph, TensorNode, reachable
+from engine.tensor_ir.graph import TensorGraph, TensorNode, reachable_nodes
 from engine.tensor_ir.passes.verification import is_barrier
 
 
@@ -34,7 +34,7 @@ def rewrite(wanted: Sequence[TensorNode], rule: RewriteRule) -> list[TensorNode]
     No node is changed: what follows a replaced node is made again. What a rule makes has the origin of the node that
     it replaces, and the last of it the name; it counts for the parts of all that it takes the place of.
     """
-    order = reachable(wanted)
+    order = reachable_nodes(wanted)
     counts = Counter(wanted)
     for node in order:
         counts.update(node.inputs)
@@ -87,12 +87,12 @@ def rebuilt(node: TensorNode, became: Mapping[TensorNode, TensorNode]) -> Tensor
 def substitute(wanted: Sequence[TensorNode], values: Mapping[TensorNode, TensorNode]) -> list[TensorNode]:
     """Return the wanted nodes with other nodes in place of some of those that they are computed from."""
     became = dict(values)
-    for node in reachable(wanted, known=set(values)):
+    for node in reachable_nodes(wanted, known=set(values)):
         became[node] = rebuilt(node, became)
     return [became[node] for node in wanted]
 
 
-def copied(
+def copied_nodes(
     wanted: Sequence[TensorNode], graph: TensorGraph, *, differentiable: bool = True
 ) -> dict[TensorNode, TensorNode]:
     """Copy what the wanted nodes are computed from to another graph, and return the copies by the nodes.
@@ -100,7 +100,7 @@ def copied(
     Of copies that aren't `differentiable`, no gradient is wanted, so passes are free to change them.
     """
     became: dict[TensorNode, TensorNode] = {}
-    for node in reachable(wanted):
+    for node in reachable_nodes(wanted):
         inputs = [became[other] for other in node.inputs]
         wants = node.requires_grad and differentiable
         became[node] = graph.add(

@@ -1,20 +1,20 @@
-"""`verify`: what must hold of every graph, before a pass and after it."""
+"""`verify_nodes`: what must hold of every graph, before a pass and after it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from engine.tensor_ir.errors import InvalidOperation, TensorError, TopologicalSortFailed
-from engine.tensor_ir.graph import TensorNode, reachable
+from engine.tensor_ir.graph import TensorNode, reachable_nodes
 
 
-def verify(wanted: Iterable[TensorNode], where: str) -> None:
+def verify_nodes(wanted: Iterable[TensorNode], where: str) -> None:
     """Derive the attributes of all nodes again; InvalidOperation when one of them is another, with the node's name.
 
     Those are its type, with shape, layout and whether it is batched, and whether a gradient is wanted of it. `where`
     says in the message when this was found. TopologicalSortFailed when a node doesn't follow its inputs.
     """
-    for node in reachable(wanted):
+    for node in reachable_nodes(wanted):
         for other in node.inputs:
             if other.number >= node.number:
                 raise TopologicalSortFailed(f"{where}: {node!r} must follow its inputs, got {other!r} after it")

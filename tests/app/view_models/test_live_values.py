@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.edits import compatible
 from app.edits.compatible import spanning
-from app.view_models.connection_preview import cost_text
+from app.view_models.connection_preview import update_cost_text
 from app.view_models.live_values import NOTHING, WIDEST, LiveValue, number_text
 from app.view_models.tooltips import connection_tooltip, port_tooltip
 from engine.api import Moment, Value, ValueBlock, param, value_port
@@ -123,7 +123,7 @@ def test_tooltips_tell_the_last_value_and_what_drives() -> None:
 )
 def test_a_cost_is_written_in_words(cost: EditCost, text: str) -> None:
     """The text has the level and, where it is known, how long recent updates of that kind took."""
-    assert cost_text(cost) == text
+    assert update_cost_text(cost) == text
 
 
 def _loop() -> dict[str, float]:

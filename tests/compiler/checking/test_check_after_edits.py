@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.check import Checked, check
+from engine.compiler.checking.check import Checked, check_description
 from engine.compiler.description import GraphDescription
 from engine.patch.changes import Connection
 from engine.types import any_type, f32
@@ -47,22 +47,22 @@ def assert_ordered(checked: Checked) -> None:
 def test_blocks_that_did_not_change_are_taken_over() -> None:
     """They are the same objects, so that later phases see at once what is new."""
     patch = chain(40)
-    before = check(patch)
-    after = check(rewired(patch, "n3.out n20.y"), before)
+    before = check_description(patch)
+    after = check_description(rewired(patch, "n3.out n20.y"), before)
     assert [name for name in after.nodes if after.nodes[name] is not before.nodes[name]] == ["n20"]
     grown = GraphDescription(
         (*patch.nodes, node("new", i(), o())), (*patch.connections, *graph(wires=["n5.out new.x"]).connections)
     )
-    after = check(grown, before)
+    after = check_description(grown, before)
     assert [name for name in after.nodes if after.nodes[name] is not before.nodes.get(name)] == ["new"]
 
 
 def test_another_shape_reaches_everything_behind() -> None:
     """Nothing before it changes."""
     patch = chain(10)
-    before = check(patch)
+    before = check_description(patch)
     half = node("n4", i(), i("y", optional=True), o(shape="[N // 2]"))
-    after = check(replace(patch, nodes=tuple(half if n.id == "n4" else n for n in patch.nodes)), before)
+    after = check_description(replace(patch, nodes=tuple(half if n.id == "n4" else n for n in patch.nodes)), before)
     assert [name for name in after.nodes if after.nodes[name] is not before.nodes[name]] == [
         f"n{k}" for k in range(4, 10)
     ]
@@ -73,17 +73,17 @@ def test_another_shape_reaches_everything_behind() -> None:
 def test_a_block_is_inserted_into_a_row_and_removed() -> None:
     """It comes between its neighbours; nothing else is checked again if shapes stay the same."""
     patch = chain(10)
-    before = check(patch)
+    before = check_description(patch)
     longer = rewired(
         replace(patch, nodes=(*patch.nodes, node("new", i(), o()))),
         "n4.out new.x",
         "new.out n5.x",
         cut=("n4.out n5.x",),
     )
-    after = check(longer, before)
+    after = check_description(longer, before)
     assert list(after.nodes) == [*(f"n{k}" for k in range(5)), "new", *(f"n{k}" for k in range(5, 10))]
     assert [name for name in after.nodes if after.nodes[name] is not before.nodes.get(name)] == ["new"]
-    again = check(patch, after)
+    again = check_description(patch, after)
     assert list(again.nodes) == list(before.nodes)
     assert all(again.nodes[name] is before.nodes[name] for name in before.nodes)
 
@@ -91,7 +91,7 @@ def test_a_block_is_inserted_into_a_row_and_removed() -> None:
 def test_blocks_find_room_in_the_same_place_however_often() -> None:
     """Each new one goes between the previous one and its successor."""
     patch = chain(3)
-    checked = check(patch)
+    checked = check_description(patch)
     for k in range(80):
         last = f"m{k - 1}" if k else "n0"
         patch = rewired(
@@ -100,7 +100,7 @@ def test_blocks_find_room_in_the_same_place_however_often() -> None:
             f"m{k}.out n1.x",
             cut=(f"{last}.out n1.x",),
         )
-        checked = check(patch, checked)
+        checked = check_description(patch, checked)
         assert checked.errors == ()
         assert_ordered(checked)
     assert list(checked.nodes) == ["n0", *(f"m{k}" for k in range(80)), "n1", "n2"]
@@ -119,7 +119,7 @@ edits = st.lists(
 def test_a_check_with_the_previous_result_tells_what_a_whole_one_tells(steps: list[tuple[str, int, int]]) -> None:
     """This holds for any edits in a row, right or wrong."""
     patch = chain(10)
-    checked = check(patch)
+    checked = check_description(patch)
     for kind, a, b in steps:
         by_id = patch.by_id
         if kind == "wire":
@@ -140,8 +140,8 @@ def test_a_check_with_the_previous_result_tells_what_a_whole_one_tells(steps: li
         elif kind == "remove":
             kept = tuple(c for c in patch.connections if f"n{b}" not in (c.source.node, c.target.node) or a % 4 == 0)
             patch = GraphDescription(tuple(n for n in patch.nodes if n.id != f"n{b}"), kept)
-        whole = check(GraphDescription(patch.nodes, patch.connections))
-        checked = check(patch, checked)
+        whole = check_description(GraphDescription(patch.nodes, patch.connections))
+        checked = check_description(patch, checked)
         assert same(checked, whole)
         assert_ordered(checked)
 
@@ -151,5 +151,5 @@ def test_a_bad_edit_of_a_right_patch_is_found(wire: str) -> None:
     """A cycle, an unknown port and a second connection are found, as in a full check."""
     patch = chain(10)
     edited = rewired(patch, wire)
-    assert check(edited, check(patch)).errors == check(edited).errors
-    assert len(check(edited).errors) == 1
+    assert check_description(edited, check_description(patch)).errors == check_description(edited).errors
+    assert len(check_description(edited).errors) == 1

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.compiler.checking.check import check
+from engine.compiler.checking.check import check_description
 from engine.compiler.description import BlockNode
 from engine.descriptions.entries import ExtentArgument
 from engine.descriptions.extents import Extent
@@ -54,7 +54,7 @@ def test_problems_of_all_phases_are_found_together() -> None:
             "shape.out last.x",
         ],
     )
-    checked = check(patch)
+    checked = check_description(patch)
     assert [(d.node, d.port) for d in checked.errors] == [
         ("typed", "x"),
         ("open", "x"),
@@ -75,7 +75,7 @@ def test_expected_and_found_are_reported_in_a_few_words() -> None:
         node("ints", o("out", s32, shape="[4]")), array("a", 4), node("b", i(), i("y"), o()), node("c", i(rank=2)),
         wires=["ints.out b.x", "a.out c.x"],
     )  # fmt: skip
-    assert [(d.port, d.expected, d.found) for d in check(patch).errors] == [
+    assert [(d.port, d.expected, d.found) for d in check_description(patch).errors] == [
         ("x", "f32", "s32"),
         ("y", "a connection", "nothing"),
         ("x", "2 dimensions", "shape [4]"),
@@ -114,7 +114,7 @@ def test_malformed_rules_are_errors_of_their_block() -> None:
 
 def test_the_exception_carries_errors_and_warnings() -> None:
     """Code that catches it can show both."""
-    checked = check(graph(node("open", i()), region("r"), flag(), wires=["flag.out r.condition"]))
+    checked = check_description(graph(node("open", i()), region("r"), flag(), wires=["flag.out r.condition"]))
     problem = GraphValidationError(checked.errors, checked.warnings)
     assert problem.errors == list(checked.errors)
     assert [d.node for d in problem.warnings] == ["r"]
@@ -128,10 +128,10 @@ def test_an_append_buffer_whose_count_nobody_reads_is_worth_a_warning() -> None:
     """Its readers see what the last frame left beyond the count."""
     fills = node("f", o(shape="[64]", append=True), o("out_count", u32, shape="[1]"))
     reader = node("r", i(), i("count", u32, optional=True), o())
-    (found,) = check(graph(fills, reader, wires=["f.out r.x"])).warnings
+    (found,) = check_description(graph(fills, reader, wires=["f.out r.x"])).warnings
     assert (found.severity, found.node, found.port) == (Severity.WARNING, "f", "out_count")
-    assert check(graph(fills, reader, wires=["f.out r.x", "f.out_count r.count"])).warnings == ()
-    assert check(graph(fills)).warnings == ()
+    assert check_description(graph(fills, reader, wires=["f.out r.x", "f.out_count r.count"])).warnings == ()
+    assert check_description(graph(fills)).warnings == ()
 
 
 # Delayed inputs
@@ -145,7 +145,7 @@ def test_feedback_through_a_delay_is_no_cycle() -> None:
         node("sum", i(), i("y", shape="same(x)"), o()),
         wires=["a.out delay.like", "a.out sum.x", "delay.out sum.y", "sum.out delay.x"],
     )
-    checked = check(patch)
+    checked = check_description(patch)
     assert checked.errors == ()
     assert checked.layouts[ref("delay.x")].shape == checked.layouts[ref("delay.out")].shape == (5,)
     assert list(checked.nodes) == ["a", "delay", "sum"]
@@ -157,7 +157,7 @@ def test_a_delay_whose_shape_comes_from_itself_is_an_error() -> None:
     ((_, _, message),) = messages(patch)
     assert message == "shapes must not follow from themselves, got delay -> next -> delay"
     straight = graph(array("a", 5), delay(), wires=["a.out delay.x"])
-    assert check(straight).layouts[ref("delay.out")].shape == (5,)
+    assert check_description(straight).layouts[ref("delay.out")].shape == (5,)
 
 
 def test_the_input_of_a_delay_is_checked_when_it_is_known() -> None:

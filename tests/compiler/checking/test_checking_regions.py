@@ -5,7 +5,7 @@ from graphlib import CycleError, TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.check import check
+from engine.compiler.checking.check import check_description
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import Control, RegionKind
@@ -24,7 +24,7 @@ def test_a_region_holds_blocks_that_read_outside_and_its_own_outputs() -> None:
         node("after", i(), o()),
         wires=["flag.out loop.condition", "a.out body.x", "loop.index body.index", "body.out after.x"],
     )
-    checked = check(patch)
+    checked = check_description(patch)
     assert (checked.errors, checked.warnings) == ((), ())
     assert set(checked.nodes) == {"flag", "a", "loop", "body", "after"}
     assert set(checked.nodes["loop"].launches) == {0}
@@ -133,7 +133,7 @@ def test_a_regions_condition_comes_from_outside_its_body() -> None:
 
 def test_an_empty_region_is_worth_a_warning() -> None:
     """It is no error, since a person may be about to fill it."""
-    (found,) = check(graph(flag(), region("r"), wires=["flag.out r.condition"])).warnings
+    (found,) = check_description(graph(flag(), region("r"), wires=["flag.out r.condition"])).warnings
     assert (found.node, found.message) == ("r", "region must have blocks inside to do anything, got none")
 
 
@@ -181,7 +181,7 @@ def test_regions_are_circular_exactly_when_their_scopes_have_no_order(
         TopologicalSorter(needs).prepare()
     except CycleError:
         circular = True
-    found = check(patch)
+    found = check_description(patch)
     assert bool(found.errors) == circular
     assert all("must not depend on themselves" in problem.message for problem in found.errors)
     if not circular:

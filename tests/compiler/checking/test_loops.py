@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.check import check
+from engine.compiler.checking.check import check_description
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.types import Shape, any_type, f32, s32
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref
@@ -42,10 +42,12 @@ def loop(kind: str, *, fed: str, late: str, shape: Shape = (600, 800)) -> GraphD
 def test_inputs_of_a_loop_decide_its_shape(kind: str, fed: str, late: str, shape: Shape) -> None:
     """The source may be at either end; the result is the same as with `like`."""
     patch = loop(kind, fed=fed, late=late, shape=shape)
-    checked = check(patch)
+    checked = check_description(patch)
     assert checked.errors == ()
     told = graph(*patch.nodes, wires=[*map(_wire, patch.connections), "s.out d.like"])
-    assert checked.layouts[ref("d.out")] == check(told).layouts[ref("d.out")] == checked.layouts[ref("s.out")]
+    assert (
+        checked.layouts[ref("d.out")] == check_description(told).layouts[ref("d.out")] == checked.layouts[ref("s.out")]
+    )
 
 
 def _wire(connection: Any) -> str:
@@ -61,7 +63,7 @@ def test_the_element_type_is_found_too() -> None:
         wires=wires,
     )  # fmt: skip
     assert messages(patch) == []
-    layout = check(patch).layouts[ref("d.out")]
+    layout = check_description(patch).layouts[ref("d.out")]
     assert (layout.dtype, layout.shape) == (f32, (5,))
 
 
@@ -97,11 +99,11 @@ def test_an_error_before_a_loop_is_not_reported_twice() -> None:
 
 def test_a_loop_follows_its_source_when_that_changes() -> None:
     """A check that has the result of an earlier one gives the result of a full check."""
-    before = check(loop("mix", fed="b", late="a", shape=(4, 4)))
+    before = check_description(loop("mix", fed="b", late="a", shape=(4, 4)))
     patch = loop("mix", fed="b", late="a", shape=(5, 3))
     kept = {n.id: n for n in before.description.nodes}
     patch = GraphDescription((patch.nodes[0], kept["d"], kept["m"]), patch.connections)
-    after, whole = check(patch, before), check(patch)
+    after, whole = check_description(patch, before), check_description(patch)
     assert after.layouts == whole.layouts
     assert {layout.shape for layout in after.layouts.values()} == {(5, 3)}
 
@@ -177,10 +179,10 @@ def cases(draw: st.DrawFn) -> Case:
 @given(cases())
 def test_shapes_that_are_found_hold_and_the_only_answer_is_found(case: Case) -> None:
     """The reference tries all shapes one after the other."""
-    checked = check(case.patch)
+    checked = check_description(case.patch)
     if not checked.errors:
         found = tuple(checked.layouts[ref(f"d{k}.out")].shape for k in range(len(case.delayed)))
         assert case.holds(found)
     parts = [case.before(k) for k in range(len(case.delayed))]
     if all(len(part.answers()) == 1 for part in parts):
-        assert [check(part.patch).errors for part in parts] == [()] * len(parts)
+        assert [check_description(part.patch).errors for part in parts] == [()] * len(parts)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.compiler.checking.check import check
+from engine.compiler.checking.check import check_description
 from engine.compiler.checking.layouts import Layouts, node_layouts
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.planning import make_plan
@@ -32,7 +32,7 @@ from tests.compiler.support.descriptions import array, graph, i, launch, node, o
 
 
 def shapes(patch: GraphDescription) -> tuple[Layouts, list[Diagnostic]]:
-    checked = check(patch)
+    checked = check_description(patch)
     return checked.layouts, list(checked.errors)
 
 
@@ -206,7 +206,7 @@ def test_a_view_owns_nothing_and_starts_where_its_transform_says() -> None:
         node("n", *ports, entries=[entry]),
         wires=["a.out v.x", "v.out n.x"],
     )
-    checked = check(patch)
+    checked = check_description(patch)
     assert checked.errors == ()
     assert checked.layouts[ref("v.out")] == Layout(f32, (6, 2), (4, 1), 4)
     assert checked.nodes["v"].offsets == {"out": 4}

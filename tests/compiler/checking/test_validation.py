@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.check import check
+from engine.compiler.checking.check import check_description
 from engine.compiler.description import GraphDescription
 from engine.descriptions.entries import BufferArgument, CopyEntry, Display, FillEntry
 from engine.diagnostics import Diagnostic
@@ -16,7 +16,7 @@ from tests.compiler.support.descriptions import array, graph, i, node, o
 
 
 def validate(patch: GraphDescription) -> list[Diagnostic]:
-    return list(check(patch).errors)
+    return list(check_description(patch).errors)
 
 
 def test_a_right_patch_has_no_problems() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from engine.compiler.buffers import Lifetime
-from engine.compiler.difference import difference
+from engine.compiler.difference import plan_difference
 from engine.compiler.operations import FRAME
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
@@ -96,7 +96,7 @@ def test_objects_of_unchanged_blocks_are_reused(device: Device, modules: ModuleC
         running = Running(plan, device, modules, patch.values, before)
         if before is None:
             continue
-        changes = difference(before.plan, plan)
+        changes = plan_difference(before.plan, plan)
         moved = {
             owner
             for owner, memory in running.memory.by_owner.items()

@@ -7,7 +7,7 @@ import pytest
 
 from engine.compiler.buffers import Lifetime
 from engine.compiler.description import BlockNode
-from engine.compiler.difference import difference
+from engine.compiler.difference import plan_difference
 from engine.compiler.executable.adjust import is_adjustable
 from engine.compiler.fusion import fuse
 from engine.compiler.fusion.groups import MOST_STAGES
@@ -334,7 +334,7 @@ def test_another_size_changes_launch_and_numbers_alone(size: int) -> None:
     """So a running graph is adjusted."""
     before = chain(3)
     now = make_plan(chain(3, size=size).description, previous=before)
-    changes = difference(before, now)
+    changes = plan_difference(before, now)
     assert is_adjustable(changes) and changes.renewed == {0}
 
 
@@ -346,7 +346,7 @@ def test_planning_again_gives_the_same_objects() -> None:
     now = make_plan(replace(description, connections=wires), previous=before)
     kept = next(o for o in now.operations if o.node == "a02")
     assert kept.entry is before.operations[0].entry and kept.access is before.operations[0].access
-    assert difference(before, now).renewed == {next(k for k, o in enumerate(now.operations) if o.node == "z")}
+    assert plan_difference(before, now).renewed == {next(k for k, o in enumerate(now.operations) if o.node == "z")}
 
 
 def test_a_buffer_with_more_readers_than_a_kernel_has_stages_is_stored() -> None:

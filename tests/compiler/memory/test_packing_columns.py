@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.compiler.memory.packing import pack
+from engine.compiler.memory.packing import pack_buffers
 from engine.compiler.memory.reuse_order import ReuseOrder, sharing_groups
 from tests.fuzzing import many
 
@@ -28,7 +28,7 @@ def reuse_order(found: Spans) -> ReuseOrder:
 def packed(found: Spans, sizes: list[int]) -> tuple[list[int], int]:
     """Offsets and size of a packing."""
     order = reuse_order(found)
-    made = pack(sizes, order, sharing_groups(order, sizes, found))
+    made = pack_buffers(sizes, order, sharing_groups(order, sizes, found))
     return made.offsets, made.size_bytes
 
 

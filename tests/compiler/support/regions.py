@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from engine.compiler.checking.check import check
+from engine.compiler.checking.check import check_description
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import Control, RegionKind
@@ -11,7 +11,7 @@ from tests.compiler.support.descriptions import i, launch, node, o
 
 
 def messages(patch: GraphDescription) -> list[tuple[str | None, str | None, str]]:
-    return [(d.node, d.port, d.message) for d in check(patch).errors]
+    return [(d.node, d.port, d.message) for d in check_description(patch).errors]
 
 
 def region(name: str, kind: RegionKind = RegionKind.WHILE, inside: str = "") -> BlockNode:

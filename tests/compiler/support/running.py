@@ -20,7 +20,7 @@ from engine.device.device import Device
 from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.memory.graph_memory import allocate, keep_memory, status_words
+from engine.runtime.memory.graph_memory import allocate_buffers, keep_memory, status_words
 from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels
 from engine.runtime.preview.reading import read_port
@@ -54,7 +54,7 @@ class Running:
         frame = earlier.memory.by_owner[FRAME] if earlier else self.pool.acquire(self._uniforms.array.nbytes)
         self._states = earlier._states if earlier else StateStore(self.pool, device)
         claimed = keep_memory(plan, earlier.plan, earlier.memory) if earlier else None
-        self.memory = allocate(plan, device, self.pool, self._states, frame, claimed)
+        self.memory = allocate_buffers(plan, device, self.pool, self._states, frame, claimed)
         self._modules = modules
         kernels = PlanKernels(plan, modules)
         resources = Resources(

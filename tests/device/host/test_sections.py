@@ -13,7 +13,7 @@ from engine.device.device import Buffer
 from engine.device.graph import Graph
 from engine.device.host import HostDevice, pool
 from engine.device.host.graph import sections, stepper
-from engine.device.host.graph.sections import Section, plan
+from engine.device.host.graph.sections import Section, plan_section
 from engine.device.protocol import ConditionalKind, GraphNode, LaunchConfig
 from engine.diagnostics import KernelFault
 from tests.fuzzing import seeds
@@ -291,7 +291,7 @@ def section(*after: tuple[int, ...]) -> Section:
 
 def planned(found: Section, work_ns: list[float], blocks: int = 1, cores: int = 4) -> Any:
     count = len(work_ns)
-    return plan(found, [stepper.KERNEL] * count, work_ns, [blocks] * count, cores)
+    return plan_section(found, [stepper.KERNEL] * count, work_ns, [blocks] * count, cores)
 
 
 def test_only_what_pays_is_planned() -> None:

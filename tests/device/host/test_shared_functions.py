@@ -62,7 +62,7 @@ def _module(function: str = _CUBE, name: str = "k") -> str:
 
 
 def _names(ptx: str) -> list[str]:
-    return [item.declaration.name for item in functions.take_out(ptx, native.cpu())[1]]
+    return [item.declaration.name for item in functions.take_out_functions(ptx, native.cpu())[1]]
 
 
 def _run(device: HostDevice, ptx: str, name: str = "k", size: int = 8) -> bytes:

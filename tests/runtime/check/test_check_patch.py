@@ -11,7 +11,7 @@ from engine.blocktypes.block import block_types
 from engine.diagnostics import warning
 from engine.patch.changes import Node, NodeAdded
 from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
-from engine.runtime.memory.graph_memory import memory_problems
+from engine.runtime.memory.graph_memory import out_of_memory_errors
 from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 
@@ -80,7 +80,7 @@ def test_a_shortage_of_memory_is_reported_at_the_largest_buffers(
     plan, _ = plan_patch(patch)
     assert plan is not None
     needed = sum(4 * n if 4 * n > 1 << 30 else max(256, 1 << (4 * n - 1).bit_length()) for n in counts)
-    problems = memory_problems(plan, available, "host")
+    problems = out_of_memory_errors(plan, available, "host")
     assert bool(problems) == (needed > available)
     named = [nodes[problem.node or ""] for problem in problems]
     assert named == sorted(counts, reverse=True)[: len(named)]

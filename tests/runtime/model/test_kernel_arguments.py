@@ -277,13 +277,13 @@ def test_a_size_that_a_kernel_can_not_count_is_refused_before_anything_is_filled
 ) -> None:
     """By `check` too: 4 GiB may fit in the memory, but not in the kernel's number."""
 
-    allocate = prepare.allocate
+    allocate = prepare.allocate_buffers
 
     def refuse(plan: Plan, *rest: Any) -> Any:
         assert all(buffer.layout.size_bytes < 1 << 30 for buffer in plan.buffers.allocations.values())
         return allocate(plan, *rest)
 
-    monkeypatch.setattr(prepare, "allocate", refuse)
+    monkeypatch.setattr(prepare, "allocate_buffers", refuse)
     patch = Patch()
     node = patch.add("buffer.constant", shape=shape, dtype="u8")
     (checked,) = check_patch(patch)

@@ -8,7 +8,7 @@ from engine.tensor_ir.graph import TensorGraph, TensorNode
 from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.passes.pipeline import Pass
-from engine.tensor_ir.passes.verification import verify
+from engine.tensor_ir.passes.verification import verify_nodes
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, f32
 
@@ -42,6 +42,6 @@ def picture(node: TensorNode) -> str:
 def after(run: Pass, *wanted: TensorNode) -> str:
     """Return what a pass makes of nodes, one behind the other; the graph is verified."""
     found = run(wanted)
-    verify(found, "in a test")
+    verify_nodes(found, "in a test")
     assert [node.type for node in found] == [node.type for node in wanted]
     return " | ".join(map(picture, found))

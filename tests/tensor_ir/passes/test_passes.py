@@ -12,7 +12,7 @@ from engine.tensor_ir.operations.fused import Affine, DualSparseAffineActivate, 
 from engine.tensor_ir.operations.leaves import Constant
 from engine.tensor_ir.operations.matrices import MatMul
 from engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
-from engine.tensor_ir.operations.shaping import part_of
+from engine.tensor_ir.operations.shaping import slice_of
 from engine.tensor_ir.passes.affine import (
     fuse_affine,
     fuse_dual_sparse_affine,
@@ -25,7 +25,7 @@ from engine.tensor_ir.passes.copies import remove_copies
 from engine.tensor_ir.passes.elements import fuse_combinations, fuse_errors
 from engine.tensor_ir.passes.pipeline import optimise
 from engine.tensor_ir.passes.standard import NETWORK_PASSES
-from engine.tensor_ir.passes.verification import verify
+from engine.tensor_ir.passes.verification import verify_nodes
 from engine.tensor_ir.types import TensorType
 from engine.types import f32, f64
 from tests.tensor_ir.passes.pictures import after, leaf, picture
@@ -142,9 +142,9 @@ class TestCopies:
         """Is one of the tensors, if it is one of them as a whole."""
         a, b = leaf(graph, "a", (2, 1)), leaf(graph, "b", (3, 1))
         joined = a.concat(b, axis=0)
-        assert after(remove_copies, part_of(joined, 0, 0, 2), part_of(joined, 0, 2, 3)) == "a | b"
-        assert after(remove_copies, part_of(joined, 0, 1, 2)) == "Slice(Concat(a, b))"
-        assert after(remove_copies, part_of(joined, 0, 0, 5)) == "Concat(a, b)"
+        assert after(remove_copies, slice_of(joined, 0, 0, 2), slice_of(joined, 0, 2, 3)) == "a | b"
+        assert after(remove_copies, slice_of(joined, 0, 1, 2)) == "Slice(Concat(a, b))"
+        assert after(remove_copies, slice_of(joined, 0, 0, 5)) == "Concat(a, b)"
 
 
 class TestElements:
@@ -261,15 +261,15 @@ class TestVerification:
         node = x.exp()
         node.type = TensorType((3, 1))
         with pytest.raises(InvalidOperation, match=r"here: Exp\d+ must be f32\[3, 1\], batched, got f32\[3, 1\]"):
-            verify([node], "here")
+            verify_nodes([node], "here")
         node = x.log()
         node.requires_grad = True
         with pytest.raises(InvalidOperation, match=r"Log\d+: .* must have an input of which a gradient is wanted"):
-            verify([node], "here")
+            verify_nodes([node], "here")
         node = x.exp()
         node.inputs = (node.sin(),)
         with pytest.raises(TopologicalSortFailed, match=r"Exp\d+.* must follow its inputs, got Sin\d+"):
-            verify([node], "here")
+            verify_nodes([node], "here")
 
     def test_a_pass_that_breaks_the_graph_is_named(self, graph: TensorGraph) -> None:
         """Before anything is made of the graph."""

@@ -10,7 +10,7 @@ from engine.tensor_ir.gradients import gradients
 from engine.tensor_ir.graph import TensorGraph
 from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.passes.pipeline import optimise
-from engine.tensor_ir.passes.rewriting import copied
+from engine.tensor_ir.passes.rewriting import copied_nodes
 from engine.tensor_ir.passes.standard import FUNCTION_PASSES, NETWORK_PASSES
 from tests.fuzzing import many
 from tests.tensor_ir.networks.random_networks import batch_of, networks
@@ -36,7 +36,7 @@ def test_values_and_gradients_stay(builder: NetworkBuilder) -> None:
     for got, right in zip(evaluate(wanted, values, BATCH), expected, strict=True):
         np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-9)
 
-    copies = copied(wanted, TensorGraph(), differentiable=False)
+    copies = copied_nodes(wanted, TensorGraph(), differentiable=False)
     final = optimise([copies[node] for node in wanted], FUNCTION_PASSES)
     held = {copies[leaf]: value for leaf, value in values.items() if leaf in copies}
     for got, right in zip(evaluate(final, held, BATCH), expected, strict=True):

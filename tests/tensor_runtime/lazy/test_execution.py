@@ -11,7 +11,7 @@ import pytest
 
 from engine.diagnostics import DeviceError
 from engine.tensor import ExecutionFailed, InvalidOperation, Tensor, execute
-from engine.tensor_ir.graph import TensorOperation, reachable
+from engine.tensor_ir.graph import TensorOperation, reachable_nodes
 from engine.tensor_ir.ordering import topological_order
 from engine.tensor_ir.types import TensorType
 from engine.tensor_runtime.lazy import execution
@@ -185,9 +185,9 @@ def test_segments_are_simplified(on: str) -> None:
     out = (product() * 1.0).exp() / (product().exp() + 0.0)
     (segment,) = segments(out)
     inputs, (result,) = simplified(segment, [])
-    nodes = [node for node in reachable([result]) if node.inputs]
+    nodes = [node for node in reachable_nodes([result]) if node.inputs]
     assert [node.operation.label for node in nodes] == ["Matmul", "Exp", "Div"]
-    assert set(inputs) == {node for node in reachable([result]) if not node.inputs}
+    assert set(inputs) == {node for node in reachable_nodes([result]) if not node.inputs}
     np.testing.assert_array_equal(out.numpy(), np.ones((6, 6)))
 
 

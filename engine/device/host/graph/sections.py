@@ -59,7 +59,7 @@ class SectionPlan:
     first_wakes: int
 
 
-def plan(
+def plan_section(
     section: Section, operations: Sequence[int], work_ns: Sequence[float], blocks: Sequence[int], cores: int
 ) -> SectionPlan | None:
     """Return how to run a section on so many cores; None when one thread is about as fast.
@@ -199,7 +199,9 @@ class Sections:
 
     def _plan(self, section: Section) -> None:
         first, end = section.first, section.end
-        found = plan(section, self._operations[first:end], self.work_ns[first:end], self.blocks[first:end], self._cores)
+        found = plan_section(
+            section, self._operations[first:end], self.work_ns[first:end], self.blocks[first:end], self._cores
+        )
         section.is_changed, section.is_planned = False, found is not None
         if found is None:
             return

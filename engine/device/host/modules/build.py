@@ -47,12 +47,12 @@ def build(ptx: str) -> cache.CachedModule:
 def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
     """Translate a module and compile it quickly, in a worker process; KernelError when the PTX is wrong."""
     # Imported here: a cached kernel needs neither parser nor translator.
-    from engine.device.host.modules.functions import take_out, with_declarations
+    from engine.device.host.modules.functions import take_out_functions, with_declarations
     from engine.device.host.translate.errors import own_bug
     from engine.ptx import parse
 
     try:
-        rest, functions = take_out(ptx, processor)
+        rest, functions = take_out_functions(ptx, processor)
         module = with_declarations(parse(rest), functions)
         translated, code = _compiled(module, processor)
     except KernelError:

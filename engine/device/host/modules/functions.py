@@ -36,7 +36,7 @@ class SharedFunction:
     code: bytes
 
 
-def take_out(ptx: str, processor: tuple[str, str]) -> tuple[str, list[SharedFunction]]:
+def take_out_functions(ptx: str, processor: tuple[str, str]) -> tuple[str, list[SharedFunction]]:
     """Return PTX without its functions that can be shared, whose lines stay as empty ones, and these functions."""
     header = "".join(_HEADER.findall(ptx))
     taken: list[SharedFunction] = []

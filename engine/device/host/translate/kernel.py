@@ -37,7 +37,7 @@ from engine.device.host.translate.runtime.thread_loops import (
     share,
     thread_loops,
 )
-from engine.ptx.signature import reachable, shared_layout, shared_variables, symbols
+from engine.ptx.signature import reachable_functions, shared_layout, shared_variables, symbols
 from engine.ptx.tree import Function, KernelSignature, PtxModule
 
 __all__ = ["TranslatedKernel", "linked_function", "translate_kernel"]
@@ -75,7 +75,7 @@ def translate_kernel(
     kernel gets a version for small thread blocks.
     """
     kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
-    used = [item for item in reachable(kernel, functions, module.variables) if item.name != kernel.name]
+    used = [item for item in reachable_functions(kernel, functions, module.variables) if item.name != kernel.name]
     linked = {name: item for name, item in functions.items() if item.linkage == LINKED}
     shared = shared_layout(shared_variables(kernel, functions, module.variables))[0]
     visible = {name: item for name, item in module.variables.items() if item.space != "shared"}

@@ -13,11 +13,11 @@ from engine.device.host.translate.code import quoted
 from engine.device.host.translate.errors import collecting, error_at
 from engine.device.host.translate.kernel import TranslatedKernel, linked_function, translate_kernel
 from engine.device.host.translate.opcodes import half, rounding
-from engine.device.host.translate.opcodes.calls import LINKED, declaration
+from engine.device.host.translate.opcodes.calls import LINKED, llvm_declaration
 from engine.device.host.translate.passes.lowering import lowered
 from engine.device.host.translate.runtime import library
 from engine.diagnostics import KernelError
-from engine.ptx.signature import reachable, symbols
+from engine.ptx.signature import reachable_functions, symbols
 from engine.ptx.tree import Float, Function, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
 FIRST_FUNCTION = 0x10000
@@ -87,7 +87,7 @@ def translate_module(
             )
     if refused and not kernels:
         raise next(iter(refused.values()))
-    linked = [declaration(item) for item in module.functions.values() if item.linkage == LINKED]
+    linked = [llvm_declaration(item) for item in module.functions.values() if item.linkage == LINKED]
 
     text = "\n".join(kernel.text for kernel in kernels)
     runtime = library.needed(text) if quickly else ""
@@ -114,7 +114,7 @@ def translate_module(
 def _parts(module: PtxModule, kernel: str) -> Iterator[str]:
     """Yield the names of a kernel, of the functions that it may call, and of the variables that they name."""
     seen: set[str] = set()
-    for function in reachable(module.functions[kernel], module.functions, module.variables):
+    for function in reachable_functions(module.functions[kernel], module.functions, module.variables):
         yield function.name
         pending = list(symbols(function))
         while pending:

@@ -8,7 +8,7 @@ from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.floating import extreme
-from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
+from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split_elements, widen
 from engine.device.host.translate.opcodes.integers import intrinsic
 from engine.device.host.translate.opcodes.rounding import flush
 from engine.device.host.translate.opcodes.table import opcode
@@ -92,7 +92,7 @@ def _changed(body: Body, instruction: Instruction, name: str, kind: str, old: st
         return code.value(f"{name} {llvm} {old}, {value}")
     if kind in PACKED:
         element = PACKED[kind]
-        parts = zip(split(body, old, kind), split(body, value, kind), strict=True)
+        parts = zip(split_elements(body, old, kind), split_elements(body, value, kind), strict=True)
         return join(body, [_changed(body, instruction, name, element, a, [b]) for a, b in parts], kind)
     if is_float(kind):
         return _changed_float(body, instruction, name, kind, old, value)

@@ -101,7 +101,7 @@ def function_name(kernel: str, name: str) -> str:
 LINKED = "linked"
 
 
-def declaration(function: Function) -> str:
+def llvm_declaration(function: Function) -> str:
     """Return the LLVM declaration of a function that is compiled by itself."""
     types = re.sub(r" %[\w.]+", "", FRAME) + ", ptr" * len((*function.results, *function.parameters))
     return f"declare i1 {function_name('', function.name)}({types})"

@@ -6,7 +6,15 @@ from engine.device.host.translate.analysis.canonical_floats import is_arithmetic
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.elementwise import put
-from engine.device.host.translate.opcodes.half import HALVES, cut, join, limit_magnitude, shrink, split, widen
+from engine.device.host.translate.opcodes.half import (
+    HALVES,
+    join,
+    limit_magnitude,
+    rounded_bits,
+    shrink,
+    split_elements,
+    widen,
+)
 from engine.device.host.translate.opcodes.rounding import (
     double_constant,
     flush,
@@ -85,7 +93,9 @@ def _tf32(body: Body, instruction: Instruction, value: str) -> str:
     if "relu" in modifiers:
         value = relu(body, value, "f32")
     raw = code.value(f"bitcast float {value} to i32")
-    rounded = code.value(f"and i32 {cut(body, raw, 13, 'rna' if 'rna' in modifiers else rounding(instruction))}, -8192")
+    rounded = code.value(
+        f"and i32 {rounded_bits(body, raw, 13, 'rna' if 'rna' in modifiers else rounding(instruction))}, -8192"
+    )
     if "satfinite" in modifiers:
         rounded = limit_magnitude(body, rounded, "i32", 0x7F7FE000)
     is_nan = code.value(f"fcmp uno float {value}, {value}")
@@ -95,7 +105,7 @@ def _tf32(body: Body, instruction: Instruction, value: str) -> str:
 def _pack(body: Body, instruction: Instruction, wanted: str, have: str) -> None:
     if have in _PAIRS:
         packed = body.read(instruction.operands[1], have)
-        values = [widen(body, item, _PAIRS[have]) for item in split(body, packed, have)]
+        values = [widen(body, item, _PAIRS[have]) for item in split_elements(body, packed, have)]
     elif have == "f32":
         # The first source goes to the upper half.
         values = [body.read(operand, have) for operand in (instruction.operands[2], instruction.operands[1])]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from engine.device.host.translate.analysis.canonical_floats import canonicalised
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
-from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
+from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split_elements, widen
 from engine.device.host.translate.opcodes.rounding import double_constant, flush, relu, saturate
 from engine.device.host.translate.opcodes.table import Emit
 from engine.device.host.translate.types import PACKED, is_float, llvm_type, types_of
@@ -29,7 +29,7 @@ def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Ope
     columns = []
     for operand in operands:
         value = (body.read_noncanonical if kind == "f32" else body.read)(operand, kind)
-        values = split(body, value, kind)
+        values = split_elements(body, value, kind)
         if flushes and not (isinstance(operand, Register) and operand.name in body.flushed):
             values = [flush(body, item) if element == "f32" else flush_half(body, item) for item in values]
         columns.append(values)

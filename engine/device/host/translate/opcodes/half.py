@@ -55,10 +55,10 @@ def _shrink_f16(body: Body, value: str, mode: str) -> str:
 def _shrink_bf16(body: Body, raw: str, mode: str) -> str:
     """Round in integers: the processor's own conversion to bf16 loses subnormals."""
     code = body.code
-    return code.value(f"trunc i32 {code.value(f'lshr i32 {cut(body, raw, 16, mode)}, 16')} to i16")
+    return code.value(f"trunc i32 {code.value(f'lshr i32 {rounded_bits(body, raw, 16, mode)}, 16')} to i16")
 
 
-def cut(body: Body, raw: str, count: int, mode: str) -> str:
+def rounded_bits(body: Body, raw: str, count: int, mode: str) -> str:
     """Return the bits of an f32, not NaN, rounded so that the lowest `count` bits no longer matter.
 
     `mode` is "" for to nearest even, "rna" for to nearest with ties away from zero, or a directed one.
@@ -84,14 +84,14 @@ def flush_half(body: Body, value: str) -> str:
     return code.value(f"select i1 {tiny}, i16 {code.value(f'and i16 {value}, -32768')}, i16 {value}")
 
 
-def split(body: Body, value: str, packed: str) -> list[str]:
+def split_elements(body: Body, value: str, packed: str) -> list[str]:
     """Return the elements of a packed register, the lowest first; a scalar is its own single element."""
     return parts(body, value, llvm_type(packed), llvm_type(PACKED.get(packed, packed)))
 
 
 def join(body: Body, values: list[str], packed: str) -> str:
     """Return a packed register made of its elements, the lowest first, or a scalar."""
-    return whole(body, values, llvm_type(PACKED.get(packed, packed)), llvm_type(packed))
+    return concatenated(body, values, llvm_type(PACKED.get(packed, packed)), llvm_type(packed))
 
 
 def parts(body: Body, value: str, kind: str, element: str) -> list[str]:
@@ -103,7 +103,7 @@ def parts(body: Body, value: str, kind: str, element: str) -> list[str]:
     return found
 
 
-def whole(body: Body, values: list[str], element: str, kind: str) -> str:
+def concatenated(body: Body, values: list[str], element: str, kind: str) -> str:
     """Return values of one LLVM type beside each other in one of a wider type, the first in the lowest bits."""
     result = body.convert(values[0], element, kind)
     for index, value in enumerate(values[1:], 1):

@@ -6,7 +6,7 @@ from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.errors import unsupported
-from engine.device.host.translate.opcodes.half import parts, whole
+from engine.device.host.translate.opcodes.half import concatenated, parts
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import bits, llvm_type, type_of, types_of
 from engine.ptx.tree import Address, Instruction, Register, Symbol, Vector
@@ -102,7 +102,7 @@ def _store(body: Body, instruction: Instruction) -> None:
             if not order and group == 1:
                 code.do(f"store {llvm} {values[first]}, ptr {place}, align 1{body.accesses.suffix}")
                 continue
-            packed = whole(body, values[first : first + group], llvm, word)
+            packed = concatenated(body, values[first : first + group], llvm, word)
             if order:
                 code.do(f"store atomic {word} {packed}, ptr {place} {order}, align {bytes_}")
             else:
@@ -205,7 +205,7 @@ def _move(body: Body, instruction: Instruction) -> None:
     if isinstance(source, Vector):
         size = bits(kind) // len(source.elements)
         values = [body.read(element, f"b{size}") for element in source.elements]
-        value = whole(body, values, f"i{size}", llvm_type(kind))
+        value = concatenated(body, values, f"i{size}", llvm_type(kind))
     elif isinstance(target, Register) and target.name in body.noncanonical:
         value = body.read_noncanonical(source, kind)
     else:
