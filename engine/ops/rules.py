@@ -78,7 +78,7 @@ def floats(call: OpCall) -> Signature:
     return _uniform(call, kind if kind.is_float else kind.of(F32.scalar))
 
 
-def whole_numbers(call: OpCall) -> Signature:
+def integers(call: OpCall) -> Signature:
     """Promote all operands, which must be whole numbers; the result has their type."""
     for name in names_of(call):
         _require_whole(call, name)
@@ -86,9 +86,9 @@ def whole_numbers(call: OpCall) -> Signature:
 
 
 def whole_or_boolean(call: OpCall) -> Signature:
-    """As `whole_numbers`, but booleans stay booleans."""
+    """As `integers`, but booleans stay booleans."""
     kind = common(call, names_of(call))
-    return _uniform(call, kind) if kind.is_boolean else whole_numbers(call)
+    return _uniform(call, kind) if kind.is_boolean else integers(call)
 
 
 def booleans(call: OpCall) -> Signature:

@@ -12,11 +12,11 @@ from engine.ops.rules import (
     Scalar,
     common,
     define_by_component,
+    integers,
     intrinsic,
     names_of,
     pair,
     take,
-    whole_numbers,
     whole_or_boolean,
 )
 from engine.ops.table import Misuse, OpCall, Signature
@@ -91,7 +91,7 @@ _define(
     "Bit Not",
     "All bits of x inverted.",
     _X,
-    whole_numbers,
+    integers,
     lambda emission, kind, x: emission.builder.xor(x, constant(kind, -1)),
     "~ invert",
 )
@@ -134,7 +134,7 @@ _define(
     "Count Bits",
     "The number of bits that are 1.",
     _X,
-    whole_numbers,
+    integers,
     intrinsic("", "ctpop"),
     "popc population",
 )
@@ -143,7 +143,7 @@ _define(
     "Leading Zeros",
     "The number of zeros to the left of the first 1.",
     _X,
-    whole_numbers,
+    integers,
     _zeros("ctlz"),
     "clz",
 )
@@ -152,19 +152,17 @@ _define(
     "Trailing Zeros",
     "The number of zeros to the right of the last 1.",
     _X,
-    whole_numbers,
+    integers,
     _zeros("cttz"),
     "ctz",
 )
-_define(
-    "reverse_bits", "Reverse Bits", "The bits in reverse order.", _X, whole_numbers, intrinsic("", "bitreverse"), "brev"
-)
+_define("reverse_bits", "Reverse Bits", "The bits in reverse order.", _X, integers, intrinsic("", "bitreverse"), "brev")
 _define(
     "multiply_high",
     "Multiply High",
     "The upper half of the full product of a and b.",
     pair(),
-    whole_numbers,
+    integers,
     _multiply_high,
     "mulhi",
 )
