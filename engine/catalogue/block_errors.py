@@ -1,4 +1,4 @@
-"""An exception of a user's block code as a diagnostic, with the line to mend."""
+"""An exception of a user's block code as a diagnostic, with the line to fix."""
 
 import traceback
 from contextlib import suppress
@@ -10,14 +10,14 @@ from engine.diagnostics import Diagnostic, Incomplete, KernelError, Mend, PatchE
 from engine.ops import OpError
 from engine.user_code.limits import TookTooLong
 
-#: Blocks whose code nobody has to mend.
+#: Blocks whose code the user can't fix.
 _SHIPPED = Path(__file__).resolve().parents[2] / LIBRARY
 #: The most characters of what an exception says.
 LONGEST = 2000
 
 
 def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: str | None = None) -> Diagnostic:
-    """Return an error that says what `what` raised, at the last line that ran in the folder of `near` or below it.
+    """Return an error for an exception of `what`, at the last line that ran in the folder of `near` or below it.
 
     Warploom's own errors keep their text; other exceptions are given with their names.
     """
@@ -45,7 +45,7 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
 
 
 def interface_diagnostic(problem: BaseException, block_type: type[Block]) -> Diagnostic:
-    """Return an error that says why an adaptive type has no interface for a node's values."""
+    """Return an error with the reason why an adaptive type has no interface for a node's values."""
     if isinstance(problem, KernelError):
         remedy = "mend the kernel and save it"
         return error(str(problem), file=problem.file, line=problem.line, remedy=remedy, source=problem.source)

@@ -31,7 +31,7 @@ def is_block_file(path: Path, folder: Path) -> bool:
 
 
 def folder_package(folder: Path) -> str:
-    """Return the name of the package that the files of a folder are modules of: one of its own for each folder."""
+    """Return the name of the package for the modules of a folder; each folder has a different one."""
     return FOLDER_PACKAGE + hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
 
 
@@ -65,7 +65,7 @@ def find_definition(type_id: str, folder: Path) -> Path | None:
 
 
 def read(path: Path) -> bytes:
-    """Return a file's bytes; none when it is gone or can't be read."""
+    """Return a file's bytes; empty when the file is gone or can't be read."""
     try:
         return path.read_bytes()
     except OSError:

@@ -91,8 +91,8 @@ class Folder:
 class BlockFolders:
     """All folders that blocks come from; kernels in Python may lie there too.
 
-    A thread of its own loads the files and calls the listeners of `block_types` with what changed. It leaves out a file
-    that takes too long.
+    A separate thread loads the files and calls the listeners of `block_types` with the changed types. It leaves out a
+    file that takes too long.
     """
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class BlockFolders:
         return self._jobs.submit(lambda: self._reload(saved))
 
     def catch_up(self) -> Future[None]:
-        """Run files that changed or appeared while nobody watched."""
+        """Run files that changed or appeared while no one watched."""
         return self._jobs.submit(lambda: self._reload(self._all_files()))
 
     def changed(self, disk: Disk) -> set[Path]:

@@ -66,8 +66,8 @@ class Catalogue:
     ) -> tuple[type[Block] | None, Diagnostic | None]:
         """Return the block type of a node, and why it is not the newest version of it.
 
-        The ports of an adaptive type follow from what the patch says of the node's parameters. `folder` tells where the
-        patch lies.
+        The ports of an adaptive type follow from what the patch says of the node's parameters. `folder` is the patch's
+        folder.
         """
         block_type, problem = self.get(type_id), self.problem(type_id)
         if block_type is None or not block_type.is_adaptive:
@@ -169,8 +169,9 @@ def default_catalogue() -> Catalogue:
 def trust_blocks(folder: Path | str, *, wait_s: Annotated[float, Meta(ge=0)] = LOADED_S) -> list[Diagnostic]:
     """Run the block files of a folder and add their types to the catalogue; engines run them again when they are saved.
 
-    The files may do whatever a program may. Returns the problems of files that failed, which don't affect the others;
-    WarploomError when there is no such folder. Files that take longer than `wait_s` are added when they are ready.
+    The files can do everything that a program can. Returns the problems of files that failed, which don't affect the
+    others; WarploomError when there is no such folder. Files that take longer than `wait_s` are added when they are
+    ready.
     """
     path = Path(folder)
     if not path.is_dir():

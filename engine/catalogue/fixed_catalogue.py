@@ -66,7 +66,7 @@ class FixedCatalogue(Catalogue):
     def resolve(
         self, type_id: str, patch_values: Mapping[str, Any], folder: Callable[[], Path]
     ) -> tuple[type[Block] | None, Diagnostic | None]:
-        """Return a block type, whatever `patch_values` are."""
+        """Return a block type, ignoring `patch_values`."""
         return self.get(type_id), None
 
     def require(self, type_id: str) -> type[Block]:

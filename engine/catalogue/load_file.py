@@ -1,4 +1,4 @@
-"""Runs one block file: its types replace those it had before, or nothing changes and its problem says why."""
+"""Runs one block file: its types replace its earlier ones, or nothing changes and its problem has the reason."""
 
 import logging
 import sys
@@ -45,8 +45,8 @@ class BlockFile:
 def run_file(file: BlockFile, source: bytes, code: CodeRunner) -> set[str]:
     """Run the text of a file as its module, by means of `code`; return the ids of the types that changed.
 
-    When it raises, takes too long, or defines a type that it may not, module and types stay as they were and
-    `file.problem` says why. Modules that it imports are not run again.
+    When it raises, takes too long, or defines a type that it may not, module and types stay unchanged, and
+    `file.problem` has the reason. Modules that it imports are not run again.
     """
     before = sys.modules.get(file.module)
     types: dict[str, type[Block]] = {}
@@ -81,7 +81,7 @@ def run_file(file: BlockFile, source: bytes, code: CodeRunner) -> set[str]:
 
 
 def _describe(types: Iterable[type[Block]]) -> None:
-    """Find out which types show pictures, so that nobody has to wait for their code later."""
+    """Find the types that show pictures, so that no later call has to wait for their code."""
     with closing(CodeRunner(SHORT_CALL)) as code:
         for block in types:
             code.run(partial(shows_pictures, block), lambda _: False, ours=False)  # the node shows what fails

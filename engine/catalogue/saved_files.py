@@ -69,7 +69,7 @@ class SavedFiles:
                 _log.exception("saved files could not be followed")
 
     def _look(self, saved: frozenset[Path] = frozenset()) -> None:
-        """Follow files that were `saved`, and whatever else is not as it was read."""
+        """Follow files that were `saved`, and all others that changed since they were read."""
         with self._looking:
             disk = self._disk
             known = {id(reading): reading for reading in (*readings(), *self._followed())}.values()
@@ -94,7 +94,7 @@ class SavedFiles:
         self._watched = files
         try:
             self._watcher.watch_files(new)
-        except (KernelError, OSError) as problem:  # they are looked at all the same
+        except (KernelError, OSError) as problem:  # they are checked anyway
             _log.warning("%s", problem)
 
     def _watch_sources(self) -> None:
@@ -106,4 +106,4 @@ class SavedFiles:
             except KernelError as problem:  # without it saves are not followed, and all else is as it should be
                 _log.warning("%s", problem)
         if is_more:
-            block_folders.catch_up()  # with what was saved since it was loaded, while nobody watched
+            block_folders.catch_up()  # with files that were saved since they were loaded, while no one watched

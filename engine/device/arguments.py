@@ -142,7 +142,7 @@ class ArgumentLayout:
         for index, (parameter, value) in enumerate(zip(self.parameters, values, strict=True)):
             code: str | None
             if getattr(value, "pointer", None) is not None:
-                code = "Q" if _takes_address(parameter) else None  # `pack` says why not
+                code = "Q" if _takes_address(parameter) else None  # `pack` raises the error
                 buffers.append(index)
             else:
                 code = _code_of(parameter, value)
@@ -154,7 +154,7 @@ class ArgumentLayout:
 
 
 def _size_of(value: object) -> int | None:
-    """Return the bytes of a buffer; None for what is no buffer, or one that doesn't tell."""
+    """Return the bytes of a buffer; None for an object that is not a buffer, or a buffer without this information."""
     size: int | None = getattr(value, "size_bytes", None) if hasattr(value, "pointer") else None
     return size
 
@@ -209,8 +209,8 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
 
     `block` is the parameter space, laid out as the kernel declares it; its address never changes. Behind it are the
     sizes of the buffers whose addresses it holds, plus 1; 0 where the size is not known. By these, a device that checks
-    accesses knows what each pointer may reach. `version` grows with every write, so that a reader can tell whether it
-    has seen the values.
+    accesses knows what each pointer may reach. `version` grows with every write, so that a reader can detect new
+    values.
     """
 
     layout: ArgumentLayout
@@ -229,7 +229,7 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
         return self._piece.bytes
 
     def limit(self, sizes: bytes) -> None:
-        """Say how many bytes the buffers have whose addresses are arguments: what `layout.extents` returns."""
+        """Return the sizes in bytes of the buffers whose addresses are arguments, for `layout.extents`."""
         start = self._piece.offset + self.layout.sizes_at
         self._piece.memory[start : start + len(sizes)] = sizes
 
@@ -274,7 +274,7 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
             if is_written:
                 self.version += 1
             else:
-                self.set(index, value)  # which converts it or says what is wrong
+                self.set(index, value)  # which converts it or raises an error
             written[key] = None
 
         return write_cell

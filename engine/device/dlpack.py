@@ -81,7 +81,7 @@ class DlpackTensor:
         managed: Any = kind.from_address(address)
         _rename(capsule, used)  # from now on the capsule does not delete it
         self._finalizer = weakref.finalize(self, _delete, address, managed.deleter)
-        self._finalizer.atexit = False  # the library that made it may be gone by then
+        self._finalizer.atexit = False  # the library that made it may be unloaded by then
         self.read_only = False
         if kind is _Versioned:
             if managed.major != VERSION[0]:

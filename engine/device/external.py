@@ -27,7 +27,7 @@ class ExternalArray:
     """Memory that another library owns.
 
     `pointer` is the address of the first element; `strides` are in bytes, None for a C-contiguous array. `device` is
-    "cpu" or "cuda:0" and so on, or "cuda" when the producer does not say which GPU; `stream` is the CUDA stream whose
+    "cpu" or "cuda:0" and so on, or "cuda" when the producer does not name the GPU; `stream` is the CUDA stream whose
     work produces the contents. The memory lasts as long as `keep`.
     """
 

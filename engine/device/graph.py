@@ -52,7 +52,7 @@ class GraphBackend(Protocol):
         ...
 
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
-        """Let a node no longer wait for the nodes `gone`, and wait for the nodes `added`."""
+        """Remove the dependencies `gone` of a node, and add the dependencies `added`."""
         ...
 
     def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
@@ -130,7 +130,7 @@ class Graph:
         """Make a condition for one conditional node of this graph or of a body in it.
 
         Each launch of the whole graph sets it to `default` (0 to 2^32 - 1); after that, only kernels set it. The
-        condition of a loop inside another loop must therefore be set anew by a kernel at each turn of the outer one.
+        condition of a loop inside another loop must therefore be set again by a kernel at each turn of the outer one.
         """
         self._check_live()
         if not 0 <= default < 1 << 32:

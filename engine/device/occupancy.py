@@ -20,7 +20,7 @@ PARTITIONS = 4
 class KernelResources:
     """What a compiled kernel takes: registers of each thread, static shared bytes of a thread block.
 
-    A thread has `local_bytes` of memory of its own for arrays and for values that did not fit into its registers.
+    A thread has `local_bytes` of private memory for arrays and for values that did not fit into its registers.
     """
 
     registers: int

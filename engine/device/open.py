@@ -58,7 +58,7 @@ def _open_named(name: str, plain_edges: bool) -> Device:
 
 
 def check_device_name(name: str) -> None:
-    """Raise DeviceError that says what is allowed, unless `open_device` takes such a name."""
+    """Raise a DeviceError with the allowed names, unless `open_device` takes such a name."""
     if not isinstance(name, str) or not re.fullmatch(r"auto|host|cuda(:[0-9]{1,4})?", name):
         raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got "{str(name)[:SHOWN]}"')
 

@@ -36,7 +36,7 @@ class OptimiserJob:
                 _finish()
 
     def cancel(self) -> None:
-        """Stop the work: nobody needs it any more."""
+        """Stop the work: its result is no longer needed."""
         self._scope.cancel()
 
 

@@ -152,7 +152,7 @@ class Module(Protocol):
         ...
 
     def postpone(self) -> None:
-        """Nothing uses the module now: optimise what waits for it only when a kernel is asked for again."""
+        """The module is unused: postpone pending optimisation until a kernel is requested again."""
         ...
 
 

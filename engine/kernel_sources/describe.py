@@ -1,4 +1,4 @@
-"""Makes a manifest of a kernel file by reading its PTX: what is left to a person is to check it."""
+"""Makes a manifest of a kernel file from its PTX; a person only has to check it."""
 
 import math
 import re
@@ -31,7 +31,7 @@ def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
 
 
 def mistakes(given: KernelManifest) -> Iterator[str]:
-    """Give what can't be right in a manifest, whatever its kernel is, as "field must be X, got Y"."""
+    """Yield the errors of a manifest that don't depend on its kernel, as "field must be X, got Y"."""
     for name in ("block_size", "req_threads"):
         threads = getattr(given, name)
         sizes = threads if isinstance(threads, list) else [threads]
@@ -50,8 +50,8 @@ def mistakes(given: KernelManifest) -> Iterator[str]:
 def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str]:
     """Give what a manifest says of a kernel and its PTX refutes, as "field must be X, got Y".
 
-    `found` was made from the PTX, by `describe_kernels`. What PTX doesn't tell, a manifest may add, such as a lower
-    limit of threads.
+    `found` was made from the PTX, by `describe_kernels`. A manifest may add facts that PTX doesn't have, such as a
+    lower limit of threads.
     """
     for name in ("req_threads", "shared_memory_static", "uses_dynamic_shared", "ptx_version", "target_sm"):
         told, true = getattr(given, name), getattr(found, name)
@@ -74,7 +74,7 @@ def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str
 
 
 def covers(told: Direction, true: Direction) -> bool:
-    """True when a kernel that does what `true` says does nothing that `told` leaves out."""
+    """True when the accesses `told` include all of the actual accesses `true`."""
     return _USES[true] <= _USES[told]
 
 

@@ -27,7 +27,7 @@ class PointerElement:
 
     @property
     def components(self) -> frozenset[str]:
-        """What it may consist of, as `components` names it; empty when its name doesn't tell.
+        """Its possible components, as named by `components`; empty when its name doesn't determine them.
 
         Unsigned integers may be the bits of floats, as atomic functions take them.
         """
@@ -42,7 +42,7 @@ class PointerElement:
         )
 
 
-#: What a source declares a kernel's parameter to be: a pointer, a value of a type, or None for what it doesn't tell.
+#: What a source declares a kernel's parameter to be: a pointer, a value of a type, or None if unknown.
 DeclaredType = PointerElement | DType | None
 _BITS = {2: frozenset({"f16", "bf16"}), 4: frozenset({"f32"}), 8: frozenset({"f64"})}
 
@@ -94,7 +94,7 @@ _POINTER = re.compile(r"([^*&\[\]]+)\*\s*(\w*)\s*(\[\s*\w*\s*\])?")
 
 @dataclass(frozen=True)
 class NamedTypes:
-    """Types of parameters known from names; `unknown` are the parameters that only a compiler can tell."""
+    """Types of parameters known from names; `unknown` are the parameters whose types only a compiler can determine."""
 
     types: tuple[DeclaredType, ...]
     unknown: frozenset[int]
@@ -106,7 +106,7 @@ def named_element(name: str) -> PointerElement | None:
 
 
 def named_types(source: str, entry: str, sizes_bytes: Sequence[int]) -> NamedTypes:
-    """Return what the parameters of a kernel in CUDA C++ are declared as, as far as names tell.
+    """Return the declared types of the parameters of a kernel in CUDA C++, as far as names determine them.
 
     `sizes_bytes` are their sizes: only one of 8 bytes can be a pointer, and only one of 1, 2, 4 or 8 a number. A struct
     that a pointer points to is unknown, with its name and size 0.
@@ -126,7 +126,7 @@ def named_types(source: str, entry: str, sizes_bytes: Sequence[int]) -> NamedTyp
 
 
 def named_numbers(source: str, signature: KernelSignature) -> frozenset[int]:
-    """Return the indices of the parameters that a kernel in CUDA C++ declares as values, as far as names tell."""
+    """Return the indices of the parameters that a kernel in CUDA C++ declares as values, as far as names show it."""
     found = named_types(source, signature.name, [parameter.size_bytes for parameter in signature.parameters])
     return frozenset(index for index, declared in enumerate(found.types) if isinstance(declared, DType))
 
@@ -153,10 +153,10 @@ def _split(text: str) -> list[str]:
 
 
 def _declared(text: str, size_bytes: int) -> tuple[bool, DeclaredType]:
-    """Return whether names tell what a parameter is declared as, and that."""
+    """Return whether names determine the declared type of a parameter, and the type."""
     text = " ".join(_QUALIFIER.sub(" ", text).split())
     pointer = _POINTER.fullmatch(text) if size_bytes == 8 else None
-    if pointer is None:  # `float3 x[]` is no value, and other names may stand for pointers
+    if pointer is None:  # `float3 x[]` is not a value, and other names may be pointers
         value = None if text.endswith("]") else _KNOWN.get(text.rpartition(" ")[0])
         is_known = value is not None and value.size_bytes == size_bytes
         return is_known, value if is_known else None

@@ -26,9 +26,9 @@ from engine.kernel_sources.sources import CudaFile, CudaText
 from engine.ptx.tree import KernelParameter
 from engine.types import NAMED, DType, boolean, layout_text
 
-# When names alone don't tell, the CUDA C++ compiler does: the kernel's own file is compiled once more, with a few lines
-# added that store codes of the types in a variable, whose value is read from the PTX. So typedefs, templates, includes
-# and packing have the same effect as for the kernel.
+# When names alone don't determine the type, the CUDA C++ compiler does: the kernel's own file is compiled once more,
+# with a few lines added that store codes of the types in a variable, whose value is read from the PTX. So typedefs,
+# templates, includes and packing have the same effect as for the kernel.
 
 
 class Kind(IntEnum):
@@ -160,7 +160,7 @@ def typed_parameters(image: KernelImage, entry: str) -> tuple[KernelParameter, .
 def check_elements(
     arguments: Sequence[tuple[str, DType] | None], elements: Sequence[PointerElement | None], kernel: str
 ) -> list[Diagnostic]:
-    """Return an error for each buffer whose elements are not what the kernel takes, as far as its source tells.
+    """Return an error for each buffer whose elements the kernel can't take, as far as its source shows.
 
     The errors name no node. `arguments` gives for each argument of a launch its port and element type, None when it is
     no buffer; `elements` is what `pointer_elements` found for `kernel`, whose name is for the message. A kernel may

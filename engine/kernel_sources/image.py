@@ -103,7 +103,7 @@ def read_manifest(path: Path) -> KernelManifest:
 def write_manifest(path: Path, manifest: KernelManifest) -> None:
     """Write a manifest as indented JSON without the fields that are unknown.
 
-    KernelError when the file can't be written, or is there and is not a generated manifest: it may be somebody's work.
+    KernelError when the file can't be written, or exists and is not a generated manifest: it may be a person's work.
     """
     if path.exists() and not read_manifest(path).generated:
         raise KernelError(

@@ -115,7 +115,7 @@ def find_source(source: str | KernelSource, search: Sequence[Path] = (), entry: 
     """Return a source, or a file by its name, with absolute paths, as `find_kernel` finds them.
 
     Relative include folders are looked for in the `search` folders; a text looks there for its includes. `entry` is the
-    kernel that is wanted of a `.py`. A source that tells what its files `held` is complete.
+    kernel that is wanted of a `.py`. A source with its files' contents (`held`) is complete.
     """
     if not isinstance(source, str) and source.held is not None:
         return source
@@ -149,7 +149,7 @@ def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = 
 def source_files(source: KernelSource) -> frozenset[Path]:
     """Return a source's file and what it includes, as they are now; the file alone when one of them can't be read.
 
-    A source that tells what its files `held` depends on none of them any more.
+    A source with its files' contents (`held`) no longer depends on the files.
     """
     if source.held is not None:
         return frozenset()
@@ -349,7 +349,7 @@ def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache)
     on_gpu = not architecture.startswith("compute_")
     elements: Literal[1, 4] = 4 if on_gpu and kernel.is_free and kernel.rank == 1 else 1
     best = BestCode(partial(_best_ptx, op_graphs.shared(source), elements), elements, is_free=kernel.is_free)
-    # No GPU tells the line of a fault, and lines take the driver's compiler a tenth of its time.
+    # No GPU reports the line of a fault, and lines take the driver's compiler a tenth of its time.
     ptx = without_lines(kernel.ptx) if on_gpu else kernel.ptx
     return KernelImage(source, ptx, None, read_signatures(ptx), "", (), is_free=kernel.is_free, best=best)
 
@@ -362,7 +362,7 @@ def load_specialised(source: SpecialisedKernel, architecture: str, cache: Compil
     """Load a kernel and compile it once more for its constants; KernelError when one does not fit its parameter.
 
     CUDA C++ is compiled with the constants, so that loops over them unroll, if its text has the kernel as C++ usually
-    writes it. Otherwise they stand in the PTX, which the device compiles.
+    writes it. Otherwise they are in the PTX, which the device compiles.
     """
     general = source.source
     image = load_image(general, architecture, cache)

@@ -29,7 +29,7 @@ from engine.ptx.uses import KernelUses, kernel_uses
 _HEAD = re.compile(
     r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>(?:catastrophic )?error|warning|remark)[^:]*: (?P<text>.*)$"
 )
-# One mistake causes many errors further down; the first few show what to mend.
+# One mistake causes many errors further down; the first few show what to fix.
 _SHOWN = 5
 
 
@@ -123,8 +123,8 @@ OPTIONS = ("-lineinfo", "-default-device", "--device-int128", f"-DWARPLOOM_HEADE
 class CompiledSource:
     """One compile's results; `cubin` is None for a virtual architecture ("compute_90"), `log` holds the warnings.
 
-    `signatures` are those of its kernels, and `uses` says what these do through their parameters; both are empty where
-    nobody has asked for them: reading the PTX may take longer than compiling.
+    `signatures` are those of its kernels, and `uses` their accesses through parameters; both are empty unless
+    requested: reading the PTX may take longer than compiling.
     """
 
     ptx: str
@@ -166,8 +166,8 @@ def nvrtc_library() -> Any:
 def nvrtc_version() -> tuple[int, int]:
     """Return NVRTC's version, such as (13, 5); KernelError when it is not installed.
 
-    Its package tells it. Loading the library takes 40 ms, which a patch of kernels that are in the cache need not wait
-    for.
+    Its package has the version. Loading the library takes 40 ms, which a patch of kernels that are in the cache need
+    not wait for.
     """
     try:
         major, minor, *_ = importlib.metadata.version(_PACKAGE).split(".")

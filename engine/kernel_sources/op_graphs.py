@@ -1,6 +1,6 @@
 """What follows from the op graph of a source: its types, its interface and its kernel.
 
-Each is remembered for the latest sources, since editor and engine ask for the same.
+Each result is cached for the latest sources, since editor and engine request the same.
 """
 
 from functools import lru_cache
@@ -45,7 +45,7 @@ def _told(source: OpGraphSource) -> ToldNumbers:
 
 @lru_cache(_MOST)
 def shared(source: OpGraphSource) -> OpGraphSource:
-    """Return a source that is the same for graphs that differ in numbers only that a kernel may be told."""
+    """Return a source that is equal for graphs that differ only in numbers that a kernel can take as arguments."""
     return OpGraphSource.of(without_numbers(_parsed(source), _told(source)))
 
 

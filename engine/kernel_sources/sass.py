@@ -65,7 +65,7 @@ def disassemble(ptx: str, architecture: str) -> str:
     lines = [f"// {architecture}, by {assembler}; the driver's own compiler may choose other instructions"]
     for found in filter(None, map(_CODE.fullmatch, listing.splitlines())):
         offset, guard, instruction, label, line = found.groups()
-        if label and not label.startswith(".L"):  # a function begins, which is told by its section too
+        if label and not label.startswith(".L"):  # a function begins, which its section shows too
             lines += ["\t.loc 1 0 ", *([] if label.startswith(".") else [label])]
         elif line:
             lines.append(f"\t.loc 1 {line} ")

@@ -19,7 +19,7 @@ from engine.ops import OpGraph, graph_from_json, graph_to_json, parse_expression
 from engine.readings import Reading
 from engine.types import DType
 
-#: What a macro may stand for: text as it is written in CUDA C++, or a number.
+#: The value of a macro: text as it is written in CUDA C++, or a number.
 ConstantValue = str | int | float | bool
 #: The dialects of C++ that NVRTC compiles and that kernels may choose.
 STANDARDS = ("c++14", "c++17", "c++20")
@@ -112,7 +112,7 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
 
 
 class _Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A source that may tell what its files held: it is then made of that, whatever the disk holds."""
+    """A source that may have its files' contents: it is then compiled from these, not from the disk."""
 
     held: Reading | None = None
 
@@ -215,7 +215,7 @@ class PythonOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
 class PythonKernel(_File, frozen=True, tag="python"):
     """A function of a `.py` file that Triton (`@triton.jit`) or numba (`@cuda.jit`) compiles.
 
-    Compiling it runs the file, which may do whatever a program may.
+    Compiling it runs the file, which can do everything that a program can.
     """
 
     name: str
@@ -260,7 +260,7 @@ class SpecialisedKernel(msgspec.Struct, frozen=True, tag_field="kind", tag="spec
 
     @property
     def held(self) -> Reading | None:
-        """What its files held, if it tells."""
+        """The contents of its files, if known."""
         return self.source.held
 
 

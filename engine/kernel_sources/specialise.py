@@ -1,6 +1,6 @@
 """Kernels with constants: numbers in place of some of a kernel's parameters, in its PTX or in its CUDA C++.
 
-The parameters themselves stay, so that the kernel takes the same arguments whatever its constants are.
+The parameters themselves stay, so that the kernel takes the same arguments for all constants.
 """
 
 import re

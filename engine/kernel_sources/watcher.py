@@ -30,9 +30,9 @@ class SourceWatcher:
     """Watches folders and calls `on_change` with the files that were saved together, from its own thread.
 
     A file is reported when its content differs from what was last seen; an empty one is first given time to be filled.
-    A save that changes nothing is not reported; a deletion is, unless the file comes back at once. What several saves
-    at once end with is always reported, for somebody may have read a version between.
-    `watch` may be called from any thread. `clock` gives seconds.
+    A save that changes nothing is not reported; a deletion is, unless the file comes back at once. The result of
+    several saves at once is always reported, since a version between may have been read. `watch` may be called from any
+    thread. `clock` gives seconds.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class SourceWatcher:
         self._on_change, self._clock = on_change, clock
         self._known: dict[Path, bytes] = {}
         self._due_s: dict[Path, float] = {}  # when each touched file is complete, unless it is touched again
-        self._saves: Counter[Path] = Counter()  # how often each of them was saved since it was last looked at
+        self._saves: Counter[Path] = Counter()  # how often each of them was saved since its last check
         self._empty: set[Path] = set()  # files found empty once, which may be about to be written
-        #: The watched folders, and those that are watched without what lies below, each with its number on the disk.
+        #: The watched folders, and those that are watched without subfolders, each with its number on the disk.
         self._folders: dict[Path, tuple[int, ...] | None] = {}
         self._flat: dict[Path, tuple[int, ...] | None] = {}
         self._watches: dict[Path, ObservedWatch] = {}

@@ -1,6 +1,6 @@
-"""`Arithmetic`: the methods and operators of everything that stands for a tensor.
+"""`Arithmetic`: the methods and operators of nodes and lazy tensors.
 
-Nodes have them, and so do lazy tensors: both only say how an operation is applied.
+Both only define how an operation is applied.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.tensor_ir.shapes import indexed, real_number, whole_numbers, whole_s
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, bf16, f16, f32, s64, u64
 
-#: What may stand for a tensor in arithmetic: a number becomes a constant of the other operand's element type.
+#: Operands of arithmetic: a number becomes a constant of the other operand's element type.
 Number = int | float
 
 
@@ -206,14 +206,14 @@ class Arithmetic:
         return self._call("StopGradient", self)
 
     def copy(self) -> Self:
-        """Return the same elements in memory of their own."""
+        """Return the same elements in separate memory."""
         return self._call("Copy", self)
 
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
-        """Return the sum over some axes of an example, over all where none are said.
+        """Return the sum over some axes of an example, by default all.
 
-        As numpy's, the sum of booleans and signed whole numbers is s64 and that of unsigned ones u64, whatever their
-        size. That of floats has their type: it is worked out in f32 for f16 and bf16, and rounded at the end.
+        As numpy's, the sum of booleans and signed whole numbers is s64 and that of unsigned ones u64, for all sizes.
+        That of floats has their type: it is worked out in f32 for f16 and bf16, and rounded at the end.
         """
         axes = self._axes(axis)
         # Axes that lie together are reduced at once, in f32.
@@ -222,15 +222,15 @@ class Arithmetic:
         return total.cast(self.type.dtype) if self.type.dtype in (f16, bf16) else total
 
     def max(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
-        """Return the largest element over some axes of an example, over all where none are said."""
+        """Return the largest element over some axes of an example, by default all."""
         return self._reduced("max", axis, keepdims)
 
     def min(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
-        """Return the smallest element over some axes of an example, over all where none are said."""
+        """Return the smallest element over some axes of an example, by default all."""
         return self._reduced("min", axis, keepdims)
 
     def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
-        """Return the mean over some axes of an example, over all where none are said; for f16 computed as f32."""
+        """Return the mean over some axes of an example, by default all; for f16 computed as f32."""
         total = self._wide().sum(axis, keepdims=keepdims)
         return (total / prod(self.type.shape[each] for each in self._axes(axis))).cast(self.type.dtype)
 
@@ -278,13 +278,13 @@ class Arithmetic:
         return self.cast(f32) if self.type.dtype in (f16, bf16) else self._whole()
 
     def reshape(self, *shape: int | Sequence[int]) -> Self:
-        """Return the same elements in another shape, of which one size may be -1: what is left for it."""
+        """Return the same elements in another shape, of which one size may be -1: it follows from the others."""
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], SupportsIndex) else shape
         found = whole_shape(whole_numbers("sizes of a shape", given), self.type.size)
         return self if found == self.type.shape else self._call("Reshape", self, shape=found)
 
     def transpose(self, permutation: Sequence[int] | None = None) -> Self:
-        """Return the last axes of an example in another order, all in reverse order where none is said.
+        """Return the last axes of an example in another order, by default all in reverse order.
 
         `permutation` is that of the last n axes, numbered from 0: axis i of the result is axis permutation[i].
         """

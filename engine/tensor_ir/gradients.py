@@ -16,8 +16,8 @@ def gradients(
 ) -> Mapping[TensorNode, TensorNode]:
     """Return the gradient of `of` with respect to each wanted node; nodes that it doesn't depend on are left out.
 
-    `seed` is what is known of the gradient of `of`, of its type. Without it, `of` must be one number that isn't
-    batched, and the seed is 1. InvalidOperation for a wanted node that requires no gradient.
+    `seed` is the gradient of `of`, of its type. Without it, `of` must be one number that isn't batched, and the seed is
+    1. InvalidOperation for a wanted node that requires no gradient.
     """
     for node in wanted:
         if not node.requires_grad:

@@ -136,7 +136,7 @@ class TensorOperation:
         return found
 
     def takes_elements(self, node: TensorNode) -> bool:
-        """Return whether `lower` writes what its inputs are computed from into a kernel of its own."""
+        """Return whether `lower` includes the computation of its inputs in a kernel of its own."""
         return False
 
     def lower(self, step: Any) -> None:
@@ -161,16 +161,16 @@ OPERATIONS: dict[str, Callable[..., TensorOperation]] = {}
 
 
 class TensorOperand(Arithmetic):
-    """What stands for a node in arithmetic: the node itself, or a lazy tensor."""
+    """A node in arithmetic: the node itself, or a lazy tensor."""
 
     __slots__ = ()
 
     def _apply(self, operation: TensorOperation, *inputs: TensorNode) -> Self:
-        """Apply an operation to nodes, and return what stands for the result."""
+        """Apply an operation to nodes, and return the node or tensor of the result."""
         raise NotImplementedError
 
     def _node(self) -> TensorNode:
-        """Return the node that this stands for."""
+        """Return the node."""
         raise NotImplementedError
 
     def apply(self, operation: TensorOperation, *others: TensorOperand) -> Self:
@@ -197,8 +197,8 @@ class TensorOperand(Arithmetic):
 class TensorNode(TensorOperand):
     """An operation applied to nodes; a leaf, such as an input or a weight, is applied to none.
 
-    `requires_grad` says whether it can have a gradient. Where nothing else is said, leaves of floats can, and so can
-    what is computed from them, unless it is made under `no_grad`.
+    `requires_grad` says whether it can have a gradient. By default, leaves of floats can, and so can nodes computed
+    from them, unless made under `no_grad`.
 
     `parts` are those of a network, such as its layers, that it is computed for, the one that it mainly is first: where
     nothing else is said, those of `made_for`. A gradient counts for the part that is differentiated, an update for the

@@ -1,4 +1,4 @@
-"""`TensorType`: what is known of a tensor before it is computed."""
+"""`TensorType`: the facts of a tensor before it is computed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FLOATS: tuple[DType, ...] = (f16, bf16, f32, f64)
 class TensorType(msgspec.Struct, frozen=True, gc=False):
     """Shape and element type of a tensor.
 
-    `shape` says what one example of a batch has; a `batched` tensor has one more axis in front of it, whose size is
-    told when the graph is executed. With `nnz`, it is a sparse column [n, 1] of at most so many ones, stored as their
-    row numbers: s32[nnz], with -1 where there are fewer.
+    `shape` is that of one example of a batch; a `batched` tensor has one more axis in front, whose size is set when the
+    graph is executed. With `nnz`, it is a sparse column [n, 1] of at most so many ones, stored as their row numbers:
+    s32[nnz], with -1 where there are fewer.
     """
 
     shape: Shape

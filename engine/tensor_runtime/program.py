@@ -169,7 +169,7 @@ class Program:
         return next(known, None) or self._plan(batch, [])
 
     def close(self) -> None:
-        """Give back what it has on the device; it must not be run again."""
+        """Free its device memory; it must not be run again."""
         self.tensors.synchronize()
         if self._turns is not None:
             self._turns.free()

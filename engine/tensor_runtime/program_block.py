@@ -112,6 +112,6 @@ def _port(name: str, type_: TensorType, inplace: str | None = None) -> PortSpec:
 
 
 def _array(type_: TensorType, batch: int, alignment: int) -> ExternalArray:
-    """Return an array that stands for memory that is told when the program is launched."""
+    """Return an array that stands for memory whose address is passed at launch."""
     shape = (*((batch,) if type_.batched else ()), *type_.stored_shape)
     return ExternalArray(alignment, type_.stored_dtype.numpy, shape, None, False, "", None)

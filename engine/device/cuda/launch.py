@@ -109,6 +109,6 @@ def _unfit(kernel: CudaKernel, layout: ArgumentLayout) -> DeviceError:
 
 
 def check_launch(kernel: CudaKernel, config: LaunchConfig) -> None:
-    """Raise a DeviceError that says what must hold; the driver would only say "invalid value"."""
+    """Raise a DeviceError with the rule; the driver would only report "invalid value"."""
     check_shape(kernel.name, config, kernel.max_threads)
     kernel.allow_shared(config.shared_bytes)

@@ -59,9 +59,9 @@ class _Function:
     resources: KernelResources
     #: How many elements a thread computes along x in launches that are free.
     elements_per_thread: int
-    #: How much dynamic shared memory launches may ask for.
+    #: The most dynamic shared memory of a launch.
     allowed_shared_bytes: int
-    #: What is known of its launches, by threads of a thread block and bytes of dynamic shared memory.
+    #: Facts of its launches, by threads of a thread block and bytes of dynamic shared memory.
     occupancies: dict[tuple[int, int], Occupancy] = field(default_factory=dict)
 
 
@@ -160,7 +160,7 @@ class CudaKernel:
         self.is_exchanged = True
 
     def allow_shared(self, size_bytes: int) -> None:
-        """Allow launches with this much dynamic shared memory: the driver wants to be asked for more than 48 KB."""
+        """Allow launches with this much dynamic shared memory: the driver needs a request for more than 48 KB."""
         if not 0 <= size_bytes <= self._function.allowed_shared_bytes:
             with self._sharing:
                 self._allow_shared(self._function, size_bytes)
@@ -273,7 +273,7 @@ class CudaModule:
                 self._image.drop()
 
     def postpone(self) -> None:
-        """Optimise what waits for it only when a kernel is asked for again."""
+        """Postpone pending optimisation until a kernel is requested again."""
         if (job := self.job) is not None:
             optimiser.QUEUE.discard(job)
 
@@ -333,7 +333,7 @@ def _functions(module: Any) -> dict[str, Any]:
     count = check(driver.cuModuleGetFunctionCount(module), "cuModuleGetFunctionCount")
     listed = check(driver.cuModuleEnumerateFunctions(count, module), "cuModuleEnumerateFunctions") if count else []
     names = [check(driver.cuFuncGetName(function), "cuFuncGetName").decode() for function in listed]
-    # An enumerated function is not loaded yet; asked for by name it is.
+    # An enumerated function is not loaded yet; a request by name loads it.
     return {name: check(driver.cuModuleGetFunction(module, name.encode()), f"loading kernel {name}") for name in names}
 
 
@@ -392,7 +392,7 @@ def _declared(image: str | bytes) -> Mapping[str, KernelSignature]:
 
 
 def _parameters(function: Any, name: str, count: int | None) -> tuple[KernelParameter, ...]:
-    """Ask the driver for offsets and sizes, without a `count` until it knows no more: it does not tell how many."""
+    """Query the driver for offsets and sizes; without a `count`, until there are no more."""
     parameters: list[KernelParameter] = []
     while len(parameters) != count:
         result = driver.cuFuncGetParamInfo(function, len(parameters))

@@ -36,7 +36,7 @@ class DriverObjects:
             release()
 
     def release_all(self) -> None:
-        """Release what is left, the newest first: a graph before the module whose kernels it runs."""
+        """Release the remaining objects, the newest first: a graph before the module of its kernels."""
         for token in sorted(self._releases, reverse=True):
             self.release(token)
 
@@ -92,7 +92,7 @@ class Holds:
 
     @contextmanager
     def holding(self, shared: Shared) -> Iterator[None]:
-        """Count one more use before the driver is told of it, and no longer if that fails."""
+        """Count one more use before the driver call, and remove the count if the call fails."""
         self.hold(shared)
         try:
             yield

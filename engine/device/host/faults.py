@@ -33,7 +33,7 @@ def fault(
     """Return the error for a worker's fault record.
 
     `pairs` are the launch's live allocations, (first address, size); `assertion` is the text of a failed `assert`;
-    `stopped` says why kernels were stopped, if they were.
+    `stopped` is the reason why kernels were stopped, if any.
     """
     kind, size = int(record[abi.FAULT_KIND]) & 0xFF, int(record[abi.FAULT_KIND]) >> abi.SIZE_SHIFT
     line, address = int(record[abi.FAULT_LINE]), int(record[abi.FAULT_ADDRESS])

@@ -22,8 +22,8 @@ PATIENCE_S = 0.02
 class Interrupts:
     """Stops what runs on the main thread of this process at Ctrl+C. Only the main thread may call it.
 
-    Numbers go on to whoever listened before, but never to a pipe of this class: not to that of the process that forked
-    this one, nor in a circle.
+    Numbers are passed on to the previous listener, but never to a pipe of this class: neither to that of the process
+    that forked this one, nor in a circle.
     """
 
     _sinks: ClassVar[set[int]] = set()
@@ -56,7 +56,7 @@ class Interrupts:
         before = signal.set_wakeup_fd(self._sink, warn_on_full_buffer=False)
         if before not in self._sinks:
             self._before = None
-            with suppress(OSError):  # nobody listened, or on a file that was closed
+            with suppress(OSError):  # there was no listener, or its file was closed
                 self._before = before, os.fstat(before)
         self._due_s = time.monotonic() + _RENEW_S
 
@@ -65,7 +65,7 @@ class Interrupts:
             numbers = os.read(source, 64)
             if self._before is not None:
                 descriptor, file = self._before
-                with suppress(OSError):  # it is full, or closed since: nobody misses a number
+                with suppress(OSError):  # it is full, or was closed since: no number is needed
                     if os.path.samestat(os.fstat(descriptor), file):
                         os.write(descriptor, numbers)
             if signal.SIGINT in numbers and signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -74,7 +74,7 @@ class HostMemory:
         self._view: np.ndarray[Any, Any] | None = view
         self._pointer = int(view.ctypes.data)
         self._table = table
-        #: The array of another library, which its owner gets back when this reference goes.
+        #: The array of another library, which is released with this reference.
         self._lent = lent
         self.size_bytes: int = view.size
         table.add(self._pointer, view.size, self)

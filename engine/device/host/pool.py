@@ -61,7 +61,7 @@ class PoolWorker:
 
     @property
     def was_idle(self) -> bool:
-        """Whether it was stopped before it began a thread block, so that its record doesn't say where."""
+        """Whether it was stopped before it began a thread block, so that its record has no place."""
         is_stopped = int(self.record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED
         return is_stopped and not (self.record[abi.FAULT_LINE] or self.record[abi.POINT_LINE])
 
@@ -108,7 +108,7 @@ class _Reserve:
     """More workers for a launch whose thread blocks wait for others that have not begun.
 
     On a GPU, many thread blocks run at once, and programs rely on that when one waits for what another writes. On the
-    host, each of them needs a thread of its own for that.
+    host, each of them needs a separate thread for that.
     """
 
     def __init__(self, job: _PoolJob, blocks: int) -> None:
@@ -228,7 +228,7 @@ class Pool:
         return next(worker for worker in self._workers if worker.address == address)
 
     def _started_team(self) -> Team:
-        if self._team is None:  # on a thread of its own, which Ctrl+C can't leave half done
+        if self._team is None:  # on a separate thread, which Ctrl+C can't interrupt halfway
             starting = threading.Thread(target=self._start_team, name="warploom-host-start", daemon=True)
             starting.start()
             starting.join()

@@ -54,7 +54,7 @@ class Team:
         return _functions()["serve"](self.address, worker, 0, seat, 0) == _CALLED
 
     def call(self, count: int, called: list[int]) -> None:
-        """Let so many threads return from `serve`, and note that in `called`, in one step for whoever interrupts."""
+        """Let a number of threads return from `serve`, and record them in `called`, as one step for other threads."""
         called.extend(map(_functions()["call"], (self.address,), (0,), (0,), (count,), (0,)))
 
     def close(self) -> None:

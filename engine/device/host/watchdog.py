@@ -41,7 +41,7 @@ class Watchdog:
         self._progress: Callable[[], int] = int
 
     def watch(self, progress: Callable[[], int]) -> None:
-        """Let the time limit begin anew whenever this number has changed: native code runs many kernels in one go."""
+        """Restart the time limit whenever this number has changed: native code runs many kernels in one go."""
         self._progress = progress
 
     @property

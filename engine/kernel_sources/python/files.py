@@ -39,7 +39,7 @@ def local_modules(text: str, path: Path) -> dict[str, Path]:
         source, origin = pending.pop()
         try:
             names = list(_imports(_parsed(source, origin)))
-        except KernelError:  # running it tells where
+        except KernelError:  # running it reports the line
             continue
         for name in names:
             place = path.parent.joinpath(*name.split("."))
@@ -60,7 +60,7 @@ def _parsed(text: str, path: Path) -> ast.Module:
 
 
 def _imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Give each name that an import defines, with the full name of what it stands for."""
+    """Yield each name that an import defines, with its full name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

@@ -147,7 +147,9 @@ def _contiguous(kind: Any) -> Any:
 
 
 def _passed(name: str, kind: Any) -> Iterator[ManifestParameter]:
-    """Give what numba passes for a parameter: an array is taken apart; `semantic` says what follows from the array."""
+    """Give what numba passes for a parameter: an array is taken apart; `semantic` is the parameter's relation to the
+    array.
+    """
     from numba import types
 
     if not isinstance(kind, types.Array):

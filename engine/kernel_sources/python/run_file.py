@@ -24,7 +24,7 @@ Modules = Mapping[str, tuple[str, str]]
 
 
 class CompiledPython(msgspec.Struct, frozen=True):
-    """A Python kernel's PTX; the signature of its entry point, and a manifest that says what PTX can't."""
+    """A Python kernel's PTX; the signature of its entry point, and a manifest with facts that PTX can't express."""
 
     ptx: str
     signature: KernelSignature
@@ -43,7 +43,7 @@ class PythonText(msgspec.Struct, frozen=True):
 def running(file: PythonText) -> Iterator[ModuleType]:
     """Run a file and give the module, whose functions can be compiled inside the `with` block.
 
-    KernelError says what is wrong, with the line; nothing of the file is left in `sys.modules` afterwards.
+    Raises a KernelError with the fault and its line; no module of the file stays in `sys.modules`.
     """
     texts = {_MODULE: (file.path, file.text), **file.modules}
     finder = _Texts(texts)

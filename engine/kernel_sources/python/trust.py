@@ -1,4 +1,4 @@
-"""Which Python files may be compiled: compiling a kernel runs its file, which may do whatever a program may."""
+"""Trust in Python files: compiling a kernel runs its file, which can do everything that a program can."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ trusted_folders: set[Path] = {KERNELS_FOLDER}
 
 
 class UntrustedKernel(KernelError):
-    """A Python kernel lies in a folder that nobody has trusted."""
+    """A Python kernel is in a folder that is not trusted."""
 
 
 def require_trust(path: Path) -> None:

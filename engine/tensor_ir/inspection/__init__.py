@@ -1,4 +1,4 @@
-"""A tensor graph to look at: one node, and all nodes as text, DOT and SVG."""
+"""Views of a tensor graph: one node, and all nodes as text, DOT and SVG."""
 
 from engine.tensor_ir.inspection.dot import graph_dot
 from engine.tensor_ir.inspection.drawing import graph_svg

@@ -32,7 +32,7 @@ def _node(node: TensorNode, remark: Remark) -> Iterator[str]:
 
 
 def box_lines(node: TensorNode, remark: Remark) -> list[str]:
-    """Return what stands in a node's box: its name, the value of a constant, its type, and the remark."""
+    """Return the text of a node's box: its name, the value of a constant, its type, and the remark."""
     lines = [node.label, str(node.type), remark(node)]
     if isinstance(node.operation, Constant):
         lines[0] = f"{node.operation.value:g}"

@@ -1,4 +1,4 @@
-"""What is known of one node, as plain data."""
+"""The facts of one node, as plain data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class NodeInfo(msgspec.Struct, frozen=True):
 
 
 def node_info(node: TensorNode) -> NodeInfo:
-    """Return what is known of a node."""
+    """Return the facts of a node."""
     return NodeInfo(
         node.number,
         node.label,

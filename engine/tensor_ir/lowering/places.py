@@ -15,7 +15,7 @@ Whole = int | OpPort
 
 
 class IndexArithmetic:
-    """Whole numbers that are not negative; what is known now is computed now."""
+    """Whole numbers that are not negative; known numbers are computed at once."""
 
     def __init__(self, graph: OpGraphBuilder) -> None:
         self._graph = graph

@@ -131,7 +131,7 @@ class _Program:
         self._note([])
 
     def _note(self, stored: Sequence[TensorNode]) -> None:
-        """Say what the entries since the last call compute: nodes that they store, and what is computed on the way."""
+        """Record the nodes of the entries since the last call: those that they store, and intermediate ones."""
         count = self._build.entry_count - self._first - len(self.written)
         if count:
             inside = reachable_nodes([other for node in stored for other in node.inputs], self._stored.keys())

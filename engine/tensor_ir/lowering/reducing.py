@@ -1,4 +1,4 @@
-"""Reductions: everything to one number by op graphs that take their operand in, and axes by kernels of their own."""
+"""Reductions: all elements to one number by op graphs that include their operand, and axes by separate kernels."""
 
 from __future__ import annotations
 

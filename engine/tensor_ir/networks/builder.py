@@ -45,7 +45,7 @@ class _Graph(TensorGraph):
 
 
 class NetworkBuilder:
-    """Collects a network: what comes in, what is learned, and what is computed.
+    """Collects a network: its inputs, its weights, and its computations.
 
     The node made last is the root, the loss that training makes small, unless `root` is set. All tensors have the
     element type `dtype`.
@@ -133,7 +133,7 @@ class NetworkBuilder:
         return self._graph.add(operation, inputs)
 
     def keep(self, name: str, node: TensorNode) -> TensorNode:
-        """Give a node a name by which its values can be read after each step, whatever it is fused with; return it."""
+        """Give a node a name by which its values can be read after each step, even if it is fused; return the node."""
         self._check_new(name)
         self._check_node("what is kept", node)
         self._kept[name] = node

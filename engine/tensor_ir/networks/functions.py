@@ -39,8 +39,8 @@ class Role(Enum):
 class NetworkVariable:
     """A tensor that keeps its contents between functions: a buffer on a device.
 
-    `leaf` stands for the contents at the start of a function. `initial` is what it holds at first, None for what it
-    is told before it is used. `trained` says of weights that an optimiser may change them.
+    `leaf` stands for the contents at the start of a function. `initial` has its initial contents, None if they are set
+    before its use. `trained` says of weights that an optimiser may change them.
     """
 
     name: str
@@ -50,7 +50,7 @@ class NetworkVariable:
     trained: bool = False
 
     def first(self) -> np.ndarray[Any, Any] | None:
-        """Return what it holds at first, of its shape or one number for all; None for what it is told."""
+        """Return what it holds at first, of its shape or one number for all; None if it is set."""
         if isinstance(self.initial, FirstWeights):
             return self.initial.draw()
         return None if self.initial is None else np.asarray(self.initial)

@@ -20,7 +20,7 @@ _SUMS = ("add", "sub", "linear_combination")
 def function_code(function: NetworkFunction) -> str:
     """Return the instructions of a function in the order in which they run.
 
-    MaybeUpdateBatchSize stands before what has one result for each example: its buffers grow if the batch is larger
+    MaybeUpdateBatchSize precedes instructions with one result for each example: its buffers grow if the batch is larger
     than all before.
     """
     return "\n".join(instructions(function)) + "\n"

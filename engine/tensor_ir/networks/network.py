@@ -48,7 +48,7 @@ class Network:
     functions: Mapping[str, NetworkFunction]
 
     def leaf(self, name: str) -> TensorNode:
-        """Return what stands for a variable's contents in functions; InvalidOperation when there is none."""
+        """Return the symbol of a variable's contents for functions; InvalidOperation when there is none."""
         if name not in self.variables:
             raise InvalidOperation(f"variable must be one of {', '.join(self.variables)}, got {name!r}")
         return self.variables[name].leaf

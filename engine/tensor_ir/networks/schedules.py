@@ -1,6 +1,6 @@
 """Schedules: what the learning rate is multiplied by, as it follows from the number of the step.
 
-Their numbers may be nodes, f64[], which are told between steps.
+Their numbers may be nodes, f64[], which are set between steps.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Constant(KnownTensor):
 
 @dataclass(frozen=True)
 class BatchSize(TensorOperation):
-    """The number of examples, as one number; it is told when the graph is run, as leaves are."""
+    """The number of examples, as one number; it is set when the graph is run, as leaves are."""
 
     dtype: DType
 

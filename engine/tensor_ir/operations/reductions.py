@@ -129,7 +129,7 @@ class BroadcastTo(TensorOperation):
     type: TensorType
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return the type that was asked for."""
+        """Return the requested type."""
         (given,) = inputs
         if given.batched and not self.type.batched:
             raise InvalidOperation(f"a batched tensor must stay batched, got {self.type}")

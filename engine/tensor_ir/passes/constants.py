@@ -57,7 +57,7 @@ def _constant(node: TensorNode, value: float) -> TensorNode:
 def _computed(node: TensorNode) -> float | None:
     """Return the value that an operation on constants has throughout, None when there are several or it isn't known."""
     if isinstance(node.operation, ElementwiseOperation):
-        types = [TensorType((), other.type.dtype) for other in node.inputs]  # one element tells about all
+        types = [TensorType((), other.type.dtype) for other in node.inputs]  # one element represents all
     elif node.type.batched or any(other.type.batched for other in node.inputs):
         return None
     else:

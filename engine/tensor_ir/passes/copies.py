@@ -1,4 +1,4 @@
-"""Copies that nobody needs: of operations that only hand on or rearrange elements, as few as possible remain."""
+"""Unneeded copies: as few operations as possible remain that only pass on or rearrange elements."""
 
 from __future__ import annotations
 

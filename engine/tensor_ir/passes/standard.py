@@ -32,7 +32,7 @@ NETWORK_PASSES: Mapping[str, Pass] = {**_SIMPLIFYING}
 #: A function, of which no gradient is wanted.
 FUNCTION_PASSES: Mapping[str, Pass] = {**_SIMPLIFYING}
 #: A segment of lazy tensors, whose elements must not depend on what is computed together: no operation is rounded at
-#: another place. What is left out here pays in networks.
+#: another place. Omitted passes are worthwhile for networks.
 LAZY_PASSES: Mapping[str, Pass] = {
     "constant folding": fold_constants,
     "copy elimination": remove_copies,

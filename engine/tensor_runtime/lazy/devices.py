@@ -61,7 +61,7 @@ class LazyDevice:
             self._seen.popitem(last=False)
 
     def forget_programs(self) -> bool:
-        """Give back the memory of all programs; return whether there were any."""
+        """Free the memory of all programs; return whether there were any."""
         programs = list(self._programs.values())
         self._programs.clear()
         for program in programs:

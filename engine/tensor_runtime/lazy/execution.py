@@ -92,7 +92,7 @@ def _shares(node: LazyNode) -> bool:
 def find_segments(order: Sequence[LazyNode], wanted: Iterable[LazyNode], longest: int = SEGMENT) -> deque[Segment]:
     """Return in which segments nodes are computed, of which each comes after its inputs.
 
-    A node is kept if it is wanted, if somebody has a tensor of it, or if a node of another segment or one that is not
+    A node is kept if it is wanted, if a tensor of it exists, or if a node of another segment or one that is not
     computed now needs it. Everything else exists only inside a kernel. Leaves such as constants are computed wherever
     they are needed.
     """
@@ -129,7 +129,7 @@ def _is_needed_elsewhere(node: LazyNode, computed: Container[TensorNode]) -> boo
 
 @contextmanager
 def _told(device: LazyDevice, nodes: Sequence[LazyNode]) -> Iterator[None]:
-    """Turn what goes wrong into ExecutionFailed, which names the last of some nodes, and where it was made."""
+    """Convert errors to ExecutionFailed, which names the last of some nodes, and the line that made it."""
     try:
         yield
     except WarploomError as problem:

@@ -48,11 +48,11 @@ class LazyNode(TensorNode):
 
     @property
     def has_tensor(self) -> bool:
-        """Whether somebody has a tensor of it."""
+        """Whether a tensor of it exists."""
         return self.tensor is not None and self.tensor() is not None
 
     def settle(self, value: Storage) -> None:
-        """Take over its value. What it was computed from is forgotten, unless a gradient may be asked for."""
+        """Take over its value. Its operands are forgotten, unless a gradient may be requested."""
         self.value = value
         self.users.clear()
         if not self.requires_grad:
@@ -61,7 +61,7 @@ class LazyNode(TensorNode):
 
 
 class LazyGraph(TensorGraph):
-    """The nodes of one device that are alive, each for itself: what no tensor needs any more is gone.
+    """The nodes of one device that are alive, each for itself: nodes that no tensor needs are dropped.
 
     It belongs to the thread that made it. Combining tensors of two graphs merges the smaller one into the larger one.
     """

@@ -148,7 +148,7 @@ class Tensor(TensorOperand):
     def _made(cls, operation: TensorOperation, device: str) -> Tensor:
         return cls(LazyGraph(lazy_device(device).name).add(operation, requires_grad=False))
 
-    # What is known without computing
+    # Facts known without computing
 
     @property
     def shape(self) -> Shape:
@@ -276,7 +276,7 @@ class Tensor(TensorOperand):
     # What it is computed from
 
     def info(self) -> NodeInfo:
-        """Return what is known of its node."""
+        """Return the facts of its node."""
         return node_info(self._lazy)
 
     def order(self) -> list[TensorNode]:

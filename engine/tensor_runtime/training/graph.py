@@ -130,9 +130,9 @@ class TrainingGraph:
     def train(self, steps: int, *, batch: int, shuffle: int | None = None) -> None:
         """Train so many steps on batches of the data, all in one launch.
 
-        Examples come in the order in which they were given, over and over. With `shuffle`, a seed, their order is
-        random first. Keep launches short: the host device stops a loop after 10 s, and LoopStopped says after how many
-        steps; of the next one, a part may be done.
+        Examples are used in their given order, again and again. With `shuffle`, a seed, their order is random first.
+        Keep launches short: the host device stops a loop after 10 s, and LoopStopped says after how many steps; of the
+        next one, a part may be done.
         """
         if self._data is None:
             raise InvalidOperation("data must be set by set_data before train")
@@ -241,7 +241,7 @@ class TrainingGraph:
             self._variables.write(name, array)
 
     def leaf(self, name: str) -> TensorNode:
-        """Return what stands for a variable's contents in instructions of functions of your own."""
+        """Return the symbol of a variable's contents for instructions of your own functions."""
         return self.network.leaf(name)
 
     def define(self, name: str, instructions: Iterable[NetworkInstruction]) -> None:
@@ -304,7 +304,7 @@ class TrainingGraph:
         self.close()
 
     def _forget(self, name: str) -> None:
-        """Give back the programs of a function that is replaced."""
+        """Free the programs of a function that is replaced."""
         for key in [key for key in self._programs if key[0] == name]:
             self._programs.pop(key).program.close()
 

@@ -44,7 +44,7 @@ class Variables:
             self._put(self.buffer(name), array)
 
     def checked(self, inputs: Mapping[str, npt.ArrayLike]) -> tuple[int, dict[str, Array]]:
-        """Return how many examples inputs have, the current batch if that isn't said, and them as arrays.
+        """Return the number of examples of inputs, the current batch by default, and the inputs as arrays.
 
         InvalidOperation or ShapeMismatch when one of them is wrong.
         """
@@ -110,7 +110,7 @@ class Variables:
         return made
 
     def write(self, name: str, value: npt.ArrayLike) -> None:
-        """Set what a variable holds that is no input; one number stands for all elements.
+        """Set the contents of a variable that is not an input; one number sets all elements.
 
         ShapeMismatch for another shape.
         """

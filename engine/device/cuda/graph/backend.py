@@ -71,8 +71,8 @@ class CudaGraphBackend:
             self._versions = origin._versions.copy()
         #: What the driver is given for the nodes of a kernel and a launch, until there is an executable.
         self._launches: dict[tuple[int, int], NativeLaunch] = {}
-        #: Programmatic edges of nodes that were made, which the driver is told of together: for each graph of the tree,
-        #: the driver's nodes at both ends.
+        #: Programmatic edges of new nodes, which are passed to the driver together: for each graph of the tree, the
+        #: driver's nodes at both ends.
         self._untold: dict[int, tuple[list[Any], list[Any]]] = {}
 
     @_alone
@@ -149,7 +149,7 @@ class CudaGraphBackend:
 
     @_alone
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
-        """Let a node no longer wait for the nodes `gone`, and wait for the nodes `added`."""
+        """Remove the dependencies `gone` of a node, and add the dependencies `added`."""
         self._tell_edges()
         self._depend(node, gone, remove=True)
         self._depend(node, added, remove=False)

@@ -42,7 +42,7 @@ class CallRecorder:
         self._stream: CudaStream | None = None
 
     def capture(self, label: str, issue: Issue) -> CudaCapture:
-        """Return what `issue` asks for as a graph; DeviceError when it fails or can't be captured."""
+        """Return the calls of `issue` as a graph; DeviceError when it fails or can't be captured."""
         with self._lock:
             if self._stream is None:
                 self._stream = CudaStream(self._objects)

@@ -31,7 +31,7 @@ _PROGRAMMATIC.from_port = 2  # CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER
 def change_edges(
     graph: Any, before: list[Any], after: list[Any], *, is_programmatic: bool, remove: bool = False
 ) -> None:
-    """Let nodes wait for others, a pair at each place of both lists, or no longer wait."""
+    """Add or remove dependencies between nodes, one pair at each index of both lists."""
     change = driver.cuGraphRemoveDependencies if remove else driver.cuGraphAddDependencies
     kind = [_PROGRAMMATIC] * len(before) if is_programmatic else None
     check(change(graph, before, after, kind, len(before)), "changing what a node of a graph waits for")
@@ -90,7 +90,7 @@ def add_event(graph: Any, work: EventWork, before: list[Any]) -> Any:
 def add_child(graph: Any, before: list[Any]) -> tuple[Any, Any]:
     """Add a child graph node and return it with its graph, which is empty.
 
-    The driver copies the graph that it is given and does not tell the nodes of the copy. Nodes that are added to the
+    The driver copies the graph that it is given and does not return the nodes of the copy. Nodes that are added to the
     copy afterwards have handles, by which they can be updated in an executable.
     """
     empty = check(driver.cuGraphCreate(0), "cuGraphCreate")

@@ -18,7 +18,7 @@ from engine.device.nodes import KernelWork
 from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
 from engine.diagnostics import DeviceError, KernelFault, LoopStopped
 
-#: How long native code runs loops before Python looks at the time limit and for optimised kernels.
+#: Time that native code runs loops before Python checks the time limit and for optimised kernels.
 _LEAST_NS, _MOST_NS = 2_000_000, 8_000_000
 _MOST_TURNS = 1 << 20
 

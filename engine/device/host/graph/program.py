@@ -106,7 +106,7 @@ class GraphProgram:
         self._enter_kernels(self._works)
 
     def launch(self, index: int) -> Launch:
-        """Return the launch of a kernel, which is made when it is first asked for."""
+        """Return the launch of a kernel, which is made on first use."""
         found = self._launches.get(index)
         if found is None:
             work = self._works[index]

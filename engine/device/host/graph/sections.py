@@ -11,7 +11,7 @@ from engine.device.host import team
 from engine.device.host.graph import stepper
 from engine.device.host.pool import WAKE_NS, chunk_for, workers_for
 
-#: The least time between two looks at how long the nodes of a section took.
+#: The shortest time between two checks of a section's node times.
 LOOK_NS = 20_000_000
 #: What the team itself takes for a node, most of it to read the clock.
 NODE_NS = 25
@@ -110,7 +110,7 @@ def rows_apart(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 class Sections:
-    """The sections of a program: their plans in memory, and what is known of their instructions.
+    """The sections of a program: their plans in memory, and facts of their instructions.
 
     `code` has the program's instructions, of which the slots of sections are written here.
     """
@@ -148,7 +148,7 @@ class Sections:
         return self._of[index] in self._on
 
     def hold(self, index: int, *, is_held: bool) -> None:
-        """Let Python run an instruction, or no longer."""
+        """Set whether Python runs an instruction."""
         section = self._of[index]
         (section.held.add if is_held else section.held.discard)(index)
         self._changed.add(section)
@@ -176,7 +176,7 @@ class Sections:
         self._changed.clear()
 
     def learn(self) -> Iterator[tuple[int, int]]:
-        """Look at times of sections that ran; yield instructions and times where they differ much from the plan's."""
+        """Check the times of sections that ran; yield instructions and times that differ much from the plan's."""
         now_ns = time.perf_counter_ns()
         if now_ns < self._look_ns:
             return

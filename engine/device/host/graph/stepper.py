@@ -37,6 +37,6 @@ STATE_FIELDS = 11
 # Why the code returned.
 AT_PYTHON = 0
 LOOP_STOPPED = 1  # between two turns of a loop
-FAULT = 2  # in a kernel; the record of the worker `FAILED` says what happened
+FAULT = 2  # in a kernel; the record of the worker `FAILED` has the fault
 CALLED = 3  # after a kernel that called Python, or a section with one
 PAUSE = 4  # the budget is spent

@@ -120,7 +120,7 @@ def _bug(module: PtxModule, name: str, processor: tuple[str, str]) -> Translator
     body = function.body or ()
 
     def problem(count: int) -> TranslatorBug | None:
-        """Return what is wrong with so many instructions of the kernel; its labels stay."""
+        """Return the errors in a number of the kernel's instructions; its labels stay."""
         kept = [item for index, item in enumerate(body) if index < count or isinstance(item, Label)]
         end = () if count == len(body) else (Instruction("ret", (), (), None, function.line),)
         cut = replace(alone, functions={**alone.functions, name: replace(function, body=(*kept, *end))})

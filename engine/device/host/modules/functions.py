@@ -69,7 +69,7 @@ def _shared(header: str, text: str, name: str, processor: tuple[str, str]) -> Sh
         if not _is_pure(function):
             return None
         code = native.compile_object(translate_function(function, native.triple(), *processor), processor)
-    except KernelError:  # its module is translated as a whole, and says what is wrong
+    except KernelError:  # its module is translated as a whole, which reports the error
         return None
     return SharedFunction(replace(function, body=None, linkage=LINKED), code)
 

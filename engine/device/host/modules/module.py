@@ -175,7 +175,7 @@ class HostModule:
             self._kernels = {}
 
     def postpone(self) -> None:
-        """Optimise what waits for it only when a kernel is asked for again."""
+        """Postpone pending optimisation until a kernel is requested again."""
         for kernel in self._kernels.values():
             if (job := kernel.job) is not None:
                 optimiser.QUEUE.discard(job)

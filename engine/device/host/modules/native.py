@@ -2,8 +2,7 @@
 
 `quick_object` takes a tenth of the time of `compile_object`: it turns stack slots into values where there are many, and
 leaves the rest to LLVM's fast instruction selection. `compile_object` runs the optimiser with its vectoriser. Both give
-the same results.
-Each call has an LLVM context of its own, so several threads may compile at once.
+the same results. Each call has a separate LLVM context, so several threads may compile at once.
 """
 
 import ctypes
@@ -69,8 +68,8 @@ def _target_machine(level: int, processor: tuple[str, str]) -> Any:
 def _unlocked(name: str) -> Any:
     """Return a function of LLVM without the lock that llvmlite puts around all of them.
 
-    The optimiser may run for a second, and other threads must be able to compile meanwhile. That is safe: LLVM keeps
-    contexts apart, and each call works in one of its own.
+    The optimiser may run for a second, and other threads must be able to compile meanwhile. That is safe: LLVM contexts
+    are independent, and each call has its own.
     """
     locked = getattr(llvm.ffi.lib, name)
     function = ctypes.CDLL(llvm.ffi.lib._name)[name]

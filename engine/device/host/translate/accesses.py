@@ -2,7 +2,7 @@
 
 There are two styles. In a branching body, a failed check records the fault and ends the thread. In a branch-free body,
 which the optimiser may run for many threads at once, the access is skipped and the fault is folded into one number per
-thread; the smallest number over all threads says which thread faulted first, where and at what address.
+thread; the smallest number over all threads encodes the thread that faulted first, the place and the address.
 """
 
 from collections.abc import Callable, Iterator

@@ -4,7 +4,7 @@
 class Code:
     """Collects the instructions of one LLVM function; values are named by a counter.
 
-    Stack slots go to the entry block, whatever block is being written, so that they exist once per call.
+    Stack slots are placed in the entry block, from any block, so that they exist once per call.
     """
 
     def __init__(self) -> None:

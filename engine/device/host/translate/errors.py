@@ -41,7 +41,7 @@ def own_bug(kernels: str, reason: Exception) -> TranslatorBug:
 
 @contextmanager
 def collecting(refused: dict[str, KernelError], name: str) -> Iterator[None]:
-    """Enter what is wrong with a kernel or a function, so that the others can go on without it."""
+    """Record the error of a kernel or a function, so that the others can be translated without it."""
     try:
         yield
     except KernelError as problem:

@@ -70,7 +70,7 @@ def translate_kernel(
 ) -> TranslatedKernel:
     """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls.
 
-    `flushes`, `scatters` and `moves_16_bytes` say what the processor does, as in MemoryLayout. `quickly`: a kernel
+    `flushes`, `scatters` and `moves_16_bytes` are the processor's properties, as in MemoryLayout. `quickly`: a kernel
     without loops, calls and local memory is translated for one thread after the other, which takes half the time; no
     kernel gets a version for small thread blocks.
     """

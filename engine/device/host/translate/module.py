@@ -29,8 +29,8 @@ MAX_VARIABLE_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class TranslatedModule:
-    """LLVM text, and what a launcher must know: scratch bytes by kernel, module variables with their sizes,
-    the kernels that spin, and those that are refused, each with what is wrong.
+    """LLVM text, and what a launcher must know: scratch bytes by kernel, module variables with their sizes, the kernels
+    that spin, and those that are refused, each with its error.
 
     `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined; None for a
     kernel that was translated quickly. In a module that was translated quickly, functions of the runtime are declared;

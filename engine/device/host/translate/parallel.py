@@ -75,7 +75,7 @@ def is_simple(instruction: Instruction, provenance: Provenance) -> bool:
 class FaultFold:
     """Text around a branch-free loop: stack slots, before the loop, for each thread, after the loop.
 
-    The loop must leave to `done`; `judge` goes on at the label that `fault_fold` was given.
+    The loop must leave to `done`; `judge` continues at the label passed to `fault_fold`.
     """
 
     slots: str = ""
@@ -91,7 +91,7 @@ class FaultFold:
 
 
 def fault_fold(body: Body, done: str) -> FaultFold:
-    """Return the text for a body that was translated branch-free; nothing when no access has a check of its own."""
+    """Return the text for a body that was translated branch-free; nothing when no access has its own check."""
     sites = body.accesses.sites
     if not sites:
         return FaultFold(slots="  %fault.thread = alloca i64\n", done=done)

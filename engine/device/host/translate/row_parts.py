@@ -1,4 +1,4 @@
-"""Parts of a row of threads that run a body of their own, because in them a guard holds or does not.
+"""Parts of a row of threads that run a separate body, because a guard holds or does not hold in them.
 
 The optimiser runs many threads of a row at once and masks what a guard keeps from some of them, which costs as much as
 if all did it, and much more for stores. Three kinds of guards need no masks:
@@ -37,8 +37,8 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class Version:
     """A version of a body: the comparisons that hold in its threads, and what it leaves out.
 
-    Blocks that `never` run are not written. Those in `skips` are left out, with the blocks that come after them.
-    Where `acts` is not None, only these blocks store. `condition`, `first` and `end` say which threads of a row run it,
+    Blocks that `never` run are not written. Those in `skips` are left out, with the blocks that come after them. Where
+    `acts` is not None, only these blocks store. `condition`, `first` and `end` select the threads of a row that run it,
     as in `thread_loops.RowPart`. Threads of a version that `is_serial` run one after the other, each to its end.
     """
 
@@ -172,7 +172,7 @@ class RowParts:
         return not needed & set(lost)
 
     def gate(self, way: Sequence[Comparison], others: Sequence[Sequence[Comparison]]) -> str:
-        """Return the i1 that says which rows take a way; "" when no comparison decides that for whole rows.
+        """Return the i1 that is true for rows that take a path; "" when no comparison decides that for whole rows.
 
         `way` are the comparisons that hold on it, and `others` those that hold on each other way.
         """
@@ -245,7 +245,7 @@ class RowParts:
     # -- the rest --------------------------------------------------------------------------------------------------
 
     def _main(self, skips: dict[int, int]) -> list[Version]:
-        """Return one version of what is left, or two: where a guard holds, and where it does not."""
+        """Return one version of the rest, or two: where a guard holds, and where it does not."""
         best: tuple[Comparison, ...] = ()
         most = 0
         for index in self._pieces:

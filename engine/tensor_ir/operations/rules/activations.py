@@ -41,7 +41,7 @@ def _above(g: TensorNode, y: TensorNode) -> TensorNode:
 
 
 def _between(g: TensorNode, y: TensorNode) -> TensorNode:
-    """Return the gradient where the result lies between 0 and 1."""
+    """Return the gradient where the result is between 0 and 1."""
     return y.less_equal(0.0).elementwise("or", y.greater_equal(1.0)).where(0.0, g)
 
 

@@ -26,7 +26,7 @@ class Rule:
     """A row of the table.
 
     `emit` writes the operation into an op graph and `evaluate` computes it with numpy; both take the operands and then
-    the operation's numbers. `gradients` has a function for each operand; None says that no gradient passes.
+    the operation's numbers. `gradients` has a function for each operand; None means that no gradient passes.
     """
 
     kind: RuleKind

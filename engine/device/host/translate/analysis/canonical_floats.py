@@ -1,8 +1,8 @@
 """Non-canonical f32 values: NaNs and subnormals that a GPU would not give, and where they become canonical.
 
 A GPU gives one NaN for every f32 result that is not a number, and `.ftz` makes zeros of subnormals. Arithmetic cannot
-tell one NaN from another, so a register that only f32 arithmetic writes may be *non-canonical*: it holds whatever NaN
-the processor gave. In a module that flushes in hardware, a subnormal in such a register stands for zero. Arithmetic
+distinguish NaNs, so a register that only f32 arithmetic writes may be *non-canonical*: it holds any NaN that the
+processor produced. In a module that flushes in hardware, a subnormal in such a register stands for zero. Arithmetic
 reads the register as it is; stores, integer instructions and all others read its *canonicalised* value. So a loop of
 arithmetic canonicalises nothing.
 
@@ -26,7 +26,7 @@ _ARITHMETIC = frozenset(
 )
 _DIRECTED = frozenset(("rz", "rm", "rp"))
 _UNEVEN = frozenset(("rm", "rp", "rmi", "rpi"))  # whether a value is 0 or subnormal changes the result
-#: Opcodes that only move bits, whatever their types.
+#: Opcodes that only move bits, for all types.
 _BITWISE = frozenset(("ld", "ldu", "st", "mov", "selp", "shfl", "call", "copysign"))
 #: The function attribute of a module that flushes in hardware. It makes LLVM's constant folding flush as well.
 ATTRIBUTE = '"denormal-fp-math-f32"="preserve-sign,preserve-sign"'

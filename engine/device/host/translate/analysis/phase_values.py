@@ -26,7 +26,7 @@ from engine.device.host.translate.analysis.uniformity import may_change_shared, 
 from engine.device.host.translate.special_registers import SPECIAL
 from engine.ptx.tree import Function, Instruction, Register
 
-#: How many steps an address may be away from what is known.
+#: The most steps between an address and known facts.
 _DEPTH = 20
 
 
@@ -66,7 +66,7 @@ def phase_values(
     available: Mapping[str, Instruction],
     passed: Collection[int] = (),
 ) -> PhaseValues:
-    """Return what is known in the phase that runs the blocks `pieces` from block `start`.
+    """Return the known facts in the phase that runs the blocks `pieces` from block `start`.
 
     `available` are the registers that the phase might compute again at its start. A chain of phases goes on past the
     points at the ends of the blocks `passed`.

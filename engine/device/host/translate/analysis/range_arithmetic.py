@@ -110,7 +110,7 @@ class RangeArithmetic:
         self.guesses = True
 
     def require_one_row(self) -> None:
-        """Require that the threads that run are all of a thread block with one row: nobody else can be waited for."""
+        """Require that the running threads are all of a thread block with one row: there is no other to wait for."""
         missing = self.value(f"sub i32 {self.value('sub i32 %x1, %x0')}, %nx")
         self.require(f"sext i32 {missing} to i64")
         rows = self.value(f"sub i32 1, {self.value('mul i32 %ny, %nz')}")
@@ -214,7 +214,7 @@ class RangeArithmetic:
         return Range(low, self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {last})"), a.granule, slope)
 
     def _bits(self, opcode: str, kept: Range, part: int | None) -> Range | None:
-        """Return low bits, high bits, or what is left after a shift, of a number that is not negative."""
+        """Return low bits, high bits, or the result of a shift, of a number that is not negative."""
         if part is None or part < 0 or (opcode == "shr" and part > 31):
             return None
         if self._row:

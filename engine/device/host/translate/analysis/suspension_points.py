@@ -53,7 +53,7 @@ class SuspensionPoint:
         return self.kind == BARRIER and not self.collective and not self.results and constant
 
     def operand(self, place: int) -> Operand:
-        """Return what goes to an exchange array."""
+        """Return the value for an exchange array."""
         return next(operand for index, operand, _ in self.given if index == place)
 
     @property
@@ -160,7 +160,7 @@ def _members(instruction: Instruction, operands: tuple[Operand, ...]) -> Operand
 
 
 def _named(members: Operand) -> Operand:
-    """Return a member mask; PtxOperandError for 0, which leaves out whoever uses it, and stands for everyone here."""
+    """Return a member mask; PtxOperandError for 0, which would exclude the thread itself but means all here."""
     if isinstance(members, Integer) and not members.value & 0xFFFFFFFF:
         raise PtxOperandError("member mask must name the thread that uses it, got 0")
     return members

@@ -1,8 +1,8 @@
 """Uniformity: registers that all threads of a thread block have in common while they go from point to point together.
 
 A register is *uniform* when all threads hold the same value in it: it is computed from what is the same for all, in
-blocks that none of the threads skips. It *drifts* from a base when each thread starts it at a value of its own, which
-is cheap to compute again, and all change it by the same amounts: `base + something uniform`. The index of a loop over a
+blocks that none of the threads skips. It *drifts* from a base when each thread starts it at a different value, which is
+cheap to compute again, and all change it by the same amounts: `base + something uniform`. The index of a loop over a
 grid drifts, and so does a pointer that a loop over tiles advances.
 
 Threads that diverge at a point, or leave a loop at different times, are no longer together. The scheduler then compares
@@ -118,7 +118,7 @@ class _Analysis:
         if opcode not in PURE or "cc" in modifiers:
             return VARYING
         if opcode == "cvta" and "local" in modifiers and "to" not in modifiers:
-            return VARYING  # each thread has local memory of its own
+            return VARYING  # each thread has its own local memory
         kinds = [self._operand(operand) for operand in instruction.operands[1:]]
         if VARYING in kinds:
             return VARYING

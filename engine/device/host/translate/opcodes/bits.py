@@ -240,7 +240,7 @@ _MODES = {
 
 @opcode("prmt")
 def _permute(body: Body, instruction: Instruction) -> None:
-    """Pick four bytes of eight; without a mode a selector's top bit asks for the byte's sign in all its bits."""
+    """Pick four bytes of eight; without a mode, a selector's top bit requests the byte's sign in all bits."""
     code = body.code
     a, b, selector = (body.read(operand, "b32") for operand in instruction.operands[1:4])
     mode = next((item for item in instruction.modifiers if item in _MODES), "")

@@ -68,7 +68,7 @@ def _setp(body: Body, instruction: Instruction) -> None:
 
 @opcode("set")
 def _set(body: Body, instruction: Instruction) -> None:
-    """Compare into all ones or 1.0; packed sources give a half for each element, whatever the result's type."""
+    """Compare into all ones or 1.0; packed sources give a half for each element, for every result type."""
     kinds = types_of(instruction)
     if len(kinds) != 2:
         raise unsupported(instruction, "name the type of the result and of the source")

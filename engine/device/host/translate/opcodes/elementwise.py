@@ -21,7 +21,7 @@ def wide(kind: str) -> str:
 
 
 def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Operand, ...]) -> list[list[str]]:
-    """Return the sources of each element, as they are kept, flushed when the instruction says so."""
+    """Return the sources of each element, as they are stored, flushed if the instruction requests it."""
     element = PACKED.get(kind, kind)
     flushes = "ftz" in instruction.modifiers and element in ("f32", "f16")  # rcp.ftz.f64 names a form of rcp
     if body.layout.flushes and element == "f32" and instruction.opcode in _FLUSHING:
@@ -37,7 +37,7 @@ def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Ope
 
 
 def finish(body: Body, instruction: Instruction, kind: str, value: str) -> None:
-    """Write an f32 or f64 result, flushed and saturated when the instruction says so."""
+    """Write an f32 or f64 result, flushed and saturated if the instruction requests it."""
     if "ftz" in instruction.modifiers and kind == "f32" and not body.layout.flushes:
         value = flush(body, value)
     put(body, instruction, kind, limited(body, instruction, kind, value))

@@ -50,7 +50,7 @@ def intrinsic(body: Body, name: str, kind: str, a: str, b: str) -> str:
 
 
 def product(body: Body, instruction: Instruction) -> tuple[str, str]:
-    """Return the product that .lo, .hi or .wide ask for, and its PTX type."""
+    """Return the product for .lo, .hi or .wide, and its PTX type."""
     kind, llvm, a, b = _two(body, instruction)
     code, size = body.code, bits(kind)
     if "lo" in instruction.modifiers or not {"hi", "wide"} & set(instruction.modifiers):

@@ -141,7 +141,7 @@ def _convert_address(body: Body, instruction: Instruction) -> None:
 
 @opcode("isspacep")
 def _is_in_space(body: Body, instruction: Instruction) -> None:
-    """Kernel parameters lie in the window of global memory, and so does whatever lies in no other window."""
+    """Kernel parameters are in the window of global memory, and so are all addresses outside other windows."""
     code, space = body.code, space_of(instruction)
     value = body.read(instruction.operands[1], "b64")
     if space == "param":

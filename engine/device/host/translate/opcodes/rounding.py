@@ -22,7 +22,7 @@ def double_constant(value: float) -> str:
 
 
 def rounding(instruction: Instruction) -> str:
-    """Return the directed rounding an instruction asks for, or "" for to-nearest."""
+    """Return the directed rounding of an instruction, or "" for to-nearest."""
     return next((item for item in instruction.modifiers if item in DIRECTED), "")
 
 

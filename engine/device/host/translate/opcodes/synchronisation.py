@@ -84,7 +84,7 @@ def _nothing(body: Body, instruction: Instruction) -> None:
 def _arrive_at_barrier(body: Body, instruction: Instruction) -> None:
     """Count this thread at a barrier where it does not wait; all other forms are waits."""
     if not any(is_suspension_point(item) for item in body.function.instructions):
-        return  # nobody waits
+        return  # no thread waits
     code = body.code
     places = zip((abi.NUMBER, abi.COUNT), instruction.operands[:2], strict=True)
     index, count = (body.accesses.barrier(instruction, place, operand) for place, operand in places)

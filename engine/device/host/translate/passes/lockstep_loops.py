@@ -5,8 +5,7 @@ next thread started, memory would be read in long strides and nothing would be v
 leave at the same time, or nearly, gets suspension points at its header and its exits. The pieces between them are free
 of loops.
 
-That pays when the threads stay together. It does not for loops that end when the data say so, or that few threads
-enter.
+That pays when the threads stay together. It does not for loops whose end depends on data, or that few threads enter.
 """
 
 from collections.abc import Callable
@@ -37,7 +36,7 @@ _RANGES = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"))
 def with_lockstep_loops(kernel: Function, is_simple: Predicate) -> Function:
     """Return the kernel with a `wl.lockstep` at the headers and exits of its lockstep loops.
 
-    `is_simple` says which instructions may run for many threads at once.
+    `is_simple` is true for instructions that may run for many threads at once.
     """
     flow = control_flow(kernel, is_suspension_point)
     chosen = {_key(flow, loop) for loop in loops(flow) if _may_run_in_lockstep(flow, loop, is_simple)}

@@ -93,7 +93,7 @@ _LEAST_OPERANDS = {"mov": 2, "ld": 2, "ldu": 2, "st": 2, "atom": 3, "selp": 4}
 def lowered(functions: Mapping[str, ptx.Function]) -> tuple[dict[str, ptx.Function], dict[str, KernelError]]:
     """Return the functions with all instructions of the table rewritten, and with yields in their spin loops.
 
-    Functions that can't be are returned without their bodies, and apart what is wrong with each.
+    Functions that can't be are returned without their bodies, with their errors separately.
     """
     found, refused = dict(functions), dict[str, KernelError]()
 

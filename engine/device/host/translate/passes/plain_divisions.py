@@ -41,7 +41,7 @@ def with_plain_divisions(function: Function) -> Function:
 
 
 class _Rewriting:
-    """What is known of the registers so far: numbers, copies, greatest values, and other registers without low bits.
+    """Facts of the registers so far: numbers, copies, greatest values, and other registers without low bits.
 
     Only the registers `fixed` have one value all the time, so that others may be their copies.
     """
@@ -54,7 +54,7 @@ class _Rewriting:
         self._cut: dict[str, tuple[str, int]] = {}
 
     def rewritten(self, item: Instruction, target: str) -> Instruction:
-        """Return what stands for an instruction that alone writes `target`, and note what it gives."""
+        """Return the replacement of an instruction that alone writes `target`, and record the facts of its result."""
         if len(item.modifiers) > 1 + (item.opcode == "mul" and item.modifiers[0] == "lo"):
             return item
         values = [self._value(operand) for operand in item.operands[1:]]

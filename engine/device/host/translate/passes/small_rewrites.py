@@ -103,7 +103,7 @@ def _fma(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
 
 
 def _halves(rewriter: Rewriter, operand: ptx.Operand, *, is_pair: bool) -> list[ptx.Register]:
-    """Return the one or two elements of an operand in registers of their own."""
+    """Return the one or two elements of an operand in separate registers."""
     if not is_pair:
         return [rewriter.value("mov.b16", operand)]
     parts = [rewriter.register("b16") for _ in range(2)]
@@ -114,7 +114,7 @@ def _halves(rewriter: Rewriter, operand: ptx.Operand, *, is_pair: bool) -> list[
 # -- alloca, stacksave and stackrestore: taken from the end of one more local variable --------------------------------
 
 
-#: Bytes that all allocas of one call of a function share; CUDA gives a thread 1 KiB of stack unless told otherwise.
+#: Bytes that all allocas of one call of a function share; CUDA gives a thread 1 KiB of stack by default.
 STACK_BYTES = 16 << 10
 _LEAST_ALIGNMENT = 8
 _STACK = "%wl$stack"

@@ -24,7 +24,8 @@ from engine.device.host.translate.analysis.control_flow import (
 )
 from engine.ptx import tree as ptx
 
-# -- counting loops: they end whatever other threads do ----------------------------------------------------------------
+# -- counting loops: they end independently of other threads
+# ----------------------------------------------------------------
 
 
 _STEPS = frozenset(("add", "sub"))
@@ -63,7 +64,7 @@ def _makes_progress(condition: str, makers: Makers, always: set[int]) -> bool:
 
 
 def is_ordered(instruction: ptx.Instruction) -> bool:
-    """Whether a load asks for what other threads have written."""
+    """Whether a load reads writes of other threads."""
     return instruction.opcode == "ld" and bool(_ORDERED.intersection(instruction.modifiers))
 
 
@@ -209,6 +210,6 @@ def _is_constant(instruction: ptx.Instruction) -> bool:
 
 
 def _retries(instruction: ptx.Instruction, made: set[str]) -> bool:
-    """Whether a compare-and-swap compares with a value that the loop reads or computes anew."""
+    """Whether a compare-and-swap compares with a value that the loop reads or computes again."""
     compared = instruction.operands[2]
     return not isinstance(compared, ptx.Symbol) and bool(set(registers(compared)) & made)

@@ -1,7 +1,7 @@
-"""Web splitting: each write of a register that is written several times gets a register of its own.
+"""Web splitting: each write of a register that is written several times gets a separate register.
 
 `add %r1, %r1, 4` becomes `add %t, %r1, 4; mov %r1, %t`. Where only that write of `%r1` can reach a read, `%t` is read
-instead. So most registers are written once, and one instruction tells what they hold: the start value of a loop's
+instead. So most registers are written once, and one instruction determines their contents: the start value of a loop's
 index, or a pointer before the loop advances it.
 """
 
@@ -110,7 +110,7 @@ def _is_same(before: Instruction | None, item: Instruction) -> bool:
 
 
 def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instruction, str]]:
-    """Return the writes that get a register of their own, with its name, by the identity of the instruction."""
+    """Return the writes that get a separate register, with its name, by the identity of the instruction."""
     found: dict[int, tuple[Instruction, str]] = {}
     for item in function.instructions:
         target = item.operands[0] if item.operands else None

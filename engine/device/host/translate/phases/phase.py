@@ -36,7 +36,7 @@ class Phase:
         ) and parallel.is_worthwhile(shared.kernel, shared.layout, shared.flow, self.ends.pieces, self._values)
 
     def _values(self) -> PhaseValues:
-        """Return what is known of registers when the phase runs by itself."""
+        """Return the facts of registers when the phase runs by itself."""
         shared = self._shared
         _, restored = shared.spills.restore(shared.body(), self.restored)
         available = shared.available(self.start)

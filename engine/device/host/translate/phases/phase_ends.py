@@ -249,8 +249,8 @@ class PhaseEndWriter:
     def _store(self, array: str, index: str, kind: str, value: str) -> None:
         """Store a value in this thread's element of an array, which an instruction gives.
 
-        Where threads that run at once reach different ends, all store what they have at the end: nobody reads the
-        elements of a thread that is at another point, and a masked store takes many times as long.
+        Where threads that run at once reach different ends, all store what they have at the end: the elements of a
+        thread at another point are never read, and a masked store takes many times as long.
         """
         body, code = self._body, self._body.code
         if self._ends.is_single or not body.accesses.branch_free:

@@ -1,7 +1,7 @@
 """One LLVM function that runs threads from a suspension point to the next, or along a chain of phases.
 
 It returns the number of the point that all threads have reached, -1 when all have ended, or 0 when each thread's state
-says where it is. A phase that is one round of a loop repeats until the threads leave the loop.
+has its point. A phase that is one round of a loop repeats until the threads leave the loop.
 """
 
 from collections.abc import Collection, Sequence
@@ -168,8 +168,8 @@ class PhaseFunction:
                     self._common_point(end)
             version.limit(body, self._guards)
             body.code.lines.clear()
-            # Again: it may compare what the version knows. And a register that nobody has written yet is restored here
-            # alone: a chain that begins at the kernel's start restores none at first.
+            # Again: it may compare what the version knows. And a register that has not been written yet is restored
+            # only here: a chain that begins at the kernel's start restores none at first.
             lines, _ = shared.spills.restore(body, phase.restored, self._warp, own)
             self._uniform = [*dict.fromkeys((*self._uniform, *lines))]
             if phase.point is not None:
@@ -231,7 +231,7 @@ class PhaseFunction:
             return ""
         (site,) = ends.sites
         points = [shared.points[block.index] for block in ends.points(site)]
-        if any(point.kind == BARRIER and point.collective for point in points):  # reductions look at the states
+        if any(point.kind == BARRIER and point.collective for point in points):  # reductions check the states
             return ""
         branch = ends.branch(site)
         if branch is None or branch.guard is None:

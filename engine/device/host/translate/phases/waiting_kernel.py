@@ -31,7 +31,7 @@ class WaitingKernel:
         }
         self.points = shuffles.placed(kernel.name, flow, self.points)
         self.definitions = self._define_collectives() + shuffles.definitions(self.points.values())
-        #: Whether threads may arrive at barriers without waiting, or name different ones. Then the scheduler looks at
+        #: Whether threads may arrive at barriers without waiting, or name different ones. Then the scheduler checks
         #: each thread.
         self.parts_at_barriers = any(
             item.opcode in ("bar", "barrier") and "arrive" in item.modifiers for item in kernel.instructions

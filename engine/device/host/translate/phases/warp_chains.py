@@ -2,7 +2,7 @@
 
 Threads that meet at a warp operation wait for their warp only. So where whole warps are together, each may go from one
 phase to the next until it comes to a barrier: its values stay in the nearest cache, and the scheduler is not asked in
-between. A warp may also come to that barrier by a shorter way, when a comparison says so that all its threads agree on.
+between. A warp may also reach that barrier by a shorter path, by a comparison with the same result in all its threads.
 """
 
 from collections.abc import Callable, Mapping
@@ -69,7 +69,7 @@ def chains(
             found.append(PhaseChain(tuple(links), ways[way]))
         links.append(Link(ways[way], way, frozenset(others)))
     counted = {numbers[index] for index, point in points.items() if point.kind == BARRIER and point.collective}
-    # Reductions at barriers look at the state of each thread.
+    # Reductions at barriers check the state of each thread.
     return [chain for chain in reversed(found) if len(chain.links) > 1 and chain.final not in counted]
 
 
