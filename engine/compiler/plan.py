@@ -17,7 +17,6 @@ from engine.compiler.hazards import partial_schedule
 from engine.compiler.inlining import Inlined
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import STATUS, FusedEntry, Operation, OperationSchedule, Place, Scope
-from engine.compiler.ordering import Order
 from engine.descriptions.entries import CaptureEntry, KernelEntry, Status
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic
@@ -36,7 +35,6 @@ class Plan:
     description: GraphDescription
     inlined: Inlined
     checked: Checked
-    order: Order
     buffers: BufferPlan
     schedule: OperationSchedule
     placement: Placement

@@ -75,7 +75,7 @@ def _plan(
         scheduled, buffers = fuse(description, unfused, buffers, lasting, before)
     keep = previous.placement if previous is not None else None
     placement = place_buffers(scheduled, buffers, lasting, keep)
-    plan = Plan(description, inlined, checked, order, buffers, scheduled, placement, looked, defaults, unfused)
+    plan = Plan(description, inlined, checked, buffers, scheduled, placement, looked, defaults, unfused)
     if os.environ.get("WARPLOOM_VERIFY", "0") not in ("", "0"):
         require_sound(plan)
     return plan

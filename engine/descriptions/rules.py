@@ -93,8 +93,6 @@ class BlockRules(msgspec.Struct, frozen=True, gc=False):
     #: Append buffers among the outputs.
     appends: tuple[str, ...]
     advised: tuple[str, ...]
-    #: True when an input is not needed in this frame.
-    delayed: bool
 
 
 def launch_rule(entry: KernelEntry, place: int = 0) -> LaunchRule:
@@ -154,7 +152,6 @@ def block_rules(
         captures=tuple(entry for _, entry in placed if isinstance(entry, CaptureEntry)),
         advised=tuple(rule.name for rule in inputs if rule.spec.optional and rule.spec.advised),
         appends=tuple(rule.name for rule in outputs if rule.spec.append),
-        delayed=any(rule.spec.delayed for rule in inputs),
     )
 
 

@@ -139,19 +139,17 @@ def _lower(text: str) -> str:
 class KernelImage:
     """What one kernel source became for one architecture.
 
-    `signatures` maps entry points to their parameters; `log` holds the compiler's warnings; `dependencies` are the
-    files that it was made of: its own file first, then its includes or its manifests, there or not. `reading` is what
-    these and all files that were looked for held then. `manifests` are by entry point. `text` is the CUDA C++ that was
-    compiled, "" for other kinds of source. The threads of kernels that are `is_free` don't know of each other, so that
-    any thread block will do. `uses` says by entry point what kernels of CUDA C++ and of `.ptx` files do through their
-    parameters.
+    `signatures` maps entry points to their parameters; `dependencies` are the files that it was made of: its own file
+    first, then its includes or its manifests, there or not. `reading` is what these and all files that were looked for
+    held then. `manifests` are by entry point. `text` is the CUDA C++ that was compiled, "" for other kinds of source.
+    The threads of kernels that are `is_free` don't know of each other, so that any thread block will do. `uses` says by
+    entry point what kernels of CUDA C++ and of `.ptx` files do through their parameters.
     """
 
     source: KernelSource
     ptx: str
     cubin: bytes | None
     signatures: Mapping[str, KernelSignature]
-    log: str
     dependencies: tuple[Path, ...]
     manifests: Mapping[str, KernelManifest] = field(default_factory=dict)
     text: str = field(default="", repr=False)

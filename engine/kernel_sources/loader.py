@@ -192,7 +192,7 @@ def load_cuda(source: CudaFile | CudaText, architecture: str, cache: CompileCach
         raise KernelError(
             f'{source.label} must define a kernel (extern "C" __global__ void name(...)), got none', file=source.file
         )
-    found = compiled.ptx, compiled.cubin, compiled.signatures, compiled.log
+    found = compiled.ptx, compiled.cubin, compiled.signatures
     return KernelImage(source, *found, dependencies, text=text, uses=compiled.uses)
 
 
@@ -326,7 +326,7 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
     for place, manifest in manifests.items():
         _check_parameters(manifest, signatures, place)
     told = {manifest.name: manifest for manifest in manifests.values()}
-    image = KernelImage(source, text, None, signatures, "", (path, *paths), told, uses=uses)
+    image = KernelImage(source, text, None, signatures, (path, *paths), told, uses=uses)
     found = {manifest.name: manifest for manifest in describe_kernels(image)} if manifests else {}
     for place, manifest in manifests.items():
         if refuted := list(contradictions(manifest, found[manifest.name])):
@@ -351,7 +351,7 @@ def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache)
     best = BestCode(partial(_best_ptx, op_graphs.shared(source), elements), elements, is_free=kernel.is_free)
     # No GPU reports the line of a fault, and lines take the driver's compiler a tenth of its time.
     ptx = without_lines(kernel.ptx) if on_gpu else kernel.ptx
-    return KernelImage(source, ptx, None, read_signatures(ptx), "", (), is_free=kernel.is_free, best=best)
+    return KernelImage(source, ptx, None, read_signatures(ptx), (), is_free=kernel.is_free, best=best)
 
 
 def _best_ptx(source: OpGraphSource, elements_per_thread: Literal[1, 4]) -> str:
@@ -371,7 +371,7 @@ def load_specialised(source: SpecialisedKernel, architecture: str, cache: Compil
         text = specialised_cuda(image.text, signature, source.values)
         if text is not None:
             made, _ = compile_source(general, text, architecture, cache, compile_kernels)
-            return dataclasses.replace(image, ptx=made.ptx, cubin=made.cubin, log=made.log)
+            return dataclasses.replace(image, ptx=made.ptx, cubin=made.cubin)
     return dataclasses.replace(image, ptx=specialised_ptx(image.ptx, signature, source.values), cubin=None)
 
 

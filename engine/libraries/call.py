@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -128,8 +128,3 @@ def scaling_type(scaled: DType) -> DType:
 #: Bytes of scratch memory that a call needs on a device for operands of these layouts; LibraryError when it can't be
 #: done.
 WorkspaceOf = Callable[[LibraryCall, Mapping[str, Layout]], int]
-
-
-def label_of(calls: Sequence[LibraryCall]) -> str:
-    """Return what messages call calls that are made one after another."""
-    return ", ".join(call.label for call in calls)

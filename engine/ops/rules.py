@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from math import copysign, isnan
 
 from llvmlite import ir
@@ -190,11 +189,6 @@ def pick(kind: DType, of_float: str, of_signed: str, of_unsigned: str = "") -> s
     if kind.kind == "float":
         return of_float
     return of_unsigned if of_unsigned and str(kind).startswith(("u", "b")) else of_signed
-
-
-def total(emission: Emission, combine: Scalar, kind: DType, parts: Sequence[ir.Value]) -> ir.Value:
-    """Return all components combined from left to right."""
-    return reduce(lambda a, b: combine(emission, kind, a, b), parts)
 
 
 def define_by_component(

@@ -116,7 +116,6 @@ class Region:
 class OpCode:
     """An op as it is emitted: its converted inputs, None where optional ones are not connected, and its settings."""
 
-    node: OpNode
     signature: Signature
     inputs: Mapping[str, OpValue | OpBuffer | None]
     settings: Mapping[str, Any]

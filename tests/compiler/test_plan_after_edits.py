@@ -42,7 +42,6 @@ def sound_part(patch: RandomPatch) -> tuple[RandomPatch, Plan]:
 
 def assert_same(made: Plan, anew: Plan) -> None:
     """Assert that two plans are the same, except for the placement."""
-    assert made.order == anew.order
     assert made.buffers.allocations == anew.buffers.allocations
     assert made.buffers.places == anew.buffers.places
     assert made.operations == anew.operations

@@ -9,10 +9,10 @@ import pytest
 from engine.disk_cache import cache_key
 from engine.kernel_sources.nvrtc import CompileCache, CompiledSource
 
-ENTRY = CompiledSource("ptx", b"\x7fELF\0\xff", "a warning")
+ENTRY = CompiledSource("ptx", b"\x7fELF\0\xff")
 
 
-@pytest.mark.parametrize("entry", [ENTRY, CompiledSource("", None, "")])
+@pytest.mark.parametrize("entry", [ENTRY, CompiledSource("", None)])
 def test_stored_results_are_found_again(tmp_path: Path, entry: CompiledSource) -> None:
     """CUBIN bytes, a missing CUBIN and the log all come back."""
     CompileCache(tmp_path).put("key", entry)
@@ -39,10 +39,10 @@ def test_the_longest_unused_entries_go_first(tmp_path: Path) -> None:
     """A lookup counts as use; the folder stays below its limit."""
     cache = CompileCache(tmp_path, limit_bytes=2000)
     for index, key in enumerate("abc"):
-        cache.put(key, CompiledSource("x" * 600, None, ""))
+        cache.put(key, CompiledSource("x" * 600, None))
         os.utime(tmp_path / key, (index, index))
     assert cache.get("a") is not None
-    cache.put("d", CompiledSource("x" * 600, None, ""))
+    cache.put("d", CompiledSource("x" * 600, None))
     assert {key for key in "abcd" if cache.get(key)} == {"a", "c", "d"}
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 2000
 

@@ -51,7 +51,6 @@ class _Solver:
 
     def __init__(self, description: GraphDescription, flow: Dataflow) -> None:
         self._by_id, self._incoming = description.by_id, flow.incoming
-        self._looped = {connection.target for connection in flow.looped}
         needed = {end.node for c in flow.looped for end in (c.source, c.target)}
         waiting = list(needed)
         while waiting:

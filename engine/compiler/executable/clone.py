@@ -55,7 +55,6 @@ class _Cloning:
         running: BuiltGraph,
     ) -> None:
         self._before, self._plan = changes.before, changes.now
-        self._device = device
         self._resources = resources
         self._running = running
         self._earlier = changes.earlier

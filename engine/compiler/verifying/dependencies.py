@@ -21,7 +21,7 @@ def by_owner(touches: list[list[Touch]]) -> dict[PortRef, list[Touch]]:
     return found
 
 
-def conflict_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
+def conflict_problems(reach: Reach, touches: list[list[Touch]]) -> list[str]:
     """Find operations that touch one byte, at least one writing, and may run at the same time."""
     return [
         f"operations {one.operation} and {other.operation} must be ordered, since both touch {owner}"

@@ -52,7 +52,7 @@ def verify(plan: Plan) -> list[str]:
         *_frame_problems(plan, reach, touches),
         *_access_problems(plan, reach, touches),
         *fusion_problems(plan, touches),
-        *conflict_problems(plan, reach, touches),
+        *conflict_problems(reach, touches),
         *flow_problems(plan, reach, touches),
         *default_problems(plan, reach),
         *memory_problems(plan, reach, touches),

@@ -54,7 +54,7 @@ def load_python(source: PythonKernel, architecture: str, cache: CompileCache) ->
         made.put(key, compiled)
     manifest = compiled.manifest
     signatures = {manifest.name: compiled.signature}
-    return KernelImage(source, compiled.ptx, None, signatures, "", (path, *modules.values()), {manifest.name: manifest})
+    return KernelImage(source, compiled.ptx, None, signatures, (path, *modules.values()), {manifest.name: manifest})
 
 
 def importable_files(source: PythonKernel) -> frozenset[Path]:

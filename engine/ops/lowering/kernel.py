@@ -247,7 +247,7 @@ class _Lowering:
             lambda name: self._back(placed, name),
         )
         emission.builder.debug_metadata = self._places[node_id]
-        code = OpCode(placed.node, signature, inputs, settings, self._used[node_id], region)
+        code = OpCode(signature, inputs, settings, self._used[node_id], region)
         self._keep(node_id, op.emit(emission, code))
 
     def _keep(self, node_id: str, made: Mapping[str, OpValue | OpBuffer]) -> None:

@@ -17,10 +17,6 @@ class LaunchFacts:
     def __init__(self) -> None:
         self._known: dict[int, tuple[LaunchConfig, KernelResources | None, KernelFacts]] = {}
 
-    def forget(self) -> None:
-        """Forget the kernels of a graph that is no longer measured."""
-        self._known.clear()
-
     def of(self, kernels: Iterable[KernelNode]) -> dict[int, KernelFacts]:
         """Return the facts of kernels that are loaded."""
         known, found = self._known, {}
