@@ -52,7 +52,7 @@ class Source(StrEnum):
 
 
 class Mend(StrEnum):
-    """What one step of a person would mend, where that is known; an editor offers it as a button."""
+    """What one step of a person would fix, where that is known; an editor offers it as a button."""
 
     CONNECT = "connect"  # a required input of a new block, which is incomplete rather than wrong
     CHOOSE = "choose"  # a value that has no default, such as a file; a new block is incomplete without it
@@ -66,7 +66,7 @@ class Mend(StrEnum):
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
-    """One problem, with the place where it can be mended; `port` is a port or a parameter.
+    """One problem, with the place where it can be fixed; `port` is a port or a parameter.
 
     `message` says what must hold and what was found; `expected` and `found` give the two alone, in a few words, where
     that makes sense; `remedy` says what to do, and `mend` which step does it. `file` and `line` point into a kernel or
@@ -106,7 +106,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 class Sighting(msgspec.Struct, frozen=True):
     """When a diagnostic was found first and last, in seconds since the epoch, and how often.
 
-    What stays until somebody mends it is found once each time it comes up; what a frame finds, in each frame that was
+    What stays until someone fixes it is found once each time it comes up; what a frame finds, in each frame that was
     looked at. With `is_fading`, frames no longer find it, and it is shown for a moment more.
     """
 

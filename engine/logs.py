@@ -2,7 +2,7 @@
 
 Every module logs by Python's `logging` under its own name: `app.*`, `blocks.*` or `engine.*`. Importing the engine
 configures nothing. A program attaches its outputs here, and records are made from the lowest level that one of them
-wants: what nobody reads costs a check of the level.
+wants: what no one reads costs a check of the level.
 """
 
 import logging
@@ -49,7 +49,7 @@ class LogBuffer(logging.Handler):
 
     @property
     def waiting(self) -> int:
-        """How many records nobody has taken yet."""
+        """How many records no one has taken yet."""
         return len(self._records)
 
     def emit(self, record: logging.LogRecord) -> None:

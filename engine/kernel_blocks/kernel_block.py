@@ -247,7 +247,7 @@ def _shared_parameter(manifest: KernelManifest) -> ParameterSpec:
 
 
 def _ambiguous(made: Arguments, over: str) -> tuple[Diagnostic, ...]:
-    """Return a warning when nobody says over which port the threads go, and an input would be as likely."""
+    """Return a warning when no one says over which port the threads go, and an input would be as likely."""
     first = next((port for port in made.ports if port.is_input), None)
     domain = next(port for port in made.ports if port.name == made.over)
     if over or first is None or domain.shape.startswith("same"):

@@ -97,7 +97,7 @@ class CallOn:
 
 @dataclass(frozen=True)
 class OperandMemory:
-    """Device memory with the layout of what lies at its start."""
+    """Device memory with the layout of what is at its start."""
 
     memory: Memory
     layout: Layout

@@ -156,7 +156,7 @@ class OpType:
     tags: tuple[str, ...] = ()
     #: The branches of the region that the op has; empty for an op that holds no others.
     regions: tuple[str, ...] = ()
-    #: It does something besides its outputs, so it stays when nobody reads them.
+    #: It does something besides its outputs, so it stays when no one reads them.
     acts: bool = False
     #: It reads or writes other elements than its thread's own, so it can't be fused.
     roams: bool = False

@@ -40,7 +40,7 @@ def run(function: Callable[Params, Result], *arguments: Params.args, **_: Params
 
 
 def run_in_background(function: Callable[Params, Result], *arguments: Params.args, **_: Params.kwargs) -> Result:
-    """Run a function as `run` does, but leave a process to those who call `run`: for what nobody waits for."""
+    """Run a function as `run` does, but leave a process to those who call `run`: for what no one waits for."""
     return _pool.run(function, arguments, in_background=True)  # type: ignore[return-value]  # as in `run`
 
 

@@ -10,7 +10,7 @@ from engine.diagnostics import WarploomError
 
 
 class Cancelled(WarploomError):
-    """Work was cancelled: nobody needs its result any more."""
+    """Work was cancelled: no one needs its result any more."""
 
     def __init__(self) -> None:
         super().__init__("compiling must be wanted until it is done, got cancelled")

@@ -1,7 +1,7 @@
 """The program of a worker process: `python -m engine.processes.worker PARENT [MODULE...]`, started by the pool.
 
 It runs functions that arrive on standard input, one after the other, and writes what they return or raise to standard
-output. It ends when its input does, even while a function runs, and when its parent does, however that ended: nobody
+output. It ends when its input does, even while a function runs, and when its parent does, however that ended: no one
 waits for the result any more.
 """
 

@@ -92,7 +92,7 @@ class Client:
         return self._ask(questions.Trace(frames))
 
     def profile(self) -> Profile:
-        """Return the profile of the last measured frame, even if nobody observes profiles; see `engine.profiling.rows`.
+        """Return the profile of the last measured frame, even if no one observes profiles; see `engine.profiling.rows`.
 
         The call waits for the current frame. Before a frame was measured, and at level NONE, it has no times.
         """

@@ -1,4 +1,4 @@
-"""The outbox: the newest report and pictures, and events. A late reader misses reports; nobody waits."""
+"""The outbox: the newest report and pictures, and events. A late reader misses reports; no one waits."""
 
 from collections import deque
 from collections.abc import Callable

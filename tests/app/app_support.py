@@ -58,7 +58,7 @@ class Picture(Block, id="test_app.picture", category="Test"):
 
 
 class FakeEngine:
-    """Takes messages and answers as the test tells it; it has no thread and no device."""
+    """Takes messages and answers as set by the test, without a thread or a device."""
 
     def __init__(self, patch: Patch, profiling: ProfilingLevel) -> None:
         self.patch, self.profiling = patch, profiling
@@ -81,7 +81,7 @@ class FakeEngine:
         self.posted.append(message)
 
     def cost_of(self, asked: Any) -> EditCost:
-        """A rebuild, whatever is asked."""
+        """A rebuild, for every question."""
         return EditCost(UpdateLevel.COLD, "a test", 3_100_000)
 
     def take_report(self) -> FrameReport | None:

@@ -60,7 +60,7 @@ def test_a_record_that_repeats_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_can_not_be_written_is_no_fault(capsys: object) -> None:
-    """`problem` says why, and whoever logs goes on."""
+    """`problem` has the reason, and logging continues."""
     file = LogFile(Path("/dev/null/warploom"))
     file.handle(record("a"))
     assert file.problem == "/dev/null/warploom can't be written: Not a directory"

@@ -2,7 +2,7 @@
 
 An example with four viewers runs freely, with 0, 1 and 4 of them observed by a reader who takes pictures 60 times a
 second on a thread of his own: in the size of a dock, in full, and in the way before snapshots, whole pictures read back
-within the frame that finds the last one taken. Times of a frame in milliseconds; ratios are to nobody looking.
+within the frame that finds the last one taken. Times of a frame in milliseconds; ratios are to no one looking.
 """
 
 import argparse

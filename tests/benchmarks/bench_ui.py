@@ -3,8 +3,8 @@
 The real editor, on Qt's offscreen platform unless a display is asked for, with an engine on its own thread, while a
 program edits a large patch at random (`edit_session.py`). `stall_meter.py` says what counts as waiting. `--no-engine`
 makes the same edits with no engine: what is left is the machine's and Qt's own. `--launch-ms 1` has the host device
-sleep for as long in place of running its kernels, so that they take nobody's core, as on a GPU; all else that the
-engine does stays. The longest waits are told with what the other threads did right after.
+sleep for as long in place of running its kernels, so that they take no one's core, as on a GPU; all else that the
+engine does stays. The longest waits are reported with what the other threads did right after.
 
 On a machine that others use as well, `chrt -r 1` before the command keeps them off the cores: a thread that holds the
 interpreter's lock and has no core keeps everybody waiting. Measured in that way on two cores, 500 blocks, five minutes:
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     else:
         tell_session(window, kernel, arguments)
     print(f"faults: {faults}" if faults else "no faults")
-    dialogs.ask_about_changes = lambda *_: UnsavedChoice.DISCARD  # there is nobody to ask
+    dialogs.ask_about_changes = lambda *_: UnsavedChoice.DISCARD  # there is no one to ask
     window.close()
     remove_handler()
     del app

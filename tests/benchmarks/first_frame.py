@@ -1,6 +1,6 @@
 """The first frame of a patch, phase by phase: `python -m tests.benchmarks.bench_frame --first-frame --device cuda:0`.
 
-Each fresh process runs the patches one after the other, each with an engine of its own: a chain twice, which tells what
+Each fresh process runs the patches one after the other, each with an engine of its own: a chain twice, which shows what
 only the first engine pays, then a patch of mixed blocks twice. Phases are functions that run a few times a frame; each
 is timed without those inside it, so that all of them and the rest add up to the whole.
 """

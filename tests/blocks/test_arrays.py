@@ -29,7 +29,7 @@ def _binary(block: str, x: Any, y: Any, **parameters: Any) -> Any:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("block", "expected"), [("math.add", np.add), ("math.multiply", np.multiply)])
 def test_arithmetic_equals_numpy(block: str, expected: Any, shape: tuple[int, ...]) -> None:
-    """Element by element, whatever the shape."""
+    """Element by element, for every shape."""
     x, y = np.random.default_rng(1).normal(size=(2, *shape)).astype(np.float32)
     np.testing.assert_array_equal(_binary(block, x, y), expected(x, y))
 

@@ -56,7 +56,7 @@ def test_only_zero_does_not_hold(value: float, holds: bool) -> None:
 
 
 def test_high_bytes_count() -> None:
-    """256 is not 0, whatever its lowest byte is."""
+    """256 is not 0, although its lowest byte is."""
     assert _choice(np.array([256], np.uint16)) == 6
     assert _choice(np.array([1 << 40], np.int64)) == 6
 

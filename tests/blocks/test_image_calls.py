@@ -104,7 +104,7 @@ def test_new_pixels_lie_where_scipy_has_them(block: str, source: Any, target: An
 
 
 def test_an_image_of_one_row_is_not_resized() -> None:
-    """The message stands at the input."""
+    """The message is at the input."""
     patch = Patch()
     node = patch.add("image.resize", width=3, height=3, mode="area")
     patch.connect(patch.add("io.array", data=np.ones((1, 9), np.float32))["out"], node["image"])

@@ -213,7 +213,7 @@ def _picture(**parameters: Any) -> tuple[Any, Patch]:
 
 
 def test_a_particle_at_the_target_is_drawn_in_the_middle() -> None:
-    """A round spot in the centre, nothing elsewhere, whatever the camera's angles."""
+    """A round spot in the centre, nothing elsewhere, for all camera angles."""
     for orbit, elevation in ((0.0, 0.0), (130.0, 50.0), (-40.0, -80.0)):
         image, _ = _picture(orbit=orbit, elevation=elevation, point_size=100.0, brightness=5.0)
         light = image[..., :3].sum(2)

@@ -143,7 +143,7 @@ def test_open_exr(seed: int) -> None:
 
 @pytest.mark.parametrize("corner", [(2, 1), (-2, -1), (5, 4), (0, 0), (40, 40), (-9, 3)])
 def test_an_exr_has_the_size_of_its_display_window(corner: tuple[int, int]) -> None:
-    """What lies outside is cut off; where the file has no pixels, all is 0."""
+    """What is outside is cut off; where the file has no pixels, all is 0."""
     pixels = np.random.default_rng(1).random((3, 5, 3)).astype(np.float32)
     x, y = corner
     whole = np.zeros((100, 100, 4), np.float32)
@@ -303,7 +303,7 @@ print("refused", refused)
 
 @pytest.mark.parametrize("seed", seeds(1))
 def test_damaged_files_are_refused_or_read(seed: int) -> None:
-    """Whatever bytes are wrong, a picture or one message comes of it, and the process lives."""
+    """With any bytes corrupted, the result is a picture or one message, and the process survives."""
     words = [sys.executable, "-c", _DAMAGE, str(seed), str(many(300))]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

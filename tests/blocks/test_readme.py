@@ -1,4 +1,4 @@
-"""The block that the README tells how to write."""
+"""The block that the README shows how to write."""
 
 import importlib.util
 import re

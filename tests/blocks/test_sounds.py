@@ -1,4 +1,4 @@
-"""Sound files: what is read of them, and what is said about those that can't be."""
+"""Sound files: their samples, and the errors of unreadable files."""
 
 import io
 import os
@@ -84,7 +84,7 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
 
 
 def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
-    """Whatever bytes are wrong, nothing but a PatchError is raised."""
+    """With any bytes corrupted, only a PatchError is raised."""
     path, rng = tmp_path / "a.wav", np.random.default_rng(7)
     wavfile.write(path, RATE, tone(440, 50).astype(np.int16))
     sound = path.read_bytes()

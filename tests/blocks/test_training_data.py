@@ -1,4 +1,4 @@
-"""Data for networks, and what tells how well they learn."""
+"""Data for networks, and measures of how well they learn."""
 
 from collections import Counter
 from typing import Any

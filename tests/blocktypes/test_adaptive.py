@@ -148,7 +148,7 @@ def test_a_wrong_value_is_told_and_the_last_good_version_runs_on() -> None:
 
 
 def test_a_node_that_begins_with_a_wrong_value_can_be_mended() -> None:
-    """Without an interface a node keeps its declared parameters, says why, and takes part once it has one."""
+    """Without an interface a node keeps its declared parameters, shows why, and takes part once it has one."""
     patch = _patch("!")
     assert _ports(patch) == []
     with Engine(patch, device="host") as engine:

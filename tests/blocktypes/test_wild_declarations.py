@@ -1,4 +1,4 @@
-"""Whatever is passed to what declares, a class is refused with its name and line, or works."""
+"""With any arguments of a declaration, a class is refused with its name and line, or works."""
 
 from inspect import signature
 from pathlib import Path

@@ -190,7 +190,7 @@ FAILURES = [
 def test_code_that_fails_marks_the_node_and_the_last_version_runs_on(
     live: MakeLive, text: str, message: str, line: int
 ) -> None:
-    """It still follows its parameters, and the rest of the patch can be edited; mended code takes over."""
+    """It still follows its parameters, and the rest of the patch can be edited; fixed code takes over."""
     one = live(block_text(), gain=2.0)
     one.step()
     one.save(text)

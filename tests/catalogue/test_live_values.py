@@ -72,7 +72,7 @@ def test_a_value_block_is_replaced_without_a_rebuild(driven: Driven) -> None:
 
 
 def test_a_value_block_that_fails_goes_on_as_it_was(driven: Driven) -> None:
-    """The node says why; mended code takes over."""
+    """The node shows why; fixed code takes over."""
     assert driven.out() == 20
     driven.save("count.py", "1 / 0\n" + value_text("7.0"))
     assert driven.out() == 20

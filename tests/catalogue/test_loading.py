@@ -207,7 +207,7 @@ def test_a_helper_without_its_dot_is_explained(folder: BlockFolder) -> None:
 
 
 def test_an_import_of_an_endless_name_is_an_error_of_its_file(folder: BlockFolder) -> None:
-    """No file can have that name, so nobody looks for one."""
+    """No file can have that name, so no one looks for one."""
     folder.write("scale.py", block_text(before=f"import {'x' * 300}\n"))
     (problem,) = trust_blocks(folder.path)
     assert "ModuleNotFoundError" in problem.message

@@ -57,7 +57,7 @@ def test_a_delay_gives_the_last_frame(device: Device, modules: ModuleCache) -> N
 
 
 def test_a_row_of_delays_is_as_late_as_it_is_long(device: Device, modules: ModuleCache) -> None:
-    """Whatever their names, none sees what another one stores in the same frame."""
+    """With any names, none reads a value that another one stores in the same frame."""
     for names in ("abc", "cba", "bca"):
         one, two, three = names
         made = [delay(one, "s.out", 1), delay(two, f"{one}.out", 2), delay(three, f"{two}.out", 3)]

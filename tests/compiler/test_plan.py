@@ -60,7 +60,7 @@ def test_inputs_and_in_place_outputs_share_memory() -> None:
 
 
 def test_lifetimes_follow_from_declarations() -> None:
-    """State outlives the frame, contents come from the host, and other buffers are made anew in every frame."""
+    """State outlives the frame, contents come from the host, and other buffers are made again in every frame."""
     kept = node(
         "k", i(), o(state=True), buffers=[InternalBuffer("a", f32, "[2]", True), InternalBuffer("b", f32, "[3]")]
     )
@@ -269,7 +269,7 @@ def test_a_new_block_without_input_is_left_out_with_what_depends_on_it() -> None
 
 
 def test_a_running_block_that_can_run_no_more_stops_nothing() -> None:
-    """There is no plan, so the last good graph runs on; the error is on the block."""
+    """There is no plan, so the last good graph keeps running; the error is on the block."""
     patch = graph(array("a", 4), node("ok", i(), o()))
     partial = plan_what_can_run(inline(patch), [], frozenset({"a", "ok"}))
     assert partial.plan is None

@@ -143,7 +143,7 @@ def test_one_connection_concerns_one_operation() -> None:
 
 
 def test_many_buffers_beside_the_arena_make_a_new_placement() -> None:
-    """New buffers have memory of their own up to a tenth of the arena, or 256 KB; then all are placed anew."""
+    """New buffers have memory of their own up to a tenth of the arena, or 256 KB; then all are placed again."""
     count = 1 << 14
     patch = chain(30, count)
     plan = make_plan(patch)

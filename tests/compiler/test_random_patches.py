@@ -47,7 +47,7 @@ def size_of(seed: int) -> int:
 
 
 def check_contents(running: Running, expected: Interpreter) -> None:
-    """Check every buffer with memory of its own, and all others that ports lie in, as somebody would read them.
+    """Check every buffer with memory of its own, and all others that ports lie in, as someone would read them.
 
     For an append buffer, the order of the elements does not count.
     """

@@ -194,7 +194,7 @@ expressions = st.recursive(
 
 @given(expressions, dims, dims, numbers)
 def test_arithmetic_is_pythons_over_whole_numbers(text: str, n: int, m: int, width: int) -> None:
-    """Exact fractions decide: `ceil(a / b)` rounds up whatever the signs, and division by zero is an error."""
+    """Exact fractions decide: `ceil(a / b)` rounds up for all signs, and division by zero is an error."""
     context = ShapeContext({"x": (n, m)}, {}, {"width": width})
     python = text.replace("x.dim1", str(m)).replace("x.size", str(n * m)).replace("N", str(n))
     python = re.sub(r"width|(?<![\w.])(\d+)", lambda match: f"Fraction({match[0]})", python)

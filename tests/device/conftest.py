@@ -50,7 +50,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def optimised_host() -> Iterator[HostDevice]:
-    """A host device with two workers, whatever the computer has, which runs optimised kernels only."""
+    """A host device with two workers on every computer, which runs optimised kernels only."""
     device = HostDevice(cores=2, quick_first=False)
     yield device
     device.close()
@@ -131,7 +131,7 @@ def run(host: HostDevice) -> Run:
 
 @pytest.fixture
 def run_optimised(optimised_host: HostDevice) -> Run:
-    """Do the same with optimised code, whatever `host` is."""
+    """Do the same with optimised code, for every `host`."""
     return _runner(optimised_host)
 
 

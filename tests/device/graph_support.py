@@ -80,7 +80,7 @@ class Kernels:
         after: Sequence[GraphNode] = (),
         config: LaunchConfig = ONE,
     ) -> GraphNode:
-        """Add a kernel, of one thread unless told otherwise."""
+        """Add a kernel, of one thread by default."""
         return graph.add_kernel(self.module.kernel(name), config, self.arguments(name, *values), after)
 
     def update(self, executable: Executable, node: GraphNode, name: str, *values: object) -> None:

@@ -27,7 +27,7 @@ class LaggingEvent(HostEvent):
     def __init__(self, device: LaggingDevice) -> None:
         super().__init__()
         self._device = device
-        #: How often a stream was told to record it, and how often one has.
+        #: The number of requested and of finished records of it.
         self.asked = self.done = 0
 
     @property
@@ -156,7 +156,7 @@ class LaggingBackend(HostGraphBackend):
 
 
 class LaggingDevice(HostDevice):
-    """Does what streams are asked for at random times, and at the latest when somebody waits for it."""
+    """Runs the work of streams at random times, and at the latest when a caller waits for it."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(cores=1)

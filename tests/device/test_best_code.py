@@ -86,7 +86,7 @@ def _launched(device: Device, module: Module) -> float:
 
 
 def test_the_other_text_takes_over(device: Device, jobs: list[OptimiserJob]) -> None:
-    """That it computes the same is up to the caller; here it does not, to tell them apart."""
+    """The caller must pass equivalent code; here it differs, to distinguish the two."""
     module = _load(device, partial(_times, 4))
     assert _launched(device, module) == 6
     jobs.pop().run()
@@ -132,7 +132,7 @@ def test_a_graph_takes_over_at_its_next_launch(device: Device, jobs: list[Optimi
 
 @pytest.mark.parametrize("size", [1, 3, 255, 1027])
 def test_a_free_launch_follows_the_code(device: Device, jobs: list[OptimiserJob], size: int) -> None:
-    """On a GPU the other code computes four elements a thread; results and what lies behind them stay the same."""
+    """On a GPU the other code computes four elements a thread; results and what is behind them stay the same."""
     graph = parse_expression("x * 3 + 0.5", inputs={"x": "f32"})
     quick, wide = compile_graph(graph), compile_graph(graph, elements_per_thread=4 if device.info.limits else 1)
     best = BestCode(wide.inlined_ptx, wide.elements_per_thread, is_free=True)

@@ -467,7 +467,7 @@ def extents(draw: random.Random, limits: tuple[int, int, int]) -> tuple[int, int
 
 @pytest.mark.parametrize("seed", seeds(40))
 def test_a_launch_is_refused_where_cuda_would_and_the_error_has_what_was_passed(device: Device, seed: int) -> None:
-    """Both devices have CUDA's limits and say them alike; whatever lies inside them is accepted."""
+    """Both devices have CUDA's limits and the same messages; launches inside the limits are accepted."""
     draw, kernel = random.Random(seed), device.load_module(PTX).kernel("reverse")
     memory = device.allocate(4)
     for _ in range(20):

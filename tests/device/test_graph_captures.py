@@ -1,4 +1,4 @@
-"""Captured work in graphs, on every device: whatever a library does to a stream, here copies."""
+"""Captured work in graphs, on every device: any work of a library on a stream, here copies."""
 
 import numpy as np
 import pytest

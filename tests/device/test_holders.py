@@ -41,7 +41,7 @@ def test_an_object_is_released_once_by_whoever_drops_it_last() -> None:
 
 
 def test_what_was_released_is_not_held_again() -> None:
-    """A graph that comes too late is told so; nothing is counted."""
+    """A graph that comes too late gets an error; nothing is counted."""
     shared, holds = Shared(DriverObjects(), lambda: None), Holds()
     shared.drop()
     with pytest.raises(DeviceError, match="must be loaded"), holds.holding(shared):

@@ -1,4 +1,4 @@
-"""Devices are opened by name, and what cannot be opened says why."""
+"""Devices are opened by name, and an error has the reason when one can't be."""
 
 import os
 import subprocess
@@ -56,7 +56,7 @@ def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
     ],
 )
 def test_without_bindings_or_gpu_the_reason_is_plain(hidden: str, reason: str) -> None:
-    """No traceback, whatever is missing: bindings hidden, or every GPU hidden from the driver."""
+    """No traceback with missing parts: bindings hidden, or every GPU hidden from the driver."""
     code = (
         "import importlib.util as u, re\n"
         f"find = u.find_spec\nu.find_spec = lambda name, *a: None if name == {hidden!r} else find(name, *a)\n"

@@ -1,4 +1,4 @@
-"""Times that are told, against kernels that run for a known time by the GPU's own clock."""
+"""Times that are reported, against kernels that run for a known time by the GPU's own clock."""
 
 import math
 from pathlib import Path

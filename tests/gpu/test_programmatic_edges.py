@@ -250,7 +250,7 @@ def test_an_executable_refuses_a_kernel_that_does_not_wait(workshop: Workshop, c
 
 
 def test_a_graph_takes_one_and_back_again(workshop: Workshop, careless: Kernels) -> None:
-    """In a clone; its edges follow, and can be removed and made anew."""
+    """In a clone, edges are copied, and can be removed and added again."""
     kernels = workshop.kernels
     graph, nodes, out = digits(kernels)
     first = graph.instantiate()

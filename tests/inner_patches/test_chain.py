@@ -37,7 +37,7 @@ def products() -> ChainPatch:
 
 
 def test_a_chain_is_one_captured_node() -> None:
-    """Of two calls, between which a buffer lies that nobody else sees."""
+    """Of two calls, between which a buffer lies that no one else sees."""
     a, b = matrix(1), matrix(2)
     patch, node = running(products(), a, b)
     with Engine(patch, device="host") as engine:

@@ -314,7 +314,7 @@ def test_a_network_goes_to_json_and_back() -> None:
 
 
 def test_undo_brings_back_the_network() -> None:
-    """And with it the shapes."""
+    """The shapes follow the edit, too."""
     network = small()
     before = network.json()
     network.set("hidden", units=7)

@@ -240,7 +240,7 @@ def test_gradients_are_clipped_by_their_norm(device: Device) -> None:
 
 
 def test_what_was_learned_survives_edits() -> None:
-    """Of the rest of the patch, of the batch size, and of other layers; another seed begins anew."""
+    """Of the rest of the patch, of the batch size, and of other layers; another seed begins again."""
     patch, node = placed(small(), given(), learning_rate=0.0)
     with Engine(patch, device="host") as engine:
         engine.step()

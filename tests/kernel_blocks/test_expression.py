@@ -107,7 +107,7 @@ def test_mistakes_are_told(values: dict[str, str], told: str) -> None:
 
 
 def test_cuda_code_in_a_block(device: Device) -> None:
-    """Another text is a new kernel; a mistake names its line, and the last good kernel runs on."""
+    """Another text is a new kernel; a mistake names its line, and the last good kernel keeps running."""
     patch = Patch()
     node = patch.add("kernel.cuda", gain=3.0)
     code = _type(patch, node.id).parameters["code"].default

@@ -149,7 +149,7 @@ def test_a_manifest_adds_to_what_the_ptx_says(tmp_path: Path) -> None:
 
 
 def test_an_entry_point_is_chosen_by_name(tmp_path: Path) -> None:
-    """A file with several kernels gives as many blocks; an unknown name is told with those that are there."""
+    """A file with several kernels gives as many blocks; an unknown name is reported with those that are there."""
     patch = Patch()
     node = _place(patch, tmp_path / "both.cu", SHARPEN + PLASMA, entry="plasma")
     assert list(_type(patch, node).ports) == ["image"]
@@ -199,7 +199,7 @@ def test_a_default_beyond_its_range_is_told(tmp_path: Path) -> None:
 
 
 def test_a_path_that_no_file_can_have_is_told() -> None:
-    """A node with it can be placed, and mended."""
+    """A node with it can be placed, and fixed."""
     patch = Patch()
     node = patch.add("kernel.file", file="a\0b.cu").id
     assert "null" in _problem(patch, node).message

@@ -130,7 +130,7 @@ REVERSED = """extern "C" __global__ void reversed(const float* x, float* out) {
 
 
 def test_dynamic_shared_memory_is_a_parameter_of_the_block(device: Device) -> None:
-    """It has no default: nothing but the code tells how much there must be."""
+    """The parameter has no default: only the code knows the size."""
     patch = Patch()
     node = patch.add("kernel.cuda", code=REVERSED, thread_block="64")
     x = np.arange(64, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The CUDA C++ compiler tells the elements of a kernel's pointers, and structs of another size are reported."""
+"""The CUDA C++ compiler shows the elements of a kernel's pointers, and structs of another size are reported."""
 
 from pathlib import Path
 from typing import Any

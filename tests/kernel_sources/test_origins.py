@@ -1,4 +1,4 @@
-"""PTX of every origin loads, tells what its kernel does with each parameter, and runs on the host device."""
+"""PTX of every origin loads, shows what its kernel does with each parameter, and runs on the host device."""
 
 import shutil
 import subprocess

@@ -249,7 +249,7 @@ class OfPython(Block, id="test_python.scale"):
 
 @needs("triton")
 def test_a_saved_python_kernel_is_swapped_in(device: Device, tmp_path: Path) -> None:
-    """A mistake is told with its line while the last good version runs on; what it imports counts too."""
+    """A mistake is reported with its line while the last good version keeps running; what it imports counts too."""
     text = (
         "import triton\nimport triton.language as tl\nfrom factor import FACTOR\n\n@triton.jit\n"
         "def scale(x: '*fp32', out: '*fp32', n: 'i32'):\n"
@@ -303,7 +303,7 @@ def test_a_kernel_file_in_triton_is_a_block(device: Device) -> None:
 
 @needs("triton")
 def test_a_kernel_file_in_triton_that_no_block_can_launch_says_so() -> None:
-    """Nothing tells how many programs a matrix product takes."""
+    """The number of programs of a matrix product is unknown."""
     patch = Patch()
     patch.add("kernel.file", file=SAMPLES / "triton_kernels.py", entry="matmul")
     (problem,) = check_patch(patch)

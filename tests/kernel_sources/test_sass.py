@@ -140,7 +140,7 @@ def test_instructions_keep_their_ops(nowhere: Path) -> None:
 
 
 def test_what_a_program_says_is_told(nowhere: Path) -> None:
-    """Its message, or its status when it has none; a file that is no program at all is told too."""
+    """Its message, or its status when it has none; a file that is no program at all is reported too."""
     _program(nowhere, "nvdisasm", "")
     _program(nowhere, "ptxas", "sys.exit('ptxas fatal: Value sm_12 is not defined')")
     with pytest.raises(

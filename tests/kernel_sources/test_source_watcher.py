@@ -153,7 +153,7 @@ def test_a_save_without_a_change_is_not_reported(kernel: Path, watcher: Watcher)
 
 @pytest.mark.parametrize("way", ["written", "moved"])
 def test_a_save_that_brings_back_what_was_seen_is_reported(kernel: Path, watcher: Watcher, way: str) -> None:
-    """Somebody may have read the version between, which the watcher didn't see: two saves can be heard of at once."""
+    """Someone may have read the version between, which the watcher didn't see: two saves can be heard of at once."""
     kernel.write_text("between")
     if way == "written":
         kernel.write_text("old")

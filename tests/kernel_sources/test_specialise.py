@@ -141,7 +141,7 @@ def loaded(device: Device, source: CudaText | CudaFile | PtxFile, **constants: A
 
 @pytest.mark.parametrize(("taps", "squares", "gain"), [(3, False, 2.0), (8, True, 0.1), (1, True, -0.5)])
 def test_cuda_computes_the_same_with_constants(device: Device, taps: int, squares: bool, gain: float) -> None:
-    """What a launch passes for a constant is ignored; numpy tells the sums."""
+    """What a launch passes for a constant is ignored; numpy shows the sums."""
     x = X[:taps] ** 2 if squares else X[:taps]
     expected = (np.float32(gain) + np.float32(0.5)) * x.sum(dtype=np.float32)
     payload = loaded(device, CudaText(FIR), taps=taps, squares=squares, gain=gain)
@@ -177,7 +177,7 @@ def test_a_kernel_that_no_search_finds_has_its_constants_in_the_ptx(device: Devi
 
 
 def test_mistakes_in_cuda_keep_their_lines() -> None:
-    """A constant that makes the code wrong is told at the line that the person sees."""
+    """A constant that makes the code wrong is reported at the line that the person sees."""
     text = FIR.replace("gain += 0.5f;", "static_assert(sizeof(gain) == 4);\n    wrong(gain);")
     with pytest.raises(KernelError) as general:
         load_image(CudaText(text), HOST_ARCHITECTURE)

@@ -88,7 +88,7 @@ def test_a_convolution_is_scipys(
 
 
 def pooled(call: Pooling, x: Array) -> Array:
-    """Return what lies under the window at each place, reduced in f64; places beyond the border are NaN meanwhile."""
+    """Return what is under the window at each place, reduced in f64; places beyond the border are NaN meanwhile."""
     padded = np.pad(x.astype(float), ((0, 0), (0, 0), *((pad, pad) for pad in call.padding)), constant_values=np.nan)
     windows = np.lib.stride_tricks.sliding_window_view(padded, call.window, (2, 3))
     reduce = np.nanmean if call.average else np.nanmax
@@ -110,7 +110,7 @@ def pooled(call: Pooling, x: Array) -> Array:
 def test_pooling_is_numpys(
     caller: Caller, dtype: DType, average: bool, x: tuple[int, ...], window: Any, stride: Any, padding: Any
 ) -> None:
-    """Windows that overlap and that don't; what lies beyond the border doesn't count."""
+    """Windows that overlap and that don't; what is beyond the border doesn't count."""
     call, image = Pooling(window, stride, padding, average), numbers(x, dtype)
     found, expected = caller(call, {"x": image})["out"], pooled(call, image)
     assert close(found, expected, dtype) if average else np.array_equal(found, expected)

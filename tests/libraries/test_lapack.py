@@ -89,7 +89,7 @@ def test_matrices_are_inverted_and_factored(caller: Caller, dtype: DType, shape:
     """Inverse, Cholesky's factor, and eigenvectors."""
     a, h = regular(shape, dtype), positive(shape, dtype)
     assert close(caller(Inverse(), {"a": a})["out"], np.linalg.inv(wide(a)), dtype)
-    lower_only = np.tril(h) + np.triu(np.full_like(h, np.nan), 1)  # what lies above must not be read
+    lower_only = np.tril(h) + np.triu(np.full_like(h, np.nan), 1)  # what is above must not be read
     factor = caller(Cholesky(), {"a": lower_only})["out"]
     assert close(factor, np.linalg.cholesky(wide(h)), dtype) and not np.triu(factor, 1).any()
     s = h - 2 * np.eye(shape[-1], dtype=h.dtype)

@@ -111,7 +111,7 @@ def test_every_device_says_that_a_right_matrix_is_right(caller: Caller) -> None:
 
 
 def test_a_wrong_matrix_is_told_at_its_node_and_the_engine_runs_on() -> None:
-    """Also in a loop; a mended matrix gives a result in the next frame."""
+    """Also in a loop; a fixed matrix gives a result in the next frame."""
     patch = Patch()
     columns = np.array([0, 7], np.int32)
     operands = {

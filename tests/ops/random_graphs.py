@@ -60,7 +60,7 @@ def valid_graph(seed: int, steps: int) -> OpGraph:
 
 
 def _without(graph: OpGraph, wrong: set[str | None]) -> OpGraph:
-    """Return a graph without some nodes, what lies in them and what they feed."""
+    """Return a graph without some nodes, what is in them and what they feed."""
     gone = {node for node in wrong if node is not None}
     while True:
         more = {node.id for node in graph.nodes if node.region.partition(".")[0] in gone}

@@ -76,7 +76,7 @@ def test_elements_are_read_alike_whether_their_type_is_told_or_known(device: Dev
 
 
 def test_elements_of_several_bytes_count_unless_all_are_zero(device: Device) -> None:
-    """Whatever they are."""
+    """For all operations and types."""
     graph = aggregating("any", "u32", "add")
     x = np.zeros(1500, np.complex128)
     x[5], x[1100], x[1499] = 1e-300, 3, 2j
@@ -126,7 +126,7 @@ def test_whole_numbers_wrap_and_keep_their_sign(device: Device) -> None:
 
 
 def test_bf16_is_read_as_the_number_it_is(device: Device) -> None:
-    """It has the size of f16 and is told apart by a flag."""
+    """It has the size of f16 and is distinguished by a flag."""
     x = to_bf16(np.array([1.5, -3, 1e30], np.float32))
     kernel = compile_graph(with_types(aggregating("number", "f64", "minimum"), {"x": "bf16"}))
     assert run(device, kernel, {"x": x}, 3)["minimum"] == [-3]

@@ -21,7 +21,7 @@ def _stage(text: str, given: str, stored: str) -> OpGraph:
 
 @pytest.mark.parametrize("between", ["f32", "f16", "bf16", "f64", "s32", "u8", "s16", "boolean"])
 def test_a_fused_chain_gives_the_same_bits(device: Device, between: str) -> None:
-    """What lies between is rounded to the type that it would be stored as."""
+    """What is between is rounded to the type that it would be stored as."""
     text = "x * y + amp" if between[0] in "fb" and between != "boolean" else "int(x * amp)"
     text = "x > amp" if between == "boolean" else text
     first, second = _stage(text, "f32", between), _stage("x / 3 + y * amp - x", between, "f32")

@@ -63,7 +63,7 @@ def test_a_for_carries_values_from_turn_to_turn(device: Device) -> None:
 
 
 def test_a_value_leaves_a_region_only_through_its_op() -> None:
-    """Each misuse is told at the op whose input it is."""
+    """Each misuse is reported at the op whose input it is."""
     g = OpGraphBuilder()
     loop = g.add("op.for", "loop")
     inside = g.add("op.add", "inside", region="loop", a=loop["a"], b=1.0)

@@ -1,4 +1,4 @@
-"""Expressions: what they compute, and what is said of wrong ones."""
+"""Expressions: their results, and the errors of wrong ones."""
 
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ def test_a_wrong_expression_is_told_with_its_column(text: str, message: str, col
 
 @given(st.text(alphabet=" x1.+-*/%()<>=&|~[],:'\"abcdefinot\n", max_size=40) | st.text(max_size=20))
 def test_any_text_is_a_graph_or_an_error(text: str) -> None:
-    """Whatever is typed, nothing but an OpError is raised."""
+    """For any text, only an OpError is raised."""
     try:
         parse_expression(text, inputs={"x": "f32"})
     except OpError as problem:

@@ -90,7 +90,7 @@ def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Lit
 
 
 def test_optimised_code_takes_the_arguments_of_the_code_before() -> None:
-    """In the same order, also where element types and numbers are told at launch."""
+    """In the same order, also where element types and numbers are passed at launch."""
     g = OpGraphBuilder()
     x, y = (g.add("op.input", name, type="number") for name in "xy")
     scaled = g.add("op.multiply", a=x["value"], b=g.add("op.parameter", "k", type="f64")["out"])
@@ -118,7 +118,7 @@ def test_kernels_whose_threads_know_of_each_other_have_one_element_a_thread() ->
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_loads_from_elsewhere_in_kernels_with_several_elements_a_thread(device: Device, count: Literal[2, 4]) -> None:
-    """Each element gets its own neighbour, whatever the size and the alignment."""
+    """Each element gets its own neighbour, for every size and alignment."""
     x = np.arange(1027, dtype=np.float32)
     graph = parse_expression("x + x[i // 3]", inputs={"x": "f32"})
     kernel = compile_graph(graph, elements_per_thread=count)

@@ -116,7 +116,7 @@ _NAMES = {
 
 
 def _oracle(name: str, *operands: Array) -> Array:
-    """Return a function in f64, whatever the type."""
+    """Return a function in f64, for every type."""
     wide = [operand.astype(np.float64) for operand in operands]
     match name:
         case "fract":

@@ -143,7 +143,7 @@ def test_a_fault_names_the_op(host_device: Device) -> None:
 
 
 def test_code_without_lines_is_the_same_code(host_device: Device) -> None:
-    """Only what tells the op of a line is gone."""
+    """Only the metadata of each line's op is gone."""
     g = OpGraphBuilder()
     twice = g.add("op.multiply", a=g.add("op.input", "x")["value"], b=2.0)
     g.add("op.output", "out", value=g.add("op.sin", x=twice["out"])["out"])

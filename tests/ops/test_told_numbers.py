@@ -1,4 +1,4 @@
-"""Numbers that a kernel may be told: results are those of constants, and graphs that differ in them share a kernel."""
+"""Numbers as kernel arguments: results are those of constants, and graphs that differ in them share a kernel."""
 
 import struct
 
@@ -21,14 +21,14 @@ from tests.ops.test_random_graphs import SHAPE, random_inputs
 
 
 def _told(text: str, **inputs: str) -> list[float]:
-    """Return the numbers that the kernel of an expression may be told."""
+    """Return the numbers that the kernel of an expression can take as arguments."""
     return ToldNumbers(analyse(parse_expression(text, inputs=inputs or {"x": "f32"}))).values
 
 
 @settings(max_examples=many(40))
 @given(st.integers(0, 10**6))
 def test_other_numbers_give_the_same_code(seed: int) -> None:
-    """In random graphs, with branches and loops: types, code and what is told stay the same."""
+    """In random graphs, with branches and loops: types, code and passed numbers stay the same."""
     graph = valid_graph(seed, 30)
     analysis = analyse(graph)
     told = ToldNumbers(analysis)
@@ -68,7 +68,7 @@ def test_operands_of_arithmetic_may_be_told(text: str, told: list[float]) -> Non
 
 
 def test_whole_numbers_are_part_of_the_code() -> None:
-    """Only floats are told; one with a fraction makes a whole number a float."""
+    """Only floats are passed; one with a fraction makes a whole number a float."""
     assert _told("i + 2", i="s32") == []
     assert _told("i + 2.5", i="s32") == [2.5]
 
@@ -119,7 +119,7 @@ def test_a_loop_starts_with_what_the_code_knows() -> None:
 
 
 def test_more_numbers_than_a_launch_can_pass_are_constants(device: Device) -> None:
-    """The first 256 may be told. Results are the same for those and the others."""
+    """The first 256 can be passed. Results are the same for those and the others."""
     text = "\n".join(f"x = x * {1 + n / 1000} + {n / 500}" for n in range(1, 200)) + "\nx"
     kernel = compile_graph(parse_expression(text, inputs={"x": "f32"}), is_told=True)
     assert len(kernel.numbers) == 256 * 4

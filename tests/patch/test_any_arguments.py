@@ -1,4 +1,4 @@
-"""Whatever an edit accepts can be saved and read back equal; whatever it refuses, it refuses in one message."""
+"""A patch that edits accept can be saved and loaded equal; every refusal is one message."""
 
 import inspect
 import itertools
@@ -267,7 +267,7 @@ def test_an_edit_block_and_a_listener_refuse_what_they_cannot_use(value: Any) ->
 
 
 def test_a_shelved_edit_is_only_redone() -> None:
-    """Nobody hears of it; one that changes nothing, or is refused, leaves the history as it was."""
+    """No one hears of it; one that changes nothing, or is refused, leaves the history as it was."""
     patch = start()
     before, names, heard = contents(patch), patch.history.names, []
     patch.subscribe(heard.append)

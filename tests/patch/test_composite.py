@@ -59,7 +59,7 @@ class Same(Block, id="test_composite.same"):
 
 
 class Repeat(Block, id="test_composite.repeat", regions=("",)):
-    """Repeat what lies inside."""
+    """Repeat what is inside."""
 
     index: Out[u32] = port(shape="[1]", doc="The turn.")
 

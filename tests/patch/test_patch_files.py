@@ -352,7 +352,7 @@ def encoded(**changed: Any) -> dict[str, Any]:
     ids=str,
 )
 def test_a_damaged_array_says_which_parameter_it_is(value: dict[str, Any]) -> None:
-    """Whatever is wrong with an array, the error names node and parameter."""
+    """For every fault of an array, the error names node and parameter."""
     with pytest.raises(PatchError, match=r"p: nodes\[0\] \(n\.data\) must be an array \(dtype, shape, base64\): "):
         parse_patch(document(node("io.array", parameters={"data": value})), "p")
 

@@ -386,7 +386,7 @@ def test_history_forgets_the_oldest_steps_and_with_them_the_saved_moment() -> No
 
 @given(st.lists(st.sampled_from(["edit", "edit", "edit", "undo", "redo", "save"]), max_size=40), st.integers(1, 4))
 def test_history_is_saved_in_the_saved_state_alone(steps: list[str], limit: int) -> None:
-    """Whatever was undone, done anew or dropped since: the states before and after each edit are named by numbers."""
+    """Whatever was undone, done again or dropped since: the states before and after each edit are named by numbers."""
     history, state, saved = History(limit), 0, 0
     before: dict[str, int] = {}
     for number, step in enumerate(steps, start=1):

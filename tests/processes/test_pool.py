@@ -70,7 +70,7 @@ def test_a_process_that_dies_is_an_error_and_not_the_end(number: signal.Signals)
 
 
 def test_a_process_that_ends_by_itself_is_an_error() -> None:
-    """It may do so in a job, or while it is idle, which nobody notices."""
+    """It may do so in a job, or while it is idle, which no one notices."""
     with pytest.raises(CompilerCrash, match="exit status 3"):
         run(jobs.leave)
     process = run(jobs.number)
@@ -81,7 +81,7 @@ def test_a_process_that_ends_by_itself_is_an_error() -> None:
 
 @pytest.mark.parametrize("hang", [jobs.hang, jobs.hang_with_interpreter])
 def test_cancelled_jobs_are_killed(tmp_path: Path, hang: Callable[[Path], None]) -> None:
-    """Whoever waits is told, in whichever scope around it; what comes later in the scope is refused."""
+    """All waiting callers are notified, in any scope around it; later calls in the scope are refused."""
     outer, inner, path = CancelScope(), CancelScope(), tmp_path / "started"
 
     def work() -> None:
@@ -213,7 +213,7 @@ UNTOLD = {
 
 @pytest.mark.parametrize("why", UNTOLD)
 def test_a_process_ends_when_its_parent_is_killed(tmp_path: Path, why: str) -> None:
-    """Whatever either of them does at that moment, and whoever else has the pipe."""
+    """At any moment of either of them, even if other processes have the pipe."""
     path = tmp_path / "started"
     job, then = UNTOLD[why]
     text = KILLED.format(job=job, path=str(path), then=then)
@@ -238,7 +238,7 @@ def test_threads_of_a_program_share_the_processes() -> None:
 
 
 def test_warnings_of_a_process_are_logged_here(caplog: pytest.LogCaptureFixture) -> None:
-    """With its number, also when the function raises; the next job's begin anew."""
+    """With its number, also when the function raises; the next job's begin again."""
     with pytest.raises(KernelError):
         run(jobs.log_and_fail)
     (told,) = (record for record in caplog.records if record.name == "engine.tested")

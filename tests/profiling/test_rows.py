@@ -82,7 +82,7 @@ def test_a_block_is_in_its_region_although_a_part_of_its_work_is_not() -> None:
 
 
 def test_times_of_rows_add_up() -> None:
-    """A region's own span holds what is inside it; shares are of all work; the profile tells the p99 of sums."""
+    """A region's own span holds what is inside it; shares are of all work; the profile shows the p99 of sums."""
     found, idle = rows(SPANS), tuple(replace(each, mean_ns=0) for each in SPANS)
     profile = profile_of(SPANS, {"mix": 92})
     work_ns = sum(each.mean_ns for each in SPANS if not each.region)
@@ -162,7 +162,7 @@ def measured(draw: st.DrawFn) -> tuple[SpanProfile, ...]:
 
 @given(measured())
 def test_shares_add_up_to_one_and_nothing_is_more_than_what_is_around_it(spans: tuple[SpanProfile, ...]) -> None:
-    """Whatever was measured: shares are of the work of the same frames."""
+    """For all measurements, shares are of the work of the same frames."""
     found, profile = rows(spans), profile_of(spans, {})
     times = row_times(found, profile)
     top = [time.share for row, time in zip(found, times, strict=True) if row.parent < 0]

@@ -23,7 +23,7 @@ class Simulation:
         self.sampler.spend(self.now_ns, cost_ns)
 
     def frame(self, *, with_report_ns: int = 0) -> None:
-        """Run a frame, which is measured when it is time, and tell its times."""
+        """Run a frame, measured if a sample is due, and record its times."""
         if self.now_ns >= self.sampler.due_ns:
             self.samples += 1
             self.spend(self.sample_ns)

@@ -135,7 +135,7 @@ def test_an_answer_decodes_as_the_type_that_its_question_names(kind: type[Questi
 
 
 def test_every_message_has_a_tag_of_its_own() -> None:
-    """Messages, questions and reports can be told apart by their tag alone."""
+    """Messages, questions and reports can be distinguished by their tag alone."""
     kinds = [*every(ToEngine), *every(FromEngine), *every(AnyQuestion)]
     tags = [kind.__struct_config__.tag for kind in kinds]
     assert None not in tags

@@ -1,4 +1,4 @@
-"""Log records of an engine in another process arrive here, from the level on that somebody wants here."""
+"""Log records of an engine in another process arrive here, from the level on that someone wants here."""
 
 import logging
 import os
@@ -28,7 +28,7 @@ def elsewhere(log_buffer: LogBuffer) -> list[Logged]:
 
 
 def test_records_arrive_with_their_place(patch: Patch, log_buffer: LogBuffer) -> None:
-    """The build of a patch is told before the answer to its first step, as if it were here."""
+    """The build of a patch is reported before the answer to its first step, as if it were here."""
     with connect(patch, COMMAND, "host") as client:
         client.step()
         found = elsewhere(log_buffer)
@@ -83,7 +83,7 @@ serve.serve_standard_streams()
 
 
 def test_an_engine_that_is_killed_is_an_error_in_the_log(patch: Patch, log_buffer: LogBuffer) -> None:
-    """Whatever it could not tell itself."""
+    """All facts that it could not report itself."""
     with connect(patch, COMMAND, "host") as client:
         client.step()
         os.kill(elsewhere(log_buffer)[0].process, 9)

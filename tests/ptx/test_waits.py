@@ -86,7 +86,7 @@ def test_code_for_lockstep_warps_is_left_alone() -> None:
 
 
 def test_loads_that_may_overtake_the_wait_become_plain_ones() -> None:
-    """Whatever else they say; other loads and comments keep their words."""
+    """With any other qualifiers; other loads and comments stay unchanged."""
     loads = [
         "ld.global.nc.f32 %f1, [%rd1];",
         "ld.global.ca.nc.L1::no_allocate.L2::128B.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];",

@@ -1,4 +1,4 @@
-"""Running random patches in engines that must agree: fused and sharing memory, plain, and begun anew."""
+"""Running random patches in engines that must agree: fused and sharing memory, plain, and begun again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from tests.runtime.update.update_support import copy_of, outputs
 
 #: What ports held: an array, or why it can't be read.
 Contents = dict[PortRef, "np.ndarray[Any, Any] | str"]
-#: Diagnostics that tell of one engine's own way to run a patch, or of times.
+#: Diagnostics about one engine's way to run a patch, or about times.
 _OWN_WAY = ("shared memory",)
 #: What the engine under test is asked for meanwhile, which changes no result.
 _SWITCHES = (SetFusing(False), SetFusing(True), *map(SetProfiling, ProfilingLevel))
@@ -226,7 +226,7 @@ class Side:
         return writers <= {owner.node} and plan.layouts[inner].dtype.__name__ != "bf16"
 
     def forget(self) -> None:
-        """Begin anew, with what was lent as it was at first."""
+        """Begin again, with what was lent as it was at first."""
         self.engine.post(Reset())
         self._lent.clear()
 
@@ -318,7 +318,8 @@ def _signs(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def filled(patch: Patch, found: Contents) -> Contents:
-    """Return contents with each append buffer cut to what was appended, in one order, since it has none of its own.
+    """Return contents with each append buffer cut to what was appended, in one order, since append buffers are
+    unordered.
 
     Of a full one only the count is left: which elements found a place in it isn't determined either.
     """
@@ -457,9 +458,9 @@ def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[st
 
 
 def _anew(made: RandomPatch, side: Side, materials: Materials, ports: list[PortRef], heard: list[Message]) -> list[str]:
-    """Compare the edited engine, begun anew, with one that never knew the patch otherwise."""
+    """Compare the edited engine, begun again, with one that never knew the patch otherwise."""
     side.forget()
-    # What single frames found before is still told for a while.
+    # What single frames found before is still reported for a while.
     one = serious(side.step(materials.lent)), side.read(ports)
     fresh = Side(copy_of(made.patch), side.engine.device, profiling=ProfilingLevel.NONE)
     for message in heard:  # what keys and mouse said last still holds

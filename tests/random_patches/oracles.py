@@ -1,4 +1,4 @@
-"""What blocks give by numpy and scipy, for whatever they were fed with in a random patch."""
+"""Results of blocks by numpy and scipy, for any inputs in a random patch."""
 
 from __future__ import annotations
 
@@ -502,7 +502,7 @@ def wrong(
     out: Array,
     dtype: str,
 ) -> str | None:
-    """Return in words how a block's output differs from what it should be; None when it doesn't, or nobody knows."""
+    """Return in words how a block's output differs from what it should be; None when it doesn't, or no one knows."""
     finite = all(
         np.isfinite(_numbers(a, types[n])).all()
         for n, a in inputs.items()

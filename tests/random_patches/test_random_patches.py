@@ -1,4 +1,4 @@
-"""Random patches of all block types hold the same in every engine, whatever was fused, shared and edited."""
+"""Random patches of all block types have the same contents in every engine, with any fusion, sharing and edits."""
 
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 from tests.random_patches.recipes import LEFT_OUT
 
-#: Without samples, which somebody who follows `blocks/README.md` writes.
+#: Without samples, which someone who follows `blocks/README.md` writes.
 LIBRARY = {
     block.id
     for block in default_catalogue().all()
@@ -37,7 +37,7 @@ def test_every_block_type_takes_part() -> None:
 def test_random_patches_hold_the_same_in_every_engine(
     device: Device, kernels: KeptKernels, materials: Materials, seed: int
 ) -> None:
-    """Fused and sharing memory, with neither, and begun anew after the last edit; the patch is in the message."""
+    """Fused and sharing memory, with neither, and begun again after the last edit; the patch is in the message."""
     outcome = run_patch(seed, materials, device, wanted=[WANTED[seed % len(WANTED)]])
     kernels.shrink()
     assert not outcome.differences, "\n".join([f"seed {seed}", *outcome.differences, outcome.patch])

@@ -101,7 +101,7 @@ def kernels(tmp_path: Path) -> Kernels:
             build.save(self.x, str(self.file))
 
     class Tell(Block, id="test_run.tell"):
-        """Tells the frame."""
+        """Shows the frame."""
 
         out: Out[f32] = port(shape="[3]", doc="Index, time and time step.")
 

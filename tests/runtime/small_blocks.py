@@ -54,7 +54,7 @@ class Echo(Block, id="test_small.echo"):
 
 
 class Grow(Block, id="test_small.grow"):
-    """Add 1 in each frame to state that begins with what is told."""
+    """Add 1 in each frame to state that begins with a given array."""
 
     out: Out[f32] = port(shape="[size]", doc="The state after this frame.")
     first: float = param(0.0, structural=True, doc="What the last element is at first; the others are 0, 1 and so on.")
@@ -202,7 +202,7 @@ def array(patch: Patch, *values: float, dtype: str = "f4") -> NodeRef:
 
 
 def zeros(patch: Patch, count: int = 1, value: float = 0.0) -> NodeRef:
-    """Place a buffer of one value that each frame makes anew, so that blocks may change it in place."""
+    """Place a buffer of one value that each frame makes again, so that blocks may change it in place."""
     return patch.add("buffer.constant", shape=str(count), value=value)
 
 

@@ -42,7 +42,7 @@ def wild_block(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("device", ["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 def test_a_fault_of_the_device_ends_with_its_process(wild_block: str, device: str) -> None:
-    """The frame raises, the last report says why, and the next process runs the corrected patch."""
+    """The frame raises, the last report shows why, and the next process runs the corrected patch."""
     patch = Patch()
     data = patch.add("io.array", node_id="data", data=np.arange(4, dtype=np.float32))
     wild = patch.add(wild_block)

@@ -107,7 +107,7 @@ def test_frames_that_find_the_same_are_told_at_an_interval(monkeypatch: pytest.M
 
 
 def test_what_frames_no_longer_find_fades(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told for a moment more, on its node too; then it is gone, although nothing is launched meanwhile."""
+    """The problem is reported for a moment longer, on its node too; then it is gone, although no frame is launched."""
     monkeypatch.setattr(diagnostics_store, "REPORT_INTERVAL_NS", 0)
     patch, pour = pouring()
     with Engine(patch, "host") as engine:
@@ -135,7 +135,7 @@ def test_what_frames_no_longer_find_fades(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("edit", ["by hand", "removed"])
 def test_what_fades_goes_at_once_when_it_is_over(edit: str) -> None:
-    """A frame by hand tells what that frame has found; another graph has other buffers."""
+    """A frame by hand shows what that frame has found; another graph has other buffers."""
     patch, pour = pouring()
     with Engine(patch, "host") as engine:
         engine.step()

@@ -91,7 +91,7 @@ def test_a_folder_that_the_person_names_takes_the_outputs_but_leads_nowhere_else
 
 
 def test_the_network_reaches_only_a_trusted_patch(tmp_path: Path) -> None:
-    """An untrusted one doesn't bind its port; its outputs keep their defaults, and a warning says why."""
+    """An untrusted one doesn't bind its port; its outputs keep their defaults, and a warning shows why."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("0.0.0.0", 0))
         port = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The law of the wire: whatever bytes a frame holds, the engine runs on, and each invalid message is reported once."""
+"""The law of the wire: with any bytes in a frame, the engine keeps running, and reports each invalid message once."""
 
 import os
 import threading

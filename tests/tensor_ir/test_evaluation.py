@@ -26,7 +26,7 @@ def test_examples_are_computed_each_by_itself() -> None:
 
 
 def test_the_batch_size_is_that_of_the_values() -> None:
-    """Without batched values it is told; they must agree."""
+    """Without batched values it is passed; they must agree."""
     graph = TensorGraph()
     x = graph.add(Leaf(TensorType((), f32, batched=True)), name="x")
     y = graph.add(Leaf(TensorType((2,), f32, batched=True)), name="y")

@@ -107,7 +107,7 @@ def test_no_grad_ends_with_its_block() -> None:
 
 
 def test_what_is_differentiated_is_one_number_or_has_a_seed() -> None:
-    """The message says how to mend it."""
+    """The message says how to fix it."""
     graph = TensorGraph()
     x, batched = leaf(graph, (3,), name="x"), leaf(graph, (), batched=True, name="batched")
     for node in (x, batched):

@@ -44,7 +44,7 @@ def listeners() -> list[str]:
 
 @pytest.fixture
 def port() -> int:
-    """Return a UDP port that nobody uses."""
+    """Return a UDP port that no one uses."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
@@ -63,7 +63,7 @@ def osc(port: int) -> Iterator[tuple[Inputs, SimpleUDPClient]]:
 
 
 def _send(client: SimpleUDPClient, inputs: Inputs) -> bool:
-    """Send until somebody listens."""
+    """Send until someone listens."""
     client.send_message("/hello", 1.0)
     return "osc:/hello/0" in inputs.table
 

@@ -171,7 +171,7 @@ def test_a_check_tells_what_is_wrong_with_values() -> None:
 
 
 def test_values_are_the_same_in_every_run() -> None:
-    """Frames by hand have a fixed time step; a reset begins anew."""
+    """Frames by hand have a fixed time step; a reset begins again."""
     patch = Patch()
     saxpy = doubling(patch)
     lfo, chance = patch.add("value.lfo", frequency=0.7), patch.add("value.random", interval=0.05)

@@ -1,6 +1,6 @@
 """Groups: which operations become one kernel.
 
-A stage joins the group of the stages that read its outputs. That holds for a buffer that nobody else reads, in this
+A stage joins the group of the stages that read its outputs. That holds for a buffer that no one else reads, in this
 frame or after it, and that could be computed again: whoever reads it later has its stage run once more. A group stands
 at the place of one of its operations: nothing between that and another one's own place may change what the stage reads,
 nor touch what else it writes.

@@ -169,7 +169,7 @@ class Arena:
 def repack(
     sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[SharingGroup], arena: Arena, enough: float
 ) -> Packing | None:
-    """Return offsets in an earlier arena, where buffers stay as far as that is right; None to place all anew.
+    """Return offsets in an earlier arena, where buffers stay as far as that is right; None to place all again.
 
     Those that can't stay, and new ones, lie beside the arena while they are few, so that nothing else gets another
     address; then in its gaps, or behind it. All are placed anew when that saves more than a tenth; up to `enough` bytes

@@ -83,7 +83,7 @@ class Handles:
         self._numbers = count()
         #: What belongs to plans, by number, with what destroys it.
         self._owned: dict[int, tuple[Any, Callable[[Any], object]]] = {}
-        #: Handles that nobody has borrowed, by what makes them.
+        #: Handles that no one has borrowed, by what makes them.
         self._idle: dict[Callable[[], int], list[int]] = {}
         #: The numbers of what belongs to no plan any more.
         self._left: deque[int] = deque()
@@ -107,7 +107,7 @@ class Handles:
         return made
 
     def lend(self, borrower: object, lent: Lent) -> int:
-        """Return a handle that nobody else has until the borrower is gone."""
+        """Return a handle that no one else has until the borrower is gone."""
         create, destroy = lent
         idle = self._idle.setdefault(create, [])
         if not idle:
@@ -141,7 +141,7 @@ class Handles:
         return self._module.kernel(entry)
 
     def close(self) -> None:
-        """Give everything back; no plan may be used any more."""
+        """Free all resources; no plan may be used any more."""
         self._left.clear()
         self._idle.clear()
         while self._owned:

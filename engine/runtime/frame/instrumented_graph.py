@@ -98,7 +98,7 @@ class InstrumentedGraph:
             self._copies = []
 
     def close(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
         self.forget()
         self._thread.shutdown()
         for kernels in (self._clock, self._survey):

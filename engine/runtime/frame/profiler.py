@@ -284,7 +284,7 @@ class FrameProfiler:
         )
 
     def close(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
         self._graph.close()
         for sample in (*self._free, *self._waiting):
             sample.start.destroy()

@@ -41,7 +41,7 @@ class PlacedNode(msgspec.Struct, frozen=True, eq=False):
     """A node with its block type, and its block's description once there is one.
 
     Any thread may read it. `block_type` is None for an unknown type. `problems` keep the block from running; `stale`
-    keeps only its newest version from running, while the last good one runs on.
+    keeps only its newest version from running, while the last good one keeps running.
     """
 
     id: str

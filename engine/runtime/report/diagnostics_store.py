@@ -35,7 +35,7 @@ class DiagnosticsStore:
 
     `blocks` are errors of the patch, `stale` kernels whose newest version doesn't compile, `launches` advice on
     launches, `refused` what a patch does only when it is trusted, `pictures` why some aren't shown, `measuring` what
-    can't be measured; all these stay until somebody mends them. `follow_frame` takes the findings of single frames.
+    can't be measured; all these stay until someone fixes them. `follow_frame` takes the findings of single frames.
     `inlined` leads from blocks inside composites to the patch's nodes.
     """
 

@@ -30,7 +30,7 @@ def test_cut_removes_and_duplicate_adds(canvas: Canvas, hand: Hand, patch: Patch
 
 
 def test_pasting_prose_says_why_nothing_happens(canvas: Canvas) -> None:
-    """The canvas says why, and the patch does not change."""
+    """The canvas shows why, and the patch does not change."""
     said: list[str] = []
     canvas.refused.connect(said.append)
     QGuiApplication.clipboard().setText("a shopping list")

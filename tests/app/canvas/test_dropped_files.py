@@ -43,7 +43,7 @@ def test_each_kernel_of_a_file_becomes_a_block(canvas: Canvas, patch: Patch, tmp
 
 
 def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
-    """It is mended in the file, not by dropping it again."""
+    """The mistake is fixed in the file, not by dropping the file again."""
     file = tmp_path / "wrong.cu"
     file.write_text("what is this")
     assert _drop(canvas, [file], QPointF(0, 200))

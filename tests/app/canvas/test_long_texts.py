@@ -28,7 +28,7 @@ def test_a_cut_text_fits_and_says_how_long_it_was(length: int) -> None:
 
 
 def test_problems_and_log_records_are_cut() -> None:
-    """Whatever made them; a traceback keeps its end."""
+    """From any source; a traceback keeps its end."""
     problem = error(LONG, remedy=LONG, expected=LONG, found=LONG)
     assert all(len(text) <= MOST_SHOWN for text in (problem.message, problem.remedy, problem.expected, problem.found))
     try:

@@ -94,7 +94,7 @@ def test_blocks_move_into_regions_and_out_by_command(canvas: Canvas, patch: Patc
 
 
 def test_taking_out_goes_one_region_up(canvas: Canvas, patch: Patch) -> None:
-    """What lies in a region block that is taken out stays in it."""
+    """Blocks in a region block that is taken out stay in it."""
     patch.add("control.if", node_id="choice", region=patch["loop"])
     patch.add("test_canvas.count", node_id="deep", region=patch["choice"])
     canvas.select(["deep"])

@@ -139,7 +139,7 @@ def _retyped(node: Node) -> Node:
 def test_boxes_hold_all_and_empty_places_cover_nothing(
     rects: list[tuple[int, int, int, int]], filled: list[bool]
 ) -> None:
-    """Whatever the positions, the box contains block and slots, and an empty slot covers no block."""
+    """For all positions, the box contains block and slots, and an empty slot covers no block."""
     block, *contents = [QRectF(*rect) for rect in rects]
     held = [QRectF(contents.pop()) if is_filled and contents else QRectF() for is_filled in filled]
     for branches in ({"": held[0]}, {"": held[0], "else": held[1]}):

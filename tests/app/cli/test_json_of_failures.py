@@ -1,4 +1,4 @@
-"""With `--json`, one whole object is printed whatever goes wrong."""
+"""With `--json`, one complete object is printed after every error."""
 
 import sys
 from pathlib import Path

@@ -57,7 +57,7 @@ def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
 
 
 def test_devices_always_has_the_host(warploom: Warploom) -> None:
-    """Where there is no CUDA device, it says why none can be used."""
+    """Where there is no CUDA device, it shows why none can be used."""
     devices = {d["name"]: d for d in warploom("devices", "--json").json["devices"]}
     assert devices["host"]["usable"]
     assert all(d["usable"] or d["reason"] for d in devices.values())

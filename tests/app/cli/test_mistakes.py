@@ -110,7 +110,7 @@ def test_a_bad_file_gets_one_line(warploom: Warploom, tmp_path: Path, text: str,
     ],
 )
 def test_a_path_that_is_no_patch_file_is_refused(warploom: Warploom, name: str, message: str) -> None:
-    """It is one error with exit status 1, whatever the path leads to."""
+    """One error with exit status 1, for every kind of path."""
     for command in ("check", "plan", "trace", "run"):
         result = warploom(command, name)
         assert result.status == 1

@@ -51,7 +51,7 @@ def test_set_gives_a_parameter_a_value_for_this_run(warploom: Warploom, saxpy_fi
 def test_run_with_check_ends_at_the_first_number_that_is_none(
     warploom: Warploom, tmp_path: Path, last: float, status: int
 ) -> None:
-    """Whatever flows through a connection must be finite; without --check nobody looks."""
+    """All values in connections must be finite; without --check they are not checked."""
     patch = Patch()
     patch.connect(
         patch.add("io.array", node_id="data", data=np.float32([1, last]))["out"], patch.add("math.saxpy")["x"]

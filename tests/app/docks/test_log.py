@@ -1,4 +1,4 @@
-"""The log dock: what was said, by level and text; it stands still while a person reads, and rests while hidden."""
+"""The log dock: messages by level and text; it does not scroll while a person reads, and rests while hidden."""
 
 import logging
 from collections.abc import Iterator

@@ -37,7 +37,7 @@ def profiler() -> Iterator[Profiler]:
 
 
 def test_it_watches_only_while_it_is_seen() -> None:
-    """Each change is told once."""
+    """Each change is reported once."""
     profiler, told = Profiler(), list[bool]()
     profiler.watching.connect(told.append)
     for seen in (False, True, True, False):
@@ -91,7 +91,7 @@ def test_times_change_in_place(profiler: Profiler) -> None:
 
 
 def test_rows_and_bars_choose_nodes(profiler: Profiler) -> None:
-    """A row that is made current and a bar that is clicked are told; a selection from elsewhere is not."""
+    """A row that is made current and a bar that is clicked are reported; a selection from elsewhere is not."""
     profiler.show_profile(profile_of(span("a", busy_ns=10_000), span("b", first_ns=10_000, busy_ns=10_000)))
     chosen: list[str] = []
     profiler.node_chosen.connect(chosen.append)

@@ -1,4 +1,4 @@
-"""The recorder dock follows the engine while it is seen, and stands still for whoever looks at a frame."""
+"""The recorder dock follows the engine while visible, and freezes when a person views a frame."""
 
 from collections.abc import Callable
 from typing import Any, cast

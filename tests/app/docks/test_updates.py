@@ -1,4 +1,4 @@
-"""The updates list says why something was rebuilt, by whom, and what it cost."""
+"""The updates list shows why something was rebuilt, by whom, and what it cost."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Profiles are asked for only while somebody in the window watches them."""
+"""Profiles are requested only while a part of the window watches them."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ PROFILE = Profile(7, ProfilingLevel.PER_BLOCK, 100, 110, 1, 100)
 
 
 def asked(engine: FakeEngine) -> list[bool]:
-    """What the engine was told about profiles."""
+    """The messages about profiles that the engine received."""
     return [message.is_watched for message in engine.posted if isinstance(message, ObserveProfile)]
 
 
 def test_the_first_watcher_begins_and_the_last_one_ends(opened: Any) -> None:
-    """The same watcher counts once; nothing is taken from the engine while nobody watches."""
+    """The same watcher counts once; nothing is taken from the engine while no one watches."""
     engine, bridge = engine_of(opened), opened.bridge
     engine.profiles = [PROFILE]
     bridge.poll()
@@ -33,7 +33,7 @@ def test_the_first_watcher_begins_and_the_last_one_ends(opened: Any) -> None:
         bridge.watch_profile(watcher, True)
     assert asked(engine) == [True]
     bridge.poll()
-    assert bridge.profile is None  # the one from before somebody watched is dropped
+    assert bridge.profile is None  # the one from before someone watched is dropped
     engine.profiles = [PROFILE]
     bridge.poll()
     assert bridge.profile is PROFILE

@@ -72,7 +72,7 @@ def test_nothing_is_left_after_a_proper_end(tmp_path: Path, patch: Patch) -> Non
 
 
 def test_an_equal_copy_is_not_written_again(slot: RecoverySlot, tmp_path: Path, patch: Patch) -> None:
-    """Autosave costs nothing while nobody edits."""
+    """Autosave costs nothing while no one edits."""
     slot.write(patch).result()
     (file,) = (tmp_path / "recovery").glob("*.json")
     file.write_text("untouched")

@@ -55,7 +55,7 @@ def test_placeholders_survive_the_clipboard(patch: Patch) -> None:
 
 @pytest.mark.parametrize("text", ["", "hello", "{}", '{"schema": 1}', '{"schema": 99, "nodes": []}'])
 def test_text_that_is_no_patch_is_refused(patch: Patch, text: str) -> None:
-    """Pasting prose changes nothing and says why."""
+    """Pasting prose changes nothing and shows why."""
     with pytest.raises(PatchError, match="clipboard"):
         paste(patch, text)
     assert len(patch.nodes) == 3

@@ -1,4 +1,4 @@
-"""Each button mends what its problem says: after it, the problem is gone, in one undo step."""
+"""Each button fixes what its problem says: after it, the problem is gone, in one undo step."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_some_problems_are_mended_by_a_command(problem: Diagnostic, expected: tu
 
 
 def test_a_kernel_over_its_limit_can_run_without_one() -> None:
-    """Or the person mends it and starts the engine again."""
+    """Or the person fixes the code and starts the engine again."""
     found = remedies(build({}), error("a kernel was stopped", mend=Mend.LIFT_LIMIT))
     assert [remedy.command for remedy in found] == ["lift_time_limit", "restart_engine"]
 

@@ -82,7 +82,7 @@ def test_escape_forgets_what_was_typed(inspector: Inspector, patch: Patch) -> No
 
 
 def test_a_wrong_formula_stays_in_the_field(inspector: Inspector, patch: Patch) -> None:
-    """The sliders of the last good formula stay, for a mistake is soon mended."""
+    """The sliders of the last good formula stay, for a mistake is soon fixed."""
     field = _field(inspector).text
     field.selectAll()
     QTest.keyClicks(field, "x * (gain")

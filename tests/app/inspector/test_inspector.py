@@ -47,7 +47,7 @@ def test_every_parameter_type_has_its_editor(inspector: Inspector, name: str, ki
 
 
 def test_a_section_folds_for_every_block_until_it_is_unfolded(inspector: Inspector) -> None:
-    """What changes while it runs is told apart from what rebuilds the graph, and either can be put away."""
+    """What changes while it runs is distinguished from what rebuilds the graph, and either can be put away."""
     first, second = inspector.findChildren(SectionHeading)
     assert (first.text(), second.text()) == ("While it runs", "Changes rebuild the graph")
     shown = [name for name, row in inspector.rows.items() if row.isVisible()]
@@ -180,7 +180,7 @@ def test_several_nodes_of_a_type_are_edited_together(inspector: Inspector, patch
 
 
 def test_nodes_of_different_types_are_not_edited_together(inspector: Inspector, patch: Patch) -> None:
-    """The inspector says why it is empty."""
+    """The inspector shows why it is empty."""
     patch.add("test_app.picture", node_id="p")
     inspector.show_nodes(["a", "p"])
     assert inspector.currentIndex() == 0

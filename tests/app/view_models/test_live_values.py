@@ -149,7 +149,7 @@ def test_a_wrong_range_of_a_block_is_reported_and_stops_nothing(
     monkeypatch.setattr(compatible, "CodeRunner", partial(CodeRunner, TimeLimits(0.1, 1.0)))
 
     class Says(ValueBlock, id="test_app.says"):
-        """Returns whatever the test says."""
+        """Returns a value set by the test."""
 
         value: Value[float] = value_port(doc="A number.")
         low: float = param(0.0, min=0, max=1, doc="A bound.")

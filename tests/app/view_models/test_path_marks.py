@@ -1,4 +1,4 @@
-"""What is marked of the critical path, and what is said of the rest."""
+"""The marks of the critical path, and the texts of other blocks."""
 
 import pytest
 

@@ -78,7 +78,7 @@ def test_the_filter() -> None:
 
 
 def test_sightings_go_with_their_diagnostics() -> None:
-    """An engine that can't start tells none."""
+    """An engine that can't start reports none."""
     found, seen = (FADING.diagnostic, BROKEN.diagnostic), (Sighting(1, 2), Sighting(3, 4))
     assert listed(None, found, seen) == [Problem(*pair) for pair in zip(found, seen, strict=True)]
     assert [each.sighting for each in listed(None, found)] == [None, None]

@@ -150,14 +150,14 @@ def test_what_runs_at_the_same_time_is_named(patch: Patch) -> None:
 
 
 def test_overlapping_kernels_of_a_block_are_not_summed_into_its_end(patch: Patch) -> None:
-    """100 us of work that took 60 us: both are told."""
+    """100 us of work that took 60 us: both are reported."""
     kernels = (span("scale", 0, 50, operation=1, name="a"), span("scale", 10, 60, operation=2, name="b"))
     text = times_text(patch, "scale", profile_of(*kernels, level=ProfilingLevel.PER_KERNEL))
     assert text.splitlines()[0] == "Last measured: 100 µs, in parts that overlap and end after 60.0 µs"
 
 
 def test_a_kernel_tells_its_launch_its_resources_and_what_it_moved(patch: Patch) -> None:
-    """As far as the device knows them: the host tells neither registers nor a peak."""
+    """As far as the device knows them: the host reports neither registers nor a peak."""
     facts = KernelFacts((391, 2, 1), (16, 16, 1), 32, 4096, 16, 0.5, "registers")
     kernel = span("scale", 0, 2, name="blur", operation=1, kernel=facts, moved_bytes=2**21)
     profile = profile_of(kernel, level=ProfilingLevel.PER_KERNEL)
@@ -288,5 +288,5 @@ def test_the_engines_tooltip_tells_its_own_work_and_the_last_update() -> None:
 
 
 def test_every_level_has_a_name() -> None:
-    """The menu, the tooltip and whoever else names a level take it from here."""
+    """The menu, the tooltip and all other users of level names take them from here."""
     assert list(LEVELS) == list(ProfilingLevel)

@@ -106,7 +106,7 @@ def test_double_click_changes_between_fitted_and_actual_pixels(qtbot: QtBot, vie
 
 
 def test_the_viewer_shows_its_hint_until_a_picture_comes(qtbot: QtBot) -> None:
-    """An empty viewer says what to do; with a picture, the footer tells the pixel."""
+    """An empty viewer says what to do; with a picture, the footer shows the pixel."""
     viewer = ViewerPanel("Connect an image")
     qtbot.addWidget(viewer)
     viewer.resize(300, 200)

@@ -1,4 +1,4 @@
-"""Viewers of one name are told apart."""
+"""Viewers of one name are distinguished."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_the_search_offers_library_calls_alone(inside: MainWindow) -> None:
 def test_what_a_chain_may_have_is_known_before_a_person_searches(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
-    """All blocks are described for that, once, beside the window."""
+    """To find library calls, all blocks are described once, on another thread than the window's."""
     monkeypatch.setattr(members, "_calls", WeakKeyDictionary())
     window.files.new()
     patch_of(window).add("kernel.chain", node_id="chain")

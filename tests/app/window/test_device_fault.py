@@ -14,7 +14,7 @@ from tests.app.app_support import FakeEngine
 
 
 class Wild(Block, id="test_app.wild", category="Test"):
-    """Writes where it must not, when told to."""
+    """Writes out of bounds on request."""
 
     out: Out[f32] = port(shape="[32]", doc="Ones.")
     reach: int = param(0, min=0, max=1 << 28, doc="How far behind the buffer to write.")
@@ -40,7 +40,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     real_window: MainWindow,
     file: Path,  # a fixture
 ) -> None:
-    """The node turns red with the kernel's line, a banner offers another engine, and the mended patch runs in it."""
+    """The node turns red with the kernel's line, a banner offers another engine, and the fixed patch runs in it."""
     window = real_window
     window.files.open_path(file)
     patch = window.session.patch

@@ -186,7 +186,7 @@ def test_work_of_a_crashed_editor_is_offered(window: MainWindow, file: Path, ask
 def test_what_is_typed_is_saved(
     qtbot: QtBot, opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, action: str
 ) -> None:
-    """Also where nobody has pressed Enter yet; the field keeps the focus."""
+    """Also where no one has pressed Enter yet; the field keeps the focus."""
     from app.documents.dialogs import UnsavedChoice
 
     asked.path, asked.about_changes = tmp_path / "other.loom", UnsavedChoice.SAVE

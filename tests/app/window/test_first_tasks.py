@@ -32,7 +32,7 @@ _CONTROL = Qt.KeyboardModifier.ControlModifier
 
 @dataclass
 class Person:
-    """Somebody who has just opened the editor. Places are points of the scene; all that is done is mouse and keys."""
+    """A person who has just opened the editor. Places are points of the scene; all that is done is mouse and keys."""
 
     window: Any
     qtbot: QtBot
@@ -219,7 +219,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
 def test_a_block_with_its_kernel_beside_the_patch_is_made_broken_and_mended(
     person: Person, asked: Asked, project: Path
 ) -> None:
-    """A banner asks about the new folder; a mistake in the kernel is shown at its line, and goes when it is mended."""
+    """A banner asks about the new folder; a mistake in the kernel is shown at its line, and goes when it is fixed."""
     project.mkdir()
     asked.path = project / "mine.loom"
     board, viewer = person.add("checker", -400, -60), person.add("viewer", 60, -60)

@@ -280,7 +280,7 @@ def test_wiring_compiles_nothing_in_the_window(
 def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
     inside: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
-    """The newest kernel is asked for once the one before is done; nothing is made while nobody looks."""
+    """The newest kernel is requested once the one before is done; nothing is generated while the dock is hidden."""
     asked: list[tuple[str, str]] = []
     waiting: list[Callable[[], None]] = []
 

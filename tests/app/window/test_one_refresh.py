@@ -68,7 +68,7 @@ def press(window: Any) -> Press:
 def test_deleting_and_restoring_many_blocks_is_one_refresh(
     window: Any, press: Press, calls: Counter[str], count: int
 ) -> None:
-    """Select all, delete, undo, redo: each selection is told once, and only a selection builds the inspector."""
+    """Select all, delete, undo, redo: each selection is reported once, and only a selection builds the inspector."""
     patch = fill(window, count)
     told: list[list[str]] = []
     window.canvas.selection_changed.connect(told.append)

@@ -1,4 +1,4 @@
-"""What a problem needs is a button: beside the pointer, in the problem list and in the inspector; a click mends it."""
+"""What a problem needs is a button: beside the pointer, in the problem list and in the inspector; a click fixes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.app.canvas.canvas_support import Hand
 
 
 def buttons(part: QWidget | None) -> dict[str, QPushButton]:
-    """Return the visible buttons of a part of the window that mend something, by their texts."""
+    """Return the visible buttons of a part of the window that fix something, by their texts."""
     assert part is not None
     found = part.findChildren(QPushButton, "remedy")
     return {button.text(): button for button in found if button.isVisible()}
@@ -96,7 +96,7 @@ def test_a_new_block_is_incomplete_and_asks_for_its_inputs(real_window: Any, pat
 
 
 def test_a_waiting_block_says_what_it_waits_for(real_window: Any, patch: Patch, qtbot: QtBot) -> None:
-    """The one behind names the incomplete one; an independent block runs, and waits for nobody."""
+    """The one behind names the incomplete one; an independent block runs, and waits for no one."""
     window = real_window
     free = patch.add("image.gradient", node_id="free", position=(0, 200))
     qtbot.waitUntil(lambda: state(window, free.id) is NodeState.OK)

@@ -184,7 +184,7 @@ def test_typed_text_is_never_lost(opened: MainWindow, asked: Asked, tmp_path: Pa
             if draw.random() < 0.3:
                 QApplication.processEvents()
             story = f"{marker}: {', '.join(done)}"
-            if window.session.patch is not patch:  # nobody was asked, since the file holds all
+            if window.session.patch is not patch:  # no one was asked, since the file holds all
                 assert not asked.shown, story
                 assert marker in (tmp_path / "typed.loom").read_text() or {"escape", "undo"} & set(done), story
                 if not window.isVisible():

@@ -27,7 +27,7 @@ def rewired(patch: GraphDescription, *made: str, cut: tuple[str, ...] = ()) -> G
 
 
 def same(one: Checked, other: Checked) -> bool:
-    """True when two results are the same, whatever the order of blocks."""
+    """True when two results are the same, for any order of blocks."""
     return (
         dict(one.nodes) == dict(other.nodes)
         and one.layouts == other.layouts

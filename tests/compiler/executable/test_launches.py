@@ -64,7 +64,7 @@ def visit(capacity: int, count: int | None, cores: int = 2, **values: Any) -> tu
 @pytest.mark.parametrize(("capacity", "threads"), [(1, 256), (255, 256), (256, 256), (4097, 256), (9001, 32), (7, 1)])
 @pytest.mark.parametrize("entry", ["visit", "visit_by_call"])
 def test_each_element_below_the_count_is_visited_once(capacity: int, threads: int, entry: str) -> None:
-    """None above it, whatever the count says: nothing, one, the capacity, or more than that."""
+    """None above it, for every count: nothing, one, the capacity, or more than that."""
     for count in (0, 1, capacity // 2, capacity - 1, capacity, capacity + 1, 2**32 - 1):
         visits, _ = visit(capacity, count, threads=threads, entry=entry)
         assert visits.tolist() == [1] * min(count, capacity) + [0] * max(capacity - count, 0)
@@ -115,7 +115,7 @@ def test_a_kernel_that_does_not_loop_is_refused() -> None:
 
 
 def test_a_saved_kernel_must_loop_too(tmp_path: Path) -> None:
-    """Otherwise the last good one runs on, and the next good one is swapped in."""
+    """Otherwise the last good one keeps running, and the next good one is swapped in."""
     path = tmp_path / "counted.cu"
     good = SOURCE.read_text()
     path.write_text(good)

@@ -182,7 +182,7 @@ def test_an_input_that_changes_in_between_stays_where_it_is_read() -> None:
 
 
 def test_what_could_not_be_computed_again_is_stored() -> None:
-    """`a` reads state that is counted up after it, so nobody could read its output later."""
+    """`a` reads state that is counted up after it, so no one could read its output later."""
     count = node("count", i(), o(state=True, shape="[6]"))
     change = node("change", i(), i("y"), o(inplace="x"))
     blocks = (array("in", 6), count, stage("a", "x + 1"), stage("b", "-x"), change)
@@ -306,7 +306,7 @@ def test_a_group_is_computed_again_as_a_whole() -> None:
 
 
 def test_what_one_of_several_kernels_cannot_compute_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that is refused leaves its buffers to be read, so nobody else computes them."""
+    """A kernel that is refused leaves its buffers to be read, so no one else computes them."""
     compose = fuse._composed
 
     def composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ...]) -> OpGraphSource | None:

@@ -308,7 +308,7 @@ def test_waves_of_small_buffers_between_large_ones(width: int) -> None:
 
 @pytest.mark.parametrize("width", [3, 30, 300])
 def test_parallel_chains_share_nothing_with_each_other(width: int) -> None:
-    """Each needs two buffers, whatever the order in which the device runs them."""
+    """Each needs two buffers, for any order in which the device runs them."""
     draft = Draft()
     for step in range(6):
         for index in range(width):

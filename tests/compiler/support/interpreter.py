@@ -209,7 +209,7 @@ class Interpreter:
     def _find_fills(self) -> dict[str, list[tuple[Array, float]]]:
         """Return the fills before each region: buffers that are made inside, with their defaults.
 
-        Somebody may read them after the frame, whoever reads them in it.
+        Someone may read them after the frame, whoever reads them in it.
         """
         ports = [PortRef(node.id, spec.name) for node in self._description.nodes for spec in node.description.outputs]
         fills: dict[str, list[tuple[Array, float]]] = {}

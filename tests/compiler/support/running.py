@@ -86,7 +86,7 @@ class Running:
         self._frame += 1
 
     def _measure(self) -> None:
-        """Launch the instrumented copy; what lies outside of all regions must have run once."""
+        """Launch the instrumented copy; what is outside of all regions must have run once."""
         if not self._copies:
             found, clock = spans(self.plan, self._level), ClockKernels(self._device)
             self._copies = [
@@ -131,7 +131,7 @@ class Running:
         return status_words(self.plan, self.memory.status.array) if self.memory.status is not None else {}
 
     def close(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
         for copied in self._copies:
             copied.destroy()
         self.memory.status = None  # it goes with the graph

@@ -44,7 +44,7 @@ class Draft:
     touched: list[tuple[frozenset[PortRef], frozenset[PortRef]]] = field(default_factory=list)
 
     def op(self, node: str, reads: Sequence[str] = (), writes: Sequence[str] | None = None, scope: int = 0) -> int:
-        """Add an operation of `node`, which writes its own buffer unless told otherwise; return its index."""
+        """Add an operation of `node`, which writes its own buffer by default; return its index."""
         written = [b(n) for n in ([node] if writes is None else writes)]
         return self._add(Operation(node, WORK, access([b(n) for n in reads], written), (), scope))
 

@@ -35,7 +35,7 @@ def scaled(ptx):
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "garbage", "flipped", "other"])
 def test_a_damaged_file_counts_as_missing(folder, cuda_ptx, damage):
-    """Whatever the damage, the module is compiled again and the file replaced."""
+    """After any damage, the module is compiled again and the file replaced."""
     ptx = cuda_ptx(SOURCE)
     assert (scaled(ptx) == 3).all()
     (path,) = folder.iterdir()

@@ -145,7 +145,7 @@ def test_a_kernel_of_a_patch_stays_in_its_buffers(count, shift):
 
 
 def test_a_buffer_that_shrinks_in_place_has_its_new_end():
-    """An edit may keep memory and graph and change only what lies in it."""
+    """An edit may keep memory and graph and change only what is in it."""
     patch = Patch()
     code = 'extern "C" __global__ void k(const float* x, float* out, int at) { out[0] = x[at]; }'
     source = patch.add("io.array", data=np.arange(64, dtype=np.float32))

@@ -1,4 +1,4 @@
-"""Independent nodes of a graph run side by side, and nobody can tell but by the time."""
+"""Independent nodes of a graph run side by side, and no one can tell but by the time."""
 
 import random
 import time
@@ -43,7 +43,7 @@ WIDE = 128
 
 @pytest.fixture
 def device() -> Iterator[HostDevice]:
-    """A device with four workers, whatever the computer has."""
+    """A device with four workers on every computer."""
     device = HostDevice(cores=4, quick_first=False)
     yield device
     device.close()
@@ -143,7 +143,7 @@ def has_sections(executable: Any) -> bool:
 
 @pytest.mark.usefixtures("always")
 def test_a_fault_in_one_branch_names_its_kernel(device: HostDevice, ptx: str) -> None:
-    """Nodes after it don't run; the next launch does, when the argument is mended."""
+    """Nodes after it don't run; the next launch does, when the argument is fixed."""
     x, y, nodes = zeros(device, 64, np.uint32), zeros(device, 64, np.uint32), Nodes(device, ptx)
     others = [zeros(device, 64, np.uint32) for _ in range(5)]
     for other in others:
@@ -267,7 +267,7 @@ def test_loops_captured_calls_and_other_kernels_stay_in_order(device: HostDevice
 
 
 def test_the_time_that_workers_wait_is_no_work(device: HostDevice) -> None:
-    """However many workers share a launch, what it is said to take is what they computed."""
+    """With any number of workers in a launch, its reported time is their computing time."""
     _, busy_ns = device.pool.run(lambda *_: time.sleep(0.05) is None, 8, workers=4)
     assert 0 < busy_ns < 50_000_000
 

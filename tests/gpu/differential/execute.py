@@ -37,7 +37,7 @@ class _Job:
 class Runner:
     """Runs forms on one device for a fixed number of lanes; compiled kernels are kept from run to run.
 
-    `refused` says why the device cannot run a form, `failed` what else went wrong with one.
+    `refused` has the reasons why the device can't run a form, `failed` other errors.
     """
 
     def __init__(self, device: Device, lanes: int, thread_block: int = 128, *, vectorised: bool = True) -> None:

@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 
 def profile_of(patch: Patch, device: Device, level: ProfilingLevel = ProfilingLevel.DEEP_SYNC) -> Profile:
-    """Return what is told of the first frame."""
+    """Return the report of the first frame."""
     with Engine(patch, device, profiling=level) as engine:
         engine.step()
         return engine.core.profiler.profile()
@@ -117,7 +117,7 @@ def test_append_buffers_count_what_is_in_use(device: Device) -> None:
 def test_times_are_measured_although_the_kernel_that_looks_into_buffers_is_broken(
     device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: str, source: Source, line: int | None
 ) -> None:
-    """A warning says so until another level is chosen, or the mended kernel is loaded."""
+    """A warning says so until another level is chosen, or the fixed kernel is loaded."""
     path = tmp_path / "statistics.cu"
     path.write_text(broken)
     monkeypatch.setattr("engine.compiler.executable.survey.find_kernel", lambda name: tmp_path / name)

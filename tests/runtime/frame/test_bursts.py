@@ -88,7 +88,7 @@ def test_bursts_are_as_long_as_short_frames_allow(
 
 
 def test_frames_that_become_long_are_launched_one_by_one(overlapping: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the first time that somebody waits for one; in flight are then no more than were launched before."""
+    """From the first time that someone waits for one; in flight are then no more than were launched before."""
     simulated = Simulated(overlapping, monkeypatch, device_us=8, python_us=5)
     while simulated.burst() < LONGEST_BURST:
         pass

@@ -86,7 +86,7 @@ def test_the_patchs_time_stands_still_while_nothing_plays(how: str) -> None:
 
 
 def test_reset_goes_back_to_the_beginning() -> None:
-    """Frame 0, time 0, whatever kind of time it was; the moment stays the same object."""
+    """Frame 0, time 0, for both kinds of time; the moment stays the same object."""
     wall = Wall()
     clock = Clock(0.5)
     moment = clock.moment

@@ -65,7 +65,7 @@ class FailingDevice(LateDevice):
 
 @pytest.fixture
 def device() -> Iterator[FailingDevice]:
-    """A device that fails when told to."""
+    """A device that fails on request."""
     device = FailingDevice()
     yield device
     device.close()

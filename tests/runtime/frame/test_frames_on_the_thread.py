@@ -1,4 +1,4 @@
-"""The engine on its own thread: it runs, pauses, steps, shows pictures and stops, and nobody waits for it."""
+"""The engine on its own thread: it runs, pauses, steps, shows pictures and stops, and no one waits for it."""
 
 import threading
 import time
@@ -168,7 +168,7 @@ def pictured(kernels: Kernels) -> Patch:
 
 
 def test_pictures_come_only_from_viewers_that_somebody_looks_at(pictured: Patch) -> None:
-    """Each new launch gives one; a viewer that nobody looks at any more gives none."""
+    """Each new launch gives one; a viewer that no one looks at any more gives none."""
     with Engine(pictured, device="host") as engine:
         engine.step()
         assert engine.take_preview("left") is None
@@ -259,7 +259,7 @@ def test_two_files_of_one_name_do_not_overwrite_each_other(patch: Patch, tmp_pat
 
 
 def test_the_thread_answers_a_request_to_save(patch: Patch, tmp_path: Path) -> None:
-    """The answer is a `Saved`, or a diagnostic that says why not."""
+    """The answer is a `Saved`, or a diagnostic that shows why not."""
     patch.path = tmp_path / "patch.loom"
     save = patch.add("test_run.save", node_id="save", file="count.npy")
     patch.connect(COUNT, save["x"])

@@ -297,7 +297,7 @@ def test_nothing_is_aged_where_somebody_else_froze_objects(heap: FakeHeap, colle
 
 
 def test_an_engine_may_start_and_stop_while_another_defers(heap: FakeHeap, collector: Collector) -> None:
-    """Whoever is last gives collection back, and only if Python was collecting before."""
+    """The last holder returns collection to Python, and only if Python was collecting before."""
     gap = Gap()
     with collector.deferred():
         collector.hold(gap)

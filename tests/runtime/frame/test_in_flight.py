@@ -108,7 +108,7 @@ class Pair:
         self.pictures: dict[int, list[bytes]] = {}
 
     def close(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
         for engine in self.engines:
             engine.close()
 
@@ -199,7 +199,7 @@ def by_hand(pair: Pair, random: Random) -> None:
 
 
 def delays(pair: Pair, random: Random) -> None:
-    """Reconnect the feedback, so that its buffers change places anew."""
+    """Reconnect the feedback, so that its buffers change places again."""
     source = random.choice(["noise", "mix"])
 
     def change(patch: Patch) -> None:
@@ -420,7 +420,7 @@ def test_a_fault_names_its_node_although_later_frames_were_launched(
 def test_not_each_frame_leaves_a_report(
     counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is new is told at once, the rest now and then, and the last frame when the engine stops."""
+    """New facts are reported at once, the rest now and then, and the last frame when the engine stops."""
     monkeypatch.setattr(reporter, "LONGEST_NS", 1 << 62)
     with Engine(counter, lagging) as engine:
         core = engine.core

@@ -31,7 +31,7 @@ def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_that_runs_is_replaced_or_released_while_a_copy_is_built(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch, edit: str
 ) -> None:
-    """A build that has begun is stopped first, and nobody is told of it."""
+    """A build that has begun is stopped first, and no one is told of it."""
     patch = Patch()
     count = patch.add("test_run.count", node_id="count", size=3)
     patch.connect(count["out"], patch.add("test_run.scale", node_id="scale")["x"])
@@ -62,7 +62,7 @@ def test_nothing_that_runs_is_replaced_or_released_while_a_copy_is_built(
         next_report(engine, lambda r: r.frame > 3)
         changed_while_building.clear()
         monkeypatch.setattr(instrument, "build_graph", endless)
-        patch.set("count", size=4)  # the graph and its copy are built anew
+        patch.set("count", size=4)  # the graph and its copy are built again
         assert begun.wait()
         if edit == "connect":
             patch.connect(count["out"], patch.add("test_run.scale", node_id="more")["x"])

@@ -1,4 +1,4 @@
-"""What profiles tell of kernels besides their times."""
+"""Facts of kernels in profiles besides their times."""
 
 import math
 from types import SimpleNamespace

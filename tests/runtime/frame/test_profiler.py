@@ -40,7 +40,7 @@ RECORDED = {
 
 
 def recorded(profile: Profile, report: FrameReport, measured: Sequence[int]) -> set[str]:
-    """Return what there is in a profile and a report; `measured` are the frames whose spans were told."""
+    """Return what there is in a profile and a report; `measured` are the frames whose spans were reported."""
     spans = profile.spans
     found = {
         "launch": profile.launch_ns is not None,

@@ -1,4 +1,4 @@
-"""The flight recorder tells what each frame did, and what the time of slow ones went to."""
+"""The flight recorder shows what each frame did, and what the time of slow ones went to."""
 
 import gc
 import time
@@ -139,7 +139,7 @@ def test_a_slow_frame_is_kept_longer_than_its_row(patch: Patch) -> None:
 
 
 def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each phase in turn takes 80 ms, and is told first."""
+    """Each phase in turn takes 80 ms, and is reported first."""
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.post(SetFrameBudget(20_000_000))
         engine.step()

@@ -103,7 +103,7 @@ def test_it_finds_what_numpy_finds(device: Device, dtype: str, count: int) -> No
 
 @given(st.data())
 def test_any_array_and_any_rule(data: st.DataObject) -> None:
-    """Numpy's counts and first index, whatever is wrong in an array and whatever is checked of it."""
+    """Numpy's counts and first index, for all faults of an array and all checks."""
     chance = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     shape = data.draw(st.sampled_from([(1,), (7,), (3, 5), (2, 3, 43), (1, 1, 1), (300, 7)]))
     kinds = data.draw(st.lists(st.sampled_from(list(BAD)), max_size=4))
@@ -261,7 +261,7 @@ def test_append_buffers_are_checked_as_far_as_they_are_filled(device: Device) ->
 
 
 def test_a_composite_is_checked_at_its_own_output(device: Device) -> None:
-    """What is wrong with it is told there, also when its blocks are a child graph."""
+    """What is wrong with it is reported there, also when its blocks are a child graph."""
     patch = Patch()
     total = patch.add(small_blocks.Sum3.id, a=1.0, b=2.0, c=3.0)
     patch.connect(small_blocks.zeros(patch, 5)["out"], total["x"])
@@ -364,7 +364,7 @@ def test_a_freeze_pauses_after_that_very_frame(
 
 
 def test_an_edit_of_a_frozen_frame_is_shown_at_that_frame(kernels: Kernels) -> None:
-    """Until somebody plays on, the time is that of the frozen frame, which the next one follows."""
+    """Until someone plays on, the time is that of the frozen frame, which the next one follows."""
     patch = Patch()
     tell, scale = patch.add("test_run.tell"), patch.add("test_run.scale", node_id="scale", factor=1.0)
     patch.connect(tell["out"], scale["x"])
@@ -396,7 +396,7 @@ def test_frames_that_may_freeze_do_not_overlap(kernels: Kernels) -> None:
 
 
 def test_a_mark_fades_when_frames_are_sound_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While all frames are wrong their sightings are counted; then it is told for a moment more."""
+    """While all frames are wrong, their sightings are counted; then the problem is reported for a moment longer."""
     monkeypatch.setattr(diagnostics_store, "REPORT_INTERVAL_NS", 0)
     data = np.array([1, np.nan, 3], np.float32)
     patch = Patch()

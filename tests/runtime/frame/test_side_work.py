@@ -1,4 +1,4 @@
-"""Each kind of work beside frames is told in profiles, at any level, once it was done."""
+"""Each kind of work beside frames is reported in profiles, at every level."""
 
 from pathlib import Path
 

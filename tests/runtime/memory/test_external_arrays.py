@@ -226,7 +226,7 @@ def test_unused_arrays_are_released() -> None:
 
 
 def test_an_array_that_cannot_be_written_is_an_error_on_its_block() -> None:
-    """The last good graph runs on; a writable one heals."""
+    """The last good graph keeps running; a writable one heals."""
     mine, locked = floats(1, 2), floats(5, 6)
     locked.flags.writeable = False
     patch = Patch()
@@ -247,7 +247,7 @@ def test_an_array_that_cannot_be_written_is_an_error_on_its_block() -> None:
 
 
 def test_a_first_array_that_cannot_be_written_leaves_its_block_out() -> None:
-    """The error is on the block, and another array mends it."""
+    """The error is on the block, and another array fixes it."""
     locked = floats(5, 6)
     locked.flags.writeable = False
     patch = Patch()

@@ -346,7 +346,7 @@ def test_state_that_is_told_no_array_any_more_begins_with_zeros() -> None:
     ],
 )
 def test_what_state_holds_at_first_must_be_an_array_of_its_type(initial: Any, state: bool, rule: str) -> None:
-    """The builder says so at once; a wrong shape is told at the node."""
+    """The builder says so at once; a wrong shape is reported at the node."""
     build = BlockBuilder("test.block", {}, (), {}, None)
     with pytest.raises(BlockCallError, match=rule):
         build.buffer("kept", f32, "[3]", state=state, initial=initial)

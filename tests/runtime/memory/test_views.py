@@ -98,7 +98,7 @@ def test_two_in_place_blocks_may_change_parts_without_a_common_byte() -> None:
 
 
 def test_two_in_place_blocks_on_parts_with_a_common_element_are_refused() -> None:
-    """The error is at one of the two and names a remedy; a Copy mends it."""
+    """The error is at one of the two and names a remedy; a Copy fixes it."""
     patch = Patch()
     whole = zeros(patch, 9)
     bump(patch, _view(patch, whole, "slice", stop=5))

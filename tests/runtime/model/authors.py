@@ -1,4 +1,4 @@
-"""Blocks whose code does whatever a test says, and an engine beside which they are tried."""
+"""Blocks whose code is set by a test, and an engine in which they are tried."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -28,7 +28,7 @@ def blocks() -> None:
     """Define the blocks whose code is random."""
 
     class Wild(Block, id="test_authors.wild"):
-        """Does whatever the test says."""
+        """Runs code set by the test."""
 
         x: In[f32] = port(doc="X.")
         other: In[any_type] = port(doc="Of any type.", optional=True, advised=False)
@@ -43,7 +43,7 @@ def blocks() -> None:
             action[0](self, build)
 
     class Number(ValueBlock, id="test_authors.number"):
-        """Sets whatever the test says."""
+        """Sets values chosen by the test."""
 
         acts: ClassVar[Callable[[Any], object]] = lambda block: None
         value: Value[float] = value_port(doc="A number.")

@@ -1,4 +1,4 @@
-"""Whatever a block's author writes, an error marks only that block; the engine and all other blocks go on."""
+"""Any error in a block's code marks only that block; the engine and all other blocks keep running."""
 
 import inspect
 from collections.abc import Callable

@@ -136,7 +136,7 @@ def value_acts(draw: st.DrawFn) -> Callable[[Any], object]:
 
 
 def test_no_value_block_does_more_than_mark_itself(running: Running) -> None:
-    """Whatever it raises or sets, the parameter that it drives keeps the last good value."""
+    """For all that it raises or sets, the driven parameter keeps the last good value."""
     number = running.patch.add("test_authors.number")
     kind: Any = running.patch.catalogue.require("test_authors.number")
     scaled = running.patch.add("math.scale_offset")

@@ -241,7 +241,7 @@ def test_errors_inside_a_composite_are_reported_at_it(composites: None) -> None:
 
 
 def test_a_broken_kernel_inside_is_reported_at_the_composite(composites: None, kernels: Kernels) -> None:
-    """The last good version runs on."""
+    """The last good version keeps running."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:

@@ -1,4 +1,4 @@
-"""What a manifest says of a kernel counts when a patch runs it, and its mistakes are told on the node."""
+"""What a manifest says of a kernel counts when a patch runs it, and its mistakes are reported on the node."""
 
 import json
 from pathlib import Path

@@ -91,7 +91,7 @@ def test_regions_of_all_kinds_nest(kinds: list[str], numbers: list[int]) -> None
             expected *= number
             continue
         if kind == "while":
-            # Made anew in each turn of the outer loops, so that it counts down each time.
+            # Made again in each turn of the outer loops, so that it counts down each time.
             left = patch.add("buffer.constant", value=float(number), region=around)
             region = patch.add("control.while", region=around)
             patch.connect(left["out"], region["condition"])
@@ -232,7 +232,7 @@ def test_a_live_parameter_inside_three_regions_is_hot() -> None:
 
 
 def test_a_kernel_that_is_saved_inside_a_body_is_swapped(kernels: Kernels) -> None:
-    """The level is CODE, and the patch runs on; a broken kernel leaves the last good version."""
+    """The level is CODE, and the patch keeps running; a broken kernel leaves the last good version."""
     patch = Patch()
     loop = _loops(patch, [3])
     scale = patch.add("test_run.scale", factor=3.0, region=loop)
@@ -256,7 +256,7 @@ def test_a_kernel_that_is_saved_inside_a_body_is_swapped(kernels: Kernels) -> No
 
 @pytest.mark.parametrize("limit", [0, 2])
 def test_the_warning_of_a_limit_goes_when_the_loop_is_mended(limit: int) -> None:
-    """The warning is on the node, tells the number of turns, and is gone in the first frame after the edit."""
+    """The warning is on the node, shows the number of turns, and is gone in the first frame after the edit."""
     patch = Patch()
     left = zeros(patch, value=3)
     loop = patch.add("control.while", limit=limit)

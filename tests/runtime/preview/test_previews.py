@@ -263,7 +263,7 @@ def test_a_rate_is_a_positive_number(rate: float) -> None:
 
 
 def test_a_lack_of_memory_for_a_picture_is_reported_and_the_engine_runs_on(patch: Patch, device: LateDevice) -> None:
-    """It is told on the viewer until there is memory."""
+    """It is reported on the viewer until there is memory."""
     with Engine(patch, device) as engine:
         engine.step()
         device.refuses_memory = True
@@ -318,7 +318,7 @@ def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
 def test_without_the_kernel_whole_pictures_come(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reason is told while somebody looks."""
+    """The reason is reported while someone looks."""
     monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))

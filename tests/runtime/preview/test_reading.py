@@ -59,7 +59,7 @@ def test_what_was_fused_in_a_region_is_computed_again(device: Device) -> None:
 
 
 def test_results_of_one_fused_kernel_share_memory_as_others_do(device: Device) -> None:
-    """What a fused kernel writes for several blocks is written before it is read, whoever the kernel is named after."""
+    """A fused kernel writes the buffers of several blocks before they are read, for any name of the kernel."""
     patch = Patch()
     numbers = patch.add("io.array", data=_X)
     add = patch.add("math.add")

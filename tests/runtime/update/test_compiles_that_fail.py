@@ -114,7 +114,7 @@ def test_a_saved_header_overtakes_too(patch: Patch, kernels: Kernels, monkeypatc
 def test_a_compiler_that_dies_is_reported_on_the_node(
     patch: Patch, kernels: Kernels, fails: None, how: str, told: str
 ) -> None:
-    """The error names the file. The last good kernel runs on, and the next save works."""
+    """The error names the file. The last good kernel keeps running, and the next save works."""
     with Engine(patch, "host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", failing(SCALE, how)[0]))

@@ -1,4 +1,4 @@
-"""Fused kernels in a running patch: what is told of them, what undoes them, and what can still be read."""
+"""Fused kernels in a running patch: their reports, the edits that undo them, and the ports that can still be read."""
 
 import numpy as np
 import pytest

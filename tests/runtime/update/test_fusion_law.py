@@ -1,4 +1,4 @@
-"""The law of fusion: whatever is fused, every port holds what it holds when each block has its own kernel."""
+"""The law of fusion: with any fusion, every port has the contents that it has when each block has its own kernel."""
 
 import random
 from contextlib import ExitStack

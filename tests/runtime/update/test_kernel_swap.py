@@ -125,7 +125,7 @@ def test_a_bug_of_the_translator_is_reported_as_ours_and_stops_nothing_else(
 
 
 def test_another_signature_of_the_same_length_is_rebuilt(patch: Patch, kernels: Kernels) -> None:
-    """The argument block is laid out anew, so that each value arrives as the new type."""
+    """The argument block is laid out again, so that each value arrives as the new type."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", SCALE.replace("float factor", "double factor")))
@@ -137,7 +137,7 @@ def test_another_signature_of_the_same_length_is_rebuilt(patch: Patch, kernels: 
 
 
 def test_a_signature_that_the_block_does_not_serve_is_an_error_on_the_node(patch: Patch, kernels: Kernels) -> None:
-    """The old kernel runs on; the right signature heals."""
+    """The old kernel keeps running; the right signature heals."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", SCALE.replace("int n)", "int n, int more)")))

@@ -1,4 +1,4 @@
-"""The law of messages: whatever well-typed messages come, from however many threads, the engine runs on.
+"""The law of messages: whatever well-typed messages come, from however many threads, the engine keeps running.
 
 Each message that cannot be followed is reported by one event; all others are followed in the order in which they came.
 """

@@ -45,7 +45,7 @@ def plain(patch: Patch) -> None:
 
 
 def loop(patch: Patch) -> None:
-    """A loop that changes what lies outside in place."""
+    """A loop that changes what is outside in place."""
     made = patch.add("test_small.make", node_id="size", count=100)
     patch.add("test_run.count", node_id="count", size=100)
     bump = patch.add("test_small.bump", region=patch.add("control.for", count=3))

@@ -32,7 +32,7 @@ KINDS += ("redo", "save_kernel", "save_kernel", "save_wider", "save_broken", "pr
 
 
 class Pair:
-    """An engine that lives through edits, and a reference that is built anew after each."""
+    """An engine that lives through edits, and a reference that is built again after each."""
 
     def __init__(self, device: Device, sources: Sources, arrays: OwnArrays, editor: Editor) -> None:
         self.sources, self.arrays, self.editor = sources, arrays, editor
@@ -44,7 +44,7 @@ class Pair:
         self.frame = -1
 
     def close(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
         self._unsubscribe()
         self.engine.close()
         self.reference.close()

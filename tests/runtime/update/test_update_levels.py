@@ -210,7 +210,7 @@ def test_state_of_a_removed_block_is_gone(kernels: Kernels) -> None:
 
 
 def test_a_missing_input_stops_nothing_and_reconnecting_heals(kernels: Kernels) -> None:
-    """The last good graph runs on, the node says what it needs, and live values of the others still change."""
+    """The last good graph keeps running, the node says what it needs, and live values of the others still change."""
     patch, out = scaled(numbers(1, 2))
     patch.insert(counting())
     with Engine(patch, device="host") as engine:

@@ -135,7 +135,7 @@ class Reference:
         return self._engine.core.updates.compiled
 
     def close(self) -> None:
-        """Give everything back."""
+        """Free all resources."""
         self.forget()
 
     def _leave(self) -> dict[PortRef, Kept]:

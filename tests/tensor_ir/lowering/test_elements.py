@@ -76,7 +76,7 @@ def test_narrow_elements_are_rounded_where_they_are_made(tensors: Tensors) -> No
 
 
 def test_batch_size(tensors: Tensors) -> None:
-    """The number of examples is told when a program is run."""
+    """The number of examples is passed when a program is run."""
     graph = TensorGraph()
     x = leaf(graph, 3, batched=True)
     check(tensors, [graph.add(BatchSize(f32)), x / graph.add(BatchSize(f32))], [x], 7)
@@ -128,7 +128,7 @@ def test_a_program_takes_other_buffers_and_batch_sizes(tensors: Tensors) -> None
 
 
 def test_copies_follow_other_buffers(tensors: Tensors) -> None:
-    """What can't be updated in place is built anew, in a loop too."""
+    """What can't be updated in place is built again, in a loop too."""
     graph = TensorGraph()
     x, y = leaf(graph, 3), leaf(graph, 3)
     program = Program(tensors, [x, y], [x, Wanted(x + y, y)], is_loop=True)

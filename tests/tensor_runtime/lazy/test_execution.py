@@ -61,7 +61,7 @@ def test_what_was_computed_is_not_computed_again(on: str, work: Work) -> None:
 
 
 def test_tensors_on_the_way_are_kept(work: Work) -> None:
-    """Somebody has them; so they are stored when what needs them is computed."""
+    """Someone has them; so they are stored when what needs them is computed."""
     middle = given().exp()
     out = middle.sin() + 1
     out.execute()
@@ -79,7 +79,7 @@ def test_what_nobody_has_is_fused_away() -> None:
 
 
 def test_what_another_tensor_will_need_is_kept(work: Work) -> None:
-    """Though nobody has a tensor of it."""
+    """Though no one has a tensor of it."""
     x = given()
     shared = x.exp().sin()
     one, two = shared + 1, shared * 2
@@ -152,7 +152,7 @@ def test_tensors_of_several_graphs_at_once(work: Work) -> None:
 
 
 def test_gradients_use_what_the_loss_has_computed() -> None:
-    """A tensor on the way that somebody has is not computed again for the gradient."""
+    """A tensor on the way that someone has is not computed again for the gradient."""
     weights = given(requires_grad=True)
     hidden = weights.exp()
     loss = hidden.sum()
@@ -224,7 +224,7 @@ def test_what_makes_a_structure() -> None:
 
 
 def test_which_nodes_are_stored_is_part_of_a_structure(work: Work) -> None:
-    """A graph whose middle somebody has needs another program than one whose middle nobody has."""
+    """A graph whose middle someone has needs another program than one whose middle no one has."""
     for keeps in (False, True, False, True):
         x = given()
         middle = x.exp()
@@ -463,7 +463,7 @@ def test_dropped_tensors_free_their_memory(on: str) -> None:
 
 
 def test_what_is_still_needed_stays() -> None:
-    """A tensor that nobody has, but from which another is to be computed."""
+    """A tensor that no one has, but from which another is to be computed."""
     before = in_use("host")
     leaf = Tensor.from_numpy(np.ones(1 << 18, np.float32), device="host")
     out = leaf + 1

@@ -35,7 +35,7 @@ def test_sums_of_whole_numbers_do_not_wrap(on: str, dtype: str, seed: int) -> No
 
 @pytest.mark.parametrize("axes", [None, (0, 2), (0, 1), (1,), (0, 1, 2)])
 def test_sums_of_halves_are_rounded_once(on: str, axes: tuple[int, ...] | None) -> None:
-    """What lies between is f32, so that it neither overflows nor loses bits."""
+    """Intermediate sums are f32, so that they neither overflow nor lose bits."""
     array = np.full((40, 5, 30), 3001, np.float16)
     array[20:] *= -1
     array += np.random.default_rng(1).integers(-1, 2, array.shape).astype(np.float16)

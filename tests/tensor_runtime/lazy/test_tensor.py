@@ -193,7 +193,7 @@ def test_an_array_of_another_library_is_used_in_place(shape: tuple[int, ...]) ->
 
 
 def test_an_array_of_another_library_is_kept_as_long_as_needed() -> None:
-    """The tensor that is computed from it needs it, and then nobody."""
+    """The tensor that is computed from it needs it, and then no one."""
     array = np.ones(4, np.float32)
     tensor = Tensor.from_dlpack(Lent(array))
     assert tensor.device == "host"
@@ -437,7 +437,7 @@ def test_what_is_no_operand() -> None:
 
 
 def test_a_cycle_is_told(on: str) -> None:
-    """Only somebody who changes nodes by hand makes one."""
+    """Only someone who changes nodes by hand makes one."""
     a = Tensor.from_numpy(NUMBERS, device=on)
     first = a + 1
     second = first * 2

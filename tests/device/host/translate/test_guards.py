@@ -163,7 +163,7 @@ class Program:
 
     def barrier(self, _depth):
         self.lines.append("bar.sync 0;")
-        if self.random.random() < 0.5:  # the element of another thread, which nobody changes before the next barrier
+        if self.random.random() < 0.5:  # the element of another thread, which no one changes before the next barrier
             self.lines += ["ld.shared.s32 %v, [%mirror];", "bar.sync 0;", "add.s32 %acc, %acc, %v;"]
             self.acc = signed(self.acc + self.shared.reshape(2, -1)[:, ::-1].ravel())
 

@@ -70,7 +70,7 @@ def rng() -> np.random.Generator:
 
 
 def zeros(count: int | tuple[int, ...], dtype: Any = np.int32) -> Array:
-    """Return zeros, of 32-bit integers unless told otherwise."""
+    """Return zeros, of 32-bit integers by default."""
     return np.zeros(count, dtype)
 
 

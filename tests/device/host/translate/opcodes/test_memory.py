@@ -62,7 +62,7 @@ def test_a_cache_policy_may_follow_the_operands(run):
 
 
 def test_spaces_of_generic_addresses(run):
-    """isspacep tells the space, cvta.to gives the address in it back."""
+    """isspacep tests the space, and cvta.to returns the address in it."""
     ptx = (
         HEAD
         + """.const .align 4 .b32 c[2] = {5, 6};

@@ -174,7 +174,7 @@ def test_addresses_from_shared_memory_and_a_loop_of_one_thread(run, dialect, blo
 
 
 def test_one_thread_waits_for_other_thread_blocks(run, dialect):
-    """Thread blocks take turns, whatever the order in which workers begin them."""
+    """Thread blocks take turns, in any order in which workers begin them."""
     turn, order = run(SOURCE, "turns", 40, 64, np.zeros(1, np.int32), np.zeros(40 * 64, np.int32), 0, dialect=dialect)
     assert turn == 40
     assert np.array_equal(order.reshape(40, 64), 2 * np.arange(40)[:, None] + np.arange(64))
@@ -210,6 +210,6 @@ LOOP:
 
 
 def test_a_chain_from_the_start_may_name_a_register_that_is_written_later(run):
-    """The first round selects another value than the number of the round before, which nobody has written."""
+    """The first round selects another value than the number of the round before, which no one has written."""
     out = run(UNWRITTEN, "rounds", 1, 64, np.zeros(64, np.int32), 4)[0]
     assert np.array_equal(out, (np.arange(64) ^ 1) + 4 + 7 + 10)
