@@ -1,4 +1,4 @@
-"""Diagnostics, which tell a person what is wrong, and the exceptions that Warploom raises."""
+"""Diagnostics, which report problems to a person, and the exceptions that Warploom raises."""
 
 import time
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def cut(text: str, most: int = MOST_SHOWN) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text whose control characters are written out, so that a terminal doesn't obey what a file says."""
+    """Return a text with escaped control characters, so that a file can't control the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
@@ -68,9 +68,9 @@ class Mend(StrEnum):
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     """One problem, with the place where it can be fixed; `port` is a port or a parameter.
 
-    `message` says what must hold and what was found; `expected` and `found` give the two alone, in a few words, where
-    that makes sense; `remedy` says what to do, and `mend` which step does it. `file` and `line` point into a kernel or
-    a patch file if the problem is there. `source` says what found it. Long texts are cut.
+    `message` has the rule and the found value; `expected` and `found` give the two alone, in a few words, where that
+    makes sense; `remedy` is the instruction, and `mend` the step that does it. `file` and `line` point into a kernel or
+    a patch file if the problem is there. `source` names the check that found it. Long texts are cut.
     """
 
     severity: Severity
@@ -137,7 +137,7 @@ class WarploomError(Exception):
 
 
 class PatchError(WarploomError):
-    """The patch or its file is wrong; `remedy` says what to do, where that is known better than by whoever tells it."""
+    """The patch or its file is wrong; `remedy` is the instruction, if the caller knows a better one."""
 
     def __init__(self, message: str = "", remedy: str = "") -> None:
         super().__init__(message)
@@ -187,9 +187,9 @@ class DeviceError(WarploomError):
 class KernelFault(DeviceError):
     """A kernel was aborted: it did something that is not allowed, or it was stopped.
 
-    `ptx_line`, `source_file` and `source_line` say where, if that is known; `thread` and `thread_block` are positions
-    in the thread block and the grid; `address` is that of a bad access, otherwise None. `is_over_limit`: the time limit
-    of kernels has stopped it.
+    `ptx_line`, `source_file` and `source_line` are its place, if known; `thread` and `thread_block` are positions in
+    the thread block and the grid; `address` is that of a bad access, otherwise None. `is_over_limit`: the time limit of
+    kernels has stopped it.
     """
 
     def __init__(

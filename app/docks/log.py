@@ -275,7 +275,7 @@ class Log(EmptyState):
     # Qt
 
     def showEvent(self, event: QShowEvent) -> None:
-        """List what came meanwhile, and go on."""
+        """List the records that arrived meanwhile, and continue."""
         super().showEvent(event)
         self._poll()
         self._timer.start()

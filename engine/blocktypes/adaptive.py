@@ -1,7 +1,7 @@
 """Adaptive block types: a node's ports and parameters follow from its own values, such as a kernel file or a formula.
 
-An adaptive type declares structural parameters, and `interface`, which says what follows from their values. Each node
-then has a subclass of the type that fits its values; nodes with equal values share one.
+An adaptive type declares structural parameters, and `interface`, which returns the ports and parameters for their
+values. Each node then has a subclass of the type that fits its values; nodes with equal values share one.
 
 Each interface keeps the `Reading` of the files that it was made of. `adapted` compares it with the disk at each call
 and makes the interface again if a file has changed, so a node's type follows from what the disk holds now.
@@ -33,9 +33,9 @@ _MOST = 1000
 class Interface:
     """What an adaptive block gets beside the ports and parameters that its type declares.
 
-    `content` is for `describe`, which finds it as `self.content`. `files` were read to make the interface, beside those
-    that were asked for by `engine.readings`: when one of them is saved, it is made again. `notes` are warnings that the
-    node shows.
+    `content` is for `describe`, which finds it as `self.content`. `files` were read to make the interface, besides
+    those read by `engine.readings`: when one of them is saved, the interface is made again. `notes` are warnings that
+    the node shows.
     """
 
     ports: tuple[PortSpec, ...] = ()
@@ -60,14 +60,14 @@ class AdaptiveBlock(Block, abstract=True):
     def interface(cls, values: Mapping[str, Any]) -> Interface:
         """Return what follows from the declared structural parameters; paths in `values` are complete.
 
-        Any thread may call it. PatchError or KernelError says what is wrong with the values.
+        Any thread may call it. Raises a PatchError or KernelError for wrong values.
         """
         raise NotImplementedError(f"block {cls.id} must define interface")
 
 
 @dataclass(frozen=True)
 class Adapted:
-    """The type of a node, and why it isn't what the node's values ask for now; None when it is.
+    """The type of a node, and why it doesn't match the node's current values; None when it is.
 
     With a problem, the type is the adaptive type itself. `reading` is what files held when that was found out. So it
     follows from the values and the disk alone; the last good version of a node is kept by the engine that runs it.

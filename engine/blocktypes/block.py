@@ -340,15 +340,16 @@ def _origin(cls: type[Block]) -> str:
 
 
 #: Equal descriptions share one object, so what follows from a description is computed once for all its blocks. The keys
-#: refer to them weakly too, with their hashes and their equality: a description goes with the last block that uses it.
+#: refer to them weakly too, with their hashes and their equality: a description is freed with the last block that uses
+#: it.
 _shared: WeakValueDictionary[tuple[object, ...], BlockDescription] = WeakValueDictionary()
 _shows: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
 
 
 def describe(block: Block) -> BlockDescription:
-    """Return what `block` asks for; exceptions of its `describe` propagate.
+    """Return the description of `block`; exceptions of its `describe` propagate.
 
-    Blocks that ask for the same share one object, unless they bring arrays or hold blocks, which may bring some.
+    Blocks with equal descriptions share one object, unless they have arrays or contain blocks, which may have some.
     """
     structural = {name: block.values[name] for name, spec in block.parameters.items() if spec.is_size}
     live = [name for name, spec in block.parameters.items() if not spec.structural]

@@ -72,11 +72,12 @@ def port(
     `any_type`: "same(port)", "data", "view", "captured" or "given" for an output, "same(port)", "number" (a single
     real number or boolean) or "complex" for an input.
 
-    `strided` says that the kernels take an input's strides (`self.x.stride(0)`), `delayed` that an input is not read
+    `strided` means that the kernels take an input's strides (`self.x.stride(0)`), `delayed` that an input is not read
     before the next frame. `default` is what an output holds when its region is skipped, None when no value makes sense.
     An `append` output is filled from the front; its count is the output `<name>_count` (`self.out.counter`).
 
-    `replaces` are names that the port had before: what files and running patches connect to these goes to it.
+    `replaces` are names that the port had before: connections to these in files and running patches are connected to
+    it.
     """
     with declaring("port") as where:
         spec = PortSpec(
@@ -184,7 +185,7 @@ def param(
     `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
     the user's own; it is not saved with the patch. `replaces` are names that the parameter had before: values that
     files and running patches hold under these are its own. A text with a `language`, such as "cuda", has several lines.
-    Of a whole number that is `fresh`, such as a seed, each new node gets one of its own.
+    Each new node gets a different value of a `fresh` whole number, such as a seed.
     """
     with declaring("param") as where:
         spec = ParameterSpec(
@@ -214,7 +215,7 @@ def declarations(cls: type[Any]) -> dict[str, Any]:
 
 
 def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
-    """Return the ports and parameters that a class declares; BlockDefinitionError says what is wrong with them."""
+    """Return the ports and parameters that a class declares; raises a BlockDefinitionError for wrong ones."""
     try:
         hints = get_type_hints(cls)
     except Exception as problem:  # what the module says may raise anything

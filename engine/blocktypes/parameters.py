@@ -106,7 +106,7 @@ class ParameterSpec:
         return self.structural and self.type == "int" and not self.can_be_constant
 
     def coerce(self, value: Any) -> Any:
-        """Return `value` as this parameter's type; PatchError says what it must be."""
+        """Return `value` as this parameter's type; raises a PatchError with the rule."""
         try:
             converted: Any = _CONVERT[self.type](value)
         except Exception:  # noqa: BLE001 - a value of another type may raise anything

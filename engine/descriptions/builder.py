@@ -107,7 +107,7 @@ class BlockBuilder(BlockNames):
         return len(self._entries)
 
     def count_for(self, count: int, work: ServedParts) -> None:
-        """Say which parts of the block, such as layers of a network, the last entries are for."""
+        """Set the parts of the block, such as layers of a network, of the last entries."""
         whole = checks.whole(self._id, "number of entries", count, 1, len(self._entries))
         checks.instance(self._id, "work", work, ServedParts, "be a ServedParts")
         self._work += [(number, work) for number in range(len(self._entries) - whole, len(self._entries))]
@@ -127,11 +127,11 @@ class BlockBuilder(BlockNames):
         Each argument is a port or internal buffer, a live parameter, an extent such as `self.out.size`, a number, or
         `build.frame`. `thread_block` defaults to 256 threads in one dimension and 16 x 16 in two.
 
-        With `count`, the first number (u32) of that buffer says on the device how many threads have work, and the
-        launch costs no more than that: the grid has at most as many thread blocks as run at once, and the kernel, which
-        takes the count as an argument, loops over its grid with `for_each_counted` of `kernels/count.cuh`. Use it where
-        the count is often far below `num_threads`, as with append buffers; a CPU vectorises such a loop less well. When
-        `count` is an input that is not connected, the grid covers `num_threads`.
+        With `count`, the first number (u32) of that buffer is the number of threads with work, and the launch costs no
+        more than that: the grid has at most as many thread blocks as run at once, and the kernel, which takes the count
+        as an argument, loops over its grid with `for_each_counted` of `kernels/count.cuh`. Use it where the count is
+        often far below `num_threads`, as with append buffers; a CPU vectorises such a loop less well. When `count` is
+        an input that is not connected, the grid covers `num_threads`.
         """
         where = self._id
         checks.instance(where, "kernel", kernel, Kernel, "be a Kernel(file, entry)")
@@ -166,8 +166,8 @@ class BlockBuilder(BlockNames):
         """Run an op graph over the elements of `over`; OpError when the graph is wrong.
 
         The graph's inputs, outputs and parameters are ports, internal buffers and live parameters of the same names,
-        except for those that `buffers` names. A graph with aggregates is told how many `thread_blocks` share the
-        elements: as many elements do these outputs have.
+        except for those that `buffers` names. A graph with aggregates takes the number of `thread_blocks` that share
+        the elements, which is also the size of these outputs.
         """
         if not isinstance(graph, OpGraph | OpGraphSource):
             raise checks.refuse(self._id, "graph", "be an op graph", graph)
@@ -271,9 +271,9 @@ class BlockBuilder(BlockNames):
     ) -> BufferHandle:
         """Allocate a buffer that only this block sees; `state` keeps its contents from frame to frame.
 
-        State is zeros at first, or `initial`, an array of its type and shape; when a block is described anew with other
-        numbers in it, the state begins again with these. With the shape "captured", the library call that fills a
-        buffer says what it holds, whatever `dtype` is.
+        State is zeros at first, or `initial`, an array of its type and shape; when a block is described again with
+        other numbers in it, the state begins again with these. With the shape "captured", the library call that fills a
+        buffer decides its layout, and `dtype` is ignored.
         """
         where = self._id
         if not isinstance(name, str) or not name.isidentifier():
@@ -290,7 +290,7 @@ class BlockBuilder(BlockNames):
         return BufferHandle(name)
 
     def seen_as(self, source: BufferHandle, shape: str) -> BufferHandle:
-        """Return the elements of a port or buffer in another shape, as library calls look at it; nothing is copied."""
+        """Return a view of a port or buffer in another shape for library calls, without a copy."""
         name, shape = self._known(source, "source"), self._shape(shape)
         whole = self._buffers.get(name)
         name = name if whole is None else whole.of or name
@@ -352,11 +352,11 @@ class BlockBuilder(BlockNames):
         self._defined[name] = replace(spec, dtype=dtype, shape=spec.shape if shape is None else self._shape(shape))
 
     def element_type(self, port: BufferHandle) -> ElementArgument:
-        """Return an argument that tells a kernel the element type of a port; see `kernels/elements.cuh`."""
+        """Return an argument with the element type of a port; see `kernels/elements.cuh`."""
         return ElementArgument(self._known(port, "port of element_type"))
 
     def require(self, extent: Extent, message: str, *, port: BufferHandle | None = None) -> None:
-        """Require that `extent` is at least 0 once shapes are known; `message` says what must hold."""
+        """Require that `extent` is at least 0 once shapes are known; `message` is the rule."""
         extent = self._extent(checks.instance(self._id, "requirement", extent, Extent, "be an extent"))
         message = checks.text(self._id, "message of a requirement", message)
         self._requirements.append(Requirement(extent, message, None if port is None else self._port(port)))
@@ -364,7 +364,7 @@ class BlockBuilder(BlockNames):
     def report(self, word: BufferHandle, kind: StatusKind, port: BufferHandle, capacity: object) -> None:
         """Read the internal buffer `word` (one u32) back after each frame and compare it with `capacity`.
 
-        `port` is the output that this tells something of.
+        `port` is the output that the value describes.
         """
         argument = self.argument(capacity)
         if not isinstance(argument, (ExtentArgument, ParameterArgument)):

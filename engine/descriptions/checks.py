@@ -23,7 +23,7 @@ class BlockCallError(WarploomError, ValueError):
 
 
 def refuse(where: str, what: str, rule: str, value: object) -> BlockCallError:
-    """Return the error that says which rule `what`, passed by the block `where`, must obey."""
+    """Return the error with the rule for `what`, passed by the block `where`."""
     return BlockCallError(f"{where}: {what} must {rule}, got {shown(value)}")
 
 
@@ -62,7 +62,7 @@ def text(where: str, what: str, value: object) -> str:
 
 
 def instance(where: str, what: str, value: object, kind: type[T], rule: str) -> T:
-    """Return an object of a class; `rule` says what it must be, such as "be a kernel"."""
+    """Return an object of a class; `rule` is the requirement, such as "be a kernel"."""
     if not isinstance(value, kind):
         raise refuse(where, what, rule, value)
     return value

@@ -37,7 +37,7 @@ class Contents:
             self.provided[port.name] = contents
 
     def begin(self, name: str, dtype: DType, initial: object) -> None:
-        """Say what a state holds at first."""
+        """Set the initial contents of a state."""
         if not isinstance(initial, np.ndarray) or initial.dtype != dtype.numpy:
             raise checks.refuse(self._id, f"initial contents of {name}", f"be an array of {dtype}", initial)
         if np.ma.is_masked(initial):

@@ -32,5 +32,5 @@ def _described() -> BlockDescription:
     return build.commit()
 
 
-#: What a block asks for that copies its input `x` to its output `out`.
+#: Describes a block that copies its input `x` to its output `out`.
 COPY = _described()

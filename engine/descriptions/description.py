@@ -40,7 +40,7 @@ from engine.kernel_sources.sources import OpGraphSource
 
 @dataclass(frozen=True)
 class BlockDescription:
-    """What a block asks for: ports, internal buffers, entries in order, and the contents it provides."""
+    """The description of a block: ports, internal buffers, entries in order, and provided contents."""
 
     ports: tuple[PortSpec, ...]
     entries: tuple[Entry, ...]
@@ -51,7 +51,7 @@ class BlockDescription:
     structural: tuple[tuple[str, int], ...] = ()
     #: Contents of output ports that the block provides itself; compared by dtype and shape only.
     contents: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict, compare=False)
-    #: What state buffers of its own hold at first, where that is not zeros; a change of it begins the state again.
+    #: Initial contents of internal state buffers other than zeros; a change restarts the state.
     initials: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict, compare=False)
     #: What makes the block a region, or None.
     control: Control | None = None
@@ -150,9 +150,9 @@ class BlockDescription:
 
     @cached_property
     def unfilled_outputs(self) -> tuple[str, ...]:
-        """Outputs that no entry is given to be written, and that have no contents of their own either.
+        """Outputs that no entry may write, and that have no provided contents either.
 
-        Whether a kernel writes what it is given, only its code tells (`engine.runtime.check.kernel_checks`).
+        Whether a kernel writes its arguments depends on its code (`engine.runtime.check.kernel_checks`).
         """
         seen = {buffer.name: buffer.of for buffer in self.buffers if buffer.of is not None}
         touched = [argument for entry in self.all_entries for argument in buffer_arguments(entry)]
@@ -231,7 +231,7 @@ class BlockDescription:
         """True when both give the same graph nodes.
 
         Kernels, launches and ports must be the same; the contents of provided buffers may differ, but not their dtypes
-        and shapes. State that is told an array at first must be told one in both.
+        and shapes. State with an initial array must have one in both.
         """
         return self == other and all(
             mine._content_layout() == theirs._content_layout()
@@ -257,7 +257,7 @@ class ChildPort(NamedTuple):
 
 @dataclass(frozen=True)
 class Child:
-    """One block inside a composite: what it asks for, its scope among the children, and its parameter values."""
+    """One block inside a composite: its description, its scope among the children, and its parameter values."""
 
     name: str
     description: BlockDescription

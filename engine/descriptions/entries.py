@@ -79,7 +79,7 @@ class ConditionArgument:
 
 @dataclass(frozen=True)
 class ElementArgument:
-    """A number that tells a kernel the element type of a port: see `kernels/elements.cuh`.
+    """The number of a port's element type, as a kernel argument: see `kernels/elements.cuh`.
 
     With `scalar`, it is the type of the numbers that an element is made of, or 0 where these are of several types.
     """

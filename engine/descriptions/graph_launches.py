@@ -36,8 +36,7 @@ def graph_launch(
 ) -> GraphLaunch:
     """Return how the kernel of an op graph is launched over the elements of a port or internal buffer.
 
-    `names` are the ports and buffers that its inputs and outputs stand for. With aggregates, `thread_blocks` share the
-    elements.
+    `names` are the ports and buffers of its inputs and outputs. With aggregates, `thread_blocks` share the elements.
     """
     args = tuple([_passed(argument, over, names, kernel.numbers) for argument in kernel.arguments])
     if thread_blocks is not None:

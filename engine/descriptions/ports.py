@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from engine.types import DType, f32, float4
 from engine.types.bits import ByBits
 
-#: What inputs of any type may ask for: whether an element type is of that kind, and what messages call such elements.
+#: Kinds of elements that inputs of any type may require: a test of an element type, and the kind's name in messages.
 KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {
     "number": (lambda dtype: dtype.kind in ("float", "integer", "boolean"), "single real numbers or booleans"),
     "complex": (lambda dtype: dtype.kind == "complex", "complex numbers"),
@@ -18,9 +18,9 @@ KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {
 class PortSpec(ByBits):
     """A port as its block type declares it.
 
-    `dtype` may be `any_type`. Then `dtype_rule` says what an output becomes ("same(x)", "data", "view", or "given" by
-    the block), or what an input must be ("same(x)", or a key of `KINDS`). `inplace` names the input whose memory an
-    output reuses. A `state` output keeps its contents from frame to frame.
+    `dtype` may be `any_type`. Then `dtype_rule` is the rule for an output ("same(x)", "data", "view", or "given" by the
+    block), or for an input ("same(x)", or a key of `KINDS`). `inplace` names the input whose memory an output reuses. A
+    `state` output keeps its contents from frame to frame.
 
     A `strided` input takes layouts that are not contiguous. A `delayed` input is read in the next frame, so its writer
     may run later in this one. `default` is what an output holds when its region is skipped; with None, it must not

@@ -7,8 +7,7 @@ Grammar (names are ports; a number is an input by its index; see `extents.py` fo
 
 `same` means the first input, `same(a, b)` the first of these that is connected, `N` dimension 0 of the first input.
 With `data` the block provides the contents and with them the shape; with `view` the output is a view of an input; with
-`captured` the library call that fills it says what it gives, its element type too.
-Each rule is parsed once.
+`captured` the library call that fills the output decides its shape and element type. Each rule is parsed once.
 """
 
 import ast

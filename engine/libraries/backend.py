@@ -26,12 +26,12 @@ class Libraries(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back handles and plans; nothing that was captured may run afterwards."""
+        """Free handles and plans; captured work must not run afterwards."""
         ...
 
 
 def open_libraries(device: Device) -> Libraries:
-    """Return the libraries for a device. Each library is loaded when it is first asked for something."""
+    """Return the libraries for a device. Each library is loaded on first use."""
     if device.info.name == "host":
         from engine.libraries.host.backend import HostLibraries
 

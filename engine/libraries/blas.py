@@ -155,7 +155,7 @@ class Scal(LibraryCall):
 
 @dataclass(frozen=True)
 class Dot(LibraryCall):
-    """out [1] = the sum of x y over all elements, with conjugates of x's if asked for; f32, f64, c64 or c128."""
+    """out [1] = the sum of x y over all elements, optionally with conjugates of x; f32, f64, c64 or c128."""
 
     conjugate: bool = False
 

@@ -13,7 +13,7 @@ from engine.types.layout import Layout
 
 
 class LibraryError(WarploomError):
-    """A library can't do what it is asked to; `remedy` says what a person can do."""
+    """A library can't do what it is asked to; `remedy` is an instruction for the person."""
 
     def __init__(self, text: str, remedy: str) -> None:
         super().__init__(text)

@@ -106,7 +106,7 @@ class Morphology(_Image):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What is done one after another: "erode" or "dilate"."""
+        """The calls in sequence: "erode" or "dilate"."""
         return {"open": ("erode", "dilate"), "close": ("dilate", "erode")}.get(self.operation, (self.operation,))
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:

@@ -1,4 +1,6 @@
-"""Products with sparse matrices in CSR form: `offsets` says where each row begins among `columns` and `values`."""
+"""Products with sparse matrices in CSR form: `offsets` has the index of each row's first entry in `columns` and
+`values`.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ class SparseProduct(LibraryCall):
 
     Values are f32 or f64. x is a vector [n] or a matrix [n, k], and out [m] or [m, k]. With `transpose`, x has m rows
     and out `width`, which is how many columns A has. `columns` must lie below the number of A's columns, and `offsets`
-    rise from 0 to nnz. The host checks that, puts a word into `info` that says what is wrong, or 0, and then fills out
-    with NaN. A GPU takes them as they are.
+    rise from 0 to nnz. The host checks that, writes an error code into `info`, or 0, and fills out with NaN on an
+    error. A GPU takes them as they are.
     """
 
     transpose: bool = False
@@ -60,7 +62,7 @@ class SparseProduct(LibraryCall):
         return {"out": out, "info": Layout(u32, (1,))}
 
     def problem(self, word: int) -> tuple[str, str]:
-        """Return what is wrong with the matrix."""
+        """Return the error of the matrix."""
         place = (word & ~BAD_OFFSET) - 1
         if word & BAD_OFFSET:
             return f"offsets must rise from 0 to the number of columns, got another one at {place}", _REMEDY

@@ -1,4 +1,4 @@
-"""Type inference: what flows through each connection of an op graph, and what is wrong with it."""
+"""Type inference: the type of each connection of an op graph, and its errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.ops.types import F32, S32, Type, ValueType
 from engine.ops.uniformity import divergent_waits
 from engine.ops.wiring import PlacedOp, Wiring, wire
 
-#: How often a region is looked at until the types that come back to it settle.
+#: The most passes over a region until the types of its loop converge.
 _PASSES = 24
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 #: The ops that have names: what the kernel's block calls its ports and parameters.
@@ -54,7 +54,7 @@ class Analysis:
 
 
 def check_op_graph(graph: OpGraph) -> list[Diagnostic]:
-    """Return what is wrong with a graph, each problem with its op and port; warnings are of ops that nothing needs."""
+    """Return a graph's errors, each with its op and port, and warnings for unused ops."""
     return analyse(graph).diagnostics
 
 
@@ -101,7 +101,7 @@ def _live(analysis: Analysis) -> set[str]:
 
 
 def _naming(analysis: Analysis) -> list[Diagnostic]:
-    """Return what is wrong with the names of inputs, outputs and parameters."""
+    """Return the errors in the names of inputs, outputs and parameters."""
     problems: list[Diagnostic] = []
     owners: dict[str, str] = {}
     for node_id, placed in analysis.ops.items():
@@ -119,7 +119,7 @@ def _naming(analysis: Analysis) -> list[Diagnostic]:
 
 
 class _Inference:
-    """Goes through the scopes of a graph in order; a region again until the types that come back to it settle."""
+    """Visits the scopes of a graph in order; a region again until the types of its loop converge."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
@@ -187,5 +187,5 @@ class _Inference:
             place = {"node": node_id, "port": misuse.port, "expected": misuse.expected, "found": misuse.found}
             self.problems[node_id] = error(misuse.message, **place, mend=misuse.mend)
         if previous is not None and not comes_back and placed.op.regions and node_id in known.signatures:
-            # A region that is looked at again begins with what came back the last time, so types only widen.
+            # A repeated pass over a region begins with the types of the last one, so types only widen.
             known.signatures[node_id] = previous

@@ -15,7 +15,7 @@ from engine.types import NAMED, DType
 def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Collection[str] = ()) -> OpGraph:
     """Return one graph that does what several do, bit for bit; OpError when a link can't be.
 
-    `links` says what inputs, written "part.input", read: "part.output" of another part, or "part.input", which makes
+    `links` has the sources of inputs, written "part.input": "part.output" of another part, or "part.input", which makes
     one input of two that read the same buffer. An output that feeds an input is stored only if `keep` has it. Inputs,
     outputs, parameters and ops are called "part/name" in the graph, or "name" where a part's name is empty.
     """
@@ -41,8 +41,8 @@ def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Col
 def with_types(graph: OpGraph, types: Mapping[str, str]) -> OpGraph:
     """Return a graph that computes the same when its inputs, by name, have elements of these types.
 
-    What it is told at launch otherwise is part of it then. A type "" is that of an input without a buffer. Other inputs
-    stay as they are.
+    Facts that are otherwise passed at launch are then constants. A type "" is that of an input without a buffer. Other
+    inputs stay as they are.
     """
     nodes, read = list[OpNode](), dict[str, str]()
     used = {tie.source for tie in graph.connections}
@@ -83,7 +83,7 @@ def with_constants(graph: OpGraph, values: Mapping[str, float]) -> OpGraph:
 
 
 def _known(dtype: str, told: DType) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return the op and its settings for each port of an input whose element type it is told no more."""
+    """Return the op and its settings for each port of an input whose element type is now constant."""
     known = {"is_whole": bool(dtype) and NAMED[dtype].kind == "integer", "is_connected": bool(dtype)}
     made: dict[str, tuple[str, dict[str, Any]]] = {
         port: ("op.constant", {"type": str(TOLD_PORTS[port]), "value": float(holds)}) for port, holds in known.items()

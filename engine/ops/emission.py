@@ -29,7 +29,7 @@ LLVM: dict[DType, ir.Type] = {
 
 
 class InputPointer(msgspec.Struct, frozen=True, tag="input"):
-    """The address of an input's elements; `dtype` is "number" or "any" where their type is told at launch."""
+    """The address of an input's elements; `dtype` is "number" or "any" if their type is passed at launch."""
 
     name: str
     dtype: str
@@ -67,7 +67,7 @@ class FramePointer(msgspec.Struct, frozen=True, tag="frame"):
 
 
 class GraphNumbers(msgspec.Struct, frozen=True, tag="numbers"):
-    """The numbers of the graph that its kernel may be told, as a struct of floats."""
+    """The numbers of the graph that its kernel takes as arguments, as a struct of floats."""
 
 
 OpArgument = InputPointer | ElementNumber | OutputPointer | LiveParameter | OpExtent | FramePointer | GraphNumbers
@@ -85,7 +85,7 @@ class OpValue(NamedTuple):
 class OpBuffer:
     """A handle in a kernel: where the elements are, and how many, on each axis.
 
-    `told` is the number of their type where that is known only at launch; `type` then is what they are read as.
+    `told` is the number of their type if that is known only at launch; `type` then is what they are read as.
     """
 
     type: BufferType
@@ -144,7 +144,7 @@ class Emission:
     _given: dict[OpArgument, ir.Value] = field(default_factory=dict)
 
     def argument(self, argument: OpArgument, kind: ir.Type) -> ir.Value:
-        """Return a kernel argument; it is added to the signature when it is asked for the first time."""
+        """Return a kernel argument, which is added to the signature on first use."""
         value = self._given.get(argument)
         if value is None:
             value = ir.Argument(self.function, kind)

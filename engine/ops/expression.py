@@ -47,7 +47,7 @@ _COMPARED: dict[type[ast.cmpop], str] = {
     ast.Gt: "greater",
     ast.GtE: "greater_equal",
 }
-#: Names that stand for something unless an input has them: the op and its output.
+#: Predefined names, unless an input has them: the op and its output.
 _NAMES = {
     "i": ("op.index", "index"),
     "count": ("op.index", "count"),
@@ -84,7 +84,7 @@ Found = OpPort | int | float
 
 
 class ExpressionError(OpError):
-    """An expression is wrong; `line` and `column` say where, both from 1."""
+    """An expression is wrong; `line` and `column` are its place, both counted from 1."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         super().__init__([error(f"{message}, at column {column}", line=line)])
@@ -99,7 +99,7 @@ def parse_expression(
     output: str = "out",
     output_type: str = "same",
 ) -> OpGraph:
-    """Return the op graph of an expression; ExpressionError says what is wrong and where.
+    """Return the op graph of an expression; raises an ExpressionError with the error and its place.
 
     `inputs` has the element types of the inputs by name. A name that is neither an input nor known becomes a parameter,
     with the settings that `parameters` has for it. Lines ``name = ...`` before the last one name parts of it.

@@ -19,8 +19,8 @@ SHARE_THREADS = 256
 #: The thread block by the rank of kernels whose threads wait for each other: whole warps.
 _BLOCKS = {1: (256, 1, 1), 2: (32, 8, 1), 3: (32, 4, 2)}
 # fmt: off
-#: The ops whose code is hardly faster when it knows the numbers at their inputs. A kernel may be told these when it is
-#: launched. A divisor, an exponent or the number of turns of a loop is always a part of its code.
+#: The ops whose code is hardly faster when it knows the numbers at their inputs. A kernel can take these as arguments
+#: of a launch. A divisor, an exponent or the number of turns of a loop is always a part of its code.
 _TOLD_TO = frozenset(f"op.{name}" for name in (
     "add", "subtract", "multiply", "multiply_add", "minimum", "maximum", "equal", "not_equal", "less", "less_equal",
     "greater", "greater_equal", "select", "clamp", "mix", "step", "vector2", "vector3", "vector4", "dot", "distance",
@@ -30,7 +30,7 @@ _TOLD_TO = frozenset(f"op.{name}" for name in (
 #: The most numbers of a kernel that it is told: a launch has 4 KB of arguments.
 _MOST_TOLD = 256
 _F32_MAX = 3.4028234663852886e38
-#: What stands for a number that is told. It has a fraction, so that whole numbers can't take its place.
+#: Stands for a number that is passed at launch. It has a fraction, so that whole numbers can't take its place.
 ANY_NUMBER = 0.5
 
 
@@ -152,7 +152,7 @@ def _parameters(analysis: Analysis) -> Iterator[OpParameter]:
 
 
 class ToldNumbers:
-    """The numbers of an analysed graph that its kernel may be told at launch.
+    """The numbers of an analysed graph that its kernel can take at launch.
 
     `at` has their indices by the node and the input that takes them; `kinds` and `values` are their types and they
     themselves, `places` the nodes and settings that hold them.
@@ -179,7 +179,7 @@ class ToldNumbers:
         for source, read in readers.items():
             own, number = analysis.outputs(source)["out"], analysis.ops[source].settings["value"]
             assert isinstance(own, ValueType)
-            if not own.weak:  # a person has said that it is a constant of this type
+            if not own.weak:  # a person has chosen a constant of this type
                 continue
             by_kind: dict[DType, list[tuple[str, str]]] = {}
             for place, taken in read:
@@ -210,7 +210,7 @@ def _can_be_told(kind: ValueType, number: float) -> bool:
 
 
 def without_numbers(graph: OpGraph, told: ToldNumbers) -> OpGraph:
-    """Return the graph with ANY_NUMBER for each number that can be told: equal graphs then may share a kernel."""
+    """Return the graph with ANY_NUMBER for each number that can be passed: equal graphs can then share a kernel."""
     settings: dict[str, dict[str, float]] = {}
     for node, name in told.places:
         settings.setdefault(node, {})[name] = ANY_NUMBER

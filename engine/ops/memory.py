@@ -94,7 +94,7 @@ def load_each(emission: Emission, buffer: OpBuffer, indices: Sequence[ir.Value])
         ends.append((builder.block, found))
         builder.branch(after)
     builder.position_at_end(other)
-    # Whoever takes numbers is passed nothing else.
+    # An op that takes numbers gets only numbers.
     rest = [
         _is_not_zero(emission, buffer, index, buffer.told) if kind.is_boolean else zeros(kind)[0] for index in indices
     ]

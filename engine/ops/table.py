@@ -57,7 +57,7 @@ class OpSetting:
 
 
 class Misuse(Exception):
-    """A type rule refuses an op; `port` is where. With `mend`, what is expected there is the type to convert to."""
+    """A type rule refuses an op; `port` is where. With `mend`, the expected type is the one to convert to."""
 
     def __init__(
         self, message: str, port: str | None = None, expected: str = "", found: str = "", mend: Mend | None = None
@@ -68,7 +68,7 @@ class Misuse(Exception):
 
 @dataclass(frozen=True)
 class OpCall:
-    """What a type rule sees: the types that come in (None for an optional input without one), and the settings."""
+    """The input of a type rule: the types at the inputs (None for an optional input without one), and the settings."""
 
     op: OpType
     node: OpNode
@@ -94,7 +94,7 @@ class OpCall:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a type rule decides: what each input is converted to, and what comes out."""
+    """The result of a type rule: the type to which each input is converted, and the types of the outputs."""
 
     inputs: Mapping[str, ValueType] = field(default_factory=dict)
     outputs: Mapping[str, Type] = field(default_factory=dict)

@@ -88,7 +88,7 @@ def read_as(dtype: DType) -> ValueType | None:
 
 #: The element types that inputs, outputs and shared memory may have.
 ELEMENTS = tuple(name for name, dtype in NAMED.items() if read_as(dtype) is not None)
-#: What the elements of an input are read as whose type a kernel is told at launch: numbers, or whether they are not 0.
+#: The types as which elements are read if their type is passed at launch: numbers, or whether they are not 0.
 TOLD: dict[str, DType] = {"number": f64, "any": boolean}
 #: What else such an input gives: the element as a whole number, whether it is one, and whether there is a buffer.
 TOLD_PORTS = {"whole": ValueType(s64), "is_whole": ValueType(boolean), "is_connected": ValueType(boolean)}

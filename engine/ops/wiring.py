@@ -32,7 +32,7 @@ class PlacedOp:
 
 @dataclass
 class Wiring:
-    """Ops by id, in the graph's order; for each scope the ids in it, each after what it needs; and what is wrong."""
+    """Ops by id, in the graph's order; for each scope its ids, each after its dependencies; and the errors."""
 
     ops: dict[str, PlacedOp] = field(default_factory=dict)
     order: dict[str, list[str]] = field(default_factory=dict)
@@ -151,7 +151,7 @@ def _connect(found: Wiring, connection: OpConnection) -> None:
         if target is not None:
             target.refused.add(name)
         if any(problem.node == gone for problem in found.problems):
-            return  # that the op itself is wrong has been said
+            return  # the error of the op itself has been reported
         found.problems.append(error(f"connection must be between ops of the graph, got {shown(gone)}", **place))
         return
     port, problem = target.op.input(name), ""
@@ -212,7 +212,7 @@ def _ordered_pairs(found: Wiring, placed: PlacedOp) -> Iterator[tuple[str, str]]
     for source_id, _ in placed.sources.values():
         scope = found.ops[source_id].node.region
         if scope not in chain:
-            continue  # it comes back from the op's own region
+            continue  # the value comes from the op's own region
         deeper = chain[chain.index(scope) + 1 :]
         target_id = deeper[0].partition(".")[0] if deeper else placed.node.id
         if target_id != source_id or not deeper:

@@ -57,7 +57,7 @@ class _BlasPlan:
         return ScalarAddresses(at, self._dtype)
 
     def _without_beta(self, at: Addresses) -> Addresses:
-        """Return the same with a beta of 0, which says that what it would multiply is not read."""
+        """Return the same with a beta of 0, so that its operand is not read."""
         return replace(at, numbers={**at.numbers, "beta": self._handles.zero if at.numbers_on_device else 0.0})
 
     def _routine(self, name: str) -> Any:

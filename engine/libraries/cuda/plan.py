@@ -39,7 +39,7 @@ class Addresses:
     numbers_on_device: bool
     workspace: int
     workspace_bytes: int
-    #: A handle that nothing else uses that may run at the same time; 0 for a plan that asks for none.
+    #: A handle that no concurrent work uses; 0 for a plan without one.
     handle: int
 
 
@@ -60,8 +60,8 @@ class LibraryPlan(Protocol):
 class BorrowingPlan(LibraryPlan, Protocol):
     """A plan of a library that computes in memory of its handle's own.
 
-    Calls that were captured with one handle must not run at the same time. Those of a graph may, so each capture gets a
-    handle of its own, in `Addresses`.
+    Calls that were captured with one handle must not run at the same time. Captures of a graph may run concurrently, so
+    each gets a separate handle, in `Addresses`.
     """
 
     #: What makes the handle, and what destroys it.
@@ -69,7 +69,7 @@ class BorrowingPlan(LibraryPlan, Protocol):
 
 
 class Handles:
-    """The libraries' handles of one device, each made when it is first asked for, and what belongs to single plans.
+    """The libraries' handles of one device, each made on first use, and the resources of single plans.
 
     One thread at a time uses them.
     """
@@ -83,7 +83,7 @@ class Handles:
         self._numbers = count()
         #: What belongs to plans, by number, with what destroys it.
         self._owned: dict[int, tuple[Any, Callable[[Any], object]]] = {}
-        #: Handles that no one has borrowed, by what makes them.
+        #: Free handles, by their factory.
         self._idle: dict[Callable[[], int], list[int]] = {}
         #: The numbers of what belongs to no plan any more.
         self._left: deque[int] = deque()
@@ -96,10 +96,10 @@ class Handles:
         return handle
 
     def own(self, plan: object, made: Handle, destroy: Callable[[Handle], object]) -> Handle:
-        """Return what was made for a plan, to be destroyed when that is gone: by the next `sweep`, or by `close`.
+        """Return a resource made for a plan, and destroy it when the plan is gone: by the next `sweep`, or by `close`.
 
-        Python may find in any thread that a plan is gone, also after the device was closed or while this very thread
-        is inside a library.
+        Python may finalize a plan in any thread, also after the device was closed, or while this thread is inside a
+        library.
         """
         number = next(self._numbers)
         self._owned[number] = made, destroy
@@ -107,7 +107,7 @@ class Handles:
         return made
 
     def lend(self, borrower: object, lent: Lent) -> int:
-        """Return a handle that no one else has until the borrower is gone."""
+        """Return a handle that is used only by the borrower until the borrower is gone."""
         create, destroy = lent
         idle = self._idle.setdefault(create, [])
         if not idle:
@@ -117,7 +117,7 @@ class Handles:
         return self.own(borrower, idle.pop(), idle.append)
 
     def sweep(self) -> None:
-        """Destroy what belonged to plans that are gone."""
+        """Destroy the resources of plans that are gone."""
         while self._left:
             self._destroy(self._left.popleft())
 

@@ -19,7 +19,7 @@ _INDEX_32, _ROW_MAJOR = 2, 2  # cusparseIndexType_t, cusparseOrder_t
 _HOST, _DEVICE = 0, 1  # cusparsePointerMode_t
 #: Algorithms: those that add in one order give the same bits in every frame, but take no transposed matrix.
 _ANY, _VECTOR_IN_ORDER, _MATRIX_IN_ORDER = 0, 3, 12
-#: Stands for addresses where only sizes are asked for.
+#: Stands for addresses where only sizes are requested.
 _SOMEWHERE = 256
 
 

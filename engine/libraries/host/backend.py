@@ -55,7 +55,7 @@ def _function(call: LibraryCall) -> HostFunction:
 
 
 def _bind(bound: BoundCall) -> Callable[[], None]:
-    """Return what makes one call: the arrays are looked at where they lie, and bf16 is converted on the way."""
+    """Return a function for one call: arrays are used in place, and bf16 is converted on the way."""
     function, call = _function(bound.call), bound.call
     arrays = {slot: _array(operand) for slot, operand in bound.operands.items()}
     brains = [slot for slot, operand in bound.operands.items() if operand.layout.dtype == bf16]

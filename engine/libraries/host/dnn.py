@@ -13,7 +13,7 @@ from engine.types import Array
 
 
 def convolution(call: Convolution, arrays: NamedArrays, numbers: NamedNumbers) -> None:
-    """Add up a matrix product for each place in the window: weights of that place by what is there."""
+    """Add up a matrix product for each position in the window: the weights there by the elements there."""
     out, weights = arrays["out"], arrays["weights"].astype(np.float32, copy=False)
     n, made, height, width = out.shape
     groups, (taken, *window) = call.groups, weights.shape[1:]
@@ -29,7 +29,7 @@ def convolution(call: Convolution, arrays: NamedArrays, numbers: NamedNumbers) -
 
 
 def pooling(call: Pooling, arrays: NamedArrays, numbers: NamedNumbers) -> None:
-    """Compare or add up what is in each place of the window."""
+    """Compare or add up the elements at each position of the window."""
     out = arrays["out"]
     x = _padded(arrays["x"], call.padding, 0 if call.average else -np.inf)
     size = (out.shape[2], out.shape[3])

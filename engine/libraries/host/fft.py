@@ -12,7 +12,7 @@ from engine.libraries.host.backend import NamedArrays, NamedNumbers
 
 
 def _options(call: Fft | RealFft | InverseRealFft) -> dict[str, Any]:
-    """Return what all transforms are told; large ones are shared out to the cores."""
+    """Return the common arguments of all transforms; large ones are divided among the cores."""
     return {"axes": range(-call.axes, 0), "norm": call.norm, "workers": len(os.sched_getaffinity(0))}
 
 

@@ -66,7 +66,7 @@ def morphology(call: Morphology, arrays: NamedArrays, numbers: NamedNumbers) -> 
 
 
 def _moved(image: Array, window: tuple[int, ...]) -> Iterator[Array]:
-    """Yield what is at each place of a window about each pixel, row by row of the window."""
+    """Yield the pixels at each position of a window around each pixel, row by row of the window."""
     sides = [(size // 2, size // 2) for size in window]
     padded = np.pad(image, (*sides, *((0, 0),) * (image.ndim - 2)), mode="edge")
     height, width = image.shape[:2]

@@ -53,7 +53,7 @@ def fmod(x: ScalarValue, y: ScalarValue) -> ScalarValue:
 
 
 def _long_division(a: ScalarValue, b: ScalarValue) -> ScalarValue:
-    """Return what is left of a finite a when multiples of 0 < b < a are taken, some bits of the quotient at a time."""
+    """Return the remainder of a finite a by 0 < b < a, some bits of the quotient at a time."""
     format, builder = a.format, a.builder
     exponents = split(a)[0] - split(b)[0]
     first = select(exponents > format.fraction, exponents - format.fraction, exponents.like(0))

@@ -19,8 +19,8 @@ _DECLARED = re.compile(rf'^declare \w+ @"({_PREFIX}\w+)"', re.MULTILINE)
 class MathFunction:
     """A function of floats, for f32 and f64.
 
-    `ulp` is the largest error in units in the last place of the exact result, also of subnormal ones; README.md says
-    how it was found.
+    `ulp` is the largest error in units in the last place of the exact result, also of subnormal ones; README.md
+    describes its derivation.
     """
 
     name: str

@@ -20,7 +20,7 @@ from engine.ops.functions.value import (
 
 
 def _reduced(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
-    """Return the quadrant, an integer that counts modulo 4, and what is left of x in [-pi/4, pi/4] in two parts."""
+    """Return the quadrant, an integer modulo 4, and the remainder of x in [-pi/4, pi/4] in two parts."""
     if x.format is F32:
         quadrant, high, low = unless(abs(x) < 2.0**16, _subtracted(x), lambda: _multiplied_f32(x))
     else:

@@ -73,7 +73,7 @@ class ScalarValue:
         return number if isinstance(number, ScalarValue) else self._new(ir.Constant(self.raw.type, number))
 
     def constant(self, number: float) -> ScalarValue:
-        """Return a float constant of this value's format, whatever its own type."""
+        """Return a float constant of this value's format."""
         return self._new(ir.Constant(self.format.type, number))
 
     def parts(self, name: str, count: int) -> tuple[float, ...]:

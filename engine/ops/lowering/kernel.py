@@ -57,7 +57,7 @@ class OpKernel(OpInterface, frozen=True, kw_only=True, dict=True, weakref=True):
 
     @cached_property
     def kernel_ptx(self) -> str:
-        """The PTX of the kernel alone, which LLVM writes when it is asked for."""
+        """The PTX of the kernel alone, which LLVM writes on request."""
         return to_ptx(self.llvm_ir)
 
     @property

@@ -6,7 +6,7 @@ the end, and all in buffers that are not aligned, are computed one by one.
 In kernels with aggregates, each thread block has a share of the elements, one after the other. Each of its threads
 computes four elements at once, a thread block's width apart, so that their loads don't wait for each other and
 neighbouring threads load neighbouring elements. What it combines, and in which order, follows from the number of
-elements and of thread blocks alone: results are the same on every device, and whatever is fused.
+elements and of thread blocks alone: results are the same on every device, and with any fusion.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def emit_shares(
         return builder.icmp_unsigned("<", index, end)
 
     def first_lane(index: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
-        """The lane then goes behind the others."""
+        """The lane is then placed after the others."""
         _place(emission, index)
         return builder.add(index, width), [*held[1:], combined(held[0])]
 

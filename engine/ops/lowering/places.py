@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: The numbers of the metadata that stands for the kernel, for what serves no op, and for the first op.
+#: The metadata numbers of the kernel, of code without an op, and of the first op.
 PROGRAM, NOWHERE, FIRST = 5, 6, 7
 _HEADER = """
 !llvm.dbg.cu = !{{!1}}
@@ -63,7 +63,7 @@ def ptx_lines(ptx: str, ops: tuple[str, ...]) -> dict[int, str]:
 
 
 def without_lines(ptx: str) -> str:
-    """Return PTX that doesn't tell which op its lines come from."""
+    """Return PTX without the ops of its lines."""
     return _LOC_LINE.sub("", ptx)
 
 

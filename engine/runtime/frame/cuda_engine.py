@@ -127,8 +127,8 @@ class CudaEngine:
         if by_hand:
             changes = self.inbox or not updates.is_settled or profiler.level or launcher.redrawn
             if changes or get_ident() != self._thread:
-                # The engine's own thread has done so. A launch works in any context (driver 580), so a frame that does
-                # nothing else doesn't ask which one is current.
+                # The engine's own thread has already done this. A launch works in any context (driver 580), so a frame
+                # that does nothing else doesn't ask which one is current.
                 self.device.activate()
                 self._thread = get_ident()
         elif launcher.flying:

@@ -57,7 +57,7 @@ class ElementwiseOperation(TensorOperation):
 
 @dataclass(frozen=True)
 class Elementwise(ElementwiseOperation):
-    """An operation of the table, by its name there; `numbers` are what it is given besides operands."""
+    """An operation of the table, by its name there; `numbers` are its arguments besides operands."""
 
     name: str
     numbers: tuple[float, ...] = ()
