@@ -31,20 +31,18 @@ def make_plan(
     pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
     fuses: bool = True,
-    shares: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
     """Run the phases in order; GraphValidationError lists every problem.
 
     `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
     version of the description, each phase keeps its results for blocks of which nothing that they follow from changed.
-    Without `fuses`, no operations are fused. Without `shares`, none are either, and each buffer has separate memory, in
-    which every port can be read after a frame. `workspace_of` returns the scratch memory that library calls need on the
+    Without `fuses`, no operations are fused. `workspace_of` returns the scratch memory that library calls need on the
     device; without it, none. With WARPLOOM_VERIFY=1 in the environment, the plan is verified, and BrokenPlan names the
     rules that it breaks.
     """
     inlined = inline(description)
-    return _plan(inlined.description, inlined, pinned, previous, fuses, shares, workspace_of)
+    return _plan(inlined.description, inlined, pinned, previous, fuses, workspace_of=workspace_of)
 
 
 def _plan(
@@ -111,7 +109,8 @@ def plan_what_can_run(
     can't be described, a kernel that doesn't compile). A block that was just placed and has no input yet is left out
     and does not stop the rest. A block that is `running` now and would have to be left out is held: it runs on as it
     was in the `previous` plan, fed as it was, and so do the blocks before it when it doesn't fit to what they have
-    become.
+    become. Without `shares`, nothing is fused, and each buffer has separate memory, in which every port can be read
+    after a frame. The other arguments are those of `make_plan`.
     """
     found = list(problems)
     description = inlined.description

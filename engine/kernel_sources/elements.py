@@ -127,7 +127,7 @@ def _decoded(values: list[int], size_bytes: int) -> ProbedTypes:
     return tuple((code // 16, Kind(code % 16)) for code in codes)
 
 
-def declared_types(image: KernelImage, entry: str, cache: CompileCache | None = None) -> tuple[DeclaredType, ...]:
+def declared_types(image: KernelImage, entry: str) -> tuple[DeclaredType, ...]:
     """Return what each parameter of an entry point is declared as: a pointer, a value, or None when that is unknown.
 
     A pointer whose elements are unknown has elements of 0 bytes. The result is kept with the image. KernelError when
@@ -136,15 +136,13 @@ def declared_types(image: KernelImage, entry: str, cache: CompileCache | None = 
     if entry not in image.declared:
         image.signature(entry)  # KernelError when it is not there
         with image.reading.under_way():
-            image.declared.update(_find(image, cache or CompileCache()))
+            image.declared.update(_find(image, CompileCache()))
     return image.declared[entry]
 
 
-def pointer_elements(
-    image: KernelImage, entry: str, cache: CompileCache | None = None
-) -> tuple[PointerElement | None, ...]:
+def pointer_elements(image: KernelImage, entry: str) -> tuple[PointerElement | None, ...]:
     """Return for each parameter of an entry point what it points to; None for no pointer, or when that is unknown."""
-    declared = declared_types(image, entry, cache)
+    declared = declared_types(image, entry)
     return tuple([each if isinstance(each, PointerElement) and each.size_bytes else None for each in declared])
 
 

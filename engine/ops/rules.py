@@ -142,11 +142,11 @@ def by_component(emit: Scalar) -> EmitOp:
     return each
 
 
-def by_kind(of_float: str, of_signed: str, of_unsigned: str = "") -> Scalar:
+def by_kind(of_float: str, of_integer: str) -> Scalar:
     """Return a scalar emitter that calls a method of the builder, by the kind of the operands."""
 
     def emit(emission: Emission, kind: DType, *operands: ir.Value) -> ir.Value:
-        return getattr(emission.builder, pick(kind, of_float, of_signed, of_unsigned))(*operands)
+        return getattr(emission.builder, pick(kind, of_float, of_integer))(*operands)
 
     return emit
 

@@ -13,10 +13,10 @@ WINDOW = 50
 
 
 class Average:
-    """The mean of the last `window` values, in the values' unit."""
+    """The mean of the last `WINDOW` values, in the values' unit."""
 
-    def __init__(self, window: int = WINDOW) -> None:
-        self._values: deque[int] = deque(maxlen=window)
+    def __init__(self) -> None:
+        self._values: deque[int] = deque(maxlen=WINDOW)
 
     def add(self, value: int) -> None:
         """Add a value."""

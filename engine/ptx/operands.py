@@ -71,19 +71,19 @@ def _number(text: str) -> ptx.Integer | ptx.Float | None:
         return None
 
 
-def operand_list(cursor: Cursor, resolve: Resolve, end: str, *, groups: bool = False) -> tuple[ptx.Operand, ...]:
-    """Return the operands up to `end`, which is stepped over; with `groups`, parentheses hold lists as in a call."""
+def operand_list(cursor: Cursor, resolve: Resolve, end: str) -> tuple[ptx.Operand, ...]:
+    """Return the operands up to `end`, which is stepped over."""
     operands: list[ptx.Operand] = []
     with cursor.nested():
         while not cursor.accept(end):
             if operands:
                 cursor.expect(",")
-            operands.append(operand(cursor, resolve, groups=groups))
+            operands.append(operand(cursor, resolve))
     return tuple(operands)
 
 
 def operand(cursor: Cursor, resolve: Resolve, *, groups: bool = False) -> ptx.Operand:
-    """Return one operand."""
+    """Return one operand; with `groups`, parentheses hold lists as in a call."""
     if groups and cursor.accept("("):
         return ptx.OperandList(operand_list(cursor, resolve, ")"))
     first = _single(cursor, resolve)

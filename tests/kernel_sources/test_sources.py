@@ -178,4 +178,4 @@ def test_elements_of_a_text_are_known(cache: CompileCache) -> None:
     """From names, and by the compiler with the source's own options where names don't tell."""
     text = 'typedef TYPE T;\nextern "C" __global__ void k(const float* a, T* b) { b[0] = a[0]; }\n'
     image = load_image(CudaText(text, CudaOptions(defines={"TYPE": "double"})), "compute_75", cache)
-    assert [item.size_bytes for item in pointer_elements(image, "k", cache) if item] == [4, 8]
+    assert [item.size_bytes for item in pointer_elements(image, "k") if item] == [4, 8]

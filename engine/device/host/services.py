@@ -26,6 +26,8 @@ ReadMemory = Callable[[int, int], bytes]
 #: The sizes of CUDA's print buffer and device heap, in bytes.
 PRINT_BYTES = 1 << 20
 HEAP_BYTES = 8 << 20
+#: A text without a zero byte is printed up to this many bytes.
+_LONGEST_TEXT = 1 << 16
 _CALL = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64,) * 6)
 
 
@@ -263,12 +265,12 @@ def _converted(shape: str, length: str, conversion: str, values: _PrintfArgument
     return (shape + ("d" if conversion in "iu" else conversion)).encode() % value
 
 
-def string(read: ReadMemory, address: int, limit: int = 1 << 16) -> bytes:
+def string(read: ReadMemory, address: int) -> bytes:
     """Return the text at an address up to its zero byte; "(null)" for address 0."""
     if not address:
         return b"(null)"
     found = b""
-    while len(found) < limit:
+    while len(found) < _LONGEST_TEXT:
         part = read(address + len(found), 64)
         end = part.find(b"\0")
         if end >= 0:

@@ -5,13 +5,11 @@ import math
 from engine.ops.functions.value import ScalarValue, clamped, nearest, polynomial, power_of_two, scaled, select
 
 
-def exponential(x: ScalarValue, low: ScalarValue | None = None) -> tuple[ScalarValue, ScalarValue]:
-    """Return e^r - 1 and an integer n so that e^(x + low) = e^r 2^n; |x| is below 2^(fraction - 2)."""
+def exponential(x: ScalarValue) -> tuple[ScalarValue, ScalarValue]:
+    """Return e^r - 1 and an integer n so that e^x = e^r 2^n; |x| is below 2^(fraction - 2)."""
     first, second = x.parts("LN2", 2)
     whole, exponent = nearest(x * x.parts("LOG2_E", 1)[0])
     r = whole.fma(-second, whole.fma(-first, x))
-    if low is not None:
-        r = r + low
     return (r * r).fma(polynomial(r, "EXP"), r), exponent
 
 

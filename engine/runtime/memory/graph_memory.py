@@ -130,15 +130,13 @@ def require_memory(
         raise MemoryRefused(_problems(plan, wanted, total, available, device.info.name))
 
 
-def out_of_memory_errors(
-    plan: Plan, available: int, device: str, kept: AbstractSet[PortRef] = frozenset(), *, has_arena: bool = False
-) -> list[Diagnostic]:
+def out_of_memory_errors(plan: Plan, available: int, device: str) -> list[Diagnostic]:
     """Return an error at each of the largest buffers when a plan needs more than the `available` bytes of a device.
 
-    `kept` and `has_arena` as for `require_memory`. As many are named as have to go for the rest to fit, at most three.
+    As many are named as have to go for the rest to fit, at most three.
     """
-    total = _total(plan, kept, has_arena=has_arena)
-    return _problems(plan, _wanted(plan, kept, has_arena=has_arena), total, available, device)
+    total = _total(plan, frozenset(), has_arena=False)
+    return _problems(plan, _wanted(plan, frozenset(), has_arena=False), total, available, device)
 
 
 def _total(plan: Plan, kept: AbstractSet[PortRef], *, has_arena: bool) -> int:
