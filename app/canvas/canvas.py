@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.canvas.block_search import BlockSearch, Goal
@@ -175,6 +175,19 @@ class Canvas(QWidget):
         """Select every node."""
         self.scene.select(self.scene.nodes)
 
+    def go_to(self, node: str) -> None:
+        """Select a node, if it is there, and bring it into view."""
+        if self._patch is not None and node in self._patch.nodes:
+            self.select([node])
+            self.fit_selection()
+            self.setFocus()
+
+    def show_types(self, types: frozenset[str]) -> None:
+        """Tell the selection again if a selected node is of a type that is another one now."""
+        selected = self.selected()
+        if self._patch is not None and any(self._patch.nodes[node].type in types for node in selected):
+            self.selection_changed.emit(selected)
+
     def _pass_on_selection(self) -> None:
         selected = self.selected()
         if selected != self._selected:
@@ -234,7 +247,7 @@ class Canvas(QWidget):
 
     def _slide(self, slide: SliderMove) -> None:
         assert self._patch is not None
-        self._patch.set(slide.node, gesture=slide.gesture, **{slide.parameter: slide.value})
+        node_edits.set_parameter(self._patch, [slide.node], slide.parameter, slide.value, gesture=slide.gesture)
 
     def _say(self, text: str) -> None:
         self._notice.show_at(self.view.cursor_position, text, self.view.tray_area())
@@ -329,31 +342,9 @@ class Canvas(QWidget):
         return tooltip(self._patch, hit, self._display.report, self.profile(), self.peak_bytes_per_s())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Edit by keyboard; shortcuts of the window come before these."""
-        standard = {
-            QKeySequence.StandardKey.Copy: self.edits.copy,
-            QKeySequence.StandardKey.Cut: self.edits.cut,
-            QKeySequence.StandardKey.Paste: self.edits.paste,
-            QKeySequence.StandardKey.SelectAll: self.select_all,
-        }
-        for key, act in standard.items():
-            if event.matches(key):
-                act()
-                return
-        if not self._press_plain(Qt.Key(event.key()), event):
-            event.ignore()
-
-    def _press_plain(self, key: Qt.Key, event: QKeyEvent) -> bool:
-        has_control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        if key == Qt.Key.Key_Tab:
-            self.open_search()
-        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            self.edits.delete()
-        elif key == Qt.Key.Key_D and has_control:
-            self.edits.duplicate()
-        elif key == Qt.Key.Key_F and not has_control:
-            self.fit_selection()
-        elif key in _ARROWS:
+        """Move and open what is selected, and leave an op graph; the keys of commands come before these."""
+        key = Qt.Key(event.key())
+        if key in _ARROWS:
             # A held key is one movement, and one undo step.
             self._nudges += not event.isAutoRepeat()
             self.edits.nudge(*_ARROWS[key], gesture=("nudge", id(self), self._nudges))
@@ -362,8 +353,7 @@ class Canvas(QWidget):
         elif key == Qt.Key.Key_Escape:
             self.escaped.emit()
         else:
-            return False
-        return True
+            event.ignore()
 
     def event(self, event: QEvent) -> bool:
         """Keep the legends apart when there is another size, or another legend."""

@@ -275,4 +275,4 @@ class _Delegate(QStyledItemDelegate):
         count = str(index.model().rowCount(index))
         paint_text(painter, area.adjusted(left + 8, 0, 0, 0), count, theme.text_dim, SMALL)
         place.moveRight(rect.right() - 8)
-        icon("unfolded" if is_open else "folded", theme.text_dim).paint(painter, place)
+        icon("unfolded" if is_open else "folded", "text_dim").paint(painter, place)

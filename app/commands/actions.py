@@ -1,11 +1,12 @@
-"""Commands as data, and what is made of them: actions, menus and the toolbar."""
+"""Commands and menus as data, and what is made of them: actions, the menu bar, the toolbar and context menus."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QPoint, QSize, Qt, SignalInstance
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar, QWidget
 
@@ -14,12 +15,24 @@ from app.theme.icons import icon
 _ICON = 20
 
 
+@dataclass(frozen=True, eq=False)
+class Need:
+    """What must be there for a command to have something to do.
+
+    It is looked for after each of the signals `changed`, and before a menu is shown.
+    """
+
+    is_met: Callable[[], bool]
+    changed: tuple[SignalInstance[Any], ...]
+
+
 @dataclass(frozen=True)
 class Command:
-    """Something a person can do: its name, icon and keys, and the function that does it.
+    """Something a person can do: its name, icon and keys, the function that does it, and what that needs.
 
     A command with `checked` shows a state; commands of one `group` exclude each other. `canvas_only` keys work only
-    while the canvas has the focus, because they mean something else in a panel.
+    while the canvas has the focus, because they mean something else in a panel. `says` returns the text whenever
+    the need is looked for.
     """
 
     id: str
@@ -28,6 +41,8 @@ class Command:
     icon: str = ""
     keys: tuple[str, ...] = ()
     help: str = ""
+    needs: Need | None = None
+    says: Callable[[], str] | None = None
     checked: bool | None = None
     group: str = ""
     canvas_only: bool = False
@@ -40,59 +55,70 @@ class Command:
 
 @dataclass(frozen=True)
 class Menu:
-    """A menu: command ids, None for a separator, and menus inside it. `id` names one that is filled later."""
+    """A menu: commands, None for a separator, and menus inside it; or `fill`, which adds its entries when it opens.
 
+    `if_empty` is shown when `fill` adds none.
+    """
+
+    id: str
     title: str
-    items: Sequence[str | Menu | None] = field(default_factory=tuple)
-    id: str = ""
+    items: Sequence[Command | Menu | None] = ()
+    needs: Need | None = None
+    fill: Callable[[QMenu], None] | None = None
+    if_empty: str = ""
 
 
 class Actions:
-    """The actions of one window, by command id, and those that open its menus, by menu id.
+    """The menu bar of one window; its actions by command id, and those that open its menus by menu id.
 
     `before` is called before each command: it enters what was typed.
     """
 
-    def __init__(
-        self, window: QMainWindow, commands: Sequence[Command], canvas: QWidget, before: Callable[[], None]
-    ) -> None:
-        self._window, self._before = window, before
-        self.commands = {command.id: command for command in commands}
+    def __init__(self, window: QMainWindow, menus: Sequence[Menu], canvas: QWidget, before: Callable[[], None]) -> None:
+        self._window, self._canvas, self._before = window, canvas, before
+        self.commands: dict[str, Command] = {}
         self.menus: dict[str, QMenu] = {}
         self._groups: dict[str, QActionGroup] = {}
-        self._by_id = {command.id: self._make(command, canvas) for command in commands}
+        self._needing: dict[Need, list[tuple[QAction, Callable[[], str] | None]]] = {}
+        self._by_id: dict[str, QAction] = {}
+        for menu in menus:
+            shown = window.menuBar().addMenu(menu.title)
+            shown.aboutToShow.connect(self.look)
+            self._fill(shown, menu)
+        for need in self._needing:
+            self._watch(need)
 
     def __getitem__(self, command: str) -> QAction:
         menu = self.menus.get(command)
         return menu.menuAction() if menu is not None else self._by_id[command]
 
-    def fill_menu_bar(self, menus: Sequence[Menu]) -> None:
-        """Add the menus to the window."""
-        for menu in menus:
-            self._fill(self._window.menuBar().addMenu(menu.title), menu)
+    def look(self) -> None:
+        """Enable the commands that have something to do now, and disable the others."""
+        for need in self._needing:
+            self._look_for(need)
 
     def make_toolbar(self, items: Sequence[str | None]) -> QToolBar:
         """Return a toolbar with these commands; None separates."""
         toolbar = QToolBar("Toolbar", objectName="toolbar", movable=False, iconSize=QSize(_ICON, _ICON))
-        for item in items:
-            if item is None:
-                toolbar.addSeparator()
-            else:
-                toolbar.addAction(self._by_id[item])
+        self._add(toolbar, items)
         return toolbar
 
-    def set_enabled(self, commands: Sequence[str], enabled: bool) -> None:
-        """Enable or disable commands; a menu's id stands for everything in it."""
-        for command in commands:
-            self[command].setEnabled(enabled)
+    def open_menu(self, items: Sequence[str | None], position: QPoint) -> None:
+        """Open a context menu with these commands and menus at a position of the screen; None separates."""
+        self.look()
+        menu = QMenu(self._window)
+        menu.aboutToHide.connect(menu.deleteLater)
+        self._add(menu, items)
+        menu.popup(position)
 
-    def refresh_icons(self) -> None:
-        """Draw all icons again, in the colours of the present theme."""
-        for command in self.commands.values():
-            if command.icon:
-                self._by_id[command.id].setIcon(icon(command.icon))
+    def _add(self, target: QMenu | QToolBar, items: Sequence[str | None]) -> None:
+        for item in items:
+            if item is None:
+                target.addSeparator()
+            else:
+                target.addAction(self[item])
 
-    def _make(self, command: Command, canvas: QWidget) -> QAction:
+    def _make(self, command: Command) -> QAction:
         action = QAction(command.text, self._window, objectName=command.id)
         if command.icon:
             action.setIcon(icon(command.icon))
@@ -110,20 +136,49 @@ class Actions:
         action.triggered.connect(lambda *_: (self._before(), command.run()))
         if command.canvas_only:
             action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            canvas.addAction(action)
+            self._canvas.addAction(action)
         else:
             self._window.addAction(action)
+        if command.needs is not None:
+            self._needing.setdefault(command.needs, []).append((action, command.says))
         return action
+
+    def _watch(self, need: Need) -> None:
+        def look() -> None:
+            self._look_for(need)
+
+        for signal in need.changed:
+            signal.connect(look)
+        look()
+
+    def _look_for(self, need: Need) -> None:
+        is_met = need.is_met()
+        for action, says in self._needing[need]:
+            if says is not None:
+                action.setText(says())
+            action.setEnabled(is_met)
 
     def _fill(self, target: QMenu, menu: Menu) -> None:
         target.setToolTipsVisible(True)
-        if menu.id:
-            self.menus[menu.id] = target
-            target.menuAction().setObjectName(menu.id)
+        self.menus[menu.id] = target
+        target.menuAction().setObjectName(menu.id)
+        if menu.needs is not None:
+            self._needing.setdefault(menu.needs, []).append((target.menuAction(), None))
+        if menu.fill is not None:
+            target.aboutToShow.connect(lambda: _refill(target, menu))
         for item in menu.items:
             if item is None:
                 target.addSeparator()
             elif isinstance(item, Menu):
                 self._fill(target.addMenu(item.title), item)
             else:
-                target.addAction(self._by_id[item])
+                self.commands[item.id], self._by_id[item.id] = item, self._make(item)
+                target.addAction(self._by_id[item.id])
+
+
+def _refill(target: QMenu, menu: Menu) -> None:
+    assert menu.fill is not None
+    target.clear()
+    menu.fill(target)
+    if target.isEmpty():
+        target.addAction(menu.if_empty).setEnabled(False)

@@ -1,7 +1,10 @@
 """The help dock: what the selected block does, its ports and its parameters."""
 
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QTextBrowser
 
+from app.docks.dock import Dock, Editor
+from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL
 from app.view_models.block_help import help_html
@@ -9,8 +12,11 @@ from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
 
 
-class Help(EmptyState):
-    """Shows the help of one block type."""
+@safe_overrides
+class Help(EmptyState, Dock):
+    """Shows the help of the type of the first selected block."""
+
+    name, title, area = "help", "Help", Qt.DockWidgetArea.RightDockWidgetArea
 
     def __init__(self) -> None:
         self.page = QTextBrowser(objectName="helpPage")
@@ -18,14 +24,26 @@ class Help(EmptyState):
         self.page.document().setDocumentMargin(12)
         self._block_type: type[Block] | None = None
 
+    def follow(self, editor: Editor) -> None:
+        """Follow the selection on the canvas."""
+        canvas = editor.canvas
+        canvas.selection_changed.connect(
+            lambda nodes: self.show_type(canvas.patch.block_type(nodes[0]) if canvas.patch and nodes else None)
+        )
+
     def show_type(self, block_type: type[Block] | None) -> None:
         """Show the help of a block type, or say how to get one."""
         if block_type is not self._block_type:
             self._block_type = block_type
-            self.refresh()
+            self._write()
 
-    def refresh(self) -> None:
-        """Write the help again, in the colours of the current theme."""
+    def changeEvent(self, event: QEvent) -> None:
+        """Write the help in another theme's colours."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._write()
+
+    def _write(self) -> None:
         self.set_filled(self._block_type is not None)
         if self._block_type is not None:
             theme = colours.current()

@@ -16,6 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QTabWidget, QTextEdit, QVBoxLayout, QWidget
 
+from app.docks.dock import Dock, Editor
 from app.qt.beside import Run, at_once
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
@@ -32,11 +33,13 @@ from engine.processes.pool import run
 _MARGIN_WIDTH = 136
 
 
-class KernelCode(EmptyState):
+class KernelCode(EmptyState, Dock):
     """Tabs of code. The lines of the selected ops stand out; a click on a line chooses its op.
 
     SASS is made when its tab is opened, and then for each kernel that is shown.
     """
+
+    name, title = "code", "Kernel code"
 
     #: A line of this op was clicked.
     op_chosen = Signal(str)
@@ -66,6 +69,28 @@ class KernelCode(EmptyState):
         #: The key of the SASS that is shown or being generated.
         self._asked: tuple[OpGraphSource, str] | None = None
         self._is_busy = False
+        self._refresh: Callable[[], object] = lambda: None
+
+    def follow(self, editor: Editor) -> None:
+        """Follow the open kernel, or the selected one, and select ops in it."""
+        session, canvas, kernel = editor.session, editor.canvas, editor.kernel
+
+        def refresh() -> None:
+            selected = canvas.selected()
+            if self.isVisible() and session.patch is not None:
+                self.show_kernel(*kernel.code(session.patch, kernel.node or next(iter(selected), None)))
+                self.show_selection(selected if kernel.is_open else ())
+
+        self._refresh = refresh
+        self.beside, self.architecture = editor.beside.run, lambda: session.architecture
+        session.changed.connect(refresh)  # constants of a kernel may have other values
+        kernel.changed.connect(refresh)
+        canvas.selection_changed.connect(refresh)
+        self.op_chosen.connect(kernel.select_op)
+
+    def set_seen(self, seen: bool) -> None:
+        """Show the kernel, which was not followed while nobody looked."""
+        self._refresh()
 
     def show_kernel(self, source: OpGraphSource | None, title: Callable[[str], str], note: str = "") -> None:
         """Show the code of a kernel, or none; `title` gives what the canvas calls an op, `note` is shown above.

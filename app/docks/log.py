@@ -6,12 +6,10 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QEvent,
     QMargins,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     Qt,
     QTimer,
     QUrl,
@@ -20,12 +18,13 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QHideEvent, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
+from app.docks.dock import Dock, Editor
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.log_lines import LEVELS, Line, LogLines, dropped
 from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import make_table
+from app.widgets.list_table import Index, ListModel, make_table
 from app.widgets.tooltip import as_html
 from engine.diagnostics import Diagnostic
 from engine.logs import LogBuffer, Logged, attach, detach, set_level
@@ -34,12 +33,10 @@ from engine.protocol.messages import Frozen, Saved
 _log = logging.getLogger("app.editor")
 _PERIOD_MS = 100
 _WIDTHS = {0: 104, 1: 80, 2: 168}
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_Index = QModelIndex | QPersistentModelIndex
 
 
 @safe_overrides
-class _LogRows(QAbstractTableModel):
+class _LogRows(ListModel):
     HEADERS = ("Time", "Level", "Where", "Message")
     LEVEL, MESSAGE = 1, 3
 
@@ -79,20 +76,11 @@ class _LogRows(QAbstractTableModel):
         self.lines.clear()
         self.endResetModel()
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
-        return 0 if parent.isValid() else len(self.lines.shown)
+    def listed(self) -> list[Line]:
+        """Return the lines that are shown."""
+        return self.lines.shown
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
-        return len(self.HEADERS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self.HEADERS[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _LEFT
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         line = self.lines.shown[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return line.texts[index.column()]
@@ -111,19 +99,22 @@ def _colour(level: int, column: int) -> str:
 
 
 @safe_overrides
-class Log(EmptyState):
+class Log(EmptyState, Dock):
     """The newest line is last, and stays in view until the person scrolls away from the end.
 
     Then the list does not scroll, and a button shows the number of waiting lines. A hidden list takes no records: they
-    wait in a buffer of limited size. `folder` has the log file.
+    wait in a buffer of limited size.
     """
+
+    name, title = "log", "Log"
 
     noted = Signal(str)  # what a person should know now, in a line for the status bar
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         page = QWidget()
         super().__init__(page, "Messages of the editor and its engine are listed here")
-        self._folder = folder
+        #: Has the log file.
+        self.folder = Path()
         self._buffer = LogBuffer()
         attach(self._buffer)
         self.destroyed.connect(partial(detach, self._buffer))
@@ -137,14 +128,11 @@ class Log(EmptyState):
         self.filter.setAccessibleName("Filter the log")
         self.news = QToolButton(autoRaise=True, objectName="newLines", toolTip="Go to the end and follow new messages")
         self.news.clicked.connect(self._follow)
-        self._buttons = {
-            name: self._button(text, act)
-            for name, text, act in (
-                ("copy", "Copy the selected lines, or all listed lines", self.copy),
-                ("folder", "Open the folder of the log file", self._open_folder),
-                ("clear", "Clear the list; the log file stays", self.clear),
-            )
-        }
+        buttons = (
+            self._button("copy", "Copy the selected lines, or all listed lines", self.copy),
+            self._button("folder", "Open the folder of the log file", self._open_folder),
+            self._button("clear", "Clear the list; the log file stays", self.clear),
+        )
         self.table = make_table(self._rows, "Log", _WIDTHS, _LogRows.MESSAGE)
         self.table.installEventFilter(self)
         self._follows = True  # the newest line stays in view
@@ -156,7 +144,7 @@ class Log(EmptyState):
         bar = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0), spacing=4)
         bar.addWidget(self.level)
         bar.addWidget(self.filter, 1)
-        for button in (self.news, *self._buttons.values()):
+        for button in (self.news, *buttons):
             bar.addWidget(button)
         column = QVBoxLayout(page, contentsMargins=QMargins(0, 4, 0, 0), spacing=4)
         column.addLayout(bar)
@@ -164,7 +152,16 @@ class Log(EmptyState):
         self._timer = QTimer(self, interval=_PERIOD_MS)
         self._timer.timeout.connect(self._poll)
         self.news.hide()
-        self.refresh_icons()
+
+    def follow(self, editor: Editor) -> None:
+        """List and note what parts of the editor have to say."""
+        self.folder = editor.folder
+        editor.bridge.saved.connect(self.add_saved)
+        editor.bridge.frozen.connect(self.add_frozen)
+        editor.bridge.failed.connect(self.add_diagnostic)
+        editor.session.engine_failed.connect(self.add_error)
+        for spoken in (editor.files.noted, editor.canvas.refused, editor.kernel.refused):
+            spoken.connect(self.add_message)
 
     @property
     def lines(self) -> list[Line]:
@@ -213,11 +210,6 @@ class Log(EmptyState):
         """Listen to no more records."""
         detach(self._buffer)
 
-    def refresh_icons(self) -> None:
-        """Draw the icons again, in the colours of the present theme."""
-        for name, button in self._buttons.items():
-            button.setIcon(icon(name))
-
     # Following
 
     def _on_scrolled(self, value: int) -> None:
@@ -264,10 +256,10 @@ class Log(EmptyState):
         self._go_to_end()
 
     def _open_folder(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.folder)))
 
-    def _button(self, text: str, act: Callable[[], None]) -> QToolButton:
-        button = QToolButton(autoRaise=True, objectName="listButton", toolTip=text)
+    def _button(self, name: str, text: str, act: Callable[[], None]) -> QToolButton:
+        button = QToolButton(autoRaise=True, objectName="listButton", icon=icon(name), toolTip=text)
         button.setAccessibleName(text)
         button.clicked.connect(act)
         return button

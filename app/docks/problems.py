@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QMargins, QModelIndex, QPersistentModelIndex, QSize, Qt, QUrl, Signal
+from PySide6.QtCore import QEvent, QMargins, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QBrush, QColor, QDesktopServices, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -13,13 +13,13 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QToolButton,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
+from app.docks.dock import Dock, Editor
 from app.edits.remedies import Remedy, remedies
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
@@ -27,8 +27,9 @@ from app.theme.icons import icon
 from app.view_models.problems import Column, Filter, Order, Problem, Rank, listed, rank_text
 from app.widgets.button_row import ButtonRow
 from app.widgets.empty_state import EmptyState
+from app.widgets.list_table import RIGHT, Index, level_filter
 from app.widgets.tooltip import as_html
-from engine.diagnostics import Diagnostic, Sighting, Source
+from engine.diagnostics import Diagnostic, Sighting, Source, error
 from engine.patch.changes import Change, NodeRenamed
 from engine.patch.document import Patch
 
@@ -43,7 +44,6 @@ _CELL_PADDING = 4  # pixels left and right of what is in a cell, by the window's
 _ROLE = Qt.ItemDataRole.UserRole
 _TITLES = ("Problem", "Block", "Source", "File", "What to do", "Count", "Last seen", "")
 _BUTTONS = len(Column)
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _ICONS = {Rank.ERROR: "error", Rank.WARNING: "warning", Rank.INCOMPLETE: "incomplete"}
 _RANK_HINTS = {
     Rank.ERROR: "Errors keep a block from running",
@@ -53,11 +53,13 @@ _RANK_HINTS = {
 
 
 @safe_overrides
-class Problems(EmptyState):
+class Problems(EmptyState, Dock):
     """A row for each diagnostic, errors first; a double click goes to its node, or opens its file.
 
     A click on a column's title sorts by it. A problem that frames no longer find is dim until it is removed.
     """
+
+    name, title = "problems", "Problems"
 
     #: Go to this node.
     node_activated = Signal(str)
@@ -72,7 +74,7 @@ class Problems(EmptyState):
         self.list = QTreeWidget()
         self.list.setHeaderLabels(_TITLES)
         self.list.setAccessibleName("Problems")
-        self.list.headerItem().setTextAlignment(Column.COUNT, _RIGHT)
+        self.list.headerItem().setTextAlignment(Column.COUNT, RIGHT)
         self.list.headerItem().setToolTip(
             Column.COUNT, "Number of frames with the problem, or how often it was reported"
         )
@@ -89,7 +91,10 @@ class Problems(EmptyState):
         self.list.setItemDelegateForColumn(Column.FILE, _FileDelegate(self.list))
         self.list.setItemDelegateForColumn(Column.REMEDY, _RemedyDelegate(self.list))
         self.list.itemActivated.connect(self._on_activated)
-        self.ranks = {rank: self._make_rank(rank) for rank in Rank}
+        self.ranks = {
+            rank: level_filter(f"{rank.name.lower()} problems", f"{hint}.\nClick to hide or show them", self._choose)
+            for rank, hint in _RANK_HINTS.items()
+        }
         self.source = QComboBox(toolTip="Show only the problems of one source")
         self.source.setAccessibleName("Source of the problems")
         self.source.activated.connect(self._choose)
@@ -110,6 +115,16 @@ class Problems(EmptyState):
         self._filter, self._order = Filter(), Order()
         self._patch: Patch | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
+
+    def follow(self, editor: Editor) -> None:
+        """Follow what the engine reports, and go to blocks."""
+        editor.session.replaced.connect(self.set_patch)
+        editor.session.engine_failed.connect(
+            lambda text: self.show_diagnostics((error(text, source=Source.ENGINE),)),
+        )
+        editor.bridge.report.connect(lambda report: self.show_diagnostics(report.diagnostics, report.sightings))
+        self.node_activated.connect(editor.kernel.go_to)
+        self.remedy_chosen.connect(editor.mend)
 
     def set_patch(self, patch: Patch | None) -> None:
         """Show the problems of another patch, which has none until it runs."""
@@ -132,10 +147,7 @@ class Problems(EmptyState):
         if is_other:
             ranks = Counter(problem.rank for problem in self._problems)
             self.counted.emit(*(ranks[rank] for rank in Rank))
-
-    def refresh_icons(self) -> None:
-        """Show the icons in another theme's colours."""
-        self._fill()
+            self.setWindowTitle(f"{self.title} ({len(self._problems)})" if self._problems else self.title)
 
     # Qt
 
@@ -150,6 +162,12 @@ class Problems(EmptyState):
         if self._is_behind:
             self._is_behind = False
             self._problems = listed(self._patch, self._shown, self._sightings)
+            self._arrange()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Write the rows in another theme's colours."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
             self._arrange()
 
     def _on_change(self, change: Change) -> None:
@@ -199,8 +217,8 @@ class Problems(EmptyState):
     def _write(self, problem: Problem, row: QTreeWidgetItem) -> None:
         """Write a problem into a row."""
         tokens, diagnostic, texts = colours.current(), problem.diagnostic, problem.texts(self._patch)
-        colour = {Rank.ERROR: tokens.error, Rank.WARNING: tokens.warning}.get(problem.rank, tokens.text_dim)
-        row.setIcon(Column.PROBLEM, icon(_ICONS[problem.rank], tokens.text_faint if problem.is_fading else colour))
+        colour = {Rank.ERROR: "error", Rank.WARNING: "warning"}.get(problem.rank, "text_dim")
+        row.setIcon(Column.PROBLEM, icon(_ICONS[problem.rank], "text_faint" if problem.is_fading else colour))
         history = problem.history
         for column, text in enumerate(texts):
             row.setText(column, text)
@@ -212,7 +230,7 @@ class Problems(EmptyState):
             elif column in (Column.COUNT, Column.LAST_SEEN):
                 told = history
             row.setToolTip(column, as_html(told) if told else "")
-        row.setTextAlignment(Column.COUNT, _RIGHT)
+        row.setTextAlignment(Column.COUNT, RIGHT)
         row.setData(0, _ROLE, (diagnostic.node, diagnostic.file))
         for number, detail in enumerate(problem.details):
             child = row.child(number) or QTreeWidgetItem(row)
@@ -229,13 +247,6 @@ class Problems(EmptyState):
             for button in buttons.buttons:
                 button.ensurePolished()  # the window's style makes it wider, which the column must know
             row.setSizeHint(_BUTTONS, QSize(buttons.sizeHint().width() + 2 * _CELL_PADDING, 0))
-
-    def _make_rank(self, rank: Rank) -> QToolButton:
-        button = QToolButton(checkable=True, checked=True, autoRaise=True, objectName="levelFilter")
-        button.setToolTip(f"{_RANK_HINTS[rank]}.\nClick to hide or show them")
-        button.setAccessibleName(f"Show {rank.name.lower()} problems")
-        button.clicked.connect(self._choose)
-        return button
 
     def _choose(self) -> None:
         ranks = frozenset(rank for rank, button in self.ranks.items() if button.isChecked())
@@ -291,7 +302,7 @@ class _RemedyDelegate(QStyledItemDelegate):
         super().__init__(view)
         self._view = view
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         whole = super().sizeHint(option, index)
         width = min(whole.width(), int(self._view.width() * _REMEDY_SHARE))
         return QSize(width, max(whole.height(), _ROW_HEIGHT))
@@ -300,6 +311,6 @@ class _RemedyDelegate(QStyledItemDelegate):
 class _FileDelegate(QStyledItemDelegate):
     """Shortens a name that is too long in its middle, so that the line can always be read."""
 
-    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
         option.textElideMode = Qt.TextElideMode.ElideMiddle

@@ -1,9 +1,17 @@
 """The flight recorder: the times of the last 600 frames, what happened in each, and why slow ones were slow."""
 
-from PySide6.QtCore import QAbstractTableModel, QMargins, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QMargins,
+    QModelIndex,
+    QObject,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QScrollArea, QTableView, QToolButton, QVBoxLayout, QWidget
 
+from app.docks.dock import Dock, Editor
 from app.docks.elided_label import ElidedLabel
 from app.docks.flight_feed import FlightFeed
 from app.docks.frame_bars import FrameBars, phase_colours
@@ -12,26 +20,25 @@ from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.profile.flight import PHASES, Flight
 from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import make_table
+from app.widgets.list_table import Index, ListModel, make_table
 from engine.figures import format_time
 from engine.protocol.client import Client
 from engine.protocol.flight_record import BUDGET_NS, SlowFrame
+from engine.protocol.messages import SetFrameBudget
 
 _HINT = "No frames yet.\nThe last 600 frames are recorded here while the patch plays, and slow ones longer"
 #: Frames a second that a budget may be for.
 _RATES = (30, 60, 90, 120, 144)
 _NARROW = 960  # pixels below which the legend gives its place to the summary
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_Index = QModelIndex | QPersistentModelIndex
 
 
 @safe_overrides
-class SlowRows(QAbstractTableModel):
+class SlowRows(ListModel):
     """The slow frames, the newest first; texts are made of those that are seen."""
 
     HEADERS = ("Time", "Took", "Spent on")
     TOOK, SPENT = 1, 2
+    NUMBERS = (TOOK,)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -48,26 +55,17 @@ class SlowRows(QAbstractTableModel):
         self.slow = flight.record.slow[::-1]
         self.endResetModel()
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
-        return 0 if parent.isValid() else len(self.slow)
+    def listed(self) -> tuple[SlowFrame, ...]:
+        """Return the slow frames."""
+        return self.slow
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
-        return len(self.HEADERS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self.HEADERS[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section == self.TOOK else _LEFT
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         column = index.column()
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole) and self._flight is not None:
             text = self._flight.slow_texts(self.slow[index.row()])[column]
             return text if role == Qt.ItemDataRole.DisplayRole else text.replace("; ", "\n")
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if column == self.TOOK else _LEFT
+            return self.alignment(column)
         if role == Qt.ItemDataRole.ForegroundRole:
             theme = colours.current()
             return QColor((theme.text_dim, theme.warning, theme.text)[column])
@@ -75,11 +73,13 @@ class SlowRows(QAbstractTableModel):
 
 
 @safe_overrides
-class Recorder(EmptyState):
+class Recorder(EmptyState, Dock):
     """Bars of the last frames, details of the chosen one, and the list of slow frames.
 
     While it is seen it asks the engine ten times a second, beside the window. Choosing a frame freezes it.
     """
+
+    name, title = "recorder", "Recorder"
 
     #: Go to a node.
     node_activated = Signal(str)
@@ -93,7 +93,7 @@ class Recorder(EmptyState):
         self.feed.arrived.connect(self._show)
         self.flight: Flight | None = None
         self._place: int | None = None
-        self.freeze = QToolButton(checkable=True, text="Freeze")
+        self.freeze = QToolButton(checkable=True, text="Freeze", icon=icon("freeze"))
         self.freeze.setToolTip("Freeze the display; the engine keeps recording. Arrow keys step through the frames")
         self.freeze.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.freeze.toggled.connect(self._on_frozen)
@@ -122,7 +122,16 @@ class Recorder(EmptyState):
         column = QVBoxLayout(page, contentsMargins=QMargins(0, 4, 0, 0), spacing=4)
         column.addLayout(self._make_bar())
         column.addLayout(self._make_columns(), 1)
-        self.refresh_icons()
+        self._show_legend()
+
+    def follow(self, editor: Editor) -> None:
+        """Follow the engine, tell it the budget, and go to blocks."""
+        session = editor.session
+        self.feed.beside = editor.beside.run
+        session.engine_changed.connect(self.set_engine)
+        self.node_activated.connect(editor.kernel.go_to)
+        self.budget_changed.connect(lambda budget_ns: session.post(SetFrameBudget(budget_ns)))
+        self.budget_changed.connect(editor.canvas.path.set_budget)
 
     @property
     def budget_ns(self) -> int:
@@ -159,9 +168,7 @@ class Recorder(EmptyState):
         self.set_filled(True)
         self.choose(place)
 
-    def refresh_icons(self) -> None:
-        """Draw icon and legend again, in the colours of the present theme."""
-        self.freeze.setIcon(icon("freeze"))
+    def _show_legend(self) -> None:
         parts = (f'<span style="color: {colour}">■</span> {PHASES[phase]}' for phase, colour in phase_colours().items())
         self.legend.setText("&nbsp;&nbsp; ".join(parts))
 
@@ -233,3 +240,9 @@ class Recorder(EmptyState):
         """Show the legend where there is room."""
         super().resizeEvent(event)
         self.legend.setVisible(self.width() >= _NARROW)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Show the legend in another theme's colours."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._show_legend()

@@ -2,10 +2,10 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractTableModel, QMargins, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QMargins, QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -16,12 +16,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.docks.dock import Dock, Editor
 from app.qt.safe_overrides import safe_overrides
 from app.qt.throttle import Throttle
 from app.theme import colours
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import make_table
+from app.widgets.list_table import Index, ListModel, level_filter, make_table
 from engine.figures import format_time
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport, UpdateLevel, UpdateRecord
@@ -37,11 +38,6 @@ LEVELS = {
 }
 #: A frame that waits longer than this is late on a display of 60 Hz.
 _LATE_NS = 1e9 / 60
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_Index = QModelIndex | QPersistentModelIndex
-
-
 _HINT = "No rebuilds yet.\nEdits that cost more than a parameter write are listed here, with their cause and time"
 _REFRESH_MS = 250  # a person can't read figures that change faster
 _WIDTHS = {0: 80, 1: 84, 3: 96, 4: 80, 5: 80, 6: 108}
@@ -82,7 +78,7 @@ class Row:
 
 
 @safe_overrides
-class UpdateRows(QAbstractTableModel):
+class UpdateRows(ListModel):
     """The oldest update is first. Rows of levels that are not `shown` are kept and counted, but not listed."""
 
     HEADERS = ("Time", "Level", "Why", "By", "Frame", "Took", "Frame waited")
@@ -96,7 +92,7 @@ class UpdateRows(QAbstractTableModel):
         "Delay of the frame in which the update was swapped in",
     )
     WHY, LEVEL, WAITED = 2, 1, 6
-    _NUMBERS = (4, 5, 6)
+    NUMBERS = (4, 5, 6)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -107,7 +103,11 @@ class UpdateRows(QAbstractTableModel):
         self._strong = QFont()
         self._strong.setWeight(QFont.Weight.DemiBold)
 
-    def row(self, index: _Index) -> Row:
+    def listed(self) -> Sequence[Row]:
+        """Return the rows of the levels that are shown."""
+        return self._visible
+
+    def row(self, index: Index) -> Row:
         """Return the update at an index."""
         return self._visible[index.row()]
 
@@ -148,31 +148,14 @@ class UpdateRows(QAbstractTableModel):
 
     # Qt
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
-        return 0 if parent.isValid() else len(self._visible)
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
-        return len(self.HEADERS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self.HEADERS[section]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return self.TOOLTIPS[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section in self._NUMBERS else _LEFT
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         row, column = self._visible[index.row()], index.column()
         if role == Qt.ItemDataRole.DisplayRole:
             return row.texts[column]
         if role == Qt.ItemDataRole.ToolTipRole:
             return row.tooltip
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if column in self._NUMBERS else _LEFT
+            return self.alignment(column)
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._colour(row, column)
         if role == Qt.ItemDataRole.FontRole and column == self.LEVEL and row.record.level is UpdateLevel.COLD:
@@ -186,8 +169,10 @@ class UpdateRows(QAbstractTableModel):
         return QColor(tokens.text if column in (self.LEVEL, self.WHY, self.WAITED) else tokens.text_dim)
 
 
-class Updates(EmptyState):
+class Updates(EmptyState, Dock):
     """The newest update is last, and stays in view while the list is at its end; buttons choose the levels."""
+
+    name, title = "updates", "Updates"
 
     #: Go to a node.
     node_activated = Signal(str)
@@ -200,10 +185,13 @@ class Updates(EmptyState):
         self._patch: Patch | None = None
         self._hot = self._hot_before = 0
         self.rows = UpdateRows(self)
-        self.levels = {level: self._make_level(level) for level in LEVELS}
+        self.levels = {
+            level: level_filter(f"{title} updates", f"{hint}.\nClick to hide or show these updates", self._choose)
+            for level, (title, hint) in LEVELS.items()
+        }
         self.hot_label = QLabel(objectName="faint")
         self.hot_label.setToolTip("Frames that only wrote parameters; they cost almost nothing and are only counted")
-        self.clear_button = QToolButton(autoRaise=True, objectName="listButton")
+        self.clear_button = QToolButton(autoRaise=True, objectName="listButton", icon=icon("clear"))
         self.clear_button.setToolTip("Clear the list and its counts")
         self.clear_button.setAccessibleName("Clear the updates")
         self.clear_button.clicked.connect(self.clear)
@@ -214,9 +202,17 @@ class Updates(EmptyState):
         column = QVBoxLayout(page, contentsMargins=QMargins(0, 4, 0, 0), spacing=2)
         column.addLayout(self._make_bar())
         column.addWidget(self.table)
-        self.refresh_icons()
         self._counts = Throttle(self._show_counts, _REFRESH_MS, self)
         self._counts.ask()
+
+    def follow(self, editor: Editor) -> None:
+        """Follow the updates of the engine, and go to blocks."""
+        editor.session.replaced.connect(self.set_patch)
+        editor.session.engine_changed.connect(self.begin_again)
+        editor.bridge.updated.connect(self.add)
+        editor.bridge.report.connect(self.show_report)
+        self.node_activated.connect(editor.kernel.go_to)
+        self.noted.connect(editor.note)
 
     def set_patch(self, patch: Patch | None) -> None:
         """List the updates of another patch, which has none yet."""
@@ -252,16 +248,12 @@ class Updates(EmptyState):
         self.set_filled(False)
         self._show_counts()
 
-    def refresh_icons(self) -> None:
-        """Draw the icons again, in the colours of the present theme."""
-        self.clear_button.setIcon(icon("clear"))
-
     def _show_counts(self) -> None:
         for level, button in self.levels.items():
             button.setText(f"{LEVELS[level][0]} {self.rows.counts[level]:,}")
         self.hot_label.setText(f"Hot {self._hot - self._hot_before:,}")
 
-    def _choose_levels(self) -> None:
+    def _choose(self) -> None:
         self.rows.show_levels(level for level, button in self.levels.items() if button.isChecked())
         self.table.scrollToBottom()
 
@@ -273,13 +265,6 @@ class Updates(EmptyState):
             self.node_activated.emit(there[0])
         elif nodes:
             self.noted.emit(f"{nodes[0]} is no longer in the patch")
-
-    def _make_level(self, level: UpdateLevel) -> QToolButton:
-        button = QToolButton(checkable=True, checked=True, autoRaise=True, objectName="levelFilter")
-        button.setToolTip(f"{LEVELS[level][1]}.\nClick to hide or show these updates")
-        button.setAccessibleName(f"Show {LEVELS[level][0]} updates")
-        button.toggled.connect(self._choose_levels)
-        return button
 
     def _make_bar(self) -> QHBoxLayout:
         bar = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0), spacing=4)

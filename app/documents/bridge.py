@@ -24,6 +24,8 @@ class Bridge(QObject):
     """A timer that fires each display frame. It never waits: what is not finished comes with a later frame."""
 
     report = Signal(FrameReport)
+    #: The last report of an engine whose device has failed.
+    stopped = Signal(FrameReport)
     preview = Signal(Preview)
     #: The profile of the newest measured frames; only while a watcher exists.
     profiled = Signal(Profile)
@@ -43,6 +45,9 @@ class Bridge(QObject):
         self._profile_watchers: set[object] = set()
         self._asks_profiles = False  # the messages that the engine has received
         self._active = True
+        #: The engine's device has failed.
+        self.has_stopped = False
+        self.report.connect(self._note_stop)
         self._rate = refresh_rate(QGuiApplication.primaryScreen())
         self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -58,7 +63,7 @@ class Bridge(QObject):
 
     def set_engine(self, engine: Client | None) -> None:
         """Listen to another engine, or to none."""
-        self._engine = engine
+        self._engine, self.has_stopped = engine, False
         self._profile, self._asks_profiles = None, False
         self._post_observed()
         self._ask_profiles()
@@ -121,6 +126,11 @@ class Bridge(QObject):
                     self.frozen.emit(event)
                 case Diagnostic():
                     self.failed.emit(event)
+
+    def _note_stop(self, report: FrameReport) -> None:
+        if report.failed:
+            self.has_stopped = True
+            self.stopped.emit(report)
 
     def _post_observed(self) -> None:
         self._is_told = True

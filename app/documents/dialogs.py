@@ -10,7 +10,6 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.documents.trust import Trust
-from app.theme import colours
 from app.theme.icons import icon
 from app.widgets.banner import shorten
 from engine.figures import plural
@@ -46,7 +45,7 @@ def ask_about_changes(parent: QWidget, name: str) -> UnsavedChoice:
 
 def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> UnsavedChoice:
     """Ask whether to save over a file that another program has changed; `lines` list the differences."""
-    box = _box(parent, "File changed", text, icon("warning", colours.current().warning))
+    box = _box(parent, "File changed", text, icon("warning", "warning"))
     box.setInformativeText(
         "\n".join(
             [*map(in_a_line, shorten(lines, _LINES_SHOWN)), "", "If you overwrite the file, these changes are lost."]
@@ -91,7 +90,7 @@ def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
         parent,
         "Blocks beside this patch",
         "Trust the blocks that lie beside this patch?",
-        icon("warning", colours.current().warning),
+        icon("warning", "warning"),
     )
     shown = ", ".join(names[:_NAMES_SHOWN]) + (f" and {len(names) - _NAMES_SHOWN} more" * (len(names) > _NAMES_SHOWN))
     shown, place = in_a_line(shown), in_a_line(str(folder))
@@ -139,7 +138,7 @@ def ask_save(parent: QWidget, suggestion: Path) -> Path | None:
 
 
 def _ask_to_replace(parent: QWidget, path: Path) -> bool:
-    box = _box(parent, "File exists", in_a_line(f"Replace {path.name}?"), icon("warning", colours.current().warning))
+    box = _box(parent, "File exists", in_a_line(f"Replace {path.name}?"), icon("warning", "warning"))
     box.setInformativeText(in_a_line(f"{path.parent} has a patch of this name."))
     replace = box.addButton("Replace", QMessageBox.ButtonRole.DestructiveRole)
     cancel = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
@@ -151,7 +150,7 @@ def _ask_to_replace(parent: QWidget, path: Path) -> bool:
 def show_error(parent: QWidget, title: str, text: str) -> None:
     """Show one message and wait until it is closed."""
     _log.error("%s: %s", title, text)
-    _box(parent, title, text, icon("error", colours.current().error)).exec()
+    _box(parent, title, text, icon("error", "error")).exec()
 
 
 def _box(parent: QWidget, title: str, text: str, picture: QIcon | None = None) -> QMessageBox:

@@ -23,10 +23,8 @@ class UserState(msgspec.Struct):
     shows_path: bool = False
     geometry: bytes = b""
     layout: bytes = b""
-    #: Names of the docks that the person closed.
-    closed_docks: list[str] = msgspec.field(
-        default_factory=lambda: ["code", "help", "log", "problems", "profiler", "recorder", "updates"]
-    )
+    #: Names of the docks that the person closed; None before the first window was closed.
+    closed_docks: list[str] | None = None
     #: Ids of the block types that were placed last, the newest at the end.
     recent_blocks: list[str] = []
     #: Titles of the groups of the palette that are unfolded, and of the sections of the inspector that are folded.

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
@@ -47,10 +47,10 @@ MakeEngine = Callable[[Patch, ProfilingLevel], "Client"]
 class Session(QObject):
     """One patch at a time, with its engine. Engines close on threads of their own, so the UI waits for none."""
 
-    #: Another patch is open and its engine has started, or none is open.
-    replaced = Signal()
-    #: The same patch has another engine.
-    engine_changed = Signal()
+    #: Another patch is open and its engine has started, or None; `engine_changed` follows.
+    replaced = Signal(cast("type[Patch | None]", object))  # Qt knows no unions
+    #: Another engine runs, or None.
+    engine_changed = Signal(cast("type[Client | None]", object))
     #: The patch, its undo history or its saved mark changed; at most once per turn of the event loop.
     changed = Signal()
     #: The engine could not start, for the reason in the text. The patch can still be edited and saved.
@@ -60,6 +60,8 @@ class Session(QObject):
     #: Block types were added, removed or changed; the patch's listeners have heard of it.
     types_changed = Signal(frozenset)
     _types_loaded = Signal(frozenset)  # from the thread that loads block files
+    #: Another level is measured.
+    profiling_changed = Signal(ProfilingLevel)
     #: Another pacing of frames was chosen.
     pacing_changed = Signal(Pacing)
 
@@ -132,7 +134,8 @@ class Session(QObject):
         if patch is not None:
             self._unsubscribe = patch.subscribe(self._on_change)
             self._start_engine(patch)
-        self.replaced.emit()
+        self.replaced.emit(patch)
+        self.engine_changed.emit(self.engine)
         self._tell_failure()
         self.notify()
 
@@ -259,6 +262,7 @@ class Session(QObject):
         """Measure at another level, in this patch and in later ones."""
         self.profiling = level
         self.post(SetProfiling(level))
+        self.profiling_changed.emit(level)
 
     def toggle_fusing(self) -> None:
         """Fuse kernels of neighbouring blocks or stop doing so, in this patch and in later ones."""
@@ -278,7 +282,7 @@ class Session(QObject):
         if self.patch is not None:
             self._end_engine()
             self._start_engine(self.patch)
-            self.engine_changed.emit()
+            self.engine_changed.emit(self.engine)
             self._tell_failure()
 
     def lift_time_limit(self) -> None:

@@ -8,7 +8,7 @@ from pygments.lexer import Lexer
 from pygments.lexers.c_cpp import CppLexer
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword
-from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -118,6 +118,12 @@ class CodeEditor(ParameterEditor):
         """Leave room for a scroll bar when a line is too long."""
         super().resizeEvent(event)
         self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Colour the code as another theme does."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._highlighter.rehighlight()
 
 
 @safe_overrides

@@ -15,8 +15,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.canvas.drawing.node_layout import node_size
+from app.canvas.kernel_room import Shelve
+from app.docks.dock import Dock, Editor
 from app.edits import nodes as node_edits
-from app.edits.drive import NodeSize
 from app.edits.interfaces import setting_work
 from app.edits.remedies import Remedy, remedies
 from app.inspector.code_editor import CodeEditor, Draft
@@ -48,12 +50,14 @@ class _Waiting:
     value: Any
 
 
-class Inspector(EmptyState):
+class Inspector(EmptyState, Dock):
     """Edits the parameters of the selected nodes; all of them at once when they are of one type.
 
     What a person types is entered before anything that would drop it: another selection, another patch, a command of
     the window (`enter_typed`). What Escape gives up is shelved, so that redo brings it.
     """
+
+    name, title, area, is_open_at_first = "inspector", "Inspector", Qt.DockWidgetArea.RightDockWidgetArea, True
 
     #: An edit was refused, for the reason in the text.
     refused = Signal(str)
@@ -66,7 +70,7 @@ class Inspector(EmptyState):
     #: A `Remedy` of a problem of the shown node.
     remedy_chosen = Signal(Remedy)
 
-    def __init__(self, node_size: NodeSize) -> None:
+    def __init__(self) -> None:
         scroll = QScrollArea(widgetResizable=True)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         super().__init__(scroll, _HINT)
@@ -89,12 +93,27 @@ class Inspector(EmptyState):
         self._drives = ParameterDrives(node_size, self)
         self._drives.refused.connect(self.refused)
         self._drives.followed.connect(self.node_followed)
-        self._shelve: Callable[[Callable[[Patch], object]], None] = lambda edit: None
+        self._shelve: Shelve = lambda edit: None
         self._waiting: list[_Waiting] = []
         self._gesture: object | None = None
         self._dragging = False
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
         self._idle.timeout.connect(self._end_gesture)
+
+    def follow(self, editor: Editor) -> None:
+        """Follow what is selected on the canvas, and enter what is typed before it is needed."""
+        session, canvas = editor.session, editor.canvas
+        self.beside, self.folded = editor.beside.run, editor.state.folded_sections
+        session.enter_typed = self.enter_typed
+        editor.kernel.shown.connect(self.set_patch)
+        editor.kernel.reported.connect(self.show_report)
+        canvas.selection_changed.connect(self.show_nodes)
+        self.refused.connect(editor.note)
+        self.gave_up.connect(session.notify)
+        self.gave_up.connect(lambda: editor.note("Redo restores the typed text"))
+        self.node_followed.connect(canvas.go_to)
+        self.renaming_ended.connect(canvas.setFocus)
+        self.remedy_chosen.connect(editor.mend)
 
     @property
     def nodes(self) -> list[str]:
@@ -105,7 +124,7 @@ class Inspector(EmptyState):
         """Return the editor of a parameter."""
         return self.rows[parameter].editor
 
-    def set_patch(self, patch: Patch | None, shelve: Callable[[Callable[[Patch], object]], None] | None = None) -> None:
+    def set_patch(self, patch: Patch | None, shelve: Shelve | None = None) -> None:
         """Follow another patch; nothing is selected in it. `shelve` stands in for the patch's own method."""
         self.enter_typed()
         self.show_nodes([])

@@ -9,7 +9,6 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.qt.safe_overrides import safe_overrides
-from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
 from app.view_models.profile.texts import share_text
@@ -117,7 +116,7 @@ class SectionHeading(QToolButton):
         self.folding_changed.emit(self.text(), self._folded)
 
     def _show(self) -> None:
-        self.setIcon(icon("folded" if self._folded else "unfolded", colours.current().text_dim))
+        self.setIcon(icon("folded" if self._folded else "unfolded", "text_dim"))
         self.setToolTip("Show these parameters" if self._folded else "Hide these parameters")
 
 

@@ -6,7 +6,6 @@ from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
 from app.inspector.parameter_editors import ParameterEditor
-from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
@@ -114,10 +113,10 @@ class ParameterRow(QWidget):
         self._show_buttons("Driven by a value: change or disconnect it")
 
     def _show_buttons(self, tooltip: str) -> None:
-        theme, name, is_constant = colours.current(), self.editor.spec.name, self.editor.spec.is_constant
-        self.drive.setIcon(icon("drive", None if self.is_driven else theme.text_faint))
+        name, is_constant = self.editor.spec.name, self.editor.spec.is_constant
+        self.drive.setIcon(icon("drive", "text" if self.is_driven else "text_faint"))
         self.drive.setToolTip(tooltip)
-        self.constant.setIcon(icon("constant") if is_constant else icon("variable", theme.text_faint))
+        self.constant.setIcon(icon("constant") if is_constant else icon("variable", "text_faint"))
         self.constant.setEnabled(not self.is_driven)
         if self.is_driven:
             text = f"A value drives {name}: disconnect it before you compile it into the kernel"

@@ -1,8 +1,10 @@
 """Icons by meaning; the drawings are Material Design Icons, from qtawesome."""
 
 import qtawesome
-from PySide6.QtGui import QIcon
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
 
+from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 
 ACTIONS = {
@@ -85,8 +87,34 @@ def category_icon(category: str, is_value: bool = False) -> QIcon:
     return drawn
 
 
-def icon(name: str, colour: str | None = None) -> QIcon:
-    """Return the icon of an action, in the text colour by default; KeyError when there is none."""
-    theme = colours.current()
-    drawn: QIcon = qtawesome.icon(ACTIONS[name], color=colour or theme.text, color_disabled=theme.text_faint)
-    return drawn
+def icon(name: str, colour: str = "text") -> QIcon:
+    """Return the icon of an action; KeyError when there is none.
+
+    `colour` names a field of `Colours`. It is looked up whenever the icon is drawn, so the icon follows the theme.
+    """
+    return QIcon(_ThemedIcon(ACTIONS[name], colour))
+
+
+@safe_overrides
+class _ThemedIcon(QIconEngine):
+    """Draws an icon in the colours of the current theme."""
+
+    def __init__(self, drawing: str, colour: str) -> None:
+        super().__init__()
+        self._drawing, self._colour = drawing, colour
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        """Draw it into a rectangle."""
+        theme = colours.current()
+        colour = getattr(theme, self._colour)
+        drawn: QIcon = qtawesome.icon(self._drawing, color=colour, color_disabled=theme.text_faint)
+        drawn.paint(painter, rect, mode=mode, state=state)
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        """Return it as a picture with a transparent background."""
+        drawn = QPixmap(size)
+        drawn.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(drawn)
+        self.paint(painter, QRect(QPoint(), size), mode, state)
+        painter.end()
+        return drawn

@@ -96,7 +96,6 @@ class ViewerPanel(QWidget):
         self.status_label = QLabel(objectName="figures")
         self.status_label.setToolTip("Size of the picture, zoom, and pictures per second while the picture changes")
         self.status_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._icon_buttons: dict[str, QToolButton] = {}
         self._footer = self._make_footer()
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
         column.addWidget(self.page, 1)
@@ -144,11 +143,6 @@ class ViewerPanel(QWidget):
         """Ask for a file and save the current picture, in full size."""
         self._saver.save(self.picture.picture() if self.picture.is_whole else None)
 
-    def refresh_icons(self) -> None:
-        """Draw the icons again, in the colours of the present theme."""
-        for name, button in self._icon_buttons.items():
-            button.setIcon(icon(name))
-
     def _make_footer(self) -> QWidget:
         footer = QWidget(objectName="viewerFooter")
         row = QHBoxLayout(footer, contentsMargins=QMargins(_MARGIN, _SPACING, _SPACING, _SPACING))
@@ -165,7 +159,6 @@ class ViewerPanel(QWidget):
                 button.setText(name)
             else:
                 button.setIcon(icon(name))
-                self._icon_buttons[name] = button
             button.setToolTip(text)
             button.setAccessibleName(text)
             button.clicked.connect(run)

@@ -6,6 +6,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
+from app.docks.dock import Editor
 from app.view_models.tooltips import message_text
 from app.viewers.viewer import ViewerPanel
 from engine.blocktypes.block import shows_pictures
@@ -37,6 +38,14 @@ class ViewerDocks(QObject):
         self.empty = self._make_dock("viewer", "Viewer", ViewerPanel(_NO_VIEWER))
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.empty)
         self.docks: dict[str, QDockWidget] = {}
+
+    def follow(self, editor: Editor) -> None:
+        """Follow the viewers of the patch and their pictures, and ask for the pictures that can be seen."""
+        editor.session.replaced.connect(self.set_patch)
+        editor.bridge.report.connect(self.show_report)
+        editor.bridge.preview.connect(self.show_preview)
+        editor.canvas.node_activated.connect(self.reveal)
+        self.visible_changed.connect(editor.bridge.observe)
 
     def viewer(self, node: str) -> ViewerPanel:
         """Return the viewer of a node."""
@@ -81,11 +90,6 @@ class ViewerDocks(QObject):
         if node in self.docks:
             self.docks[node].show()
             self.docks[node].raise_()
-
-    def refresh_icons(self) -> None:
-        """Draw the icons again, in the colours of the present theme."""
-        for node in self.docks:
-            self.viewer(node).refresh_icons()
 
     def _add(self, node: str) -> None:
         assert self._patch is not None

@@ -2,22 +2,35 @@
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import pairwise
+from zlib import crc32
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
+from app.docks.dock import D, Dock, Editor
+from app.docks.help import Help
+from app.docks.kernel_code import KernelCode
+from app.docks.log import Log
+from app.docks.problems import Problems
+from app.docks.profiler.profiler import Profiler
+from app.docks.recorder import Recorder
+from app.docks.updates import Updates
 from app.documents.editor_state import UserState
+from app.inspector.inspector import Inspector
 
+#: Every dock but the viewers, in the order of the View menu and the status bar: the place to list a new one.
+DOCKS: tuple[type[Dock], ...] = (Inspector, Help, Problems, Updates, Log, KernelCode, Recorder, Profiler)
+#: The lists below the canvas; at first they are closed, since the status bar counts and opens them.
+LISTS = tuple(dock.name for dock in DOCKS if dock.area is Qt.DockWidgetArea.BottomDockWidgetArea)
+#: An arrangement of other docks is not restored.
+_VERSION = crc32(",".join(dock.name for dock in DOCKS).encode()) & 0x7FFFFFFF
 _SIZE = QSize(1440, 900)
 _FRAME = QSize(16, 48)  # about what a window manager puts around a window
 #: Shares of the window: the viewer is what a person works for, so its column is wide.
 _RIGHT_SHARE, _VIEWER_SHARE = 0.32, 0.46
 _LISTS_HEIGHT = 188
-#: The lists below the canvas; at first they are closed, since the status bar counts and opens them.
-LISTS = ("problems", "updates", "log", "code", "recorder", "profiler")
-#: An arrangement saved by another version is not restored: its docks may not exist any more.
-_VERSION = 6
 
 
 class Docks:
@@ -25,7 +38,8 @@ class Docks:
 
     def __init__(self, window: QMainWindow) -> None:
         self._window = window
-        self._docks: dict[str, QDockWidget] = {}
+        self._widgets = {dock: dock() for dock in DOCKS}
+        self._docks = {widget.name: self._add(widget) for widget in self._widgets.values()}
         self._closed: frozenset[str] = frozenset()
         self._shown = False
         self._has_opened_lists = False
@@ -33,16 +47,29 @@ class Docks:
     def __getitem__(self, name: str) -> QDockWidget:
         return self._docks[name]
 
-    def add(self, name: str, title: str, widget: QWidget, area: Qt.DockWidgetArea) -> None:
-        """Add a dock to the window."""
-        dock = QDockWidget(title, self._window, objectName=name)
-        dock.setWidget(widget)
-        self._window.addDockWidget(area, dock)
-        self._docks[name] = dock
+    def widget(self, dock: type[D]) -> D:
+        """Return what a dock holds."""
+        widget = self._widgets[dock]
+        assert isinstance(widget, dock)
+        return widget
+
+    def follow(self, editor: Editor) -> None:
+        """Have each dock follow what it shows."""
+        for widget in self._widgets.values():
+            widget.follow(editor)
 
     def toggle_actions(self) -> list[QAction]:
         """Return the actions that show and hide each dock."""
         return [dock.toggleViewAction() for dock in self._docks.values()]
+
+    def _add(self, widget: Dock) -> QDockWidget:
+        assert isinstance(widget, QWidget)
+        dock = QDockWidget(widget.title, self._window, objectName=widget.name)
+        dock.setWidget(widget)
+        dock.visibilityChanged.connect(widget.set_seen)
+        widget.windowTitleChanged.connect(dock.setWindowTitle)
+        self._window.addDockWidget(widget.area, dock)
+        return dock
 
     def show_all(self, shown: bool) -> None:
         """Show all docks except those that the person closed, or hide all of them."""
@@ -94,21 +121,20 @@ def arrange(window: QMainWindow, docks: Docks) -> None:
         window.setWindowState(Qt.WindowState.WindowMaximized)
     window.setDockNestingEnabled(True)
     window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-    window.tabifyDockWidget(docks["problems"], docks["updates"])
-    window.tabifyDockWidget(docks["updates"], docks["log"])
-    window.tabifyDockWidget(docks["log"], docks["code"])
-    window.tabifyDockWidget(docks["code"], docks["recorder"])
-    window.tabifyDockWidget(docks["recorder"], docks["profiler"])
-    docks["problems"].raise_()
+    for before, after in pairwise(LISTS):
+        window.tabifyDockWidget(docks[before], docks[after])
+    docks[LISTS[0]].raise_()
 
 
 def size_docks(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
     """Give the docks their first sizes; Qt takes them only for docks that are shown."""
-    right = [viewer, docks["inspector"]]
+    front, *behind = (docks[dock.name] for dock in DOCKS if dock.name not in LISTS)
+    right = [viewer, front]
     width, upper = round(_RIGHT_SHARE * window.width()), round(_VIEWER_SHARE * window.height())
     window.resizeDocks(right, [width, width], Qt.Orientation.Horizontal)
     window.resizeDocks(right, [upper, window.height() - upper], Qt.Orientation.Vertical)
-    QTimer.singleShot(0, window, partial(_tabify, window, docks["inspector"], docks["help"]))
+    for dock in behind:
+        QTimer.singleShot(0, window, partial(_tabify, window, front, dock))
 
 
 def _tabify(window: QMainWindow, front: QDockWidget, behind: QDockWidget) -> None:
@@ -126,8 +152,11 @@ def restore(window: QMainWindow, docks: Docks, state: UserState) -> None:
     if state.geometry:
         window.restoreGeometry(QByteArray(state.geometry))
     is_known = not state.layout or window.restoreState(QByteArray(state.layout), _VERSION)
-    # After another version, a list that is new to the person stays closed like the others.
-    docks.close(state.closed_docks if is_known else {*state.closed_docks, *LISTS})
+    closed = {dock.name for dock in DOCKS if not dock.is_open_at_first}
+    if state.closed_docks is not None:
+        # A list that is new to the person stays closed like the others.
+        closed = {*state.closed_docks, *(() if is_known else LISTS)}
+    docks.close(closed)
 
 
 def remember(window: QMainWindow, docks: Docks, state: UserState, *, arranged: bool) -> None:

@@ -2,11 +2,14 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QEvent, QMargins, QPointF, Qt, QTimer
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
+from app.documents.bridge import Bridge
+from app.documents.session import Session
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.view_models.profile.texts import engine_text
@@ -72,6 +75,14 @@ class EngineBadge(QWidget):
         self._silence = QTimer(self, interval=1000)
         self._silence.timeout.connect(self._check_silence)
         self.clear()
+
+    def follow(self, session: Session, bridge: Bridge) -> None:
+        """Follow the engine of a session."""
+        self.profile = lambda: bridge.profile
+        self.tooltip.watching.connect(partial(bridge.watch_profile, self.tooltip))
+        session.engine_changed.connect(self.clear)
+        bridge.report.connect(self.show_report)
+        bridge.updated.connect(self.note_update)
 
     def clear(self) -> None:
         """Show that no engine runs."""

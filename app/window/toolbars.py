@@ -4,15 +4,8 @@ from PySide6.QtCore import QMargins
 from PySide6.QtWidgets import QMainWindow, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.commands.actions import Actions
-from app.commands.commands import MENUS, TOOLBAR
-from app.window.docks import Docks
+from app.commands.commands import TOOLBAR
 from engine.figures import plural
-
-
-def fill_menu_bar(actions: Actions, docks: Docks) -> None:
-    """Add the menus to the window; the docks are listed at the end of the View menu."""
-    actions.fill_menu_bar(MENUS)
-    actions.menus["view"].addActions(docks.toggle_actions())
 
 
 def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_the_end: QWidget) -> None:

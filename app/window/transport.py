@@ -4,10 +4,10 @@ import time
 
 from PySide6.QtCore import QMargins, QObject, Qt
 from PySide6.QtGui import QFontMetrics, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from app.commands.actions import Actions
-from app.commands.commands import NEEDS_ENGINE, PACINGS
+from app.documents.bridge import Bridge
 from app.documents.session import Session
 from app.qt.display_rate import DisplayRate
 from app.qt.safe_overrides import safe_overrides
@@ -56,11 +56,8 @@ class TransportBar(QWidget):
         self.setObjectName("transport")
         self.place = QLabel(objectName="figures")
         self.place.setMinimumWidth(QFontMetrics(self.place.font()).horizontalAdvance(_WIDEST))
-        menu = QMenu(self)
-        menu.setToolTipsVisible(True)
         self.pacing = QToolButton(objectName="pacing", popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.pacing.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
-        self.pacing.setMenu(menu)
         # Wide enough for every choice, so that what follows stays where it is.
         text_width = QFontMetrics(self.pacing.font()).horizontalAdvance("Display 240")
         self.pacing.setMinimumWidth(text_width + _BUTTON_MARGINS)
@@ -96,40 +93,28 @@ class TransportBar(QWidget):
 
 
 class TransportControls(QObject):
-    """Connects the session to the transport bar and its commands: playing, pacing, and whether an engine runs."""
+    """Connects the session to the transport bar: playing, pacing, and time and frame of the patch."""
 
-    def __init__(self, window: QWidget, session: Session, actions: Actions) -> None:
+    def __init__(self, window: QWidget, session: Session, bridge: Bridge, actions: Actions) -> None:
         super().__init__(window)
-        self._session, self._actions = session, actions
+        self._play = actions["play"]
         self.bar = TransportBar()
-        self.bar.pacing.menu().addActions([actions[command] for command in PACINGS])
+        self.bar.pacing.setMenu(actions.menus["pacing"])
+        self.bar.pacing.setEnabled(self._play.isEnabled())
+        self._play.enabledChanged.connect(self.bar.pacing.setEnabled)
         self.bar.show_pacing(session.pacing)
-        session.running_changed.connect(self.refresh)
+        self._show_running(session.running)
+        session.running_changed.connect(self._show_running)
+        session.engine_changed.connect(self.bar.clear)
+        bridge.report.connect(self.bar.show_report)
         session.pacing_changed.connect(self.bar.show_pacing)
         self.display_rate = DisplayRate(window)
         self.display_rate.changed.connect(session.set_display_rate)
         session.set_display_rate(self.display_rate.rate)
 
-    def begin(self) -> None:
-        """The session has another engine, or none."""
-        self.bar.clear()
-        self._allow(self._session.engine is not None)
-        self.refresh()
-
-    def show_report(self, report: FrameReport) -> None:
-        """Show time and frame; a failed engine can't be played."""
-        self.bar.show_report(report)
-        if report.failed:
-            self._allow(False)
-
-    def refresh(self) -> None:
-        """Show what the button does now, in the colours of the present theme."""
-        running = self._session.running
-        play, name = self._actions["play"], "Pause" if running else "Play"
+    def _show_running(self, running: bool) -> None:
+        """Show what the button does now."""
+        play, name = self._play, "Pause" if running else "Play"
         play.setIcon(icon("pause" if running else "play"))
         play.setText(f"&{name}")
         play.setToolTip(f"{name} ({play.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})")
-
-    def _allow(self, allowed: bool) -> None:
-        self._actions.set_enabled(NEEDS_ENGINE, allowed)
-        self.bar.pacing.setEnabled(allowed)

@@ -243,7 +243,7 @@ class EditSession(QObject):
         canvas = self._window.canvas
         canvas.view.set_zoom(self._random.uniform(0.1, 1.5))
         yield from self._rest()
-        self._window.go_to(self._pick("math.saxpy"))
+        self._window.kernel.go_to(self._pick("math.saxpy"))
         yield from self._rest()
         canvas.fit()
         yield from self._rest()

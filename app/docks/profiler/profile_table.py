@@ -2,24 +2,22 @@
 
 import time
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.view_models.profile.table import NOTHING, Column, ProfileTable
+from app.widgets.list_table import LEFT, RIGHT, Index
 from engine.patch.document import Patch
 from engine.profiling.profile import Profile
 from engine.profiling.rows import RowKind
 
 COLUMNS = tuple(Column)
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _NUMBER_WIDTH = 68
 #: Rows change their order with the figures no more often than this, or a person could not read them.
 _REORDER_S = 2.0
-_Index = QModelIndex | QPersistentModelIndex
 
 
 @safe_overrides
@@ -82,17 +80,17 @@ class ProfileModel(QAbstractItemModel):
         self._column, self._descending = COLUMNS[column], order is Qt.SortOrder.DescendingOrder
         self._order_again()
 
-    def index(self, row: int, column: int, parent: _Index = QModelIndex()) -> QModelIndex:  # noqa: B008  # Qt's own
+    def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008  # Qt's own
         children = self._children[parent.internalId() if parent.isValid() else -1]
         return self.createIndex(row, column, children[row]) if 0 <= row < len(children) else QModelIndex()
 
-    def parent(self, index: _Index) -> QModelIndex:  # type: ignore[override]  # Qt has another one without arguments
+    def parent(self, index: Index) -> QModelIndex:  # type: ignore[override]  # Qt has another one without arguments
         return self.index_of(self.table.rows[index.internalId()].parent) if index.isValid() else QModelIndex()
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
         return len(self._children[parent.internalId() if parent.isValid() else -1])
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
         return len(COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -103,17 +101,17 @@ class ProfileModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return COLUMNS[section].help
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section else _LEFT
+            return RIGHT if section else LEFT
         return None
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         number, column, table = index.internalId(), COLUMNS[index.column()], self.table
         if role == Qt.ItemDataRole.DisplayRole:
             return table.text(number, column)
         if role == Qt.ItemDataRole.ToolTipRole:
             return table.tooltip(number)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _LEFT if column is Column.NAME else _RIGHT
+            return LEFT if column is Column.NAME else RIGHT
         if role == Qt.ItemDataRole.ForegroundRole:
             theme = colours.current()
             if table.text(number, column) == NOTHING:

@@ -1,17 +1,20 @@
 """The profiler: the last frames, and what every block took in the last measured one, as a timeline and as a table."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 
 from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QToolButton, QVBoxLayout, QWidget
 
+from app.docks.dock import Dock, Editor
 from app.docks.elided_label import ElidedLabel
 from app.docks.flight_feed import FlightFeed
 from app.docks.frame_bars import FrameBars
 from app.docks.profiler.profile_table import ProfileView
 from app.docks.profiler.timeline_view import TimelineView
+from app.docks.recorder import Recorder
 from app.qt.safe_overrides import safe_overrides
 from app.qt.throttle import Throttle
 from app.view_models.profile.flight import Flight
@@ -33,10 +36,12 @@ _NARROW = 640  # pixels below which the table is under the timeline, not beside 
 
 
 @safe_overrides
-class Profiler(QWidget):
+class Profiler(QWidget, Dock):
     """A graph of frames and a timeline beside a table; a line above chooses the level of measurement, and shows its
     cost.
     """
+
+    name, title = "profiler", "Profiler"
 
     #: A node was selected here.
     node_chosen = Signal(str)
@@ -54,10 +59,7 @@ class Profiler(QWidget):
         self._level = ProfilingLevel.NONE
         self._rate = FrameRate()
         self._is_seen = False
-        menu = QMenu(self)
-        menu.setToolTipsVisible(True)
         self.level = QToolButton(objectName="pacing", popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.level.setMenu(menu)
         self.summary = ElidedLabel("figures")
         self.timeline, self.table = TimelineView(), ProfileView()
         self.feed, self.bars = FlightFeed(self), FrameBars()
@@ -87,13 +89,22 @@ class Profiler(QWidget):
         self._due = Throttle(self._show, _REFRESH_MS, self)
         self._show_level()
 
-    def offer_levels(self, actions: Mapping[ProfilingLevel, QAction]) -> None:
-        """Let the person choose between the levels, each by its action; the checked one is measured."""
-        for level, action in actions.items():
-            self.level.menu().addAction(action)
-            action.toggled.connect(lambda checked, level=level: self.set_level(level) if checked else None)
-            if action.isChecked():
-                self.set_level(level)
+    def follow(self, editor: Editor) -> None:
+        """Follow the engine's frames and the selection, and choose what is measured and what is selected."""
+        session, bridge, canvas, kernel = editor.session, editor.bridge, editor.canvas, editor.kernel
+        self.feed.beside = editor.beside.run
+        self.level.setMenu(editor.menu("profiling"))
+        self.set_level(session.profiling)
+        session.profiling_changed.connect(self.set_level)
+        session.replaced.connect(self.set_patch)
+        session.engine_changed.connect(self.set_engine)
+        bridge.report.connect(self.show_report)
+        bridge.profiled.connect(self.show_profile)
+        self.watching.connect(partial(bridge.watch_profile, self))
+        canvas.selection_changed.connect(lambda nodes: None if kernel.is_open else self.show_selection(nodes))
+        self.node_chosen.connect(kernel.select)
+        self.node_activated.connect(kernel.go_to)
+        self.frame_chosen.connect(lambda flight, place: editor.reveal(Recorder).show_frame(flight, place))
 
     def set_seen(self, seen: bool) -> None:
         """Watch while the dock is seen, and not behind the tab of another one; what was shown is old the next time."""

@@ -1,30 +1,28 @@
 """Copying, pasting and duplicating."""
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from app.canvas.canvas import Canvas
 from engine.patch.document import Patch
-from tests.app.canvas.canvas_support import Hand
 
 
-def test_copy_and_paste_by_keyboard_select_the_copies(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Ctrl+C and Ctrl+V work through the system's clipboard, as text."""
+def test_copy_and_paste_select_the_copies(canvas: Canvas, patch: Patch) -> None:
+    """They go through the system's clipboard, as text."""
     canvas.select(["source", "scale"])
-    hand.press(Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    canvas.edits.copy()
     assert '"schema": 1' in QGuiApplication.clipboard().text()
-    hand.press(Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    canvas.edits.paste()
     assert set(canvas.selected()) == {"source_2", "scale_2"}
     assert len(patch.connections) == 2
 
 
-def test_cut_removes_and_duplicate_adds(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Ctrl+X removes the selection; Ctrl+D adds a copy beside it."""
+def test_cut_removes_and_duplicate_adds(canvas: Canvas, patch: Patch) -> None:
+    """One removes the selection, the other adds a copy beside it."""
     canvas.select(["count"])
-    hand.press(Qt.Key.Key_X, Qt.KeyboardModifier.ControlModifier)
+    canvas.edits.cut()
     assert "count" not in patch.nodes
     canvas.select(["scale"])
-    hand.press(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    canvas.edits.duplicate()
     assert canvas.selected() == ["scale_2"]
     assert patch.undo() == "Duplicate"
 

@@ -81,7 +81,7 @@ def test_only_an_empty_canvas_shows_the_hint(canvas: Canvas, hand: Hand, patch: 
     assert hint is not None
     assert hint.isHidden()
     canvas.select_all()
-    hand.press(Qt.Key.Key_Delete)
+    hand.canvas.edits.delete()
     assert hint.isVisible()
     patch.undo()
     assert hint.isHidden()
@@ -267,8 +267,8 @@ def test_a_box_repaints_no_more_than_its_outline_and_what_it_reaches(hand: Hand,
 def test_select_all_and_delete_is_one_step(canvas: Canvas, hand: Hand, patch: Patch) -> None:
     """Everything is removed, and undo restores it."""
     before = documented(patch)
-    hand.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
-    hand.press(Qt.Key.Key_Delete)
+    hand.canvas.select_all()
+    hand.canvas.edits.delete()
     assert shown(hand.scene) == ({}, set())
     assert canvas.selected() == []
     assert patch.undo() == "Delete 3 nodes"
@@ -279,7 +279,7 @@ def test_a_clicked_connection_can_be_deleted(hand: Hand, patch: Patch) -> None:
     """A connection is selected by a click on its middle."""
     path = hand.scene.connections[patch.connections[0]].path()
     hand.click(path.pointAtPercent(0.5))
-    hand.press(Qt.Key.Key_Backspace)
+    hand.canvas.edits.delete()
     assert patch.connections == []
     assert len(patch.nodes) == 3
 

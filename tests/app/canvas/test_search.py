@@ -24,10 +24,10 @@ def titles(search: SearchPopup) -> list[str]:
     return [row.text(0) for row in search.rows()]
 
 
-def test_tab_opens_the_search_and_enter_places_the_block_there(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+def test_the_search_opens_and_enter_places_the_block_there(canvas: Canvas, hand: Hand, patch: Patch) -> None:
     """Typing filters over title, tags and help; the new block is selected where the pointer is."""
     hand.click(QPointF(200, -200))
-    hand.press(Qt.Key.Key_Tab)
+    canvas.open_search()
     search = popup(canvas)
     assert search.isVisible()
     QTest.keyClicks(search.field, "wallaby")
@@ -126,7 +126,7 @@ def test_a_block_added_by_keyboard_is_in_view(canvas: Canvas, patch: Patch) -> N
     canvas.setFocus()
     hand = Hand(canvas)
     hand.view.cursor_position = QPoint(-1, -1)
-    hand.press(Qt.Key.Key_Tab)
+    canvas.open_search()
     QTest.keyClicks(popup(canvas).field, "wallaby")
     QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
     seen = hand.view.mapToScene(hand.view.viewport().rect()).boundingRect()

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.commands.commands import CONTEXT_MENUS
+from app.docks.help import Help
 from app.view_models.block_help import help_html
 from app.window.main_window import MainWindow
 from engine.api import Block, BlockBuilder, Out, f32, port
@@ -44,11 +45,11 @@ def test_f1_shows_the_help_of_the_selected_block(opened: MainWindow) -> None:
     opened.canvas.select(["screen"])
     opened.actions_by_id["block_help"].trigger()
     assert opened.docks["help"].isVisible()
-    assert "Shows an image." in opened.help.page.toPlainText()
+    assert "Shows an image." in opened.docks.widget(Help).page.toPlainText()
     opened.canvas.select(["every"])
-    assert "Has a parameter of every kind." in opened.help.page.toPlainText()
+    assert "Has a parameter of every kind." in opened.docks.widget(Help).page.toPlainText()
     opened.canvas.select([])
-    assert opened.help.currentIndex() == 0
+    assert opened.docks.widget(Help).currentIndex() == 0
 
 
 def test_rename_focuses_the_title_and_returns(opened: MainWindow, qtbot: QtBot) -> None:

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.docks.log import Log
@@ -21,7 +22,8 @@ _log = logging.getLogger("engine.tested")
 @pytest.fixture
 def log(qtbot: QtBot, tmp_path: Path) -> Iterator[Log]:
     """An empty log that is shown."""
-    made = Log(tmp_path)
+    made = Log()
+    made.folder = tmp_path
     qtbot.addWidget(made)
     made.resize(700, 160)
     made.show()
@@ -123,7 +125,7 @@ def test_the_folder_of_the_file_opens(log: Log, tmp_path: Path, monkeypatch: pyt
     """In the system's file manager."""
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
-    log._buttons["folder"].click()
+    next(button for button in log.findChildren(QToolButton) if "folder" in button.toolTip()).click()
     assert opened == [str(tmp_path)]
 
 
@@ -139,7 +141,7 @@ def test_an_error_that_repeats_is_listed_once(log: Log) -> None:
 
 def test_it_follows_from_the_start_and_at_any_height(qtbot: QtBot, tmp_path: Path) -> None:
     """Lines that came before it was shown, and a table that shrinks, leave the newest line in view."""
-    log = Log(tmp_path)
+    log = Log()
     qtbot.addWidget(log)
     for number in range(100):
         _log.info("%d", number)

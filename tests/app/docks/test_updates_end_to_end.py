@@ -3,6 +3,7 @@
 import numpy as np
 from pytestqt.qtbot import QtBot
 
+from app.docks.updates import Updates
 from app.window.main_window import MainWindow
 from engine.patch.document import Patch
 from engine.patch.history import History
@@ -10,7 +11,7 @@ from engine.patch.history import History
 
 def told(window: MainWindow) -> list[tuple[str, str, str, tuple[str, ...]]]:
     """Level, author, cause and nodes of every row."""
-    records = [row.record for row in window.updates.rows.rows]
+    records = [row.record for row in window.docks.widget(Updates).rows.rows]
     return [(r.level.name, r.source, r.cause, r.nodes) for r in records]
 
 
@@ -28,14 +29,14 @@ def test_rebuilds_are_listed_with_their_blocks_and_drags_are_counted(qtbot: QtBo
     patch.add("io.array", node_id="other", data=np.ones(3, np.float32))
     qtbot.waitUntil(lambda: len(told(window)) == 2)
     assert told(window)[1] == ("COLD", "edit", "block other", ("other",))
-    window.updates.table.clicked.emit(window.updates.rows.index(1, 2))
+    window.docks.widget(Updates).table.clicked.emit(window.docks.widget(Updates).rows.index(1, 2))
     assert window.canvas.selected() == ["other"]
     window.session.undo()
     qtbot.waitUntil(lambda: len(told(window)) == 3)
     assert told(window)[2] == ("COLD", "undo", "removed block other", ("other",))
 
     patch.set("scale", a=3.0)
-    qtbot.waitUntil(lambda: window.updates.hot_label.text() == "Hot 1")
+    qtbot.waitUntil(lambda: window.docks.widget(Updates).hot_label.text() == "Hot 1")
     patch.set("scale", a=4.0)
-    qtbot.waitUntil(lambda: window.updates.hot_label.text() == "Hot 2")
+    qtbot.waitUntil(lambda: window.docks.widget(Updates).hot_label.text() == "Hot 2")
     assert len(told(window)) == 3

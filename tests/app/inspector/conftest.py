@@ -3,7 +3,6 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.canvas.drawing.node_layout import node_size
 from app.inspector.inspector import Inspector
 from engine.patch.document import Patch
 from tests.app.inspector.every_parameter import TYPE
@@ -13,7 +12,7 @@ from tests.app.inspector.every_parameter import TYPE
 def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
     """An inspector that shows one node with every parameter."""
     patch.add(TYPE, node_id="a")
-    inspector = Inspector(node_size)
+    inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.resize(360, 500)
     inspector.show()

@@ -8,7 +8,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.canvas.drawing.node_layout import node_size
 from app.inspector.code_editor import CodeEditor
 from app.inspector.inspector import Inspector
 from app.theme.apply import apply_theme
@@ -27,7 +26,7 @@ def patch() -> Patch:
 def inspector(qtbot: QtBot, qapp: QApplication, patch: Patch) -> Iterator[Inspector]:
     """The inspector shows it."""
     apply_theme(qapp, "dark")
-    inspector = Inspector(node_size)
+    inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.set_patch(patch)
     inspector.show_nodes(["formula"])

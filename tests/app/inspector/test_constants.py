@@ -3,7 +3,6 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.canvas.drawing.node_layout import node_size
 from app.inspector.inspector import Inspector
 from app.view_models.tooltips import node_tooltip
 from engine import Patch
@@ -23,7 +22,7 @@ def patch() -> Patch:
 @pytest.fixture
 def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
     """An inspector that shows one of them."""
-    inspector = Inspector(node_size)
+    inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.resize(360, 500)
     inspector.show()

@@ -9,7 +9,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
-from app.canvas.drawing.node_layout import node_size
 from app.edits.file_paths import relative_to
 from app.inspector.inspector import Inspector
 from app.inspector.node_info import SectionHeading
@@ -114,7 +113,7 @@ def test_browsing_sets_a_path_relative_to_the_patch(
 ) -> None:
     """A file beside the patch is kept relative to it, so that both can move together."""
     patch.add(TYPE, node_id="a")
-    inspector = Inspector(node_size)
+    inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.set_patch(patch)
     inspector.show_nodes(["a"])
@@ -240,7 +239,7 @@ def test_help_in_the_inspector_shows_no_marks(qtbot: QtBot) -> None:
     patch = Patch()
     patch.add("buffer.frame_delay", node_id="d")
     patch.add("math.saxpy", node_id="s")
-    inspector = Inspector(node_size)
+    inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.set_patch(patch)
     for node in patch.nodes:

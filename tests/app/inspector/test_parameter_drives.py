@@ -9,7 +9,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.canvas.drawing.node_layout import node_size
 from app.inspector.inspector import Inspector
 from app.inspector.parameter_editors import NumberEditor
 from engine.patch.changes import PortRef
@@ -25,7 +24,7 @@ def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
     """An inspector that shows one node with every parameter, beside an LFO."""
     patch.add("test_app.every_parameter", node_id="a", position=(400, 0), gain=3.0)
     patch.add("value.lfo", node_id="lfo")
-    inspector = Inspector(node_size)
+    inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.resize(360, 500)
     inspector.show()

@@ -97,6 +97,22 @@ def test_every_icon_can_be_drawn(qapp: QApplication) -> None:
         assert not icon(name).pixmap(16, 16).isNull()
 
 
+def test_an_icon_follows_the_theme(qapp: QApplication) -> None:
+    """One icon is drawn in the text colour of the theme of the moment, so no widget has to make it again."""
+    drawn = icon("save")
+    for theme in (DARK, LIGHT):
+        apply_theme(qapp, theme.name)
+        picture = drawn.pixmap(32, 32).toImage()
+        colours = {
+            picture.pixelColor(x, y).name()
+            for x in range(32)
+            for y in range(32)
+            if picture.pixelColor(x, y).alpha() == 255
+        }
+        assert theme.text in colours
+    apply_theme(qapp, "dark")
+
+
 def test_figures_have_one_width(qapp: QApplication) -> None:
     """So numbers don't jitter while they update, and code lines up in columns."""
     from PySide6.QtGui import QFontMetricsF

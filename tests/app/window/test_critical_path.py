@@ -4,6 +4,7 @@ from typing import Any
 
 from pytestqt.qtbot import QtBot
 
+from app.docks.recorder import Recorder
 from engine.patch.files import EXAMPLES_FOLDER
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
@@ -42,7 +43,7 @@ def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot) -> 
     real_window.toggle_path()
     qtbot.waitUntil(lambda: {"relief", "viewer"} <= path.marks.nodes)
     assert real_window.canvas.scene.nodes["viewer"].appearance.on_path
-    real_window.recorder.budget_changed.emit(1_000)
+    real_window.docks.widget(Recorder).budget_changed.emit(1_000)
     assert "over the budget of 1.00 µs" in path.marks.text
     real_window.session.set_profiling(ProfilingLevel.SUMMARY)
     qtbot.waitUntil(lambda: "not measured" in path.marks.text)

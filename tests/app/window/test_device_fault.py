@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.docks.problems import Problems
 from app.view_models.problems import Column
 from app.window.main_window import MainWindow
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
@@ -52,7 +53,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     assert "write_wildly" in window.banner.text
     assert "the patch is intact" in window.banner.text
     assert window.badge.label.text() == "host · stopped"
-    row = window.problems.list.topLevelItem(0)
+    row = window.docks.widget(Problems).list.topLevelItem(0)
     assert row is not None
     assert row.text(Column.BLOCK) == "Bull"
     assert "start the engine again" in row.text(Column.REMEDY)
@@ -64,7 +65,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     assert window.session.engine is not failed
     assert window.banner.text == ""
     qtbot.waitUntil(lambda: "still" in window.badge.label.text())
-    assert window.problems.list.topLevelItemCount() == 0
+    assert window.docks.widget(Problems).list.topLevelItemCount() == 0
     assert window.canvas.scene.nodes["wild"].appearance.state == "ok"
 
 

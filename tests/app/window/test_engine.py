@@ -5,6 +5,8 @@ from typing import Any
 
 from pytestqt.qtbot import QtBot
 
+from app.docks.problems import Problems
+from app.docks.updates import Updates
 from app.edits.remedies import remedies
 from app.window.main_window import MainWindow
 from engine.diagnostics import Mend, error
@@ -37,13 +39,13 @@ def test_reports_reach_every_part(opened: MainWindow) -> None:
     engine_of(opened).reports.append(make_report(nodes={"every": node}, diagnostics=(problem,)))
     opened.bridge.poll()
     assert opened.badge.label.text() == "host · 420 µs"
-    assert opened.problems.list.topLevelItemCount() == 1
+    assert opened.docks.widget(Problems).list.topLevelItemCount() == 1
     assert opened.inspector.status is not None
     assert opened.inspector.status.message == "x must be connected"
     assert opened.problem_count.text() == "1 error"
     opened.docks.reveal("log")
     opened.problem_count.click()
-    assert not opened.problems.visibleRegion().isEmpty()
+    assert not opened.docks.widget(Problems).visibleRegion().isEmpty()
     engine_of(opened).reports.append(make_report(frame=2))
     opened.bridge.poll()
     assert opened.problem_count.text() == "No problems"
@@ -53,9 +55,9 @@ def test_a_problem_leads_to_its_node(qtbot: QtBot, opened: MainWindow) -> None:
     """Activating a row selects the node."""
     engine_of(opened).reports.append(make_report(diagnostics=(error("no", node="every"),)))
     opened.bridge.poll()
-    row = opened.problems.list.topLevelItem(0)
+    row = opened.docks.widget(Problems).list.topLevelItem(0)
     assert row is not None
-    opened.problems.list.itemActivated.emit(row, 0)
+    opened.docks.widget(Problems).list.itemActivated.emit(row, 0)
     assert opened.canvas.selected() == ["every"]
 
 
@@ -68,7 +70,7 @@ def test_what_happened_is_listed(opened: MainWindow) -> None:
     ]
     opened.bridge.poll()
     assert opened.statusBar().currentMessage() == "error: disk must have space"
-    assert [row.record.cause for row in opened.updates.rows.rows] == ["first build"]
+    assert [row.record.cause for row in opened.docks.widget(Updates).rows.rows] == ["first build"]
 
 
 def test_playing_and_stepping(opened: MainWindow) -> None:
@@ -119,7 +121,7 @@ def test_an_engine_that_can_not_start_leaves_the_patch_editable(qtbot: QtBot, tm
     window.files.new()
     patch_of(window).add("test_app.picture")
     assert window.log.lines[-1].record.text == "device must be cuda:0, got none"
-    assert window.problems.list.topLevelItemCount() == 1
+    assert window.docks.widget(Problems).list.topLevelItemCount() == 1
     asked.path = tmp_path / "x.loom"
     assert window.files.save()
     window.close()

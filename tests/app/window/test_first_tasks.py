@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.notice import CanvasNotice
 from app.canvas.search_popup import SearchPopup
+from app.docks.problems import Problems
 from app.view_models.problems import Column
 from engine.catalogue.block_folders import block_folders
 from engine.patch.changes import PortRef
@@ -244,7 +245,7 @@ def test_a_block_with_its_kernel_beside_the_patch_is_made_broken_and_mended(
     person.wait_for(tint, NodeState.ERROR)
     person.hand.click(person.hand.title(tint))
     person.qtbot.waitUntil(lambda: "gian" in person.window.inspector.status.message)
-    problems = person.window.problems.list
+    problems = person.window.docks.widget(Problems).list
     assert [problems.topLevelItem(row).text(Column.FILE) for row in range(problems.topLevelItemCount())] == [
         "tint.cu:4"
     ]

@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.docks import kernel_code
+from app.docks.kernel_code import KernelCode
+from app.docks.problems import Problems
 from app.qt.beside import at_once
 from app.theme.port_style import PortKind
 from app.window.main_window import MainWindow
@@ -118,7 +120,7 @@ def test_ops_are_not_pasted_among_blocks_nor_blocks_among_ops(inside: MainWindow
         if leave:
             inside.kernel.leave()
         else:
-            inside.go_to("kernel/times")
+            inside.kernel.go_to("kernel/times")
         before = len(patch_of(inside).history.names)
         with qtbot.waitSignal(inside.canvas.refused) as refused:
             inside.canvas.edits.paste()
@@ -161,9 +163,9 @@ def test_an_error_stands_at_its_op_and_the_breadcrumb_says_what_runs(inside: Mai
 
 
 def test_going_to_a_block_or_an_op_shows_it(inside: MainWindow) -> None:
-    inside.go_to("other")
+    inside.kernel.go_to("other")
     assert inside.canvas.selected() == ["other"]
-    inside.go_to("kernel/times")
+    inside.kernel.go_to("kernel/times")
     assert inside.kernel.is_open and inside.canvas.selected() == ["times"]
 
 
@@ -183,7 +185,7 @@ def test_another_patch_closes_the_op_graph(inside: MainWindow) -> None:
 def test_selected_ops_are_wrapped_in_a_loop(inside: MainWindow) -> None:
     inside.canvas.select(["times"])
     actions = inside.actions_by_id
-    inside._availability.follow_selection()
+    actions.menus["edit"].aboutToShow.emit()
     assert actions["wrap_for"].isEnabled() and not actions["wrap_while"].isEnabled()
     actions["wrap_for"].trigger()
     assert {node["id"]: node.get("region", "") for node in _graph(inside)["nodes"]}["times"] == "for"
@@ -210,11 +212,11 @@ def test_the_problem_list_leads_to_the_op(inside: MainWindow) -> None:
     told = patch.catalogue.resolve("kernel.graph", patch.nodes["kernel"].parameters, lambda: patch.folder)[1]
     assert told is not None
     inside.kernel.leave()
-    inside.problems.show_diagnostics((msgspec.structs.replace(told, node="kernel"),))
-    row = inside.problems.list.topLevelItem(0)
+    inside.docks.widget(Problems).show_diagnostics((msgspec.structs.replace(told, node="kernel"),))
+    row = inside.docks.widget(Problems).list.topLevelItem(0)
     assert row is not None and row.text(1) == "Blur › Output out, value"
     assert "got buffer of f32; load an element of it" in row.text(0)
-    inside.problems.list.itemActivated.emit(row, 0)
+    inside.docks.widget(Problems).list.itemActivated.emit(row, 0)
     assert inside.kernel.is_open and inside.canvas.selected() == ["out"]
 
 
@@ -222,7 +224,7 @@ def test_the_lines_of_the_selected_op_stand_out_and_a_click_on_a_line_selects_it
     inside: MainWindow, qtbot: QtBot
 ) -> None:
     inside.docks.reveal("code")
-    view = inside.code.ptx
+    view = inside.docks.widget(KernelCode).ptx
     qtbot.waitUntil(lambda: bool(view.listing.lines))
     inside.canvas.select(["times"])
     (marked,) = view.marked()
@@ -237,15 +239,15 @@ def test_the_lines_of_the_selected_op_stand_out_and_a_click_on_a_line_selects_it
 def test_the_code_follows_the_wiring_and_stays_that_of_the_last_good_kernel(inside: MainWindow, qtbot: QtBot) -> None:
     inside.docks.reveal("code")
     QApplication.processEvents()
-    patch, view = inside.canvas.patch, inside.code.ptx
+    patch, view = inside.canvas.patch, inside.docks.widget(KernelCode).ptx
     assert patch is not None
     patch.add("op.sqrt", node_id="root")
     patch.connect(PortRef("times", "out"), PortRef("root", "x"))
     patch.connect(PortRef("root", "out"), PortRef("out", "value"))
     qtbot.waitUntil(lambda: "sqrt.rn.f32" in view.toPlainText())
-    assert inside.code.note.isHidden()
+    assert inside.docks.widget(KernelCode).note.isHidden()
     patch.disconnect(PortRef("root", "x"))
-    assert "sqrt.rn.f32" in view.toPlainText() and not inside.code.note.isHidden()
+    assert "sqrt.rn.f32" in view.toPlainText() and not inside.docks.widget(KernelCode).note.isHidden()
     QTest.keyClick(inside.canvas.view, Qt.Key.Key_Escape)
     assert "sqrt.rn.f32" in view.toPlainText()
     inside.canvas.select(["other"])
@@ -273,7 +275,7 @@ def test_wiring_compiles_nothing_in_the_window(
     assert not compiled
     inside.docks.reveal("code")
     patch.set("times", b=77.5)
-    qtbot.waitUntil(lambda: "0f429B0000" in inside.code.ptx.toPlainText())
+    qtbot.waitUntil(lambda: "0f429B0000" in inside.docks.widget(KernelCode).ptx.toPlainText())
     assert threading.current_thread().name not in compiled
 
 
@@ -296,13 +298,13 @@ def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
             then()
 
     monkeypatch.setattr(kernel_code, "run", made)
-    inside.code.beside = beside
-    inside.code.architecture = lambda: "sm_90"
+    inside.docks.widget(KernelCode).beside = beside
+    inside.docks.widget(KernelCode).architecture = lambda: "sm_90"
     inside.docks.reveal("code")
     QApplication.processEvents()
-    patch, view = inside.canvas.patch, inside.code.sass
+    patch, view = inside.canvas.patch, inside.docks.widget(KernelCode).sass
     assert patch is not None and not asked
-    inside.code.tabs.setCurrentWidget(view)
+    inside.docks.widget(KernelCode).tabs.setCurrentWidget(view)
     assert len(asked) == 1 and view.toPlainText() == ""
     for value in (3.0, 4.0, 5.0):
         patch.set("times", b=value)
@@ -315,7 +317,7 @@ def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
     assert "FMUL R2" in view.toPlainText() and not waiting
     inside.canvas.select(["times"])
     assert view.marked() == [1]
-    inside.code.tabs.setCurrentIndex(0)
+    inside.docks.widget(KernelCode).tabs.setCurrentIndex(0)
     patch.set("times", b=6.0)
     QApplication.processEvents()
     assert len(asked) == 2
@@ -328,8 +330,8 @@ def test_why_there_is_no_sass_stands_in_its_tab(inside: MainWindow, monkeypatch:
         raise KernelError("ptxas must be installed")
 
     monkeypatch.setattr(kernel_code, "run", missing)
-    inside.code.beside = at_once
+    inside.docks.widget(KernelCode).beside = at_once
     inside.docks.reveal("code")
     QApplication.processEvents()
-    inside.code.tabs.setCurrentWidget(inside.code.sass)
-    assert inside.code.sass.toPlainText() == "// ptxas must be installed"
+    inside.docks.widget(KernelCode).tabs.setCurrentWidget(inside.docks.widget(KernelCode).sass)
+    assert inside.docks.widget(KernelCode).sass.toPlainText() == "// ptxas must be installed"

@@ -1,26 +1,32 @@
 """Menus and keys."""
 
 from collections import Counter
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from app.commands.commands import MENUS, TOOLBAR
+from app.commands.commands import CONTEXT_MENUS, TOOLBAR
 from app.inspector.parameter_editors import NumberEditor
 from app.window.main_window import MainWindow
 from tests.app.window.window_support import patch_of
 
 
 def test_every_command_is_in_a_menu(window: MainWindow) -> None:
-    """Nothing is reachable by a secret key only, and menus name only commands that exist."""
+    """Nothing is reachable by a secret key only, and toolbar and context menus name only commands that exist."""
 
-    def ids(items: Any) -> list[str]:
-        return [i for item in items for i in (ids(item.items) if hasattr(item, "items") else [item] if item else [])]
+    def ids(menu: QMenu) -> list[str]:
+        actions = [action for action in menu.actions() if not action.isSeparator()]
+        inner = [menu for action in actions if (menu := window.actions_by_id.menus.get(action.objectName()))]
+        here = [action.objectName() for action in actions if action.objectName() in window.actions_by_id.commands]
+        return [*here, *(name for menu in inner for name in ids(menu))]
 
-    assert Counter(ids(MENUS)) == Counter(window.actions_by_id.commands.keys())
-    assert set(filter(None, TOOLBAR)) <= set(window.actions_by_id.commands)
+    menus, commands = window.actions_by_id.menus, window.actions_by_id.commands
+    top = [menus[action.objectName()] for action in window.menuBar().actions()]
+    assert Counter(name for menu in top for name in ids(menu)) == Counter(commands.keys())
+    assert set(filter(None, TOOLBAR)) <= set(commands)
+    assert {name for menu in CONTEXT_MENUS.values() for name in menu if name} <= {*commands, *menus}
 
 
 def test_no_key_has_two_meanings(window: MainWindow) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox
 from pytestqt.qtbot import QtBot
 
+from app.docks.help import Help
 from app.documents import dialogs
 from app.documents.trust import Trust, TrustedPaths
 from engine import Patch
@@ -180,7 +181,7 @@ def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, 
     assert window.canvas.scene.connections[connection].is_dangling
     assert window.inspector.editor("more").spec.default == 3.0
     assert window.session.patch.value("scale", "gain") == 2.0
-    assert "Wobble a buffer." in window.help.page.toPlainText()
+    assert "Wobble a buffer." in window.docks.widget(Help).page.toPlainText()
     assert "live.scale" in {block.id for block in default_catalogue().search("wobble")}
     project.save(block_text())
     qtbot.waitUntil(lambda: not window.canvas.scene.connections[connection].is_dangling)

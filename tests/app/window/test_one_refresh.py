@@ -60,6 +60,7 @@ def press(window: Any) -> Press:
     def press_key(key: Qt.Key) -> None:
         control = Qt.KeyboardModifier.ControlModifier if key < Qt.Key.Key_Escape else Qt.KeyboardModifier.NoModifier
         QTest.keyClick(window.canvas.view, key, control)
+        QApplication.processEvents()  # only then undo and redo know what there is
 
     return press_key
 

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 import engine
 from app.canvas.notice import CanvasNotice
 from app.canvas.search_popup import SearchPopup
+from app.docks.problems import Problems
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import NodeState
@@ -66,7 +67,7 @@ def test_a_loop_is_closed_by_the_button_beside_the_pointer(real_window: Any, pat
     assert not notice.isVisible()
     assert patch.source_of(PortRef("mix", "b")) == PortRef("frame_delay", "out")
     qtbot.waitUntil(lambda: state(window, "mix") is NodeState.OK)
-    assert window.problems.list.topLevelItemCount() == 0
+    assert window.docks.widget(Problems).list.topLevelItemCount() == 0
     window.session.undo()
     assert "frame_delay" not in patch.nodes
 
@@ -81,7 +82,7 @@ def test_a_new_block_is_incomplete_and_asks_for_its_inputs(real_window: Any, pat
     qtbot.waitUntil(lambda: bool(buttons(window.inspector)))
     assert list(buttons(window.inspector)) == ["Add a block for b …"]
     window.docks.reveal("problems")
-    (button,) = buttons(window.problems).values()
+    (button,) = buttons(window.docks.widget(Problems)).values()
     assert button.text() == "Add a block for b …"
     qtbot.waitUntil(lambda: button.width() >= button.sizeHint().width())
     click(buttons(window.inspector)["Add a block for b …"])
@@ -130,7 +131,7 @@ def test_a_block_without_its_file_is_incomplete(
     window.canvas.select([node])
     qtbot.waitUntil(lambda: title in buttons(window.inspector))
     window.docks.reveal("problems")
-    assert title in buttons(window.problems)
+    assert title in buttons(window.docks.widget(Problems))
     assert "error" not in window.problem_count.text()
 
 
@@ -144,8 +145,8 @@ def test_the_button_of_a_missing_file_asks_for_it(
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *said: asked.append(said[-1]) or (str(file), ""))
     patch.add("kernel.file", node_id="new", position=(0, 300))
     window.docks.reveal("problems")
-    qtbot.waitUntil(lambda: "Choose a file …" in buttons(window.problems))
-    click(buttons(window.problems)["Choose a file …"])
+    qtbot.waitUntil(lambda: "Choose a file …" in buttons(window.docks.widget(Problems)))
+    click(buttons(window.docks.widget(Problems))["Choose a file …"])
     assert "*.cu" in asked[0]
     qtbot.waitUntil(lambda: patch.value("new", "file") == str(file))
     assert window.canvas.selected() == ["new"]

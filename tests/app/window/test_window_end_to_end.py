@@ -5,6 +5,9 @@ from pathlib import Path
 import numpy as np
 from pytestqt.qtbot import QtBot
 
+from app.docks.problems import Problems
+from app.docks.recorder import Recorder
+from app.docks.updates import Updates
 from app.inspector.parameter_editors import NumberEditor
 from app.window.main_window import MainWindow
 from engine.patch.changes import PortRef
@@ -36,7 +39,7 @@ def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
     assert patch is not None
     first = wait_for_picture(qtbot, window)
     qtbot.waitUntil(lambda: window.badge.label.text() == "host · still")
-    assert window.problems.list.topLevelItemCount() == 0
+    assert window.docks.widget(Problems).list.topLevelItemCount() == 0
 
     with qtbot.waitSignal(window.bridge.preview):
         patch.set("tone", exposure=-2.0)
@@ -46,11 +49,11 @@ def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
     removed = patch.source_of(PortRef("tone", "image"))
     assert removed is not None
     patch.disconnect(PortRef("tone", "image"))
-    qtbot.waitUntil(lambda: window.problems.list.topLevelItemCount() > 0)
+    qtbot.waitUntil(lambda: window.docks.widget(Problems).list.topLevelItemCount() > 0)
     qtbot.waitUntil(window.actions_by_id["undo"].isEnabled)
     window.actions_by_id["undo"].trigger()
     assert patch.source_of(PortRef("tone", "image")) == removed
-    qtbot.waitUntil(lambda: window.problems.list.topLevelItemCount() == 0)
+    qtbot.waitUntil(lambda: window.docks.widget(Problems).list.topLevelItemCount() == 0)
 
     asked.path = tmp_path / "mine.loom"
     assert window.files.save()
@@ -64,7 +67,7 @@ def test_the_recorder_tells_the_frames_of_the_running_patch(qtbot: QtBot, real_w
     window = real_window
     assert window.files.open_path(EXAMPLES_FOLDER / "particles.loom")
     window.docks.reveal("recorder")
-    recorder = window.recorder
+    recorder = window.docks.widget(Recorder)
     qtbot.waitUntil(lambda: recorder.flight is not None and len(recorder.flight.frames) > 5)
     recorder.choose(0)
     assert recorder.flight is not None
@@ -82,7 +85,7 @@ def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: Main
     assert patch is not None
     first = wait_for_picture(qtbot, window)
     qtbot.waitUntil(lambda: not np.array_equal(first, picture(window)))
-    updates = list(window.updates.rows.rows)
+    updates = list(window.docks.widget(Updates).rows.rows)
     window.canvas.select(["forces"])
     name = next(name for name in window.inspector.rows if "gravity" in name)
     editor = window.inspector.editor(name)
@@ -96,6 +99,6 @@ def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: Main
     editor.slider.setSliderDown(False)
     assert patch.value("forces", name) != before
     assert len(patch.history.names) == 1
-    assert window.updates.rows.rows == updates
+    assert window.docks.widget(Updates).rows.rows == updates
     window.session.undo()
     assert patch.value("forces", name) == before

@@ -1,41 +1,61 @@
-"""`KernelRoom`: opens the op graph of a kernel on the canvas, and returns to the patch."""
+"""`KernelRoom`: what the canvas shows, which is the patch or the op graph of a kernel in it."""
 
 from collections.abc import Callable
+from typing import cast
 
-from PySide6.QtCore import QObject, QPointF, QTimer, Signal
+from PySide6.QtCore import QMargins, QObject, QPointF, Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton
 
 from app.canvas.canvas import Canvas
-from app.inspector.inspector import Inspector
-from app.qt.beside import Run, at_once
+from app.documents.bridge import Bridge
+from app.documents.session import Session
+from app.qt.beside import Run
 from app.view_models.ops.report import op_report
-from app.window.breadcrumb import Breadcrumb
 from engine.diagnostics import PatchError
 from engine.figures import plural
 from engine.inner_patches.editing import InnerEditing
 from engine.kernel_blocks.graph_block import ComputeBlock
 from engine.kernel_sources.sources import OpGraphSource
 from engine.patch.document import Patch
-from engine.patch.inner_patch import InnerPatch
+from engine.patch.inner_patch import InnerPatch, inner_kind
 from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
+
+#: Keeps an edit that a person gave up where redo finds it.
+Shelve = Callable[[Callable[[Patch], object]], None]
 
 
 class KernelRoom(QObject):
-    """Shows the op graph of a kernel in canvas and inspector in place of the patch, and the patch again.
+    """Shows the session's patch, and the op graph of a kernel in its place, and goes to nodes of both.
 
-    While it is open, what is edited there is edited in the patch; the undo history is the patch's.
+    While an op graph is open, what is edited there is edited in the patch; the undo history is the patch's.
     """
 
+    #: What is shown from now on: a patch, an op graph or None, and what stands in for its `shelve` (or None).
+    shown = Signal(cast("type[Patch | None]", object), cast("type[Shelve | None]", object))
+    #: A report of what is shown.
+    reported = Signal(FrameReport)
     #: Another patch or op graph is shown, or the open op graph has changed.
     changed = Signal()
     #: An op graph can't be shown, or no longer can, for the reason in the text.
     refused = Signal(str)
 
-    def __init__(self, canvas: Canvas, inspector: Inspector, name: Callable[[], str], parent: QObject) -> None:
+    def __init__(
+        self, canvas: Canvas, session: Session, bridge: Bridge, beside: Run, name: Callable[[], str], parent: QObject
+    ) -> None:
         super().__init__(parent)
-        self._canvas, self._inspector, self._name = canvas, inspector, name
+        self._canvas, self._session, self._beside, self._name = canvas, session, beside, name
         self.breadcrumb = Breadcrumb()
         self.breadcrumb.left.connect(self.leave)
+        self.reported.connect(canvas.show_report)
         canvas.escaped.connect(self.leave)
+        canvas.node_activated.connect(self.open)
+        canvas.beside = beside
+        canvas.profile = lambda: None if self.is_open else bridge.profile
+        canvas.peak_bytes_per_s = lambda: session.peak_bytes_per_s
+        canvas.connecting.cost = lambda changes: None if self.is_open else session.cost_of(changes)
+        session.replaced.connect(self.set_patch)
+        session.types_changed.connect(canvas.show_types)
+        bridge.report.connect(self.show_report)
         self._editing: InnerEditing | None = None
         self._stop: list[Callable[[], None]] = []
         self._view: tuple[float, QPointF] = 1.0, QPointF()
@@ -44,8 +64,6 @@ class KernelRoom(QObject):
         #: The engine's reports about the open block and itself.
         self._around: NodeReport | None = None
         self._statistics = EngineStatistics("")
-        #: How slow work is done.
-        self.beside: Run = at_once
         #: The state of the open op graph.
         self.report: FrameReport | None = None
 
@@ -64,6 +82,39 @@ class KernelRoom(QObject):
         """The op graph that is open."""
         return self._editing.patch if self._editing is not None else None
 
+    def set_patch(self, patch: Patch | None) -> None:
+        """Show another patch of the session, or none."""
+        self._forget()
+        self._show(patch)
+
+    def open(self, node: str) -> None:
+        """Open the op graph of a block of the patch that is shown, if it has one."""
+        patch = self._session.patch
+        if patch is not None and not self.is_open and inner_kind(patch, node) is not None:
+            self.enter(patch, node)
+
+    def go_to(self, place: str) -> None:
+        """Select a node of the patch, or an op of a kernel in it as "node/op", and bring it into view."""
+        patch, (node, _, op) = self._session.patch, place.partition("/")
+        if patch is None or node not in patch.nodes:
+            return
+        if not op:
+            self.leave()
+        elif self.node != node:
+            self.enter(patch, node)
+        self._canvas.go_to(op or node)
+
+    def select(self, node: str) -> None:
+        """Select a node of the patch while the canvas shows the patch."""
+        if not self.is_open and self._canvas.patch is not None and node in self._canvas.patch.nodes:
+            self._canvas.select([node])
+
+    def select_op(self, op: str) -> None:
+        """Select an op of the open op graph, and bring it into view."""
+        if self.graph is not None and op in self.graph.nodes:
+            self._canvas.select([op])
+            self._canvas.view.ensureVisible(self._canvas.scene.rect_of([op]), 24, 24)
+
     def enter(self, patch: Patch, node: str) -> None:
         """Show the op graph of a block of the patch."""
         if self._editing is not None:
@@ -81,16 +132,20 @@ class KernelRoom(QObject):
             patch.subscribe(lambda change: None, self._name_it),
         ]
         self._show(editing.patch, editing.shelve)
+        self._canvas.setFocus()
         # To know what a chain may have, all blocks are described once: before a person searches for one.
-        self.beside("Searching the blocks …", editing.patch.catalogue.all, lambda: None)
+        self._beside("Searching the blocks …", editing.patch.catalogue.all, lambda: None)
         self._name_it()
         self.breadcrumb.show()
         self._show_state()
         QTimer.singleShot(0, self._canvas.fit)  # the canvas has its size only after the layout
 
     def show_report(self, report: FrameReport) -> None:
-        """Show what the engine reports of the parts of the open block, such as the times of a network's layers."""
-        if self._editing is None or self.report is None:
+        """Show a report of the patch; while a block is open, only of its parts, such as a network's layers."""
+        if self._editing is None:
+            self.reported.emit(report)
+            return
+        if self.report is None:
             return
         around = report.nodes.get(self._editing.node)
         if around != self._around or report.statistics.profiling is not self.report.statistics.profiling:
@@ -102,8 +157,9 @@ class KernelRoom(QObject):
         if self._editing is None:
             return
         editing = self._editing
-        self.forget()
+        self._forget()
         self._show(editing.outer)
+        self._canvas.setFocus()
         zoom, centre = self._view
         self._canvas.view.set_zoom(zoom)
         self._canvas.view.centerOn(centre)
@@ -111,10 +167,10 @@ class KernelRoom(QObject):
             self._canvas.select([editing.node])
         self.changed.emit()
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Close the op graph without showing the patch, since another one will be shown."""
         if self._editing is not None:
-            self._inspector.enter_typed()  # while the patch still hears of it
+            self._session.enter_typed()  # while the patch still hears of it
             self._editing.close()
             for end in self._stop:
                 end()
@@ -134,10 +190,9 @@ class KernelRoom(QObject):
         values = {name: patch.value(node, name) for name, spec in block_type.parameters.items() if spec.is_constant}
         return content[0].with_constants(values), title, note
 
-    def _show(self, patch: Patch, shelve: Callable[[Callable[[Patch], object]], None] | None = None) -> None:
-        self._inspector.set_patch(patch, shelve)
+    def _show(self, patch: Patch | None, shelve: Shelve | None = None) -> None:
+        self.shown.emit(patch, shelve)
         self._canvas.set_patch(patch)
-        self._canvas.setFocus()
 
     def _swap_recent(self) -> None:
         """Ops and blocks have separate lists of recently placed types."""
@@ -160,10 +215,43 @@ class KernelRoom(QObject):
 
     def _show_parts(self, patch: InnerPatch) -> FrameReport:
         self.report = found = op_report(patch, self._around, self._statistics)
-        self._canvas.show_report(found)
-        self._inspector.show_report(found)
+        self.reported.emit(found)
         return found
 
     def _lose(self, reason: str) -> None:
         self.refused.emit(f"The op graph was closed: {reason}")
         QTimer.singleShot(0, self.leave)
+
+
+class Breadcrumb(QFrame):
+    """The way from the patch to an op graph; hidden while the canvas shows the patch."""
+
+    #: The person returns to the patch.
+    left = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(objectName="breadcrumb")
+        self.patch = QToolButton(autoRaise=True, objectName="breadcrumbPatch")
+        self.patch.setToolTip("Back to the patch (Escape)")
+        self.patch.clicked.connect(self.left)
+        self.kernel = QLabel(objectName="breadcrumbKernel", textFormat=Qt.TextFormat.PlainText)
+        self.state = QLabel(objectName="message", textFormat=Qt.TextFormat.PlainText)
+        row = QHBoxLayout(self, contentsMargins=QMargins(8, 4, 12, 4), spacing=4)
+        row.addWidget(self.patch)
+        row.addWidget(QLabel("›", objectName="faint"))
+        row.addWidget(self.kernel)
+        row.addStretch(1)
+        row.addWidget(self.state)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.hide()
+
+    def show_place(self, patch: str, kernel: str) -> None:
+        """Show the names of the patch and of the kernel."""
+        self.patch.setText(patch)
+        self.kernel.setText(kernel)
+
+    def show_state(self, text: str, *, is_error: bool = False) -> None:
+        """Show how the kernel is."""
+        self.state.setText(text)
+        self.state.setProperty("state", "error" if is_error else "")
+        self.state.style().polish(self.state)

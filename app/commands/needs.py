@@ -1,0 +1,66 @@
+"""What commands need: a patch, an engine, a selection of some kind."""
+
+from collections.abc import Callable
+
+from app.commands.actions import Need
+from app.docks.dock import Editor
+from engine.patch.inner_patch import inner_kind
+
+
+class Needs:
+    """The needs that several commands of one editor have."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._session, self._canvas = session, canvas = editor.session, editor.canvas
+        self._selected = canvas.scene.selection_settled, canvas.selection_changed, session.replaced
+        bridge = editor.bridge
+        self.patch = Need(lambda: session.patch is not None, (session.replaced,))
+        #: An engine that runs.
+        self.engine = Need(
+            lambda: session.engine is not None and not bridge.has_stopped, (session.engine_changed, bridge.stopped)
+        )
+        self.undoable = Need(lambda: self._undo_name() is not None, (session.changed,))
+        self.redoable = Need(lambda: self._redo_name() is not None, (session.changed,))
+        self.node = self._selection(lambda: bool(canvas.selected()))
+        self.connection = self._selection(lambda: bool(canvas.scene.selected_connections()))
+        self.selection = self._selection(lambda: self.node.is_met() or self.connection.is_met())
+        #: A connection that carries numbers, and one whose numbers are checked.
+        self.checkable = self._selection(lambda: canvas.checkable is not None)
+        self.check = self._selection(self._is_checked)
+        #: A block in a region.
+        self.member = self._selection(canvas.edits.has_members)
+        #: One block that runs an op graph.
+        self.op_graph = self._selection(self._has_op_graph)
+
+    def region_type(self, kind: str) -> Need:
+        """Return the need of what a region of a kind can hold."""
+        return self._selection(lambda: self._canvas.edits.region_type(kind) is not None)
+
+    def undo_text(self) -> str:
+        """Return what the undo command is called now."""
+        return _named("&Undo", self._undo_name())
+
+    def redo_text(self) -> str:
+        """Return what the redo command is called now."""
+        return _named("&Redo", self._redo_name())
+
+    def _selection(self, is_met: Callable[[], bool]) -> Need:
+        return Need(is_met, self._selected)
+
+    def _undo_name(self) -> str | None:
+        return self._session.patch.history.undo_name if self._session.patch else None
+
+    def _redo_name(self) -> str | None:
+        return self._session.patch.history.redo_name if self._session.patch else None
+
+    def _is_checked(self) -> bool:
+        checkable, patch = self._canvas.checkable, self._canvas.patch
+        return checkable is not None and patch is not None and checkable.source in patch.sentinels
+
+    def _has_op_graph(self) -> bool:
+        patch, selected = self._canvas.patch, self._canvas.selected()
+        return patch is not None and len(selected) == 1 and inner_kind(patch, selected[0]) is not None
+
+
+def _named(word: str, name: str | None) -> str:
+    return f"{word} {name}".replace("&&", "&") if name else word
