@@ -29,18 +29,18 @@ _RACY_NS = 100_000_000
 
 
 def content(path: Path) -> bytes | str:
-    """Return what a file holds, or why it can't be read, as the system says it."""
+    """Return a file's contents, or the system's reason why it can't be read."""
     return ask(_content, path)  # type: ignore[no-any-return]
 
 
 def digest(path: Path) -> bytes | str:
-    """Return a digest of what a file holds, or why it can't be read: for files that are too large to be kept."""
+    """Return a digest of a file's contents, or why it can't be read: for files that are too large to be kept."""
     return ask(_digest, path)  # type: ignore[no-any-return]
 
 
 @checked()
 def read_bytes(path: Path) -> bytes:
-    """Return what a file holds, of which the readings under way keep a digest alone; OSError when it can't be read."""
+    """Return a file's contents, of which the current readings keep only a digest; OSError when it can't be read."""
     held, reason = _read(path)
     for reading in _under_way.get():
         reading.answers.setdefault((_digest, path), _digest_of(held, reason))

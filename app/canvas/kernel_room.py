@@ -153,7 +153,7 @@ class KernelRoom(QObject):
             self._show_parts(self._editing.patch)
 
     def leave(self) -> None:
-        """Show the patch again, as it was seen."""
+        """Show the patch again, with its previous view."""
         if self._editing is None:
             return
         editing = self._editing

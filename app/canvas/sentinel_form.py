@@ -83,7 +83,7 @@ class SentinelForm(QDialog):
         return buttons
 
     def accept(self) -> None:
-        """Check what the form says, unless that is refused."""
+        """Apply the form, unless it is refused."""
         bounds = {name: box.value() if check.isChecked() else None for name, (check, box) in self.bounds.items()}
         try:
             self._patch.set_sentinel(

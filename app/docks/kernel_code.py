@@ -93,7 +93,7 @@ class KernelCode(EmptyState, Dock):
         self._refresh()
 
     def show_kernel(self, source: OpGraphSource | None, title: Callable[[str], str], note: str = "") -> None:
-        """Show the code of a kernel, or none; `title` gives what the canvas calls an op, `note` is shown above.
+        """Show the code of a kernel, or none; `title` returns an op's title on the canvas, `note` is shown above.
 
         It is made beside the window, for the newest kernel.
         """

@@ -103,7 +103,7 @@ class OutsideChanges(QObject):
         return Notice(outside.text, outside.lines, (*reload, *keep))
 
     def _reload(self, outside: Outside) -> None:
-        """Load what the file holds now, as one edit that can be undone."""
+        """Load the file's current contents, as one edit that can be undone."""
         self._session.enter_typed()  # so that undo brings back also what was being typed
         patch = self._session.patch
         newest = look_outside(patch) if patch is not None else None

@@ -36,7 +36,7 @@ class Recovered:
         self.path = Path(copy.path) if copy.path else None
 
     def open(self) -> Patch:
-        """Return the patch; PatchError when the text is no patch."""
+        """Return the patch; PatchError when the text is not a patch."""
         patch = parse_patch(self._copy.patch, "recovered patch")
         patch.path, patch.file_digest = self.path, self._copy.file_digest
         return patch

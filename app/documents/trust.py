@@ -63,7 +63,7 @@ def open_patch(path: Path, *, trust: bool) -> Patch:
     """Read a patch for a run without a window; `path` may be an example's name.
 
     The patch and the blocks beside it are trusted by `trust` or an earlier answer; otherwise diagnostics report what is
-    left out and how to trust it. PatchError when it is no patch.
+    left out and how to trust it. PatchError when it is not a patch.
     """
     from platformdirs import user_state_path
 

@@ -52,7 +52,7 @@ class NodeStatus(QWidget):
         return self._figures.text().splitlines()
 
     def show_report(self, patch: Patch, node: str, report: FrameReport) -> None:
-        """Show what a report says of the node."""
+        """Show the node's part of a report."""
         found = report.nodes.get(node)
         if found is None:
             return

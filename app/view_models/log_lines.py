@@ -1,4 +1,4 @@
-"""The lines of the log: records, with those that repeat counted, and which of them a filter shows."""
+"""The lines of the log: records, with repeated ones counted, and the lines that a filter shows."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""What the canvas says when the pointer rests on a node, a port or a connection."""
+"""Tooltip texts of nodes, ports and connections."""
 
 import textwrap
 from collections.abc import Mapping, Sequence

@@ -16,7 +16,7 @@ _MOST_CHARACTERS = 1000
 
 @dataclass(frozen=True)
 class Notice:
-    """What a banner says: one sentence, lines of details, and the answers, each with its button.
+    """Contents of a banner: one sentence, lines of details, and the answers, each with its button.
 
     `state` is "error" or "warning".
     """

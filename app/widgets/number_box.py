@@ -157,7 +157,7 @@ class NumberBox(QDoubleSpinBox):
             event.ignore()
 
     def _enter_typed(self) -> bool:
-        """Take the typed text; return False if it is no number, and show again what was shown before."""
+        """Take the typed text; return False if it is not a number, and restore the previous text."""
         text = self._bare(self.lineEdit().text())
         if read_number(text) is None:
             self._forget_typed()

@@ -4,7 +4,7 @@ An adaptive type declares structural parameters, and `interface`, which returns 
 values. Each node then has a subclass of the type that fits its values; nodes with equal values share one.
 
 Each interface keeps the `Reading` of the files that it was made of. `adapted` compares it with the disk at each call
-and makes the interface again if a file has changed, so a node's type follows from what the disk holds now.
+and makes the interface again if a file has changed, so a node's type follows the current files.
 """
 
 import inspect
@@ -98,7 +98,7 @@ def generation() -> int:
 
 
 def adapted(block_type: type[AdaptiveBlock], patch_values: Mapping[str, Any], folder: Callable[[], Path]) -> Adapted:
-    """Return the type of a node of an adaptive type that has these values in the patch, and what the disk holds now.
+    """Return the type of a node of an adaptive type, by these values in the patch and the current files.
 
     Relative paths start at `folder()`. Values that a declared parameter refuses count as its default. When files have
     changed since it was asked last, the listeners of `block_types` hear of it.

@@ -66,7 +66,7 @@ class Catalogue:
     ) -> tuple[type[Block] | None, Diagnostic | None]:
         """Return the block type of a node, and why it is not the newest version of it.
 
-        The ports of an adaptive type follow from what the patch says of the node's parameters. `folder` is the patch's
+        The ports of an adaptive type depend on the patch's values of the node's parameters. `folder` is the patch's
         folder.
         """
         block_type, problem = self.get(type_id), self.problem(type_id)

@@ -17,7 +17,7 @@ from engine.diagnostics import Diagnostic, PatchError
 
 
 class RowBlock(Block, abstract=True):
-    """A row of a table as a block type: a part of what a block does, such as an op of a kernel."""
+    """A row of a table as a block type: a part of a block's work, such as an op of a kernel."""
 
     def describe(self, build: BlockBuilder) -> None:
         """A part launches nothing by itself."""

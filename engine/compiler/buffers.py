@@ -63,8 +63,9 @@ FRAME_UPLOAD = Access((), (_FRAME_PLACE,))
 class BlockBuffers(msgspec.Struct, frozen=True, gc=False):
     """The buffers of one block; they depend only on `layouts`, `region` and the places of the inputs.
 
-    `places` are those of its ports and internal buffers by name, `allocations` its own allocations. `accesses` go with
-    what the block does, by place: the entries, then what begins a region, the region itself, and what ends a turn.
+    `places` are those of its ports and internal buffers by name, `allocations` its own allocations. `accesses` are in
+    the order of the block's work: the entries, then the kernels that begin a region, the region itself, and the kernels
+    that end a turn.
     """
 
     layouts: NodeLayouts

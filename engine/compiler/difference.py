@@ -115,7 +115,7 @@ def _touches_others(now: Operation, was: Operation) -> bool:
 
 
 def _line_up(before: Plan, now: Plan) -> Sequence[int]:
-    """Return for each operation its index in `before`, or -1; a range when every index is as it was."""
+    """Return for each operation its index in `before`, or -1; a range when every index is unchanged."""
     operations, base = now.operations, before.operations
     count = min(len(operations), len(base))
     start = next((index for index in range(count) if not _is_match(operations[index], base[index])), count)

@@ -107,10 +107,10 @@ def plan_what_can_run(
 
     `inlined` is the result of `inline` for the whole description. `problems` are errors found before (a block that
     can't be described, a kernel that doesn't compile). A block that was just placed and has no input yet is left out
-    and does not stop the rest. A block that is `running` now and would have to be left out is held: it runs on as it
-    was in the `previous` plan, fed as it was, and so do the blocks before it when it doesn't fit to what they have
-    become. Without `shares`, nothing is fused, and each buffer has separate memory, in which every port can be read
-    after a frame. The other arguments are those of `make_plan`.
+    and does not stop the rest. A `running` block that would have to be left out is held: it keeps running as in the
+    `previous` plan, with the same sources, and so do the blocks before it if their new versions don't fit. Without
+    `shares`, nothing is fused, and each buffer has separate memory, in which every port can be read after a frame. The
+    other arguments are those of `make_plan`.
     """
     found = list(problems)
     description = inlined.description

@@ -305,7 +305,7 @@ class BlockBuilder(BlockNames):
     def provide(self, port: BufferHandle, array: np.ndarray[Any, Any]) -> None:
         """Give an output contents, and with them its shape: the array is uploaded once, before the first launch.
 
-        Of a `state` output, whose shape is its own, it is what the state holds at first, as `initial` of `buffer`.
+        For a `state` output, whose shape is its own, it is the initial contents, as `initial` of `buffer`.
         """
         self._contents.provide(self._ports[self._output(port, "port of provide")], array)
 

@@ -226,7 +226,7 @@ Entry = KernelEntry | FillEntry | CopyEntry | DelayEntry | CaptureEntry
 
 
 class RegionKind(StrEnum):
-    """What a region does with the blocks inside it."""
+    """How a region runs the blocks inside it."""
 
     IF = "if"
     IF_ELSE = "if_else"
@@ -280,8 +280,8 @@ class StatusKind(StrEnum):
 class Status:
     """An internal buffer that is read back after each frame, mostly one word (u32).
 
-    It is compared with `capacity`, or means what the library call that wrote it says. With `keeps`, what the port
-    holds lasts to the end of the frame.
+    It is compared with `capacity`, or means what the library call that wrote it says. With `keeps`, the port's contents
+    last to the end of the frame.
     """
 
     buffer: str

@@ -69,7 +69,7 @@ class Device(Protocol):
         ...
 
     def allocate(self, size_bytes: int) -> Memory:
-        """Allocate memory; when there is not enough, the DeviceError names the size asked for and the size free."""
+        """Allocate memory; when there is not enough, the DeviceError names the requested and the free size."""
         ...
 
     def adopt(self, array: object) -> Memory:

@@ -26,7 +26,7 @@ from engine.diagnostics import DeviceError
 
 
 class GraphBackend(Protocol):
-    """What a device does for one graph with all its bodies and child graphs.
+    """A device's work for one graph with all its bodies and child graphs.
 
     `tree` holds the nodes and the rules. A backend is asked only for what the rules allow, and checks what depends on
     the device: the kernel, its launch and its arguments, memory and events.

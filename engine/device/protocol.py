@@ -1,4 +1,4 @@
-"""What a device gives out: memory, modules with kernels, events, streams and executables.
+"""The objects of a device: memory, modules with kernels, events, streams and executables.
 
 `cuda` and `host` implement these protocols. `graph.Graph` is one class for both; `device.Device` makes all of them.
 """

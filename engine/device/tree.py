@@ -172,7 +172,7 @@ class GraphTree:
         return work
 
     def set_work(self, node: GraphNode, work: Work) -> None:
-        """Replace what a node does."""
+        """Replace the work of a node."""
         self.nodes[node] = replace(self.nodes[node], work=work)
 
     def _inside(self, node: GraphNode) -> range:

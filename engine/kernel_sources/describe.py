@@ -48,7 +48,7 @@ def mistakes(given: KernelManifest) -> Iterator[str]:
 
 
 def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str]:
-    """Give what a manifest says of a kernel and its PTX refutes, as "field must be X, got Y".
+    """Yield the facts of a manifest that the kernel's PTX contradicts, as "field must be X, got Y".
 
     `found` was made from the PTX, by `describe_kernels`. A manifest may add facts that PTX doesn't have, such as a
     lower limit of threads.

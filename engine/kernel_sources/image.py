@@ -119,7 +119,7 @@ def write_manifest(path: Path, manifest: KernelManifest) -> None:
 def manifest_paths(path: Path, entries: Collection[str]) -> list[Path]:
     """Return where the manifests of a kernel file are looked for: NAME.json, and NAME.ENTRY.json for each of several.
 
-    What a later one says of an entry point replaces what an earlier one says.
+    A later manifest of an entry point replaces an earlier one.
     """
     several = [path.with_name(f"{path.stem}.{entry}.json") for entry in entries] if len(entries) > 1 else []
     return [path.with_suffix(".json"), *several]

@@ -13,7 +13,7 @@ from engine.types.layout import Layout
 
 
 class LibraryError(WarploomError):
-    """A library can't do what it is asked to; `remedy` is an instruction for the person."""
+    """A library can't run a call; `remedy` is an instruction for the person."""
 
     def __init__(self, text: str, remedy: str) -> None:
         super().__init__(text)
@@ -63,14 +63,14 @@ class LibraryCall:
         return type(self).__name__.lower()
 
     def results(self, inputs: Mapping[str, Layout]) -> Mapping[str, Layout]:
-        """Return what the outputs hold, by slot; OperandError when the inputs don't fit each other or the call.
+        """Return the layouts of the outputs, by slot; OperandError when the inputs don't fit each other or the call.
 
         `inputs` may have the outputs too.
         """
         raise NotImplementedError
 
     def problem(self, word: int) -> tuple[str, str]:
-        """Return what a word above 0 in the slot `info` says of the operands, and the remedy."""
+        """Return the meaning of a word above 0 in the slot `info`, and the remedy."""
         raise NotImplementedError
 
     def on(self, **operands: Any) -> CallOn:

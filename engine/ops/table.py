@@ -20,7 +20,7 @@ class OpInput:
     """An input. With a `default` it also is a setting of its name, which holds while nothing is connected.
 
     Without one it must be connected, unless it is `optional`. A `delayed` input takes what the op's own region
-    computes, in the branch `branch`; its op comes first all the same, so this is no circle.
+    computes, in the branch `branch`; its op comes first anyway, so this is not a circle.
     """
 
     name: str

@@ -85,7 +85,7 @@ def _place(found: Wiring, node: OpNode) -> None:
 
 
 def _setting(found: Wiring, node: OpNode, setting: OpSetting) -> Any:
-    """Return what a setting holds; its default, with a diagnostic, when the graph has something else."""
+    """Return the value of a setting; its default, with a diagnostic, when the graph has something else."""
     value = node.parameters.get(setting.name, setting.default)
     rule = ""
     if setting.type == "str" or setting.type == "bool":

@@ -28,8 +28,8 @@ from engine.types.element_numbers import number_of
 class NodeRef:
     """A handle on a node: `ref["port"]` is a port, `ref.id` the node's id, `ref.body` the scope inside a region block.
 
-    A parameter that a value is to drive is named like a port. Where a scope is asked for, the handle of a region block
-    stands for its body.
+    A parameter that a value is to drive is named like a port. As a scope, the handle of a region block stands for its
+    body.
     """
 
     __slots__ = ("id", "patch")
@@ -64,7 +64,7 @@ class NodeRef:
 
 
 def named(parameter: object) -> str:
-    """Return the name of a parameter; PatchError when it is no text."""
+    """Return the name of a parameter; PatchError when it is not a text."""
     if not isinstance(parameter, str):
         raise PatchError(f"parameter must be a name, got {shown(parameter)}")
     return parameter

@@ -52,7 +52,7 @@ class History:
 
     @property
     def is_saved(self) -> bool:
-        """True when the patch is as it was when it was last saved."""
+        """True when the patch equals its last saved version."""
         return (self._done[-1] if self._done else None) is self._saved
 
     def mark_saved(self) -> None:

@@ -75,7 +75,7 @@ class Client:
     def step(self, *, real_time: bool = False) -> FrameReport:
         """Do one frame now, with everything that was edited, and return its report.
 
-        The patch's time goes on by one `time_step_s`, so that the same edits give the same frames on every run; with
+        The patch's time advances by one `time_step_s`, so that the same edits give the same frames on every run; with
         `real_time` it advances by the time since the previous step.
         """
         if real_time is not False and real_time is not True:
@@ -110,7 +110,7 @@ class Client:
         """Run frames on a thread of the engine's own, `rate` a second; None means as fast as they go.
 
         `pacing` replaces `rate` and can say more; `SetPacing` changes it later. The patch's time follows the wall's.
-        With `deterministic`, for recordings, it goes on by one `time_step_s` a frame.
+        With `deterministic`, for recordings, time advances by one `time_step_s` per frame.
         """
         if pacing is None:
             pacing = Pacing.free() if rate is None else Pacing.fixed(rate)

@@ -68,7 +68,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """Something that was asked for could not be done."""
+    """A request failed."""
 
     diagnostic: Diagnostic
 

@@ -231,7 +231,7 @@ class BufferReport(msgspec.Struct, frozen=True):
 class EngineStatistics(msgspec.Struct, frozen=True):
     """The engine as a whole, as its badge shows it.
 
-    `launch_ns` is what a launch takes, `work_ns` all work that is measured in it: of that nodes have their shares.
+    `launch_ns` is the time of a launch, `work_ns` all measured work in it, of which nodes have shares.
     """
 
     device: str
@@ -332,7 +332,7 @@ class Preview(msgspec.Struct, frozen=True, tag=True):
     pixels: np.ndarray[Any, Any]
     #: Height and width of the whole picture; None when `pixels` is all of it.
     whole: tuple[int, int] | None = None
-    #: The pixel that was asked for, when `pixels` does not hold it.
+    #: The pixel that was requested, when `pixels` does not hold it.
     probed: Probed | None = None
 
     @property

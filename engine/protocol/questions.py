@@ -17,7 +17,7 @@ from engine.protocol.pacing import Pacing
 
 Answer = TypeVar("Answer")
 
-#: An edit whose cost can be asked for.
+#: An edit whose cost can be requested.
 CostedEdit = Change | KernelFilesChanged | SetProfiling
 
 

@@ -1,4 +1,4 @@
-"""What a function does through its parameters: which it uses as addresses, to read, to write, or to pass on."""
+"""A function's uses of its parameters: those that are addresses, to read, to write, or to pass on."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -71,7 +71,7 @@ class ParameterUse:
         return None if only in UNTYPED else only
 
     def add(self, inner: "ParameterUse") -> None:
-        """Count what a function does with an address that is passed to it."""
+        """Count a function's uses of an address that is passed to it."""
         for name in ("reads", "writes", "stores", "is_address", "maybe_address", "escapes", "taken_apart"):
             setattr(self, name, getattr(self, name) or getattr(inner, name))
         self.types |= inner.types

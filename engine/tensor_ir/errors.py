@@ -19,7 +19,7 @@ class ShapeMismatch(TensorError):
 
 
 class InvalidOperation(TensorError):
-    """An operation can't be applied to what it is given, or not here."""
+    """An operation can't be applied to its operands, or not here."""
 
 
 class MergeFailed(TensorError):

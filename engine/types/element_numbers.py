@@ -1,4 +1,4 @@
-"""Element types as numbers, for kernels that are told at launch what a buffer holds; see `kernels/elements.cuh`."""
+"""Element types as numbers, for kernels that take a buffer's element type at launch; see `kernels/elements.cuh`."""
 
 import numpy as np
 

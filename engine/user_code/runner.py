@@ -178,7 +178,7 @@ class CodeRunner:
 
 
 def _attempt(call: Callable[[], T], failed: Callable[[BaseException], F]) -> Callable[[], T | F]:
-    """Return a call that gives what `failed` makes of whatever it raises."""
+    """Return a call that converts its exceptions by `failed`."""
 
     def attempt() -> T | F:
         try:

@@ -48,7 +48,7 @@ class Inputs:
 
 #: How long a listener waits before it tries again after a failure: a port in use, a missing device.
 RETRY_S = 2.0
-#: The same when the machine lacks something, of which libraries may complain in the terminal each time.
+#: The same when a part of the machine is missing, which libraries may report in the terminal each time.
 LONG_RETRY_S = 30.0
 #: How long closing waits for a driver that hangs; its thread is then abandoned.
 _PATIENCE_S = 2.0

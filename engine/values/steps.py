@@ -91,7 +91,8 @@ class ValueStep:
     def run(self, now: Moment, patience_s: float) -> bool:
         """Update the block and pass on its outputs; return whether its diagnostics have changed.
 
-        An update that takes longer than `patience_s` goes on beside the frames, and a later run passes its outputs on.
+        An update that takes longer than `patience_s` continues beside the frames, and a later run passes its outputs
+        on.
         """
         problem, changed = self.gave_up or self._start_problem or self._settings_problem, False
         if problem is None:
@@ -179,7 +180,7 @@ class ValueStep:
 
 
 def read_settings(block: ValueBlock, code: CodeRunner) -> tuple[str, Diagnostic | None]:
-    """Return the source that a value block needs, and what is wrong with its parameters, or None."""
+    """Return the source that a value block needs, and the error of its parameters, or None."""
 
     def read() -> str:
         block.check()

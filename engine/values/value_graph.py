@@ -121,7 +121,7 @@ class ValueGraph:
         """Compute all values for the frame that begins; return whether `diagnostics` have changed.
 
         Unless `fresh`, changes at places that have diagnostics already wait for an interval that people can read: a
-        value may leave its bounds in every other frame. And a block that takes long keeps its last values meanwhile.
+        value may leave its bounds in every other frame. A slow block keeps its last values meanwhile.
         """
         if not self._is_wired:
             self._wire()

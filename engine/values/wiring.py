@@ -1,4 +1,4 @@
-"""Wiring: the order in which value blocks run, what is wrong with their connections, and the connections at work."""
+"""Wiring: the order of value blocks, the errors of their connections, and the active connections."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

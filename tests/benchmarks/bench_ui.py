@@ -1,6 +1,6 @@
 """How long the engine keeps the UI's thread waiting: `python -m tests.benchmarks.bench_ui --seconds 300`.
 
-The real editor, on Qt's offscreen platform unless a display is asked for, with an engine on its own thread, while a
+The real editor, on Qt's offscreen platform unless a display is requested, with an engine on its own thread, while a
 program edits a large patch at random (`edit_session.py`). `stall_meter.py` says what counts as waiting. `--no-engine`
 makes the same edits with no engine: what is left is the machine's and Qt's own. `--launch-ms 1` has the host device
 sleep for as long in place of running its kernels, so that they take no one's core, as on a GPU; all else that the

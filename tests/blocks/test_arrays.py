@@ -211,7 +211,7 @@ def test_reshape_and_reinterpret_are_numpys() -> None:
     ],
 )
 def test_a_view_that_can_t_be_says_why(block: str, parameters: dict[str, Any], said: str) -> None:
-    """The diagnostic is on the block, and names what was asked for."""
+    """The diagnostic is on the block, and names what was requested."""
     patch = Patch()
     node = patch.add(block, **parameters)
     patch.connect(patch.add("io.array", data=CUBE)["out"], node["x"])

@@ -199,7 +199,7 @@ def test_a_buffer_may_say_how_often(dtypes: list[str], value: float, turns: int)
 
 
 def test_a_for_is_stopped_at_its_limit() -> None:
-    """It asks for ten turns and gets four."""
+    """A loop of ten turns runs four."""
     patch, loop, store = _summing(count=10, limit=4)
     with Engine(patch, device="host") as engine:
         for _ in range(2):

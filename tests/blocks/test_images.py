@@ -51,7 +51,7 @@ def test_a_tiny_sigma_leaves_the_image_as_it_is(apply_to_image: Any, sigma: floa
 
 
 def test_sigma_is_live() -> None:
-    """A moved slider gives what a fresh run gives, at the price of a parameter write."""
+    """A moved slider has the results of a fresh run, at the price of a parameter write."""
     image = _random_image((40, 33))
     patch = Patch()
     source = patch.add("io.image_array", data=image)

@@ -81,7 +81,7 @@ def test_a_file_saved_again_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    """The node says which file and what to do, and the frame goes on."""
+    """The node says which file and what to do, and the frame continues."""
     patch = Patch()
     load = patch.add("io.load_image", file=tmp_path / "gone.png")
     with Engine(patch, device="host") as engine:

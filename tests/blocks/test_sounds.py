@@ -100,7 +100,7 @@ def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named_and_no_file_is_asked_for(tmp_path: Path) -> None:
-    """The node says which file and what to do, and the frame goes on."""
+    """The node says which file and what to do, and the frame continues."""
     patch = Patch()
     load, empty = patch.add("io.load_audio", file=tmp_path / "gone.wav"), patch.add("io.load_audio")
     with Engine(patch, device="host") as engine:

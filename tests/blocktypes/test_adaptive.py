@@ -133,7 +133,7 @@ def test_another_value_and_its_undo_follow_in_the_engine() -> None:
 
 
 def test_a_wrong_value_is_told_and_the_last_good_version_runs_on() -> None:
-    """The node says what is wrong; what depends on it goes on."""
+    """The node reports the error; what depends on it continues."""
     patch = _patch("x y")
     with Engine(patch, device="host") as engine:
         engine.step()

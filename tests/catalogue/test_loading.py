@@ -234,7 +234,7 @@ def test_files_of_one_name_in_two_folders(folder: BlockFolder, tmp_path: Path) -
     ids=["loop", "catches"],
 )
 def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, held: HeldRunner, code: str) -> None:
-    """Its types stay as they were, and other files load afterwards."""
+    """Its types stay unchanged, and other files load afterwards."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     before = block()
@@ -287,7 +287,7 @@ class Twice(Composite, id="live.twice"):
 
 
 def test_a_composite_follows_its_children(folder: BlockFolder) -> None:
-    """It exposes theirs; when it can't be built from them any more, it stays as it was, with a problem."""
+    """It exposes theirs; when it can't be built from them any more, it stays unchanged, with a problem."""
     folder.write("scale.py", block_text(gain="1.0, max=4"))
     folder.write("twice.py", COMPOSITE)
     assert trust_blocks(folder.path) == []

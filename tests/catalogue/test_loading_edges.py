@@ -256,7 +256,7 @@ def test_a_type_whose_file_still_runs_is_not_said_to_be_untrusted(folder: BlockF
 def test_a_description_that_never_ends_does_not_hold_up_the_files(
     folder: BlockFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is loaded, and the block's node says what is wrong, after the time that a description may take."""
+    """The file is loaded, and the block's node reports the error, after the time that a description may take."""
     monkeypatch.setattr(load_file, "SHORT_CALL", TimeLimits(0.05, 0.05))
     folder.write("scale.py", block_text(describe="while True: pass"))
     assert trust_blocks(folder.path) == []

@@ -211,7 +211,7 @@ def test_an_unknown_kernel_is_an_error(device: Device) -> None:
     "image", ["", "no PTX at all", PTX.replace("fma.rn.f32 %f4, %f2, %f1, %f3;", "frobnicate.f32 %f4;")]
 )
 def test_a_bad_module_is_a_kernel_error(device: Device, image: str) -> None:
-    """At the latest when the kernel is asked for: the host refuses no others with it. The device keeps working."""
+    """At the latest when the kernel is requested: the host refuses no others with it. The device keeps working."""
     with pytest.raises(KernelError):
         device.load_module(image).kernel("ramp")
     assert device.upload(np.ones(1)).download()[0] == 1
@@ -339,7 +339,7 @@ def test_pinned_arrays_are_read_at_every_launch(device: Device) -> None:
 
 
 def test_device_to_device_copies_and_partial_fills_touch_only_their_bytes(device: Device) -> None:
-    """The rest stays as it was."""
+    """The rest stays unchanged."""
     source, target = device.upload(np.arange(8, dtype=np.uint8)), device.upload(np.full(8, 9, np.uint8))
     graph = device.create_graph()
     fill = graph.add_memset(source.memory, 200, 2, [])

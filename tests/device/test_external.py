@@ -93,7 +93,7 @@ def test_numpys_own_dlpack_is_understood() -> None:
 
 
 class Reluctant:
-    """Raises when its memory is asked for."""
+    """Raises when its memory is requested."""
 
     @property
     def __cuda_array_interface__(self) -> object:
@@ -121,7 +121,7 @@ class Reluctant:
     ],
 )
 def test_arrays_that_cannot_be_used_are_refused_and_given_back(array: object, message: str) -> None:
-    """The message says what is wrong."""
+    """The message reports the error."""
     with pytest.raises(DeviceError, match=message.replace("|", r"\|")):
         describe_external(array)
     if isinstance(array, DlpackLender):

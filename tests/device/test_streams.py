@@ -100,7 +100,7 @@ def test_a_later_record_does_not_delay_earlier_waits(device: Device, streams: tu
 def test_a_copy_takes_the_first_bytes_either_way(
     device: Device, streams: tuple[Stream, Stream, Event], size_bytes: int
 ) -> None:
-    """From pinned memory to the device, on the device, and back; the rest stays as it was."""
+    """From pinned memory to the device, on the device, and back; the rest stays unchanged."""
     stream, _, _ = streams
     data = np.random.default_rng(size_bytes).integers(0, 256, 1001, dtype=np.uint8)
     source, back = device.pinned(data), device.pinned(np.zeros(1001, np.uint8))

@@ -47,7 +47,7 @@ def test_known_times_are_told_within_5_percent_or_2_us(cuda: Device, spin: str, 
     """In a row, in a loop and in a branch, which tell the sum of their turns.
 
     The least of some frames counts: other processes may take the GPU in the middle of one, and no kernel ends early.
-    Where they take it in each of the first frames, more are asked for; times that are told wrong stay wrong.
+    Where they take it in each of the first frames, more are requested; times that are told wrong stay wrong.
     """
     patch = Patch()
     loop = patch.add("control.for", count=TURNS)

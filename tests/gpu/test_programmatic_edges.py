@@ -1,4 +1,4 @@
-"""Programmatic edges give what plain edges give, bit for bit: random graphs whose kernels take random times."""
+"""Programmatic edges have the results of plain edges, bit for bit: random graphs whose kernels take random times."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def test_each_mistake_is_told_at_its_node(
 
 
 def test_nodes_in_a_circle_are_told() -> None:
-    """At one of them; a file may have such connections."""
+    """The error is at one of the connections, which a file may contain."""
     network = small().json()
     for item in network["connections"]:
         if item["target"] == "hidden.x":

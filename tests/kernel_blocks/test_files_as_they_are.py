@@ -143,7 +143,7 @@ def _break(file: Path) -> None:
 def test_what_could_not_be_read_can_be_read_later(
     tmp_path: Path, device: Device, way: Callable[[Path], None], name: str, text: str, expected: np.ndarray
 ) -> None:
-    """A file that was wrong or missing when it was asked for first, and one that becomes so."""
+    """A file that was wrong or missing when it was requested first, and one that becomes so."""
     (tmp_path / "added.h").write_text("#define ADDED 3\n")
     file = tmp_path / name
     for _ in range(2):

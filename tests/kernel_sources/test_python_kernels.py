@@ -1,4 +1,4 @@
-"""Triton's and numba's kernels run on both devices and give what Triton's interpreter and numpy give.
+"""Triton's and numba's kernels run on both devices and have the results of Triton's interpreter and numpy.
 
 They need the packages: `pip install triton numba-cuda[cu13]`.
 """

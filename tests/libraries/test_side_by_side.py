@@ -1,4 +1,4 @@
-"""Library calls of one patch that don't wait for each other give what each gives alone."""
+"""Library calls of one patch that don't wait for each other have the results of each alone."""
 
 from typing import Any
 

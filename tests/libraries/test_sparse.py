@@ -92,7 +92,7 @@ def test_operands_that_dont_fit_are_refused() -> None:
 def test_the_host_reads_no_column_that_is_not_there(
     offsets: list[int], columns: list[int], words: str, transpose: bool
 ) -> None:
-    """A word says what is wrong, and the result is NaN."""
+    """A word reports the error, and the result is NaN."""
     device = HostDevice(cores=1)
     call = SparseProduct(transpose, 3 if transpose else 0)
     parts = {"offsets": np.array(offsets, np.int32), "columns": np.array(columns, np.int32)}

@@ -22,7 +22,7 @@ def optimised(device: Device) -> Iterator[Device]:
 
 @pytest.fixture(scope="session")
 def host_device() -> Iterator[Device]:
-    """The host device, for tests that have nothing to say of a GPU."""
+    """The host device, for tests that don't concern a GPU."""
     device = open_device("host")
     yield device
     device.close()

@@ -1,4 +1,4 @@
-"""Random op graphs: right ones give what the tests' evaluator gives, and nonsense is only ever reported."""
+"""Random op graphs: right ones have the results of the tests' evaluator, and nonsense is only ever reported."""
 
 import numpy as np
 from hypothesis import example, given, settings

@@ -47,7 +47,7 @@ def test_a_function_runs_elsewhere_and_returns() -> None:
 
 
 def test_exceptions_arrive_as_they_were_raised() -> None:
-    """With file and line, and where they came from; one that can't be sent arrives as text. The process goes on."""
+    """With file and line, and where they came from; one that can't be sent arrives as text. The process continues."""
     process = run(jobs.number)
     with pytest.raises(KernelError, match="kernel must be right") as refused:
         run(jobs.refuse)

@@ -107,7 +107,7 @@ class KeptKernels:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded: dict[tuple[int, KernelSource], tuple[KernelImage, Module]] = {}
-        #: What the blocks of one patch asked for, so that they are asked once for all its engines.
+        #: What the blocks of one patch requested, so that they are asked once for all its engines.
         self._descriptions: dict[object, tuple[BlockDescription | Diagnostic, PlacedNode]] = {}
         self._load_once, self._describe = ModuleCache._load_once, describe_patch._description
 

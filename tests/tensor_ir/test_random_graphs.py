@@ -1,4 +1,4 @@
-"""Random graphs give what numpy gives for each example by itself."""
+"""Random graphs have the results of numpy for each example by itself."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def kernel(parameters: str, body: str) -> str:
 
 
 def test_complex_numbers_multiply(device: Device, tmp_path: Path) -> None:
-    """cuCmulf gives what numpy gives, real and imaginary part each in its place."""
+    """cuCmulf has the results of numpy, real and imaginary part each in its place."""
     x, y = np.random.default_rng(3).normal(size=(2, COUNT, 2)).astype(np.float32).view(np.complex64)[..., 0]
     source = "#include <cuComplex.h>\n" + kernel(
         "cuFloatComplex* x, const cuFloatComplex* y", "x[i] = cuCmulf(x[i], y[i]);"

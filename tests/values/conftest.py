@@ -32,7 +32,7 @@ def given_block() -> type[ValueBlock]:
     """Define a block that outputs whatever a test puts into `Given.gives`, and raises exceptions among it."""
 
     class Given(ValueBlock, id="test_values.given"):
-        """Give what is asked for."""
+        """Give what is requested."""
 
         value: Value[float] = value_port(doc="The first.")
         count: Value[int] = value_port(doc="The second.")

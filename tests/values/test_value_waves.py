@@ -49,7 +49,7 @@ def test_a_new_frequency_never_makes_the_lfo_jump(frequencies: list[float]) -> N
 
 
 def test_a_reset_lfo_starts_again() -> None:
-    """After `begin` it gives what it gave at first, though time goes on."""
+    """After `begin` it gives what it gave at first, though time continues."""
     block = place("value.lfo", frequency=1.7)
     first = record(block, 50)
     block.begin()

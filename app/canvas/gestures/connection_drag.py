@@ -1,4 +1,4 @@
-"""Dragging a connection: what the mouse does to ports and connections, and one drag from press to release."""
+"""Dragging a connection: mouse events on ports and connections, and one drag from press to release."""
 
 from collections import defaultdict
 
@@ -114,7 +114,7 @@ class ConnectionDrag:
 
 
 class ConnectionGestures:
-    """What the mouse does to ports and connections; at most one drag at a time."""
+    """Mouse events on ports and connections; at most one drag at a time."""
 
     def __init__(self, view: ZoomableView, scene: GraphScene, edits: ConnectionEdits) -> None:
         self._view, self._scene, self._edits = view, scene, edits

@@ -1,4 +1,4 @@
-"""What tooltips say of measured frames: times of a node and its kernels, what buffers held, and the engine itself."""
+"""Tooltip texts of measured frames: times of a node and its kernels, contents of buffers, and the engine itself."""
 
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -179,7 +179,7 @@ def count_text(count: int, buffer: BufferReport) -> str:
 
 
 def held_text(held: BufferStatistics) -> str:
-    """Return what a buffer held: "-0.25 to 1.5", with how many NaNs and infinities there were."""
+    """Return a buffer's contents: "-0.25 to 1.5", with the numbers of NaNs and infinities."""
     if not held.numbers:
         return "holds nothing"
     finite = "no finite number" if held.minimum is None else f"{held.minimum:.6g} to {held.maximum:.6g}"

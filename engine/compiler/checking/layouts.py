@@ -91,9 +91,9 @@ class NodeLayouts(msgspec.Struct, frozen=True, gc=False):
 
     `inputs` are in the order of the ports, None where nothing is connected. `layouts` are those of ports and internal
     buffers by name; `offsets` say for outputs that are views where they start in their source's memory, in bytes;
-    `launches` and `extents` (by argument) go with what the block does, by its place: the entries, then what begins a
-    region, the region itself, and what ends a turn. `problems` name no node yet; with one of them the rest may be
-    missing.
+    `launches` and `extents` (by argument) are in the order of the block's work: the entries, then the kernels that
+    begin a region, the region itself, and the kernels that end a turn. `problems` name no node yet; with one of them
+    the rest may be missing.
     """
 
     description: BlockDescription

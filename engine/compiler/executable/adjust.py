@@ -304,7 +304,7 @@ class _Adjusting:
         return index in self._renewed or self._touches_moved(index)
 
     def _captures_otherwise(self, index: int, entry: CaptureEntry) -> bool:
-        """True when a library is asked for something else than before, or about other bytes."""
+        """True when a library call has other options than before, or other bytes."""
         node, names = self._plan.operations[index].node, [argument.name for argument in entry.buffers]
         blocks = self._plan.buffers.blocks[node], self._before.buffers.blocks[node]
         now, then = ([(b.places.get(name), b.layouts.layouts.get(name)) for name in names] for b in blocks)

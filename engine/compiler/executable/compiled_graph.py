@@ -29,7 +29,7 @@ WriteValue = Callable[[object], None]
 
 
 class LiveParameters:
-    """The live parameters of a graph, by node and name; each is put together when it is first asked for."""
+    """The live parameters of a graph, by node and name; each is computed on first use."""
 
     def __init__(self, variants: Iterable[Variant]) -> None:
         self._kernels: dict[str, list[tuple[Written, KernelNode]]] = {}

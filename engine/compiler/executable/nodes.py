@@ -69,7 +69,7 @@ class CapturedNode(msgspec.Struct):
 
 
 class _Addresses(dict[PortRef, int]):
-    """The addresses of allocations by owner, looked up when they are asked for."""
+    """The addresses of allocations by owner, looked up on use."""
 
     def __init__(self, memory: Mapping[PortRef, Memory]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a CUBIN says of its kernels: which wait first, and how many parameters each has."""
+"""Facts of a CUBIN's kernels: those that wait first, and the number of parameters of each."""
 
 import struct
 

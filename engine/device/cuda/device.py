@@ -83,7 +83,7 @@ class CudaDevice:
             check(driver.cuCtxSetCurrent(self._context), "cuCtxSetCurrent")
 
     def allocate(self, size_bytes: int) -> CudaMemory:
-        """Allocate at least one byte; DeviceError that names the size asked for and the size free."""
+        """Allocate at least one byte; DeviceError that names the requested and the free size."""
         size_bytes = whole_number("size of an allocation", size_bytes)
         return allocate(self._objects, size_bytes)
 

@@ -42,7 +42,7 @@ class CudaMemory:
 
 
 def allocate(objects: DriverObjects, size_bytes: int) -> CudaMemory:
-    """Allocate at least one byte; DeviceError that names the size asked for and the size free."""
+    """Allocate at least one byte; DeviceError that names the requested and the free size."""
     if size_bytes < 1:
         raise DeviceError(f"allocation must be at least 1 byte, got {size_bytes}")
     result = driver.cuMemAlloc(size_bytes)

@@ -179,7 +179,7 @@ class CudaKernel:
 
 
 def _look_at(handle: Any, name: str, elements_per_thread: int) -> _Function:
-    """Ask the driver what a function takes."""
+    """Query the driver for a function's parameters."""
     resources = KernelResources(
         registers=_attribute(_Attribute.CU_FUNC_ATTRIBUTE_NUM_REGS, handle, name),
         static_shared_bytes=_attribute(_Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, handle, name),

@@ -34,7 +34,7 @@ _CALL = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64,) * 6)
 class DeviceHeap:
     """Memory for `malloc` in kernels; a block stays until it is freed, also from one kernel to the next.
 
-    `map` says of every 16 bytes how many are in a block: kernels look there. At least 16 bytes lie between blocks.
+    `map` has, for every 16 bytes, how many are in a block; kernels read it. At least 16 bytes lie between blocks.
     """
 
     def __init__(self, table: AllocationTable) -> None:

@@ -147,8 +147,8 @@ def _contiguous(kind: Any) -> Any:
 
 
 def _passed(name: str, kind: Any) -> Iterator[ManifestParameter]:
-    """Give what numba passes for a parameter: an array is taken apart; `semantic` is the parameter's relation to the
-    array.
+    """Yield the arguments that numba passes for a parameter: an array becomes several; `semantic` is the parameter's
+    relation to the array.
     """
     from numba import types
 
@@ -167,7 +167,7 @@ def _passed(name: str, kind: Any) -> Iterator[ManifestParameter]:
 
 
 def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, first_line: int) -> CompileError:
-    """Return the error for what numba says of a kernel: the line that it names, and its message without its phases."""
+    """Return numba's error of a kernel: its line, and its message without its phases."""
     rule, told = f"{source.name} of {source.label} must compile", getattr(problem, "msg", None)
     if not isinstance(told, str):
         return failure(rule, problem, file)

@@ -141,7 +141,7 @@ def _described(index: int, name: str, written: str) -> ManifestParameter:
 
 
 def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, module: ModuleType) -> CompileError:
-    """Return the error for what Triton says of a kernel, placed in the function that it is about."""
+    """Return Triton's error of a kernel, placed in the function at fault."""
     inner: BaseException = problem
     while inner.__cause__ is not None and hasattr(inner.__cause__, "node"):
         inner = inner.__cause__

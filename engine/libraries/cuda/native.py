@@ -36,7 +36,7 @@ class NativeLibrary:
             raise StatusError(f"{function} returned {self.status_text(status)}")
 
     def status_text(self, status: int) -> str:
-        """Return what a status says."""
+        """Return the text of a status."""
         return str(status)
 
     def text(self, function: str, *arguments: Any) -> str:

@@ -133,7 +133,7 @@ def emit_shares(
     end = emission.call("llvm.umin.i32", I32, [size, builder.add(start, share)])
 
     def combined(held: list[ir.Value]) -> list[ir.Value]:
-        """Return what a lane holds after the present element."""
+        """Return a lane's value after the current element."""
         body()
         taken = [emission.aggregated[aggregate.buffer.pointer.name].parts[0] for aggregate in aggregates]
         return _both(aggregates, held, taken)

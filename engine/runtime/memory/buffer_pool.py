@@ -18,7 +18,7 @@ EXACT_CLASSES = 16
 
 
 def exact_bytes(size_bytes: int) -> int:
-    """Return the size of an exact allocation, at most 6 % more than the size asked for."""
+    """Return the size of an exact allocation, at most 6 % more than requested."""
     if size_bytes <= SMALLEST_BUCKET * EXACT_CLASSES:
         return bucket_bytes(size_bytes)
     step = (1 << (size_bytes - 1).bit_length()) // (2 * EXACT_CLASSES)

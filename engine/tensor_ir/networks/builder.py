@@ -78,7 +78,7 @@ class NetworkBuilder:
 
     @property
     def initial(self) -> Mapping[str, FirstWeights]:
-        """What the weights hold at first, by name, as recipes that nothing was drawn from yet."""
+        """The initial weights, by name, as recipes that were not evaluated yet."""
         return MappingProxyType(self._initial)
 
     @property

@@ -1,4 +1,4 @@
-"""`NetworkFunction`: what a network does at once, as new contents for some of its variables."""
+"""`NetworkFunction`: one step of a network, as new contents for some of its variables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NetworkVariable:
     """A tensor that keeps its contents between functions: a buffer on a device.
 
     `leaf` stands for the contents at the start of a function. `initial` has its initial contents, None if they are set
-    before its use. `trained` says of weights that an optimiser may change them.
+    before its use. `trained` is true for weights that an optimiser may change.
     """
 
     name: str

@@ -194,5 +194,5 @@ class _Memory:
         return self._writer.add_variable(f"{weights.label}.{name}", weights.type, Role.STATE)
 
     def write(self, target: TensorNode, value: TensorNode) -> None:
-        """Say what a state holds in the next step."""
+        """Set the contents of a state in the next step."""
         self.writes[target] = value

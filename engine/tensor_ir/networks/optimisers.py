@@ -34,7 +34,7 @@ class OptimiserState(Protocol):
         """Return a tensor kept for weights, of their type, which is 0 at first."""
 
     def write(self, target: TensorNode, value: TensorNode) -> None:
-        """Say what a state holds in the next step."""
+        """Set the contents of a state in the next step."""
 
 
 @dataclass(frozen=True)

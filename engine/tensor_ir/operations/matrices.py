@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MatMul(TensorOperation):
-    """a [..., m, k] times b [..., k, n], each transposed first if asked for; leading axes are broadcast.
+    """a [..., m, k] times b [..., k, n], each transposed first if requested; leading axes are broadcast.
 
     With `sum_batch`, the products of all examples are added up, and the result is not batched. For `allow_tf32` see the
     context manager of that name.

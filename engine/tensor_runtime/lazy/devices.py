@@ -137,7 +137,7 @@ def element_type(dtype: np.dtype[Any]) -> DType:
 
 
 def _place(on: str, device: str) -> str:
-    """Return the device to use for an array in the memory of `on`: the one that was asked for, if any was."""
+    """Return the device to use for an array in the memory of `on`: the one that was requested, if any was."""
     if device != "auto":
         return device
     return "host" if on == "cpu" else "cuda:0" if on == "cuda" else on

@@ -165,7 +165,7 @@ class TrainingGraph:
         return float(self._variables.read(LOSS).item())
 
     def values(self, name: str) -> Array:
-        """Return a copy of what a variable holds, in its shape, behind the batch axis if it has one."""
+        """Return a copy of the contents of a variable, in its shape, behind the batch axis if it has one."""
         return self._variables.read(name)
 
     def gradients(self, name: str) -> Array:
@@ -173,7 +173,7 @@ class TrainingGraph:
         return self._variables.read(f"{name}.gradient")
 
     def set(self, name: str, value: npt.ArrayLike) -> None:
-        """Set what a variable holds, such as weights, or the learning rate: `set("rate", 1e-4)`."""
+        """Set the contents of a variable, such as weights, or the learning rate: `set("rate", 1e-4)`."""
         if self._variables.variable(name).role is Role.INPUT:
             raise InvalidOperation(f"input {name!r} must be set by set_inputs, which knows the batch")
         if self._variables.variable(name).role is Role.NUMBER:

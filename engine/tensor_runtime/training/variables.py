@@ -118,7 +118,7 @@ class Variables:
         self._put(self.buffer(name), array)
 
     def read(self, name: str) -> Array:
-        """Return a copy of what a variable holds, in its shape, behind the batch axis if it has one; bf16 as f32."""
+        """Return a copy of a variable, in its shape, behind the batch axis if it has one; bf16 as f32."""
         found = self.buffer(name).read()
         return from_bf16(found) if self.variable(name).leaf.type.stored_dtype == bf16 else found
 

@@ -17,7 +17,7 @@ def right_click(hand: Hand, point: QPointF) -> None:
 
 
 def asked_menus(canvas: Canvas) -> list[str]:
-    """Return a list that fills with the menus that are asked for."""
+    """Return a list that fills with the menus that are requested."""
     kinds: list[str] = []
     canvas.menu_requested.connect(lambda kind, _: kinds.append(kind))
     return kinds

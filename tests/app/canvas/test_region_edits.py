@@ -39,7 +39,7 @@ def test_wrapping_puts_the_selection_into_a_new_region(canvas: Canvas, hand: Han
 
 
 def test_a_new_region_block_covers_no_other_block(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """It lies above the blocks, or else to their left or below them."""
+    """The box is above the blocks, or else to their left or below them."""
     places = []
     for _ in range(3):
         canvas.select(["free"])

@@ -332,7 +332,7 @@ def follow_and_release(hand: Hand, place: QPointF) -> None:
 
 
 def test_the_cost_is_shown_before_a_connection_is_dropped(hand: Hand, patch: Patch) -> None:
-    """Ports that accept it show the cost, which is asked for once and includes the connection to be replaced."""
+    """Ports that accept it show the cost, which is requested once and includes the connection to be replaced."""
     patch.add("test_canvas.wave", node_id="other", position=(-240, 200))
     patch.connect(PortRef("other", "value"), STEPS)
     asked: list[list[str]] = []

@@ -39,7 +39,7 @@ def test_the_program_ends_quietly_when_its_output_cannot_be_written(command: str
 
 @pytest.mark.parametrize(("handler", "status"), [("default_int_handler", 130), ("SIG_IGN", 0)])
 def test_ctrl_c_during_the_imports_ends_the_program(handler: str, status: int) -> None:
-    """It prints nothing; where SIGINT is ignored, as in a shell's background job, the program goes on."""
+    """It prints nothing; where SIGINT is ignored, as in a shell's background job, the program continues."""
     program = f"""
 import os, signal, sys
 from importlib.abc import MetaPathFinder

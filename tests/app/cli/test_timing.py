@@ -1,4 +1,4 @@
-"""When the frames of `warploom run` begin, and how their time goes on."""
+"""When the frames of `warploom run` begin, and how their time continues."""
 
 import time
 from pathlib import Path

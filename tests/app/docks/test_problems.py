@@ -15,7 +15,7 @@ from engine.patch.document import Patch
 
 
 def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Patch) -> None:
-    """A row says what is wrong, in which block, and what to do."""
+    """A row reports the error, in which block, and what to do."""
     patch.add("test_app.picture", node_id="p", title="Backdrop")
     problems = Problems()
     qtbot.addWidget(problems)

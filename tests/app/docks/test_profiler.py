@@ -59,7 +59,7 @@ def test_a_profile_of_another_level_is_late(profiler: Profiler) -> None:
 
 
 def test_the_last_frames_are_bars_and_a_click_chooses_one(profiler: Profiler) -> None:
-    """They are asked for while the dock is seen; another engine has none at first."""
+    """They are requested while the dock is seen; another engine has none at first."""
     engine, chosen = Recording(), list[int]()
     profiler.frame_chosen.connect(lambda flight, place: chosen.append(int(flight.frames["frame"][place])))
     profiler.show_profile(profile_of(span("a")))

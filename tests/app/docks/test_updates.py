@@ -80,7 +80,7 @@ def test_levels_are_counted_and_can_be_hidden(qtbot: QtBot, updates: Updates) ->
 
 
 def test_parameter_writes_are_counted_from_the_last_clear(qtbot: QtBot, updates: Updates) -> None:
-    """The engine's count goes on; another engine begins at 0, and earlier writes still count."""
+    """The engine's count continues; another engine begins at 0, and earlier writes still count."""
     updates.show_report(make_report(hot_updates=1200))
     qtbot.waitUntil(lambda: updates.hot_label.text() == "Hot 1,200")
     updates.clear()

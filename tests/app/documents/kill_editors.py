@@ -3,7 +3,7 @@
     python -m tests.app.documents.kill_editors FOLDER KILLS SEED
 
 Each editor is a forked process with the real session, file commands and recovery. It renames a block to the number of
-each edit, and saves now and then. The next one goes on from what its predecessor saved or what could be recovered.
+each edit, and saves now and then. The next one continues from what its predecessor saved or what could be recovered.
 Prints one JSON object for each kill. The loss is counted in edits of `EDIT_MS` each, so that it does not depend on how
 busy the machine is.
 """

@@ -10,7 +10,7 @@ from app.qt.beside import Beside
 
 
 def test_what_follows_is_done_in_the_ui_thread_and_in_order(qtbot: QtBot) -> None:
-    """Also after work that failed, and the UI goes on meanwhile."""
+    """Also after work that failed, and the UI continues meanwhile."""
     parent = QObject()
     beside = Beside(parent)
     may_end, done, told = threading.Event(), list[tuple[str, bool]](), list[str]()

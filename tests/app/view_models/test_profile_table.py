@@ -98,7 +98,7 @@ def test_parallel_work_lies_in_lanes_of_its_own() -> None:
 
 @pytest.mark.parametrize(("length", "most"), [(1, 3), (999, 7), (12_345_678, 5)])
 def test_rulers_are_round_and_sparse(length: int, most: int) -> None:
-    """There are at most one more mark than asked for, since both ends may have one."""
+    """There are at most one more mark than requested, since both ends may have one."""
     marks = ruler(0, length, most)
     assert 0 < len(marks) <= most + 1
     assert marks[0] == 0

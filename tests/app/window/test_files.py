@@ -42,7 +42,7 @@ def test_saving_and_reopening_gives_the_same_patch(opened: MainWindow, file: Pat
 
 
 def test_save_as_goes_on_with_the_new_file(opened: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
-    """The old file stays as it was, and files that the patch names by a relative path are still found."""
+    """The old file stays unchanged, and files that the patch names by a relative path are still found."""
     (tmp_path / "photo.png").write_bytes(b"")
     patch_of(opened).set("every", source="photo.png", gain=4.0)
     asked.path = tmp_path / "elsewhere" / "other.loom"

@@ -1,4 +1,4 @@
-"""The canvas has the space: lists open when they are asked for, and the inspector's rows are compact."""
+"""The canvas has the space: lists open when they are requested, and the inspector's rows are compact."""
 
 from __future__ import annotations
 

@@ -22,6 +22,6 @@ def patch_of(window: MainWindow) -> Patch:
 
 
 def observed(engine: FakeEngine) -> set[str] | None:
-    """The viewers that the engine was last asked for; None before that."""
+    """The viewers of the last request to the engine; None before it."""
     told = [message for message in engine.posted if isinstance(message, Observe)]
     return set(told[-1].viewers) if told else None

@@ -95,7 +95,7 @@ def single(*more: Argument, kernels: TypedKernel | None = None, **values: object
 
 
 def test_arguments_are_addresses_extents_values_and_parameters() -> None:
-    """Each argument of a kernel is what its block asked for; an input that is not connected is the null pointer."""
+    """Each argument of a kernel is what its block requested; an input that is not connected is the null pointer."""
     more = (ParameterArgument("gain"), ExtentArgument(Extent("(out.size * 2)")), ValueArgument(7), FrameArgument())
     _, built = single(*more, kernels=kernel("u64", "u64", "u64", "f32", "u32", "s64", "u64"), gain=0.5)
     (made,) = built.kernels

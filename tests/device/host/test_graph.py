@@ -68,7 +68,7 @@ def test_kernels_of_another_device_are_refused(host, module):
 
 
 def test_events_of_another_device_are_refused(host):
-    """Graphs, which stay as they were, and streams refuse them."""
+    """Graphs, which stay unchanged, and streams refuse them."""
 
     class Foreign:
         pass

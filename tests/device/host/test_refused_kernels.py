@@ -1,4 +1,4 @@
-"""A kernel that the host can't run refuses itself alone, when it is asked for; the others of its module run."""
+"""A kernel that the host can't run refuses itself alone, when it is requested; the others of its module run."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def added(device, kernel):
 @pytest.mark.parametrize("what", CASES)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_only_the_kernel_itself_is_refused(what, place):
-    """Whichever of three it is, when it is asked for; a second device finds the same in the cache."""
+    """Whichever of three it is, when it is requested; a second device finds the same in the cache."""
     lines, line, word = CASES[what]
     texts = [kernel("first", PASS.format("fine")), kernel("second")]
     texts.insert(place, kernel("wrong", lines))

@@ -172,7 +172,7 @@ def test_a_fault_in_one_branch_names_its_kernel(device: HostDevice, ptx: str) ->
 
 @pytest.mark.usefixtures("always")
 def test_a_stop_ends_all_branches(ptx: str) -> None:
-    """Two branches that never end are interrupted; the device works on."""
+    """Two branches that never end are interrupted; the device keeps working."""
     device = HostDevice(cores=3, quick_first=False, kernel_time_limit_s=None)
     nodes, count, stream = Nodes(device, ptx), device.upload(np.array([3], np.int32)), device.create_stream()
     for _ in range(2):

@@ -47,7 +47,7 @@ def given(device):
 @pytest.mark.parametrize("name", ENDLESS)
 @pytest.mark.parametrize("grid", [1, 200])
 def test_the_time_limit_ends_a_kernel(ptx, name, grid):
-    """The error says which kernel, why and where; the device works on."""
+    """The error says which kernel, why and where; the device keeps working."""
     device = HostDevice(cores=2, kernel_time_limit_s=0.1)
     module, buffer = device.load_module(ptx), given(device)
     start = time.perf_counter()
@@ -142,7 +142,7 @@ def interrupt_after(began) -> threading.Thread:
 @pytest.mark.parametrize("name", ["count", "meet"])
 @pytest.mark.parametrize("grid", [1, 200])
 def test_ctrl_c_ends_a_kernel_that_hangs(ptx, interrupts, name, grid):
-    """One is enough, on one worker and on several; the device works on, and nothing stops what is launched next."""
+    """One stop is enough, on one worker and on several; the device stays usable, and the next launch runs."""
     device = HostDevice(cores=2)
     module, buffer = device.load_module(ptx), given(device)
     for _ in range(3):

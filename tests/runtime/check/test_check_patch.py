@@ -54,7 +54,7 @@ def test_arguments_are_counted(kernels: Kernels) -> None:
 
 @pytest.fixture(scope="module")
 def big() -> type[Block]:
-    """A block with a buffer of any size, which is zeros and goes on from frame to frame."""
+    """A block with a buffer of any size, which is zeros and continues from frame to frame."""
 
     class Big(Block, id="test_check.big"):
         """Is big."""

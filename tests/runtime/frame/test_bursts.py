@@ -118,7 +118,7 @@ def launched(engine: Engine) -> int:
 
 @pytest.mark.parametrize("real_time", [False, True])
 def test_each_frame_of_a_burst_has_a_time_of_its_own(bursting: Engine, real_time: bool) -> None:
-    """The flight recorder has each of them, and the patch's time goes on as in single frames."""
+    """The flight recorder has each of them, and the patch's time continues as in single frames."""
     core = bursting.core
     first = core.clock.moment.frame
     times = []

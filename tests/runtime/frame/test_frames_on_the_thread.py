@@ -73,7 +73,7 @@ def test_frames_run_on_a_thread_of_its_own_until_it_is_stopped(patch: Patch) -> 
 
 
 def test_structure_can_be_edited_while_it_runs(patch: Patch) -> None:
-    """The running graph goes on until the new one is ready, and is not set back."""
+    """The running graph continues until the new one is ready, and is not set back."""
     with Engine(patch, device="host") as engine:
         engine.start(rate=None)
         next_report(engine, lambda r: r.nodes.get("count") and r.nodes["count"].state == "ok")

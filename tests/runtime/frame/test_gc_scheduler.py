@@ -234,7 +234,7 @@ def test_finalizers_may_hold_and_release_the_collector(
 
 @pytest.fixture
 def given_back() -> Iterator[None]:
-    """Check that the process's own collector is as it was."""
+    """Check that the process's own collector is unchanged."""
     before = gc.isenabled(), gc.get_freeze_count()
     yield
     assert (gc.isenabled(), gc.get_freeze_count()) == before

@@ -44,7 +44,7 @@ EXAMPLES = Path(__file__).parents[3] / "resources" / "examples"
 
 @pytest.fixture(params=["lagging", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 def devices(request: pytest.FixtureRequest) -> Iterator[tuple[Device, Device]]:
-    """A device that works while Python goes on, and one with the same results."""
+    """A device that works while Python continues, and one with the same results."""
     late: Device = LaggingDevice() if request.param == "lagging" else open_device(request.param)
     other = open_device("host") if request.param == "lagging" else late
     yield late, other
@@ -372,7 +372,7 @@ def rest(engine: Engine) -> None:
 
 
 def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) -> None:
-    """The engine goes on until everything has ended, and then rests."""
+    """The engine continues until everything has ended, and then rests."""
     with Engine(counter, lagging) as engine:
         engine.step()
         engine.core.pacing = Pacing.free(overlap=True)

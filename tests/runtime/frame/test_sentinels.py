@@ -381,7 +381,7 @@ def test_an_edit_of_a_frozen_frame_is_shown_at_that_frame(kernels: Kernels) -> N
 
 
 def test_frames_that_may_freeze_do_not_overlap(kernels: Kernels) -> None:
-    """On a device that works while Python goes on, no frame is launched behind the one that is frozen."""
+    """On a device that works while Python continues, no frame is launched behind the one that is frozen."""
     patch, scale = growing(kernels)
     patch.set_sentinel(scale["out"], maximum=85, action="freeze")
     device = LaggingDevice()

@@ -100,7 +100,7 @@ def assert_nested(slices: list[TraceSlice]) -> None:
 
 
 def test_a_patch_with_mistakes_is_traced_as_it_runs(patch: Patch) -> None:
-    """The block with the mistake runs on as it was, and its kernels are timed like the others."""
+    """The block with the mistake keeps running unchanged, and its kernels are timed like the others."""
     with Engine(patch, device="host") as engine:
         engine.step()
         patch.disconnect(patch["scale"]["x"])

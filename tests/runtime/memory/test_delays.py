@@ -15,7 +15,7 @@ def _delay(patch: Patch, name: str, initial: float, like: NodeRef) -> NodeRef:
 
 @pytest.mark.parametrize("frames", [1, 2, 3])
 def test_a_feedback_goes_on_when_other_delays_come_and_go(frames: int) -> None:
-    """A count over frames goes on, although a second delay takes over a buffer that the first one swapped."""
+    """A count over frames continues, although a second delay takes over a buffer that the first one swapped."""
     patch = Patch()
     one = patch.add("io.array", data=np.ones(4, np.float32))
     count, add = _delay(patch, "m", 5.0, one), patch.add("math.add")

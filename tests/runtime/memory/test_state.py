@@ -156,7 +156,7 @@ def test_a_delay_whose_output_is_changed_in_place_still_gets_the_source() -> Non
 @given(st.integers(0, 1000))
 @settings(max_examples=many(20))
 def test_delays_survive_rebuilds_after_any_number_of_frames(seed: int) -> None:
-    """Blocks come and go between frames at any rate: the count goes on, and so does the chain of delays after it."""
+    """Blocks come and go between frames at any rate: the count continues, and so does the chain of delays after it."""
     rng = random.Random(seed)
     patch = Patch()
     delay, more = counter(patch, initial=5.0)
@@ -320,7 +320,7 @@ def test_state_begins_with_an_array() -> None:
 
 
 def test_state_that_is_told_no_array_any_more_begins_with_zeros() -> None:
-    """It goes on until a reset, and begins again when it is told an array again."""
+    """It continues until a reset, and begins again when it is told an array again."""
     patch = Patch()
     grow = patch.add("test_small.grow", first=10.0)
     with Engine(patch, device="host") as engine:

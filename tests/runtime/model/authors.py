@@ -133,7 +133,7 @@ class Running:
             code.limits = TimeLimits(0.2, 2.0)
 
     def check(self) -> dict[str, list[Diagnostic]]:
-        """Do a frame, in which the good graph goes on; return the errors by node."""
+        """Do a frame, in which the good graph continues; return the errors by node."""
         report = self.engine.step()
         self.frames += 1
         assert self.engine.read(self.state["out"]).tolist() == [self.frames] * 3

@@ -334,7 +334,7 @@ def test_a_composite_that_holds_a_loop_runs_inside_loops(thrice: type[Composite]
 
 
 def test_a_block_may_move_in_and_out_of_a_region() -> None:
-    """Each move is a rebuild that gives what a fresh engine gives."""
+    """Each move is a rebuild that has the results of a fresh engine."""
     patch = Patch()
     outer = _loops(patch, [3])
     inner = _loops(patch, [2], outer)

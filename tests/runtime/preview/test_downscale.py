@@ -52,7 +52,7 @@ def long_means(picture: np.ndarray, count: int) -> np.ndarray:
 
 @pytest.fixture
 def device() -> Iterator[LateDevice]:
-    """A device whose work is done late when asked for."""
+    """A device whose work is done late when requested."""
     device = LateDevice()
     yield device
     device.close()

@@ -29,7 +29,7 @@ from tests.waiting import next_report
 
 @pytest.fixture
 def device() -> Iterator[LateDevice]:
-    """A device whose work is done late when asked for."""
+    """A device whose work is done late when requested."""
     device = LateDevice()
     yield device
     device.close()
@@ -354,7 +354,9 @@ def test_a_paused_engine_tells_why_there_is_no_kernel(
 @given(st.floats(5, 240), st.floats(10, 2000), st.integers(0, 2**32))
 @settings(max_examples=many(100), deadline=None)
 def test_the_mean_rate_is_held_whatever_the_frames(rate: float, frames: float, seed: int) -> None:
-    """Frames come unevenly at a mean of `frames` a second: pictures come at the rate asked for, or with every frame."""
+    """Frames arrive unevenly at a mean of `frames` a second: pictures arrive at the requested rate, or with every
+    frame.
+    """
     times = np.cumsum(np.random.default_rng(seed).uniform(0.5, 1.5, 400) / frames)
     due, taken = 0, 0
     for now in (times * 1e9).astype(np.int64).tolist():

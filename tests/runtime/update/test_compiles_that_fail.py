@@ -1,4 +1,4 @@
-"""Compilers that never end, or die: the engine goes on, closes at once, and takes the next save."""
+"""Compilers that never end, or die: the engine continues, closes at once, and takes the next save."""
 
 import os
 import signal
@@ -160,7 +160,7 @@ def test_optimising_a_kernel_stops_when_nobody_uses_it(
 def test_the_error_of_a_failed_build_names_the_block(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch, is_first: bool
 ) -> None:
-    """This holds in the first build and for an edit of the running graph, which goes on."""
+    """This holds in the first build and for an edit of the running graph, which continues."""
     add = NodeMaker.kernel
 
     def fail(maker: NodeMaker, index: int, *more: Any) -> Any:

@@ -201,7 +201,7 @@ class Storm:
 
 @pytest.mark.parametrize("seed", seeds(1)[:1])
 def test_a_storm_of_saves_leaves_no_kernel_behind(tmp_path: Path, seed: int) -> None:
-    """The engine keeps running; afterwards each node has its newest kernel, or says what is wrong with it."""
+    """The engine keeps running; afterwards each node has its newest kernel, or reports the kernel's error."""
     trusted_folders.add(tmp_path)
     try:
         storm = Storm(tmp_path, seed)

@@ -60,7 +60,7 @@ def follow(engine: Engine) -> None:
 
 
 def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A counter counts on in the old graph, live values arrive, and the new graph goes on from there."""
+    """A counter counts on in the old graph, live values arrive, and the new graph continues from there."""
     patch = Patch()
     count = patch.add("test_run.count", node_id="count", size=1)
     scale = patch.add("test_run.scale", node_id="scale")

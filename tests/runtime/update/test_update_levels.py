@@ -325,7 +325,7 @@ def test_times_that_are_no_longer_measured_are_not_shown(kernels: Kernels) -> No
 
 
 def test_profiling_during_an_error_measures_the_last_good_graph(kernels: Kernels) -> None:
-    """The block with the error runs on as it was and is measured, and so it is when the patch is valid again."""
+    """The block with the error keeps running unchanged and is measured, and so it is when the patch is valid again."""
     patch, out = scaled(numbers(1))
     with Engine(patch, device="host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
@@ -342,7 +342,7 @@ def test_profiling_during_an_error_measures_the_last_good_graph(kernels: Kernels
 
 
 def test_describe_that_raises_is_an_error_on_its_node() -> None:
-    """Whatever a block's code does, the engine goes on."""
+    """With any code in a block, the engine keeps running."""
 
     class Fragile(Block, id="test_run.fragile"):
         """Fails at some sizes."""

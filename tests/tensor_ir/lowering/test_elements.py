@@ -226,6 +226,6 @@ def _clashes(a: TensorNode, b: TensorNode) -> bool:
 @given(graphs())
 @settings(max_examples=many(25))
 def test_random_graphs(tensors: Tensors, made: tuple[list[TensorNode], list[TensorNode], int]) -> None:
-    """Whatever is fused with whatever, a program gives what numpy gives node by node."""
+    """With any fusion, a program has the results of numpy node by node."""
     wanted, leaves, batch = made
     check(tensors, wanted, leaves, batch, scale=10.0)

@@ -1,4 +1,4 @@
-"""The op graphs that rows of the table are written as give what numpy gives, also at kinks, infinities and NaN."""
+"""The op graphs that rows of the table are written as have the results of numpy, also at kinks, infinities and NaN."""
 
 from __future__ import annotations
 

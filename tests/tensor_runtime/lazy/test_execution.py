@@ -573,7 +573,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 @pytest.mark.usefixtures("short")
 def test_a_failure_in_the_middle_keeps_what_was_computed(failing: list[int]) -> None:
-    """The next attempt goes on from there, and no memory is lost."""
+    """The next attempt continues from there, and no memory is lost."""
     x = given()
     out, expected = x, X
     for _ in range(20):

@@ -48,7 +48,7 @@ def test_an_array_comes_back_as_it_was(on: str, shape: tuple[int, ...], dtype: s
 
 
 def test_filled_tensors(on: str) -> None:
-    """They are computed when they are asked for."""
+    """They are computed when they are requested."""
     full = Tensor.full((2, 3), 1.5, device=on)
     assert not full.is_computed
     np.testing.assert_array_equal(full.numpy(), np.full((2, 3), 1.5, np.float32))
@@ -148,7 +148,7 @@ def test_normal_random_numbers(on: str) -> None:
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (2, -1)])
 def test_a_tensor_has_elements(shape: tuple[int, ...]) -> None:
-    """A size of 0 is refused where it is asked for."""
+    """A size of 0 is refused where it is requested."""
     with pytest.raises(ShapeMismatch, match="sizes of a shape must be at least 1, got"):
         Tensor.zeros(shape, device="host")
 

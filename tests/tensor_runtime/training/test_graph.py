@@ -83,7 +83,7 @@ def test_training_follows_numpy(device: Device, optimiser: Optimiser) -> None:
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(f16, 0.01), (bf16, 0.06)], ids=str)
 def test_small_floats(device: Device, dtype: DType, tolerance: float) -> None:
-    """Networks of f16 and bf16 give what f64 gives, within what these can hold."""
+    """Networks of f16 and bf16 have the results of f64, within the precision of these types."""
     expected = simulated(SGD(0.05))
     with regression(dtype).build(device, SGD(0.05)) as graph:
         np.testing.assert_allclose(graph.weights["aw"], expected["aw"], atol=tolerance)

@@ -1,4 +1,4 @@
-"""Library calls as graphs: what a library does to a stream is captured there instead of being done."""
+"""Library calls as graphs: a library's work on a stream is captured instead of run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RELAXED = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
 
 
 class CudaCapture:
-    """The driver's graph of what a library did; it is released when nothing refers to this object any more."""
+    """The driver's graph of a library's work; it is released when nothing refers to this object any more."""
 
     def __init__(self, objects: DriverObjects, label: str, issue: Issue, handle: Any) -> None:
         self.label, self.handle = label, handle

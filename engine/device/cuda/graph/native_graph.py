@@ -79,7 +79,7 @@ class NativeGraph:
         return handle
 
     def find_in_clones(self, nodes: Iterable[GraphNode]) -> None:
-        """Let the clones look up nodes that this graph is about to lose."""
+        """Let the clones look up nodes that will be removed from this graph."""
         for twin in self._clones:
             for node in nodes:
                 if node < len(twin.nodes):

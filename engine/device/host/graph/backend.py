@@ -88,4 +88,4 @@ class HostGraphBackend:
         return HostExecutable(program, self._lock, tuple(self._conditions))
 
     def destroy(self) -> None:
-        """Do nothing: what the executables don't use is freed with this object."""
+        """Do nothing: resources that the executables don't use are freed with this object."""

@@ -150,7 +150,7 @@ def _bug(module: PtxModule, name: str, processor: tuple[str, str]) -> Translator
 
 @lru_cache(maxsize=64)
 def _runtime(text: str, processor: tuple[str, str]) -> tuple[bytes, ...]:
-    """Return the object code of what a module needs of the runtime, if anything; many modules need the same."""
+    """Return the object code of the runtime functions that a module needs, if any; many modules need the same."""
     return (native.compile_object(text, processor),) if text else ()
 
 

@@ -38,7 +38,7 @@ class KernelRefusal(msgspec.Struct, frozen=True):
 
 
 class CachedModule(msgspec.Struct, frozen=True):
-    """A compiled module: object code, and what a launch needs.
+    """A compiled module: object code, and the facts for a launch.
 
     `code` is the whole module, compiled quickly, with its variables; `functions` is the code of what it calls and other
     modules call too. For each kernel, `scratch_bytes` is the memory that a worker needs for any of its code, and either

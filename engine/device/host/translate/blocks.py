@@ -12,7 +12,7 @@ from engine.ptx.tree import Guard, Instruction, Symbol
 
 
 class SuspensionWriter(Protocol):
-    """Writes what a thread does where it waits for others."""
+    """Writes the code of a thread at points where it waits for others."""
 
     def ends(self, block: BasicBlock) -> bool:
         """Whether a thread waits at a block's last instruction, or at either target of its last branch."""

@@ -54,7 +54,7 @@ class Version:
     is_serial: bool = False
 
     def limit(self, body: Body, guards: Guards | None) -> None:
-        """Have a body leave out what the version does."""
+        """Remove the version's work from a body."""
         body.never, body.skips, body.acts = self.never, self.skips, self.acts
         if guards is not None and self.holds:
             body.outcome = lambda setter: guards.outcome(setter, self.holds)
@@ -121,7 +121,7 @@ class RowParts:
         """Return two versions of a body with loops: one without them, for all, and one for the thread that runs them.
 
         None when threads can't run the body in this way. `outputs` are as for `versions`; the registers `lost` have
-        other values when a thread runs the body again. The body goes on past the points of the blocks `passed`.
+        other values when a thread runs the body again. The body continues past the points of the blocks `passed`.
         """
         self._pieces, self._passed = sorted(pieces), passed
         looping = self._looping()

@@ -200,7 +200,7 @@ WILD_LOOP = """extern "C" __global__ void wild(float* x, const int* at, int n) {
 @pytest.mark.parametrize("source", [WILD, WILD_LOOP])
 @pytest.mark.parametrize("index", [100, -1, 1 << 30, -(1 << 30)])
 def test_a_bad_address_is_an_error_that_names_the_thread(host, run, source, index):
-    """One wild store names kernel, line, thread, thread block and address, and the device works on afterwards."""
+    """One wild store names kernel, line, thread, thread block and address, and the device keeps working afterwards."""
     at = np.append(np.arange(100), 2).astype(np.int32)
     at[77] = index
     message = r"kernel wild, PTX line \d+: thread \(13, 0, 0\) of thread block \(2, 0, 0\) used the address 0x"

@@ -68,7 +68,7 @@ def phase_values(
 ) -> PhaseValues:
     """Return the known facts in the phase that runs the blocks `pieces` from block `start`.
 
-    `available` are the registers that the phase might compute again at its start. A chain of phases goes on past the
+    `available` are the registers that the phase might compute again at its start. A chain of phases continues past the
     points at the ends of the blocks `passed`.
     """
     stale = _stale(flow, pieces, restored, passed)

@@ -1,7 +1,7 @@
 """Suspension points: the instructions at which a thread waits for others, and what it exchanges with them.
 
 A thread that arrives writes its operands to its places in the exchange arrays. When all that must arrive have done so,
-the point's collective fills the result arrays, and each thread reads its results as it goes on.
+the point's collective fills the result arrays, and each thread reads its results as it continues.
 """
 
 from collections.abc import Callable

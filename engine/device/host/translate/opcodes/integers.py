@@ -98,7 +98,7 @@ def _is_thread_number(body: Body, instruction: Instruction) -> bool:
 
 @opcode("rem")
 def _divide(body: Body, instruction: Instruction) -> None:
-    """Write a quotient or remainder; the two cases that trap on a CPU give what a GPU gives."""
+    """Write a quotient or remainder; the two cases that trap on a CPU have a GPU's results."""
     code, is_remainder = body.code, instruction.opcode == "rem"
     kind, llvm, a, b = _two(body, instruction)
     zero = code.value(f"icmp eq {llvm} {b}, 0")

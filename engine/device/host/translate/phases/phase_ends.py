@@ -225,7 +225,7 @@ class PhaseEndWriter:
             self._store_in_scratch(abi.exchange(index), "i32", value)
 
     def _hand_on(self, warp: WarpValues, block: BasicBlock) -> None:
-        """Write what a thread gives and keeps at a point inside a chain."""
+        """Write the stores of a thread's exchanged and kept values at a point inside a chain."""
         body, point = self._body, self._points[block.index]
         if is_direct(point):
             _, operand, kind = point.given[0]

@@ -21,7 +21,7 @@ def words(count):
 
 
 def check(host, rules, kind, *arrays):
-    """Assert that every form gives what its rule gives."""
+    """Assert that every form has the results of its rule."""
     mask = (1 << int(kind[1:])) - 1
     found = evaluate(host, list(rules), kind, tuple(f"b{8 * array.itemsize}" for array in arrays), *arrays)
     for form, rule in rules.items():

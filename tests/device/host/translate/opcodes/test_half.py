@@ -102,7 +102,7 @@ def test_fused_results_next_to_a_tie(host, kind):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_packed_arithmetic_is_that_of_both_halves(host, kind):
-    """f16x2 and bf16x2 give what two scalar instructions give."""
+    """f16x2 and bf16x2 have the results of two scalar instructions."""
     a, b, c = (x[: len(x) // 2 * 2] for x in values(kind, 3))
     names = ["add.{}", "sub.{}", "mul.{}", "min.{}", "max.NaN.{}"]
     single = evaluate(host, [f"{name.format(kind)} %d, %a, %b;" for name in names]
@@ -150,7 +150,7 @@ def test_extremes_and_signs(host, kind):
 
 
 def test_sums_of_a_half_and_a_single(host):
-    """add.f32.f16 widens the half, adds, and rounds to f32 in the mode that is asked for."""
+    """add.f32.f16 widens the half, adds, and rounds to f32 in the mode that is requested."""
     a, _ = values("f16", 2)
     c = np.random.default_rng(2).integers(0, 1 << 32, len(a), dtype=np.uint32)
     forms = {

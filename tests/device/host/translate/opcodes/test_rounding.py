@@ -46,7 +46,7 @@ def check(found, expected, kind, *sources):
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_two_operands_are_rounded_once(host, kind):
-    """add, sub, mul and div give the exact result rounded in the mode that is asked for."""
+    """add, sub, mul and div give the exact result rounded in the mode that is requested."""
     a, b = edges(kind, 2)
     minus = exact.FORMATS[kind].sign
     rules = {

@@ -63,7 +63,7 @@ def merged(value, selector, c):
 
 
 def check(host, rules, *arrays):
-    """Assert that every form gives what its rule gives."""
+    """Assert that every form has the results of its rule."""
     found = evaluate(host, list(rules), "b32", ("b32",) * len(arrays), *arrays)
     for form, rule in rules.items():
         expected = [rule(*map(int, row)) & WORD for row in zip(*arrays, strict=True)]
