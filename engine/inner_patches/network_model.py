@@ -38,7 +38,8 @@ class Model(Parts):
     def __init__(self, patch: InnerPatch, seed: int = 0) -> None:
         super().__init__(patch)
         self.builder = NetworkBuilder(seed=seed)
-        self.made: dict[str, TensorNode] = {}
+        #: What each member computes, by its node.
+        self.outputs: dict[str, TensorNode] = {}
         self._misnamed = set(self._check_names())
         for node in self._in_order("nodes"):
             if node.type in MEMBERS:
@@ -51,7 +52,7 @@ class Model(Parts):
     def flow(self, port: PortRef, *, is_input: bool) -> TensorType | None:
         """Return the type of a port's values; None where it is not known."""
         source = self._feeds[port.node].get(port.port) if is_input else port
-        return self.made[source.node].type if source is not None and source.node in self.made else None
+        return self.outputs[source.node].type if source is not None and source.node in self.outputs else None
 
     def _of(self, category: str) -> list[Node]:
         """Return the nodes that are members of a category."""
@@ -85,19 +86,19 @@ class Model(Parts):
     def _make(self, node: str, member: Member) -> None:
         feeds = self._feeds[node]
         is_fed = self._is_fed(node, member.inputs)
-        if not is_fed or node in self._misnamed or any(feeds[name].node not in self.made for name in member.inputs):
+        if not is_fed or node in self._misnamed or any(feeds[name].node not in self.outputs for name in member.inputs):
             return
         settings = dict(self._settings(node, member))
         if len(settings) < len(member.settings):
             return
-        inputs = {name: self.made[feeds[name].node] for name in member.inputs}
+        inputs = {name: self.outputs[feeds[name].node] for name in member.inputs}
         sparse = [name for name in inputs if inputs[name].type.nnz is not None]
         if sparse and member.category != LAYERS:
             self._tell(node, f"{sparse[0]} must be dense, got zeros and ones", "put a Dense layer between", sparse[0])
             return
         try:
             with made_for((node,)):
-                self.made[node] = member.apply(Placed(node, self.builder, inputs, settings))
+                self.outputs[node] = member.apply(Placed(node, self.builder, inputs, settings))
         except SettingError as problem:
             self._tell(node, problem.reason, "give it another value", problem.setting)
         except TensorError as problem:
@@ -115,7 +116,7 @@ class Model(Parts):
 
     def _sum_losses(self) -> None:
         losses = self._of(LOSSES)
-        made = [self.made[node.id] for node in losses if node.id in self.made]
+        made = [self.outputs[node.id] for node in losses if node.id in self.outputs]
         if made:
             with made_for(tuple(node.id for node in losses)):
                 self.builder.root = reduce(add, made)

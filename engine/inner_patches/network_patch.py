@@ -74,7 +74,7 @@ class NetworkPatch(InnerPatch):
     @property
     def types(self) -> Mapping[str, object]:
         """The type of each node's tensor."""
-        return {node: made.type for node, made in self.model.made.items()}
+        return {node: output.type for node, output in self.model.outputs.items()}
 
     def flow(self, port: PortRef, *, is_input: bool) -> TensorType | None:
         """Return the type of a port's values; None where it is not known."""

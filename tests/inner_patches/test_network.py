@@ -113,7 +113,7 @@ def test_losses_are_those_of_numpy(type_id: str) -> None:
     model = Model(network)
     assert not model.problems
     x, y = data(3, 4, 6).astype(np.float64), np.abs(data(4, 4, 6)).astype(np.float64) / 4
-    given = {model.made["x"]: x[..., None], model.made["y"]: y[..., None]}
+    given = {model.outputs["x"]: x[..., None], model.outputs["y"]: y[..., None]}
     (found,) = evaluate([model.builder.root], given)
     wanted = 0.5 * COSTS[type_id](x, y) + 2 * COSTS["net.squared_error"](x, y)
     np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-5)
@@ -222,7 +222,7 @@ def test_what_is_no_member_is_told_and_stays() -> None:
     (problem,) = network.problems
     assert problem.node == "gone" and "must be a layer or an operation, got 'net.gone'" in problem.message
     assert {node["id"] for node in network.json()["nodes"]} == {node["id"] for node in stored["nodes"]}
-    assert network.model.made["hidden"].type.shape == (64, 1)
+    assert network.model.outputs["hidden"].type.shape == (64, 1)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_undo_brings_back_the_network() -> None:
     network = small()
     before = network.json()
     network.set("hidden", units=7)
-    assert network.model.made["last"].inputs and network.model.builder.initial["lastw"].shape == (1, 7)
+    assert network.model.outputs["last"].inputs and network.model.builder.initial["lastw"].shape == (1, 7)
     network.undo()
     assert network.json() == before and network.model.builder.initial["lastw"].shape == (1, 64)
 

@@ -174,17 +174,17 @@ class _Alike:
 
     def __init__(self, workspace_of: WorkspaceOf | None) -> None:
         self._workspace_of = workspace_of
-        self._made: dict[tuple[int, ...], NodeLayouts] = {}
+        self._known: dict[tuple[int, ...], NodeLayouts] = {}
         self._canonical: dict[Layout, Layout] = {}
 
     def layouts(self, block: BlockDescription, inputs: tuple[Layout | None, ...]) -> NodeLayouts:
         """Return the layouts of a block of this description from its inputs."""
         key = (id(block), *map(id, inputs))
-        found = self._made.get(key)
+        found = self._known.get(key)
         if found is None:
             canonical = self._canonical
             # The result keeps description and inputs alive, and so their ids theirs.
-            found = self._made[key] = node_layouts(block, inputs, self._workspace_of)
+            found = self._known[key] = node_layouts(block, inputs, self._workspace_of)
             for name, layout in found.layouts.items():
                 found.layouts[name] = canonical.setdefault(layout, layout)
         return found

@@ -40,13 +40,13 @@ class LiveParameters:
             for kernel in variant.kernels:
                 for node in kernel.parameters:
                     self._kernels.setdefault(node, []).append((written, kernel))
-        self._found: dict[tuple[str, str], WriteValue] = {}
+        self._writers: dict[tuple[str, str], WriteValue] = {}
 
     def find(self, place: tuple[str, str]) -> WriteValue:
         """Return a function that writes a parameter's value; it does nothing if no kernel takes the value."""
-        found = self._found.get(place)
+        found = self._writers.get(place)
         if found is None:
-            found = self._found[place] = self._make(*place)
+            found = self._writers[place] = self._make(*place)
         return found
 
     def refresh(self) -> int:

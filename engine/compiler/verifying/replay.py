@@ -83,8 +83,7 @@ class _Replay:
         self._sharers = sharers
         self._touches = touches
         self._random = random.Random(seed)
-        #: Buffers without valid contents when a frame starts.
-        self._made = {*plan.placement.offsets, *plan.buffers.swaps.values()}
+        self._initially_invalid = {*plan.placement.offsets, *plan.buffers.swaps.values()}
         self.there: set[PortRef] = set()
         self.problems: set[str] = set()
 
@@ -106,7 +105,7 @@ class _Replay:
 
     def _touch(self, index: int) -> None:
         nodes = self._plan.operations[index].nodes
-        found = [touch for touch in self._touches[index] if touch.place.owner in self._made]
+        found = [touch for touch in self._touches[index] if touch.place.owner in self._initially_invalid]
         whole = {touch.place.owner for touch in found if touch.writes and self._is_whole(touch)}
         for touch in found:
             owner = touch.place.owner

@@ -79,7 +79,7 @@ class Handles:
         self._device = device
         self._zero: Memory | None = None
         self._module: Module | None = None
-        self._made: dict[object, tuple[Any, Callable[[Any], None]]] = {}
+        self._created: dict[object, tuple[Any, Callable[[Any], None]]] = {}
         self._numbers = count()
         #: What belongs to plans, by number, with what destroys it.
         self._owned: dict[int, tuple[Any, Callable[[Any], object]]] = {}
@@ -90,9 +90,9 @@ class Handles:
 
     def get(self, create: Callable[[], Handle], destroy: Callable[[Handle], None]) -> Handle:
         """Return the handle that `create` makes."""
-        if create not in self._made:
-            self._made[create] = create(), destroy
-        handle: Handle = self._made[create][0]
+        if create not in self._created:
+            self._created[create] = create(), destroy
+        handle: Handle = self._created[create][0]
         return handle
 
     def own(self, plan: object, made: Handle, destroy: Callable[[Handle], object]) -> Handle:
@@ -112,7 +112,7 @@ class Handles:
         idle = self._idle.setdefault(create, [])
         if not idle:
             made = create()
-            self._made[create, made] = made, destroy
+            self._created[create, made] = made, destroy
             idle.append(made)
         return self.own(borrower, idle.pop(), idle.append)
 
@@ -152,7 +152,7 @@ class Handles:
         if self._zero is not None:
             self._zero.free()
             self._zero = None
-        made, self._made = self._made, {}
+        made, self._created = self._created, {}
         for handle, destroy in made.values():
             destroy(handle)
 

@@ -150,7 +150,9 @@ class _Lowering:
             pointer = emission.argument(argument, GLOBAL)
             emission.origins[pointer.name] = self._places.get(placed.node.id)
         if kinds := self._numbers.kinds:
-            self._told = emission.argument(GraphNumbers(), ir.LiteralStructType([LLVM[kind] for kind in kinds]))
+            self._number_struct = emission.argument(
+                GraphNumbers(), ir.LiteralStructType([LLVM[kind] for kind in kinds])
+            )
         for port in interface.inputs:  # before all else, for the same order however many elements a thread has
             if port.dtype in TOLD:
                 emission.argument(ElementNumber(port.name), I32)
@@ -264,7 +266,7 @@ class _Lowering:
         source = placed.sources.get(name)
         told = self._numbers.at.get((placed.node.id, name)) if self._is_told else None
         if told is not None:
-            number_read = self._emission.builder.extract_value(self._told, told)
+            number_read = self._emission.builder.extract_value(self._number_struct, told)
             value: OpValue | OpBuffer = OpValue(ValueType(self._numbers.kinds[told]), (number_read,))
         elif source is not None:
             value = self._values[source]

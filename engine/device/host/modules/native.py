@@ -44,14 +44,14 @@ class _TargetMachines(threading.local):
     """LLVM's target machines of a thread: making one, and its tables at its first use, takes as long as a kernel."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[int, tuple[str, str]], Any] = {}
+        self._by_options: dict[tuple[int, tuple[str, str]], Any] = {}
 
     def get(self, level: int, processor: tuple[str, str] | None = None) -> Any:
         """Return the machine that compiles for a processor, by default this one, at one of LLVM's levels."""
         key = level, processor or cpu()
-        if key not in self._made:
-            self._made[key] = _target_machine(*key)
-        return self._made[key]
+        if key not in self._by_options:
+            self._by_options[key] = _target_machine(*key)
+        return self._by_options[key]
 
 
 _machines = _TargetMachines()
