@@ -116,7 +116,7 @@ def test_a_record_keeps_its_traceback_and_where_it_came_from(log_buffer: LogBuff
 
 
 def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(log_buffer: LogBuffer) -> None:
-    """Whoever logs does not fail by it."""
+    """The text is listed unchanged, and the caller does not fail."""
     fields = {"name": "engine.tested", "levelno": logging.INFO, "msg": "%d nodes", "args": ("three",)}
     log_buffer.handle(logging.makeLogRecord(fields))
     (text,) = texts(log_buffer)
@@ -124,7 +124,7 @@ def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(log_buffer: L
 
 
 def test_a_record_of_another_process_is_logged_with_its_own_time_and_place(log_buffer: LogBuffer) -> None:
-    """Whatever its text holds, and only if someone wants its level."""
+    """A record is logged with any text, and only if an output wants its level."""
     told = Logged(12.5, logging.WARNING, "engine.there", "100 %s {0}", "Traceback\nboom", "warploom-engine", 4711)
     log_again(told)
     log_again(Logged(13.0, logging.DEBUG, "engine.there", "no"))

@@ -263,7 +263,7 @@ def test_luminance_with_chroma_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_small_file_of_a_huge_picture_is_refused(tmp_path: Path) -> None:
-    """Before memory is requested."""
+    """The file is refused before memory is allocated."""
     header = struct.pack(">IIBBBBB", 20000, 20000, 8, 0, 0, 0, 0)
     data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", b"") + chunk(b"IEND", b"")
     (tmp_path / "huge.png").write_bytes(data)

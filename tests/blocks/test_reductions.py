@@ -45,7 +45,7 @@ def test_nan_and_infinity_are_passed_on(at: int) -> None:
 @pytest.mark.parametrize("dtype", ["?", "u1", "i2", "u8", "f2", "f4", "f8", "c8"])
 @pytest.mark.parametrize("size", [1, 255, 257, 70_000])
 def test_count_counts_what_is_not_zero(dtype: str, size: int) -> None:
-    """Of any element type."""
+    """Elements of any type that are not zero are counted."""
     x = np.random.default_rng(size).integers(0, 3, size).astype(dtype)
     assert apply("reduce.count", {"x": x}).tolist() == [np.count_nonzero(x)]
 

@@ -117,7 +117,7 @@ def test_a_depth_that_the_format_lacks_is_refused(name: str, depth: str, tmp_pat
 
 
 def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
-    """And nothing is written."""
+    """An unknown extension is refused, and no file is written."""
     with pytest.raises(PatchError, match=r"writable as .*a\.xyz, got no image format whose files end in '\.xyz'"):
         save(np.ones((2, 2)), tmp_path / "a.xyz")
     assert not list(tmp_path.iterdir())

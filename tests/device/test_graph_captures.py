@@ -80,7 +80,7 @@ def test_captured_work_runs_in_bodies(kernels: Kernels) -> None:
 
 
 def test_captured_work_stays_in_a_clone(kernels: Kernels) -> None:
-    """And is removed from a clone without harm to the graph."""
+    """Captured work stays in a clone, and can be removed from the clone without harm to the graph."""
     device, a, b = kernels.device, kernels.number(1), kernels.number(0)
     graph = device.create_graph()
     node = graph.add_captured(copies(device, (b, a)), [])

@@ -116,7 +116,7 @@ def test_bodies_hold_kernels_fills_copies_and_child_graphs(kernels: Kernels) -> 
 
 
 def test_bodies_may_be_empty(kernels: Kernels) -> None:
-    """Then nothing happens."""
+    """An empty body runs without any effect."""
     graph, out = kernels.device.create_graph(), kernels.number(1)
     _, node, _ = conditional(graph, IF_ELSE, default=1)
     kernels.add(graph, "add", out, 1, after=[node])

@@ -311,7 +311,7 @@ def test_impossible_changes_are_refused_and_change_nothing(kernels: Kernels, out
 
 
 def test_a_destroyed_graph_is_not_cloned(kernels: Kernels, out: Buffer) -> None:
-    """Neither is a destroyed clone."""
+    """A destroyed graph or clone can't be cloned."""
     graph = digits(kernels, out, 1, 2, 3)
     clone, other = graph.clone(), graph.clone()
     for gone in (graph, clone, other):

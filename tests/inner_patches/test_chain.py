@@ -37,7 +37,7 @@ def products() -> ChainPatch:
 
 
 def test_a_chain_is_one_captured_node() -> None:
-    """Of two calls, between which a buffer lies that no one else sees."""
+    """A chain of two calls, with an internal buffer between them, is one captured node."""
     a, b = matrix(1), matrix(2)
     patch, node = running(products(), a, b)
     with Engine(patch, device="host") as engine:

@@ -136,7 +136,7 @@ def test_a_query_is_answered_with_the_weights_of_the_same_frame() -> None:
 
 
 def test_a_query_may_be_sparse() -> None:
-    """And is so where the input is."""
+    """A query is sparse if its input is."""
     network = sparse_network()
     network.add("net.output", node_id="result")
     network.connect(network["hidden"]["out"], network["result"]["x"])
@@ -279,7 +279,7 @@ def test_what_was_learned_survives_edits() -> None:
     [("y", (3, 1), "[5, 1]"), ("y", (7, 1), "[5, 1]"), ("y", (5, 2), "[5, 1]"), ("x", (5, 63), "[5, 64]")],
 )
 def test_inputs_must_have_the_shapes_of_the_network(name: str, shape: tuple[int, int], wanted: str) -> None:
-    """And as many rows as each other; one message stands at the port."""
+    """Inputs must have the network's shapes and equal numbers of rows; one message stands at the port."""
     patch, _ = placed(small(), {**given(), name: data(9, *shape)})
     with Engine(patch, device="host") as engine:
         problems = engine.step().diagnostics

@@ -219,7 +219,7 @@ def test_a_header_that_appears_or_hides_another_is_found(tmp_path: Path, device:
 
 @pytest.mark.parametrize("linked", ["k.cu", "added.h", "folder"])
 def test_a_link_that_is_pointed_elsewhere_is_followed(tmp_path: Path, device: Device, linked: str) -> None:
-    """Of the kernel, of a header, and of the folder of both."""
+    """A changed link of the kernel, of a header, or of their folder is followed."""
     for number in (3, 4):
         folder = tmp_path / str(number)
         folder.mkdir()

@@ -53,7 +53,7 @@ def test_a_kernel_draws_into_the_picture_that_it_is_given(device: Device, commen
 
 
 def test_a_ptx_draws_into_the_picture_as_its_manifest_says(tmp_path: Path) -> None:
-    """Or as the block's `in_place` does."""
+    """A PTX kernel draws into the picture by its manifest, or by the block's `in_place`."""
     (tmp_path / "dot.ptx").write_text(
         ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry dot(.param .u64 image)\n"
         "{ .reg .b64 %rd; .reg .f32 %f;\n"

@@ -222,7 +222,7 @@ def test_each_of_several_entry_points_has_a_manifest(tmp_path: Path) -> None:
 
 
 def test_a_manifest_that_a_person_wrote_is_not_overwritten(tmp_path: Path) -> None:
-    """Nor is any other file; one that was generated may be made again."""
+    """No other file is overwritten either; one that was generated may be made again."""
     made = KernelManifest(name="fill", parameters=[], generated=True)
     path = tmp_path / "fill.json"
     write_manifest(path, made)

@@ -106,7 +106,7 @@ def test_a_float_constant_is_an_f32(cache: CompileCache) -> None:
 
 
 def test_fast_math_takes_the_approximate_instructions(cache: CompileCache) -> None:
-    """And only when it is requested."""
+    """Fast math uses approximate instructions only when it is requested."""
     source = CudaText('extern "C" __global__ void root(float* x) { x[0] = sqrtf(x[0]); }\n')
     fast = msgspec.structs.replace(source, options=CudaOptions(use_fast_math=True))
     assert "sqrt.rn.f32" in load_image(source, "compute_75", cache).ptx
@@ -117,7 +117,7 @@ def test_fast_math_takes_the_approximate_instructions(cache: CompileCache) -> No
 def test_the_standard_is_the_one_asked_for(
     standard: str, version: int, written: Callable[[KernelSource], float]
 ) -> None:
-    """As the compiler tells by `__cplusplus`."""
+    """The compiler reports the requested standard in `__cplusplus`."""
     text = WRITE.format(f"__cplusplus == {version}")
     assert written(CudaText(text, CudaOptions(standard=standard))) == 1
 

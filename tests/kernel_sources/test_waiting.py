@@ -36,7 +36,7 @@ def compiled(source: str, architecture: str = "sm_90") -> frozenset[str]:
     ],
 )
 def test_the_wait_is_the_first_statement_of_a_kernel(before: str) -> None:
-    """Whatever stands before its body; nothing else changes."""
+    """The wait is the first statement for any text before the body; nothing else changes."""
     after = " if (p) { *p = 1; } }\n"
     assert waiting_cuda(before + after, "sm_90") == before + WAIT + after
 
@@ -52,7 +52,7 @@ def test_the_wait_is_the_first_statement_of_a_kernel(before: str) -> None:
     ],
 )
 def test_texts_without_a_kernel_have_none(text: str) -> None:
-    """Then they are compiled as they are."""
+    """Texts without a kernel are compiled unchanged."""
     assert waiting_cuda(text, "sm_90") is None
 
 

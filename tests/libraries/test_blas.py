@@ -52,7 +52,7 @@ def test_a_matrix_is_multiplied_by_a_vector(caller: Caller, dtype: DType, m: int
 
 
 def test_leading_axes_repeat_a_matrix_times_a_vector(caller: Caller) -> None:
-    """Of both, or of one alone; the vectors may have gaps."""
+    """Both operands have leading axes, or only one; the vectors may have gaps."""
     a, x = numbers((3, 2, 5, 7), f32), numbers((3, 2, 14), f32)[..., ::2]
     assert close(caller(Gemv(), {"a": a, "x": x})["out"], np.einsum("...ij,...j->...i", a, x), 7)
     assert close(caller(Gemv(), {"a": a[0, 0], "x": x})["out"], np.einsum("ij,...j->...i", a[0, 0], x), 7)

@@ -89,7 +89,7 @@ def test_columns_that_depend_on_others_are_found(kernels: Kernels, dtype: str) -
 
 
 def test_exchanges_become_an_order(kernels: Kernels) -> None:
-    """Of each matrix's rows; addresses are at equal distances."""
+    """Exchanges become an order of each matrix's rows; addresses are at equal distances."""
     pivots = np.array([[1, 2, 3], [3, 3, 4]], np.int64)
     sizes = [np.int32(number) for number in (4, 3, 2)]
     found = kernels("row_order", 2, np.full((2, 4), 9, np.int32), pivots, *sizes)

@@ -129,7 +129,7 @@ def test_numbers_of_a_call_are_those_that_are_shown(device: Device, call: Librar
 
 
 def test_every_call_with_numbers_is_tried_here() -> None:
-    """And says which slot decides their type."""
+    """Every call with numbers is tested here, with the slot that decides their type."""
     import engine.libraries.dnn
     import engine.libraries.fft
     import engine.libraries.images

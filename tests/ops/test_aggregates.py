@@ -113,7 +113,7 @@ def test_what_is_aggregated_may_be_computed_and_stored(device: Device) -> None:
 
 
 def test_whole_numbers_wrap_and_keep_their_sign(device: Device) -> None:
-    """Of 32 and 64 bits; a boolean counts as 0 or 1."""
+    """Whole numbers of 32 and 64 bits wrap; a boolean counts as 0 or 1."""
     for dtype in ("s32", "u32", "s64", "u64"):
         limits = np.iinfo(NAMED[dtype].numpy)
         x = np.array([limits.max, 5, limits.min, 3, limits.max], NAMED[dtype].numpy)

@@ -83,7 +83,7 @@ def test_a_placeholder_may_be_a_region(patch: Patch) -> None:
 
 
 def test_no_region_lies_inside_itself(patch: Patch) -> None:
-    """Neither directly nor through others; the message names the path."""
+    """A region can't contain itself, directly or through others; the message names the path."""
     for region in ("loop", "choice", "choice.else"):
         with pytest.raises(RegionRefused, match=r"region must not lie inside itself, got (loop|choice) in "):
             patch.move_into("loop", region)

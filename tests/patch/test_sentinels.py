@@ -175,7 +175,9 @@ def test_files_hold_them(chosen: list[Sentinel | None]) -> None:
 
 @given(st.lists(st.none() | SENTINELS, min_size=3, max_size=3), st.lists(st.none() | SENTINELS, min_size=1, max_size=5))
 def test_a_difference_leads_from_one_patch_to_the_other(before: list[Sentinel | None], after: list[Any]) -> None:
-    """And its inverse back; patches with other checks are distinguished in words."""
+    """The difference leads to the other patch, and its inverse back; patches with other checks are distinguished in
+    words.
+    """
     one, two = with_sentinels(*before), with_sentinels(*after)
     steps = difference(one, two)
     start = dict(one.sentinels)

@@ -38,7 +38,7 @@ def test_percentile_of_nothing_is_zero() -> None:
 
 @given(st.lists(st.tuples(*[st.integers(0, 10**9)] * 3), max_size=12), st.integers(1, 12))
 def test_a_history_has_statistics_of_each_column(rows: list[tuple[int, int, int]], window: int) -> None:
-    """Of the last rows only; zeros before the first row."""
+    """Statistics include only the last rows; before the first row they are zeros."""
     history = RecentRows(3, window)
     for row in rows:
         history.add(np.array(row))

@@ -114,7 +114,7 @@ def test_free_frames_follow_each_other_at_once_and_let_others_run(clock: FakeTim
 
 @pytest.mark.parametrize("overlap", ["yes", 1, 0.0])
 def test_overlap_is_a_switch(overlap: Any) -> None:
-    """Or None, which leaves it to the engine."""
+    """Overlap is a boolean, or None, which leaves the choice to the engine."""
     with pytest.raises(WarploomError, match="overlap of frames must be True, False or None, got "):
         Pacing.free(overlap=overlap)
 

@@ -93,7 +93,7 @@ def test_an_engine_that_is_killed_is_an_error_in_the_log(patch: Patch, log_buffe
 
 
 def test_what_could_not_be_followed_is_logged_there_once(patch: Patch, log_buffer: LogBuffer) -> None:
-    """And arrives here once, beside the event."""
+    """The record arrives here once too, beside the event."""
     with connect(patch, COMMAND, "host") as client:
         client.post(Disconnected(Connection(PortRef("gone", "out"), PortRef("gone", "x"))))
         client.step()

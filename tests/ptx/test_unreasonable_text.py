@@ -59,7 +59,7 @@ def test_brackets_in_each_other_have_a_depth(text):
     ],
 )
 def test_numbers_have_a_length(text):
-    """Nor is infinity an integer, or any word a type."""
+    """Overlong numbers are refused, and so are infinity as an integer and unknown words as types."""
     with pytest.raises(PtxSyntaxError) as refused:
         parse(text)
     assert refused.value.line and len(str(refused.value)) < 300
@@ -72,7 +72,7 @@ def test_a_register_with_an_endless_number_is_not_one_of_a_family():
 
 @pytest.mark.parametrize("target", ["k", "f", "nobody", "declared"])
 def test_an_alias_stands_for_a_function_of_the_module(target):
-    """Neither for a kernel nor for itself."""
+    """An alias can't stand for a kernel or for itself."""
     text = kernel("", ".visible .func f();\n.visible .func declared();") + f"\n.alias f, {target};"
     with pytest.raises(PtxSyntaxError, match=f"must name a .func that this module defines, got {target}") as refused:
         parse(text)

@@ -44,7 +44,7 @@ def test_random_patches_hold_the_same_in_every_engine(
 
 
 def test_exact_and_jumping_types_are_apart() -> None:
-    """And all of them take part."""
+    """Exact and jumping types are disjoint, and all of them take part."""
     assert not EXACT & JUMPS.keys()
     assert EXACT | JUMPS.keys() <= TYPES.keys()
 

@@ -70,7 +70,7 @@ METHODS: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("method", METHODS)
 def test_methods(method: Callable[[Any], Any]) -> None:
-    """As numpy's arrays have them."""
+    """Tensors have the methods of numpy's arrays."""
     values, (x,) = held(np.random.default_rng(1).normal(size=(2, 3, 4)))
     found = method(x)
     expected = method(values[x])
@@ -165,7 +165,7 @@ def test_numbers_take_the_element_type_of_the_tensor() -> None:
 
 
 def test_numbers_may_be_those_of_numpy() -> None:
-    """As operands, axes, sizes and indices."""
+    """Numpy's numbers can be operands, axes, sizes and indices."""
     values, (x,) = held([[1.0, 2.0], [3.0, 4.0]])
     one: Any = np.int64(1)
     found = evaluate([x * np.float32(0.5), x.sum(one), x.reshape(np.int32(4), one), x[one, np.uint8(0)]], values)
@@ -179,7 +179,7 @@ def test_what_changes_nothing_makes_no_node() -> None:
 
 
 def test_products() -> None:
-    """Of matrices and stacks of them, and with a sparse column."""
+    """Products of matrices, of stacks of matrices, and with a sparse column."""
     random = np.random.default_rng(2)
     values, (a, b) = held(random.normal(size=(2, 1, 4, 3)), random.normal(size=(5, 3, 2)))
     np.testing.assert_allclose(evaluate([a @ b], values)[0], values[a] @ values[b])

@@ -59,7 +59,7 @@ def test_vectors_and_complex_types_are_several_numbers() -> None:
 
 
 def test_a_struct_has_no_such_number() -> None:
-    """Neither has `any_type`."""
+    """A struct has no such number, and neither has `any_type`."""
 
     class One(Struct):
         x: f32

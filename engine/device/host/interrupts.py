@@ -44,7 +44,7 @@ class Interrupts:
             self._listen()
 
     def end(self) -> None:
-        """End what `begin` began last."""
+        """End the last interval that `begin` started."""
         self._stops.pop()
 
     def _listen(self) -> None:

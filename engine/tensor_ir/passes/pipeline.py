@@ -11,7 +11,7 @@ from engine.tensor_ir.passes.verification import verify_nodes
 #: Takes the wanted nodes, and returns nodes that compute the same, in the same order.
 Pass = Callable[[Sequence[TensorNode]], Sequence[TensorNode]]
 
-#: Far more rounds than any graph needs: passes that undo each other's work would go on for ever.
+#: Far more rounds than any graph needs: passes that undo each other's work would never end.
 MOST_ROUNDS = 1000
 
 

@@ -1,4 +1,4 @@
-"""A right click selects what is under the pointer and asks for its menu."""
+"""A right click selects the item under the pointer and requests its menu."""
 
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent

@@ -97,7 +97,7 @@ def test_legends_never_cover_each_other(canvas: Canvas, qtbot: QtBot, width: int
 
 
 def test_another_patch_begins_without_marks(canvas: Canvas) -> None:
-    """And with its own frames' times."""
+    """Another patch begins without marks and with its own frames' times."""
     canvas.path.show_path(True)
     canvas.show_report(report())
     canvas.path.show_profile(PROFILE)

@@ -99,7 +99,7 @@ def test_the_form_removes_a_check(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_only_one_connection_of_numbers_can_be_checked(canvas: Canvas, patch: Patch) -> None:
-    """Neither nodes nor several connections; removing asks for a check."""
+    """Nodes and several connections can't be checked; removing needs an existing check."""
     assert canvas.checkable is None
     (connection,) = patch.connections
     canvas.scene.select_connection(connection)

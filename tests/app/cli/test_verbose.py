@@ -50,7 +50,7 @@ def test_it_may_stand_before_the_command(warploom: Warploom, saxpy_file: Path, f
 
 
 def test_json_stays_alone_on_standard_output(warploom: Warploom, saxpy_file: Path) -> None:
-    """However much is logged."""
+    """JSON is the only output on standard output, at every log level."""
     result = warploom("run", saxpy_file, "--frames", "1", "--json", "-vv")
     assert result.json["frames"] == 1 and "DEBUG" in result.err
 

@@ -32,7 +32,7 @@ def test_a_name_without_the_suffix_gets_it(
 def test_a_whole_name_is_asked_about_by_the_dialog_alone(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """And no name is no file."""
+    """The dialog asks about a whole name only, and an empty name is not a file."""
     file = tmp_path / "a.loom"
     file.write_bytes(b"")
     parent = QWidget()

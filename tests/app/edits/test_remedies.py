@@ -128,7 +128,7 @@ def test_some_problems_are_mended_by_a_command(problem: Diagnostic, expected: tu
 
 
 def test_a_kernel_over_its_limit_can_run_without_one() -> None:
-    """Or the person fixes the code and starts the engine again."""
+    """The kernel can run without a limit, or the person fixes the code and starts the engine again."""
     found = remedies(build({}), error("a kernel was stopped", mend=Mend.LIFT_LIMIT))
     assert [remedy.command for remedy in found] == ["lift_time_limit", "restart_engine"]
 

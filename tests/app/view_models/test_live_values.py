@@ -145,7 +145,7 @@ def _loop() -> dict[str, float]:
 def test_a_wrong_range_of_a_block_is_reported_and_stops_nothing(
     says: Callable[[], Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever its code does, the problem is reported."""
+    """For every error of its code, the problem is reported."""
     monkeypatch.setattr(compatible, "CodeRunner", partial(CodeRunner, TimeLimits(0.1, 1.0)))
 
     class Says(ValueBlock, id="test_app.says"):

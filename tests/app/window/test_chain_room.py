@@ -57,7 +57,7 @@ def test_a_mistake_stands_at_its_call(inside: MainWindow) -> None:
 
 
 def test_the_search_offers_library_calls_alone(inside: MainWindow) -> None:
-    """And the ends of chains."""
+    """The search offers library calls and the ends of chains."""
     graph = inside.kernel.graph
     assert graph is not None
     found = {block.id for block in graph.catalogue.search("multiply")}

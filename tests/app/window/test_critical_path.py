@@ -15,7 +15,7 @@ from tests.profiling.spans import span
 
 
 def test_profiles_are_asked_for_while_the_path_is_shown(opened: Any) -> None:
-    """And no longer; the choice is remembered."""
+    """Profiles are requested only while the path is shown; the choice is remembered."""
     for shows in (True, False):
         opened.actions_by_id["path"].trigger()
         told = [message.is_watched for message in engine_of(opened).posted if isinstance(message, ObserveProfile)]

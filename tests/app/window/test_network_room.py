@@ -98,7 +98,7 @@ def test_layers_show_what_they_cost(inside: MainWindow) -> None:
 
 
 def test_shapes_are_shown_at_ports() -> None:
-    """Of one example; of sparse inputs, how many ones there may be."""
+    """Shapes are those of one example; sparse inputs show the largest number of ones."""
     network = small()
     network.add("net.sparse_input", node_id="few", size=9, ones=2)
     network.add("net.input", node_id="matrix", shape="8, 4")
@@ -126,7 +126,7 @@ def test_layers_are_pasted_into_networks_alone(target: type[Patch]) -> None:
 
 
 def test_blocks_are_not_pasted_into_networks() -> None:
-    """Nor ops, nor library calls with their ends."""
+    """Blocks, ops and library calls with their ends are not pasted into networks."""
     outer = Patch()
     outer.add("math.add", node_id="add")
     chain = ChainPatch()

@@ -143,7 +143,7 @@ def test_a_disagreement_of_block_and_kernel_is_an_error_on_the_node() -> None:
 
 
 def test_a_graph_that_cannot_be_finished_is_freed() -> None:
-    """Neither the half-built graph nor its events stay on the device."""
+    """The half-built graph and its events are freed on the device."""
     plan = make_plan(graph(array("a", 3), node("n", i(), o()), wires=["a.out n.x"]))
     device = FakeDevice()
     with pytest.raises(GraphValidationError):

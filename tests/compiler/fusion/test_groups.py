@@ -299,7 +299,7 @@ def test_what_costs_less_than_its_bytes_is_computed_again(text: str, *, is_repea
 
 
 def test_a_group_is_computed_again_as_a_whole() -> None:
-    """With all that it takes in."""
+    """A group is computed again as a whole, with all its members."""
     blocks = (array("in", 6), stage("a", "x + 1"), stage("b", "x * k"), stage("c", "-x"), total("sum"))
     plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x", "b.out c.x", "b.out sum.x"]))
     assert sorted(kernels(plan)) == ["a b c", "a b sum"] and dropped(plan) == {"a.out", "b.out"}

@@ -111,7 +111,7 @@ def test_reset_goes_back_to_the_beginning() -> None:
 def test_time_is_the_sum_of_the_steps_since_frame_0(frames: list[tuple[str, float]], step_s: float) -> None:
     """In any mixture of real, fixed and paused frames; a paused one shows the next frame with no step.
 
-    A clock that is set for a fixed frame has its moment already, and a frame that didn't end after all begins again.
+    A clock that is set for a fixed frame has its moment already, and a frame that did not finish begins again.
     """
     wall = Wall()
     clock = Clock(step_s)

@@ -115,7 +115,7 @@ def test_spans_tell_regions_branches_and_what_they_wait_for(device: Device, leve
 
 
 def test_measured_frames_never_follow_each_other(device: Device) -> None:
-    """But at the deepest level, where each frame is measured."""
+    """Measured frames follow each other only at the deepest level, where each frame is measured."""
     with Engine(nested(), device, profiling=PER_KERNEL) as engine:
         profiler = engine.core.profiler
         for level, is_each in ((PER_KERNEL, False), (DEEP_SYNC, True)):

@@ -161,7 +161,7 @@ def _act(asked: list[tuple[str, dict[str, int]]]) -> Action:
 
 
 def test_no_call_of_the_builder_does_more_than_mark_its_block(running: Running) -> None:
-    """Whatever is passed, one argument or several; afterwards the engine runs as before."""
+    """With any arguments, one or several; afterwards the engine runs as before."""
 
     @settings(max_examples=many(60))
     @given(st.lists(calls(), min_size=1, max_size=3))

@@ -298,7 +298,7 @@ def test_memory_that_is_free_after_an_edit_is_used(patch: Patch, device: LateDev
 def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long that takes, frames run, and the picture follows."""
+    """Frames run during the reservation, even a long one, and the picture follows."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.step()

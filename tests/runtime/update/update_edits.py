@@ -205,7 +205,7 @@ class Editor:
         return Done("move", STRUCTURE)
 
     def _move_to(self, scope: str) -> None:
-        # What a delay remembers belongs to the turns of the scope that it lies in.
+        # A delay's contents belong to the turns of its scope.
         fixed = ("buffer.frame_delay", "control.every")
         movable = sorted(n.id for n in self.patch.nodes.values() if n.type not in fixed)
         self.patch.move_into(self.chance.sample(movable, self.chance.choice((1, 1, 2))), scope)

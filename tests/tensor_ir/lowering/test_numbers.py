@@ -55,7 +55,7 @@ def test_a_sparse_column_of_row_numbers(tensors: Tensors) -> None:
 
 
 def test_rows_of_a_sparse_column_are_whole() -> None:
-    """And lie in one axis."""
+    """Rows of a sparse column are whole numbers, on one axis."""
     graph = TensorGraph()
     for wrong in (leaf(graph, 4), leaf(graph, 4, 1, dtype=s32)):
         with pytest.raises(InvalidOperation, match=r"rows of a sparse column must be s32\[nnz\], got"):

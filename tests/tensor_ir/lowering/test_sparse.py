@@ -18,7 +18,7 @@ from tests.tensor_ir.lowering.running import check, computed, leaf, some
 @pytest.mark.parametrize("batched", [False, True])
 @pytest.mark.parametrize("width", [1, 3, 8, 36])
 def test_products_and_their_gradients(tensors: Tensors, transposed: bool, batched: bool, width: int) -> None:
-    """Whatever the width is a multiple of, with weights of either order."""
+    """Products and their gradients for widths with any divisors, with weights of either order."""
     graph = TensorGraph()
     weights = leaf(graph, *((50, width) if transposed else (width, 50)))
     column, shared = leaf(graph, 50, 1, batched=batched, nnz=9), leaf(graph, 50, 1, nnz=4)

@@ -60,7 +60,7 @@ class TestRoot:
         assert builder.root is loss
 
     def test_the_sum_over_the_batch_is_inserted(self) -> None:
-        """Or the mean; a root that isn't batched stays."""
+        """The sum over the batch, or the mean, is inserted; a root that isn't batched stays."""
         builder = NetworkBuilder(dtype=f64)
         builder.dense_input("x", (1, 1)).square()
         for average, expected in ((False, 14.0), (True, 14 / 3)):
@@ -102,7 +102,7 @@ class TestRefusals:
             builder.weights("a b", (1, 1))
 
     def test_sizes(self) -> None:
-        """Of sparse and dense tensors."""
+        """Wrong sizes of sparse and dense tensors are refused."""
         builder = NetworkBuilder()
         with pytest.raises(InvalidOperation, match=r"sparse input 's' must be a column \[n, 1\], got \[3, 2\]"):
             builder.sparse_input("s", (3, 2), nnz=1)

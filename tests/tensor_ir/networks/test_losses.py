@@ -87,7 +87,7 @@ def test_a_loss_and_its_gradient(
 
 @pytest.mark.parametrize("loss", [losses.softmax_cross_entropy, losses.binary_cross_entropy])
 def test_large_logits(loss: Callable[[TensorNode, TensorNode], TensorNode]) -> None:
-    """Neither overflow nor lose the gradient."""
+    """Large logits neither overflow nor lose the gradient."""
     found, gradient = run(loss, np.array([[[800.0], [-800.0]]]), np.array([[[0.0], [1.0]]]))
     assert np.isfinite(found)
     assert np.all(np.isfinite(gradient))

@@ -127,7 +127,7 @@ def test_the_norm_that_is_clipped_is_that_of_all_gradients() -> None:
 
 
 def test_weights_stay_within_their_limit() -> None:
-    """However large the gradients are."""
+    """Weights stay within their limit for gradients of any size."""
     assert np.max(np.abs(trained(SGD(10.0, weight_limit=1.25)))) == 1.25
 
 
@@ -152,7 +152,7 @@ def test_slow_weights_begin_where_training_does() -> None:
 
 
 def test_frozen_weights_stay() -> None:
-    """And have neither gradients nor state."""
+    """Frozen weights don't change, and have neither gradients nor state."""
     builder = NetworkBuilder()
     x = builder.dense_input("x", (3, 1))
     layer = builder.affine("fixed", 3, 2, frozen=True)

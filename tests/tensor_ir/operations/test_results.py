@@ -114,7 +114,7 @@ def test_types_of_results(operation: TensorOperation, inputs: list[TensorType], 
 def test_what_does_not_fit_is_refused(
     operation: TensorOperation, inputs: list[TensorType], error: type[TensorError], message: str
 ) -> None:
-    """With what must hold and what was given."""
+    """Invalid operands are refused with the rule and the given value."""
     with pytest.raises(error, match=re.escape(message)):
         operation.result(*inputs)
 
@@ -172,7 +172,7 @@ def test_each_row_of_the_table_is_named_once() -> None:
 
 
 def test_the_message_has_nodes_and_the_line() -> None:
-    """Where in the user's code the operation was applied."""
+    """The message has the nodes, and the line of the user's code that applied the operation."""
     graph = TensorGraph()
     a, b = graph.add(Leaf(t(3)), name="a"), graph.add(Leaf(t(4)), name="b")
     with pytest.raises(

@@ -83,7 +83,7 @@ class TestConstants:
 
 class TestCommonSubexpressions:
     def test_equal_nodes_become_one(self, graph: TensorGraph) -> None:
-        """However deep."""
+        """Equal nodes become one at any depth."""
         x = leaf(graph, "x")
         first, second = share_common([(x * 2.0).exp(), (x * 2.0).exp()])
         assert first is second
@@ -212,7 +212,7 @@ class TestLayers:
         assert after(layers, (w @ x + b).sigmoid()) == "Sigmoid(Add(Matmul(w, x), b))"
 
     def test_dense_where_a_part_is_needed(self, graph: TensorGraph) -> None:
-        """Neither the product nor the sum is computed twice."""
+        """If a part is needed, neither the product nor the sum is computed twice."""
         w, x, b = leaf(graph, "w", (3, 4)), leaf(graph, "x", (4, 1), batched=True), leaf(graph, "b")
         total = w @ x + b
         assert after(layers, total.relu(), total) == "Relu(Add(Matmul(w, x), b)) | Add(Matmul(w, x), b)"
@@ -272,7 +272,7 @@ class TestVerification:
             verify_nodes([node], "here")
 
     def test_a_pass_that_breaks_the_graph_is_named(self, graph: TensorGraph) -> None:
-        """Before anything is made of the graph."""
+        """The faulty pass is named before the graph is used."""
         x = leaf(graph, "x")
 
         def wrong(wanted: object) -> list[TensorNode]:

@@ -48,7 +48,7 @@ def test_nothing_is_computed_before_it_is_asked_for(work: Work) -> None:
 
 
 def test_what_was_computed_is_not_computed_again(on: str, work: Work) -> None:
-    """Neither when it is asked for again, nor when something else needs it."""
+    """A computed node is not computed again, for another request or for another node."""
     out = given(on).exp()
     first = out.numpy()
     assert work.launched == 1
@@ -447,7 +447,7 @@ def in_use(on: str) -> int:
 
 
 def test_dropped_tensors_free_their_memory(on: str) -> None:
-    """At once, as do those that were only needed on the way."""
+    """Dropped tensors free their memory at once, and so do intermediate ones."""
     size = 1 << 20
     big = Tensor.zeros((size // 4,), device=on)
     (big + 1).execute()  # so that the program is there

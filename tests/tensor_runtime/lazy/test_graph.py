@@ -229,7 +229,7 @@ def test_tensors_of_two_threads_are_not_combined() -> None:
 
 
 def test_what_was_handed_over_belongs_to_the_next_thread() -> None:
-    """With all that it was combined with."""
+    """A tensor that was handed over belongs to the next thread, with all tensors that it was combined with."""
     tensor = leaf()
     out = tensor + 1
     started, done = threading.Event(), threading.Event()

@@ -306,7 +306,7 @@ def test_to_another_device() -> None:
 
 
 def test_gradients_are_tensors() -> None:
-    """Of one number with respect to what requires one."""
+    """Gradients of one number are tensors, with respect to tensors that require one."""
     weights = host(NUMBERS, requires_grad=True)
     inputs = host(NUMBERS[0])
     loss = ((weights * inputs).square()).sum()
@@ -429,7 +429,7 @@ def test_shapes_that_do_not_fit() -> None:
 
 
 def test_what_is_no_operand() -> None:
-    """Neither tensor nor number."""
+    """An object that is neither a tensor nor a number is refused."""
     a = host(NUMBERS)
     for wrong in ("2", None, [1.0]):
         with pytest.raises(InvalidOperation, match="operand must be a tensor or a number, got"):

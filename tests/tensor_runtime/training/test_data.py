@@ -88,7 +88,7 @@ def test_it_learns(device: Device) -> None:
 
 class TestRefusals:
     def test_before_there_is_data(self, device: Device) -> None:
-        """Or an optimiser, or an input."""
+        """Training needs data, an optimiser and an input."""
         with (
             regression().build(device, SGD(0.1)) as graph,
             pytest.raises(InvalidOperation, match="data must be set by set_data before train"),
@@ -102,7 +102,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("count", [1.5, float("nan"), None, 0])
     def test_counts(self, device: Device, count: Any) -> None:
-        """Of losses, steps and examples; training goes on with others."""
+        """Wrong counts of losses, steps and examples are refused; training continues with valid ones."""
         with regression().build(device, SGD(0.1)) as graph:
             with pytest.raises(InvalidOperation, match="number of losses must be"):
                 graph.set_data(examples(3), losses=count)

@@ -260,7 +260,7 @@ class TestRefusals:
     """Each has one clear message, and the graph goes on as before."""
 
     def test_inputs(self, graph: TrainingGraph) -> None:
-        """Of other names, numbers of examples, or shapes."""
+        """Data with other names, numbers of examples or shapes are refused."""
         graph.forward(examples(3))
         loss = graph.loss
         with pytest.raises(InvalidOperation, match="input must be one of x, y, got 'z'"):
@@ -273,7 +273,7 @@ class TestRefusals:
         assert graph.loss == loss
 
     def test_a_batch_without_all_inputs(self, graph: TrainingGraph) -> None:
-        """Of another size: the others would be old."""
+        """A batch of another size must have all inputs, since the others would be outdated."""
         with pytest.raises(ExecutionFailed, match="input 'y' must be given for a batch of 4"):
             graph.forward({"x": examples(4)["x"]})
         graph.forward(examples(4))
@@ -309,7 +309,7 @@ class TestRefusals:
             untrained.step()
 
     def test_weights(self, graph: TrainingGraph) -> None:
-        """Of other names or shapes; nothing is changed then."""
+        """Weights of other names or shapes are refused without a change."""
         before = graph.weights
         wrong = {**before, "aw": before["aw"] + 1, "c": before["bw"]}
         del wrong["bb"]
@@ -325,7 +325,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("count", [1.5, float("nan"), None, 0])
     def test_counts(self, graph: TrainingGraph, count: Any) -> None:
-        """Of steps and of launches."""
+        """Wrong counts of steps and launches are refused."""
         for call in (graph.steps, lambda count: graph.profile("step", launches=count)):
             with pytest.raises(InvalidOperation, match=r"must be (a whole number|1 or more), got"):
                 call(count)

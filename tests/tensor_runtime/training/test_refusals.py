@@ -145,7 +145,7 @@ def test_wrong_arguments_on_a_graph() -> None:
 
 @pytest.mark.parametrize("state", [np.array("x"), np.ones((1, 4), complex), np.ones((1, 5)), np.array(None)])
 def test_a_file_with_a_wrong_state_changes_nothing(state: Any, tmp_path: Path) -> None:
-    """Not even the weights, which are right."""
+    """A file with a wrong state changes nothing, not even the weights, which are valid."""
     path = tmp_path / "w.npz"
     with built(AdamW(0.1)) as graph:
         graph.step(DATA)
@@ -160,7 +160,7 @@ def test_a_file_with_a_wrong_state_changes_nothing(state: Any, tmp_path: Path) -
 
 
 def test_the_largest_and_smallest_numbers_are_taken() -> None:
-    """Of types of whole numbers."""
+    """The largest and smallest numbers of each whole-number type are accepted."""
     assert Tensor.full((2,), -128, dtype=s8).numpy().tolist() == [-128, -128]
     assert Tensor.full((2,), 1, dtype=boolean).numpy().tolist() == [True, True]
 
