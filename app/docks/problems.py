@@ -24,7 +24,7 @@ from app.edits.remedies import Remedy, remedies
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.icons import icon
-from app.view_models.problems import Column, Filter, Order, Problem, Rank, listed, rank_text
+from app.view_models.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
 from app.widgets.button_row import ButtonRow
 from app.widgets.empty_state import EmptyState
 from app.widgets.list_table import RIGHT, Index, level_filter
@@ -43,7 +43,7 @@ _ROW_HEIGHT = 26  # pixels: a button and its border fit in
 _CELL_PADDING = 4  # pixels left and right of what is in a cell, by the window's style
 _ROLE = Qt.ItemDataRole.UserRole
 _TITLES = ("Problem", "Block", "Source", "File", "What to do", "Count", "Last seen", "")
-_BUTTONS = len(Column)
+_BUTTONS = len(ProblemColumn)
 _ICONS = {Rank.ERROR: "error", Rank.WARNING: "warning", Rank.INCOMPLETE: "incomplete"}
 _RANK_HINTS = {
     Rank.ERROR: "Errors keep a block from running",
@@ -74,9 +74,9 @@ class Problems(EmptyState, Dock):
         self.list = QTreeWidget()
         self.list.setHeaderLabels(_TITLES)
         self.list.setAccessibleName("Problems")
-        self.list.headerItem().setTextAlignment(Column.COUNT, RIGHT)
+        self.list.headerItem().setTextAlignment(ProblemColumn.COUNT, RIGHT)
         self.list.headerItem().setToolTip(
-            Column.COUNT, "Number of frames with the problem, or how often it was reported"
+            ProblemColumn.COUNT, "Number of frames with the problem, or how often it was reported"
         )
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
@@ -84,12 +84,12 @@ class Problems(EmptyState, Dock):
         header = self.list.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(Column.PROBLEM, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(ProblemColumn.PROBLEM, QHeaderView.ResizeMode.Stretch)
         header.setMaximumSectionSize(480)
         header.setSectionsClickable(True)
         header.sectionClicked.connect(self._sort_by)
-        self.list.setItemDelegateForColumn(Column.FILE, _FileDelegate(self.list))
-        self.list.setItemDelegateForColumn(Column.REMEDY, _RemedyDelegate(self.list))
+        self.list.setItemDelegateForColumn(ProblemColumn.FILE, _FileDelegate(self.list))
+        self.list.setItemDelegateForColumn(ProblemColumn.REMEDY, _RemedyDelegate(self.list))
         self.list.itemActivated.connect(self._on_activated)
         self.ranks = {
             rank: level_filter(f"{rank.name.lower()} problems", f"{hint}.\nClick to hide or show them", self._choose)
@@ -112,7 +112,7 @@ class Problems(EmptyState, Dock):
         self._is_behind = False  # the list does not show `_sightings` yet
         self._problems: list[Problem] = []  # all
         self._listed: list[Problem] = []  # those that the filter shows, as they are sorted
-        self._filter, self._order = Filter(), Order()
+        self._filter, self._order = ProblemFilter(), ProblemOrder()
         self._patch: Patch | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
 
@@ -205,11 +205,11 @@ class Problems(EmptyState, Dock):
         is_narrow = self.width() < _NARROW
         is_seen_often = any(each.is_fading or each.is_repeated for each in self._listed)
         filled = {
-            Column.FILE: any(each.diagnostic.file for each in self._listed),
-            Column.REMEDY: any(each.diagnostic.remedy for each in self._listed),
-            Column.SOURCE: not is_narrow,
-            Column.COUNT: is_seen_often and not is_narrow,
-            Column.LAST_SEEN: is_seen_often and not is_narrow,
+            ProblemColumn.FILE: any(each.diagnostic.file for each in self._listed),
+            ProblemColumn.REMEDY: any(each.diagnostic.remedy for each in self._listed),
+            ProblemColumn.SOURCE: not is_narrow,
+            ProblemColumn.COUNT: is_seen_often and not is_narrow,
+            ProblemColumn.LAST_SEEN: is_seen_often and not is_narrow,
         }
         for column, is_shown in filled.items():
             self.list.setColumnHidden(column, not is_shown)
@@ -218,19 +218,21 @@ class Problems(EmptyState, Dock):
         """Write a problem into a row."""
         tokens, diagnostic, texts = colours.current(), problem.diagnostic, problem.texts(self._patch)
         colour = {Rank.ERROR: "error", Rank.WARNING: "warning"}.get(problem.rank, "text_dim")
-        row.setIcon(Column.PROBLEM, icon(_ICONS[problem.rank], "text_faint" if problem.is_fading else colour))
+        row.setIcon(ProblemColumn.PROBLEM, icon(_ICONS[problem.rank], "text_faint" if problem.is_fading else colour))
         history = problem.history
         for column, text in enumerate(texts):
             row.setText(column, text)
-            is_plain = column in (Column.PROBLEM, Column.BLOCK, Column.REMEDY) and not problem.is_fading
+            is_plain = (
+                column in (ProblemColumn.PROBLEM, ProblemColumn.BLOCK, ProblemColumn.REMEDY) and not problem.is_fading
+            )
             row.setForeground(column, QBrush(QColor(tokens.text if is_plain else tokens.text_dim)))
             told = text
-            if column == Column.PROBLEM:
+            if column == ProblemColumn.PROBLEM:
                 told = "\n".join(filter(None, (str(diagnostic), f"Found by: {diagnostic.source}", history)))
-            elif column in (Column.COUNT, Column.LAST_SEEN):
+            elif column in (ProblemColumn.COUNT, ProblemColumn.LAST_SEEN):
                 told = history
             row.setToolTip(column, as_html(told) if told else "")
-        row.setTextAlignment(Column.COUNT, RIGHT)
+        row.setTextAlignment(ProblemColumn.COUNT, RIGHT)
         row.setData(0, _ROLE, (diagnostic.node, diagnostic.file))
         for number, detail in enumerate(problem.details):
             child = row.child(number) or QTreeWidgetItem(row)
@@ -251,13 +253,13 @@ class Problems(EmptyState, Dock):
     def _choose(self) -> None:
         ranks = frozenset(rank for rank, button in self.ranks.items() if button.isChecked())
         chosen = self.source.currentData()  # which Qt has made a plain text of
-        self._filter = Filter(ranks, Source(chosen) if chosen else None)
+        self._filter = ProblemFilter(ranks, Source(chosen) if chosen else None)
         self._arrange()
 
     def _sort_by(self, section: int) -> None:
         if section == _BUTTONS:
             return
-        self._order = self._order.clicked(Column(section))
+        self._order = self._order.clicked(ProblemColumn(section))
         header, column = self.list.header(), self._order.column
         header.setSortIndicatorShown(column is not None)
         down = Qt.SortOrder.DescendingOrder if self._order.descending else Qt.SortOrder.AscendingOrder

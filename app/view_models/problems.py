@@ -20,7 +20,7 @@ class Rank(IntEnum):
     INCOMPLETE = 2
 
 
-class Column(IntEnum):
+class ProblemColumn(IntEnum):
     """The texts of a problem."""
 
     PROBLEM = 0
@@ -73,7 +73,7 @@ class Problem:
         return rest if rest and first.endswith(":") else [first, *rest]
 
     def texts(self, patch: Patch | None) -> tuple[str, ...]:
-        """Return the texts of the row, by `Column`."""
+        """Return the texts of the row, by `ProblemColumn`."""
         found, seen = self.diagnostic, self.sighting
         place = found.node or ""
         if patch is not None:
@@ -99,7 +99,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Filter:
+class ProblemFilter:
     """Which problems are shown: those of some ranks, and of one source or of any."""
 
     ranks: frozenset[Rank] = frozenset(Rank)
@@ -111,17 +111,17 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Order:
+class ProblemOrder:
     """How problems are sorted: by a column, or, with None, those first that matter most."""
 
-    column: Column | None = None
+    column: ProblemColumn | None = None
     descending: bool = False
 
-    def clicked(self, column: Column) -> "Order":
+    def clicked(self, column: ProblemColumn) -> "ProblemOrder":
         """Return the order after a click on a column's title: up, then down, then as at first."""
         if column is not self.column:
-            return Order(column)
-        return Order() if self.descending else Order(column, descending=True)
+            return ProblemOrder(column)
+        return ProblemOrder() if self.descending else ProblemOrder(column, descending=True)
 
     def sort(self, problems: Iterable[Problem], patch: Patch | None) -> list[Problem]:
         """Return problems in this order; equal ones as they matter."""
@@ -129,11 +129,11 @@ class Order:
         match self.column:
             case None:
                 return ranked
-            case Column.COUNT:
+            case ProblemColumn.COUNT:
                 return sorted(
                     ranked, key=lambda each: each.sighting.count if each.sighting else 0, reverse=self.descending
                 )
-            case Column.LAST_SEEN:
+            case ProblemColumn.LAST_SEEN:
                 return sorted(ranked, key=_last_seen, reverse=self.descending)
             case column:
                 return sorted(ranked, key=lambda each: each.texts(patch)[column].casefold(), reverse=self.descending)

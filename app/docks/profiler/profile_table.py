@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
-from app.view_models.profile.table import NOTHING, Column, ProfileTable
+from app.view_models.profile.table import NOTHING, ProfileColumn, ProfileTable
 from app.widgets.list_table import LEFT, RIGHT, Index
 from engine.patch.document import Patch
 from engine.profiling.profile import Profile
 from engine.profiling.rows import RowKind
 
-COLUMNS = tuple(Column)
+COLUMNS = tuple(ProfileColumn)
 _NUMBER_WIDTH = 68
 #: Rows change their order with the figures no more often than this, or a person could not read them.
 _REORDER_S = 2.0
@@ -27,7 +27,7 @@ class ProfileModel(QAbstractItemModel):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.table = ProfileTable()
-        self._column, self._descending = Column.MEAN, True
+        self._column, self._descending = ProfileColumn.MEAN, True
         self._children = self.table.children
         self._places: list[int] = []  # of each row among its neighbours
         self._ordered_s = 0.0
@@ -111,7 +111,7 @@ class ProfileModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return table.tooltip(number)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return LEFT if column is Column.NAME else RIGHT
+            return LEFT if column is ProfileColumn.NAME else RIGHT
         if role == Qt.ItemDataRole.ForegroundRole:
             theme = colours.current()
             if table.text(number, column) == NOTHING:
@@ -148,7 +148,7 @@ class ProfileView(QTreeView):
         for section in range(1, len(COLUMNS)):
             header.resizeSection(section, _NUMBER_WIDTH)
         self.setSortingEnabled(True)
-        self.sortByColumn(COLUMNS.index(Column.MEAN), Qt.SortOrder.DescendingOrder)
+        self.sortByColumn(COLUMNS.index(ProfileColumn.MEAN), Qt.SortOrder.DescendingOrder)
         self.expanded.connect(lambda index: self._note_fold(index, False))
         self.collapsed.connect(lambda index: self._note_fold(index, True))
         self.selectionModel().currentChanged.connect(self._choose)

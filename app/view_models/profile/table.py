@@ -15,7 +15,7 @@ from engine.protocol.messages import FrameReport
 NOTHING = "–"
 
 
-class Column(Enum):
+class ProfileColumn(Enum):
     """The columns of the table: header and help."""
 
     NAME = ("Block", "Regions and composites hold blocks; blocks hold kernels, fills and copies")
@@ -83,21 +83,21 @@ class ProfileTable:
         block_type = self._patch.block_type(node)
         return block_type.category if block_type is not None else ""
 
-    def text(self, number: int, column: Column) -> str:
+    def text(self, number: int, column: ProfileColumn) -> str:
         """Return what a cell shows."""
         times = self.times[number]
         match column:
-            case Column.NAME:
+            case ProfileColumn.NAME:
                 return self.title(number)
-            case Column.NOW:
+            case ProfileColumn.NOW:
                 return format_time(times.busy_ns) if times.turns else NOTHING
-            case Column.MEAN:
+            case ProfileColumn.MEAN:
                 return format_time(times.mean_ns)
-            case Column.P99:
+            case ProfileColumn.P99:
                 return format_time(times.p99_ns)
-            case Column.TURNS:
+            case ProfileColumn.TURNS:
                 return f"{times.turns:,}" if times.turns else NOTHING
-            case Column.SHARE:
+            case ProfileColumn.SHARE:
                 return f"{times.share:.1%}" if times.share is not None else ""
 
     def tooltip(self, number: int) -> str:
@@ -115,19 +115,19 @@ class ProfileTable:
         lines.append(f"Lately {format_time(times.mean_ns)}, p99 {format_time(times.p99_ns)}{share}")
         return "\n".join(lines)
 
-    def order(self, column: Column, *, descending: bool) -> dict[int, list[int]]:
+    def order(self, column: ProfileColumn, *, descending: bool) -> dict[int, list[int]]:
         """Return the rows inside of each row, sorted by a column; equal ones keep the order of the graph."""
         keys: list[str] | list[int]
         match column:
-            case Column.NAME:
+            case ProfileColumn.NAME:
                 keys = [self.title(number).casefold() for number in range(len(self.rows))]
-            case Column.NOW:
+            case ProfileColumn.NOW:
                 keys = [times.busy_ns for times in self.times]
-            case Column.P99:
+            case ProfileColumn.P99:
                 keys = [times.p99_ns for times in self.times]
-            case Column.TURNS:
+            case ProfileColumn.TURNS:
                 keys = [times.turns for times in self.times]
-            case Column.MEAN | Column.SHARE:
+            case ProfileColumn.MEAN | ProfileColumn.SHARE:
                 keys = [times.mean_ns for times in self.times]
         return {
             around: sorted(inside, key=keys.__getitem__, reverse=descending) if len(inside) > 1 else inside

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.docks.problems import Problems
-from app.view_models.problems import Column, Rank
+from app.view_models.problems import ProblemColumn, Rank
 from app.window.toolbars import count_text
 from engine.diagnostics import Mend, Sighting, Source, error, warning
 from engine.patch.document import Patch
@@ -27,7 +27,11 @@ def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Pat
         )
     )
     rows = [problems.list.topLevelItem(i) for i in range(2)]
-    assert [[row.text(column) for column in (Column.PROBLEM, Column.BLOCK, Column.REMEDY)] for row in rows if row] == [
+    assert [
+        [row.text(column) for column in (ProblemColumn.PROBLEM, ProblemColumn.BLOCK, ProblemColumn.REMEDY)]
+        for row in rows
+        if row
+    ] == [
         ["image must be connected", "Backdrop, image", "connect one"],
         ["output is unused", "Backdrop", ""],
     ]
@@ -42,7 +46,7 @@ def test_a_kernel_error_names_its_line(qtbot: QtBot) -> None:
     problems.show_diagnostics((error("expected a ; " * 50, file="/some/where/my_own_blocks.py", line=1234),))
     row, model = problems.list.topLevelItem(0), problems.list.model()
     assert row is not None
-    (index,) = (model.index(0, column) for column in Column if row.text(column).endswith(":1234"))
+    (index,) = (model.index(0, column) for column in ProblemColumn if row.text(column).endswith(":1234"))
     assert index.data() == "my_own_blocks.py:1234"
     assert problems.list.columnWidth(index.column()) >= problems.list.sizeHintForIndex(index).width()
     problems.show_diagnostics((error("no file"),))
@@ -60,9 +64,9 @@ def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
     assert row.text(0) == "blur.cu(3): no a"
     assert [row.child(i).text(0) for i in range(row.childCount())] == ["blur.cu(5): no b"]
     assert "got 2 errors" in row.toolTip(0) and "  a;" in row.toolTip(0)
-    assert not problems.list.isColumnHidden(Column.REMEDY)
+    assert not problems.list.isColumnHidden(ProblemColumn.REMEDY)
     problems.show_diagnostics((error("no remedy"),))
-    assert problems.list.isColumnHidden(Column.REMEDY)
+    assert problems.list.isColumnHidden(ProblemColumn.REMEDY)
 
 
 def test_a_renamed_block_is_renamed_in_the_list(qtbot: QtBot, patch: Patch) -> None:
@@ -109,7 +113,7 @@ BROKEN = error("scale.cu must compile", node="p", source=Source.COMPILE)
 def listed(problems: Problems) -> list[str]:
     """Return the first words of the rows."""
     rows = [problems.list.topLevelItem(i) for i in range(problems.list.topLevelItemCount())]
-    return [row.text(Column.PROBLEM).split()[0] for row in rows if row is not None]
+    return [row.text(ProblemColumn.PROBLEM).split()[0] for row in rows if row is not None]
 
 
 def test_filters_choose_what_is_listed(qtbot: QtBot) -> None:
@@ -145,7 +149,7 @@ def test_a_click_on_a_title_sorts(qtbot: QtBot) -> None:
     problems.show_diagnostics((SLOW, FULL, BROKEN), seen)
     click = problems.list.header().sectionClicked.emit
     orders = []
-    for column in (Column.COUNT, Column.COUNT, Column.COUNT, Column.SOURCE):
+    for column in (ProblemColumn.COUNT, ProblemColumn.COUNT, ProblemColumn.COUNT, ProblemColumn.SOURCE):
         click(column)
         orders.append(listed(problems))
     first = ["scale.cu", "kernel", "append"]
@@ -165,20 +169,20 @@ def test_what_fades_is_dim_and_rows_stay(qtbot: QtBot, patch: Patch) -> None:
     found = Sighting(1000, 1000), Sighting(1000, 1000)
     problems.show_diagnostics((lonely, FULL), found)
     row = problems.list.topLevelItem(0)
-    assert row is not None and row.text(Column.PROBLEM).startswith("append")
+    assert row is not None and row.text(ProblemColumn.PROBLEM).startswith("append")
     (button,) = problems.list.findChildren(QPushButton)
     qtbot.waitUntil(lambda: button.width() > 0)
     assert button.width() >= button.sizeHint().width()
     row.setSelected(True)
-    assert (row.text(Column.COUNT), row.text(Column.LAST_SEEN)) == ("1", "now")
-    bright = row.foreground(Column.PROBLEM).color()
+    assert (row.text(ProblemColumn.COUNT), row.text(ProblemColumn.LAST_SEEN)) == ("1", "now")
+    bright = row.foreground(ProblemColumn.PROBLEM).color()
     fuller = msgspec.structs.replace(FULL, message=FULL.message.replace("91", "99"))
     problems.show_diagnostics((lonely, fuller), (found[0], Sighting(1000, 1002, 1234, is_fading=True)))
     assert problems.list.selectedItems() == [row]
-    assert (row.text(Column.PROBLEM), row.text(Column.COUNT)) == (fuller.message, "1,234")
-    assert row.text(Column.LAST_SEEN) == time.strftime("%H:%M:%S", time.localtime(1002))
-    assert row.foreground(Column.PROBLEM).color() != bright
-    assert "No longer found" in row.toolTip(Column.PROBLEM)
+    assert (row.text(ProblemColumn.PROBLEM), row.text(ProblemColumn.COUNT)) == (fuller.message, "1,234")
+    assert row.text(ProblemColumn.LAST_SEEN) == time.strftime("%H:%M:%S", time.localtime(1002))
+    assert row.foreground(ProblemColumn.PROBLEM).color() != bright
+    assert "No longer found" in row.toolTip(ProblemColumn.PROBLEM)
     assert problems.list.findChildren(QPushButton) == [button]
 
 
@@ -189,16 +193,22 @@ def test_a_column_that_says_nothing_is_left_out(qtbot: QtBot) -> None:
     problems.resize(1200, 200)
     problems.show()
 
-    def shown() -> list[Column]:
-        return [column for column in Column if not problems.list.isColumnHidden(column)]
+    def shown() -> list[ProblemColumn]:
+        return [column for column in ProblemColumn if not problems.list.isColumnHidden(column)]
 
     once, twice = Sighting(1000, 1000), Sighting(1000, 1001, 2)
     problems.show_diagnostics((FULL, BROKEN), (once, once))
-    assert shown() == [Column.PROBLEM, Column.BLOCK, Column.SOURCE]
+    assert shown() == [ProblemColumn.PROBLEM, ProblemColumn.BLOCK, ProblemColumn.SOURCE]
     problems.show_diagnostics((FULL, BROKEN), (twice, once))
-    assert shown() == [Column.PROBLEM, Column.BLOCK, Column.SOURCE, Column.COUNT, Column.LAST_SEEN]
+    assert shown() == [
+        ProblemColumn.PROBLEM,
+        ProblemColumn.BLOCK,
+        ProblemColumn.SOURCE,
+        ProblemColumn.COUNT,
+        ProblemColumn.LAST_SEEN,
+    ]
     problems.resize(700, 200)
-    assert shown() == [Column.PROBLEM, Column.BLOCK]
+    assert shown() == [ProblemColumn.PROBLEM, ProblemColumn.BLOCK]
 
 
 def test_a_hidden_list_is_written_when_it_is_shown(qtbot: QtBot) -> None:
@@ -208,9 +218,9 @@ def test_a_hidden_list_is_written_when_it_is_shown(qtbot: QtBot) -> None:
     problems.show_diagnostics((FULL,), (Sighting(1000, 1000),))
     problems.show_diagnostics((FULL,), (Sighting(1000, 1001, 7),))
     row = problems.list.topLevelItem(0)
-    assert row is not None and row.text(Column.COUNT) == "1"
+    assert row is not None and row.text(ProblemColumn.COUNT) == "1"
     problems.show()
-    assert row.text(Column.COUNT) == "7"
+    assert row.text(ProblemColumn.COUNT) == "7"
 
 
 def test_no_problems_is_said(qtbot: QtBot) -> None:

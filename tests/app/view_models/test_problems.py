@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.view_models.problems import Column, Filter, Order, Problem, Rank, listed, rank_text
+from app.view_models.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
 from engine.diagnostics import Mend, Sighting, Source, error, warning
 
 
@@ -28,7 +28,7 @@ def test_the_texts_of_a_row() -> None:
     assert BROKEN.texts(None) == ("k.cu(3): no a", "a", "Validation", "k.cu:3", "", "1", "now")
     assert BROKEN.details == ["k.cu(5): no b"]
     assert LONELY.texts(None) == ("x must be connected", "c, x", "Validation", "", "connect one", "", "")
-    assert len(LONELY.texts(None)) == len(Column)
+    assert len(LONELY.texts(None)) == len(ProblemColumn)
 
 
 def test_the_history_is_a_sentence() -> None:
@@ -42,36 +42,41 @@ def test_the_history_is_a_sentence() -> None:
     ("column", "expected"),
     [
         (None, [BROKEN, FADING, LONELY]),
-        (Column.PROBLEM, [FADING, BROKEN, LONELY]),
-        (Column.BLOCK, [BROKEN, FADING, LONELY]),
-        (Column.SOURCE, [FADING, BROKEN, LONELY]),
-        (Column.COUNT, [LONELY, BROKEN, FADING]),
-        (Column.LAST_SEEN, [LONELY, FADING, BROKEN]),
+        (ProblemColumn.PROBLEM, [FADING, BROKEN, LONELY]),
+        (ProblemColumn.BLOCK, [BROKEN, FADING, LONELY]),
+        (ProblemColumn.SOURCE, [FADING, BROKEN, LONELY]),
+        (ProblemColumn.COUNT, [LONELY, BROKEN, FADING]),
+        (ProblemColumn.LAST_SEEN, [LONELY, FADING, BROKEN]),
     ],
 )
-def test_the_order(column: Column | None, expected: list[Problem]) -> None:
+def test_the_order(column: ProblemColumn | None, expected: list[Problem]) -> None:
     """What is there now was seen later than what fades; equal problems stand as they matter."""
-    assert Order(column).sort([LONELY, FADING, BROKEN], None) == expected
+    assert ProblemOrder(column).sort([LONELY, FADING, BROKEN], None) == expected
 
 
 def test_clicks_on_titles() -> None:
     """Up, down, off; another column begins upwards."""
-    order = Order()
-    for expected in (Order(Column.COUNT), Order(Column.COUNT, descending=True), Order(), Order(Column.COUNT)):
-        order = order.clicked(Column.COUNT)
+    order = ProblemOrder()
+    for expected in (
+        ProblemOrder(ProblemColumn.COUNT),
+        ProblemOrder(ProblemColumn.COUNT, descending=True),
+        ProblemOrder(),
+        ProblemOrder(ProblemColumn.COUNT),
+    ):
+        order = order.clicked(ProblemColumn.COUNT)
         assert order == expected
-    assert order.clicked(Column.FILE) == Order(Column.FILE)
+    assert order.clicked(ProblemColumn.FILE) == ProblemOrder(ProblemColumn.FILE)
 
 
 def test_the_filter() -> None:
     """Both its conditions must hold."""
     everything = [LONELY, FADING, BROKEN]
     for chosen, expected in (
-        (Filter(), everything),
-        (Filter(frozenset({Rank.ERROR, Rank.WARNING})), [FADING, BROKEN]),
-        (Filter(source=Source.VALIDATION), [LONELY, BROKEN]),
-        (Filter(frozenset({Rank.ERROR}), Source.VALIDATION), [BROKEN]),
-        (Filter(frozenset()), []),
+        (ProblemFilter(), everything),
+        (ProblemFilter(frozenset({Rank.ERROR, Rank.WARNING})), [FADING, BROKEN]),
+        (ProblemFilter(source=Source.VALIDATION), [LONELY, BROKEN]),
+        (ProblemFilter(frozenset({Rank.ERROR}), Source.VALIDATION), [BROKEN]),
+        (ProblemFilter(frozenset()), []),
     ):
         assert [problem for problem in everything if chosen.fits(problem)] == expected
     assert [rank_text(rank, 2) for rank in Rank] == ["2 errors", "2 warnings", "2 incomplete"]

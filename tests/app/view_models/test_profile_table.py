@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from app.view_models.profile.table import Column, ProfileTable, cost_text, why_empty
+from app.view_models.profile.table import ProfileColumn, ProfileTable, cost_text, why_empty
 from app.view_models.profile.timeline import lay_out, ruler
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile, SpanProfile
@@ -37,7 +37,7 @@ def numbers(table: ProfileTable) -> dict[str, int]:
 def test_rows_are_sorted_within_the_row_around_them() -> None:
     """Sorting by mean puts the longest first, and a block in a loop stays below it."""
     table = table_of(*SPANS)
-    order = table.order(Column.MEAN, descending=True)
+    order = table.order(ProfileColumn.MEAN, descending=True)
     assert [table.title(number) for number in order[-1]] == ["b", "a", "loop", "Graph"]
     loop = numbers(table)["loop"]
     assert [table.title(number) for number in order[loop]] == ["c"]
@@ -47,10 +47,10 @@ def test_cells_tell_times_turns_and_shares() -> None:
     """Shares are of the frame's work, as on the canvas: 40 of 95 µs."""
     table = table_of(*SPANS)
     found = numbers(table)
-    assert [table.text(found["b"], column) for column in Column] == [
+    assert [table.text(found["b"], column) for column in ProfileColumn] == [
         *("b", "10.0 µs", "40.0 µs", "40.0 µs", "1", "42.1%")
     ]
-    assert table.text(found["c"], Column.TURNS) == "4"
+    assert table.text(found["c"], ProfileColumn.TURNS) == "4"
     assert "20.0 µs in 4 turns of 5.00 µs" in table.tooltip(found["c"])
 
 
@@ -60,15 +60,15 @@ def test_a_group_tells_the_p99_of_its_sums() -> None:
     inside = (span("mix/b", busy_ns=30_000), span("mix/a", busy_ns=20_000))
     table.show(profile_of(*inside, span("c", busy_ns=45_000), sums_p99_ns={"mix": 44_000}))
     found = numbers(table)
-    assert table.text(found["mix"], Column.P99) == "44.0 µs"
+    assert table.text(found["mix"], ProfileColumn.P99) == "44.0 µs"
     assert "p99 44.0 µs" in table.tooltip(found["mix"])
-    assert [table.title(number) for number in table.order(Column.P99, descending=True)[-1]] == ["c", "mix"]
+    assert [table.title(number) for number in table.order(ProfileColumn.P99, descending=True)[-1]] == ["c", "mix"]
 
 
 def test_what_did_not_run_has_no_time_and_no_bar() -> None:
     """A dash stands for its times."""
     table = table_of(span("a", busy_ns=10), span("b", busy_ns=0, turns=0))
-    assert table.text(1, Column.NOW) == table.text(1, Column.TURNS) == "–"
+    assert table.text(1, ProfileColumn.NOW) == table.text(1, ProfileColumn.TURNS) == "–"
     assert {bar.row for bar in lay_out(table).bars} == {0}
 
 

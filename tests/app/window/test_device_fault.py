@@ -6,7 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.docks.problems import Problems
-from app.view_models.problems import Column
+from app.view_models.problems import ProblemColumn
 from app.window.main_window import MainWindow
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 from engine.patch.document import Patch
@@ -55,8 +55,8 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     assert window.badge.label.text() == "host · stopped"
     row = window.docks.widget(Problems).list.topLevelItem(0)
     assert row is not None
-    assert row.text(Column.BLOCK) == "Bull"
-    assert "start the engine again" in row.text(Column.REMEDY)
+    assert row.text(ProblemColumn.BLOCK) == "Bull"
+    assert "start the engine again" in row.text(ProblemColumn.REMEDY)
     assert window.canvas.scene.nodes["wild"].appearance.state == "error"
     patch.undo()
     assert patch.value("wild", "reach") == 0

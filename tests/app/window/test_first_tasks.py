@@ -18,7 +18,7 @@ from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.notice import CanvasNotice
 from app.canvas.search_popup import SearchPopup
 from app.docks.problems import Problems
-from app.view_models.problems import Column
+from app.view_models.problems import ProblemColumn
 from engine.catalogue.block_folders import block_folders
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
@@ -246,7 +246,7 @@ def test_a_block_with_its_kernel_beside_the_patch_is_made_broken_and_mended(
     person.hand.click(person.hand.title(tint))
     person.qtbot.waitUntil(lambda: "gian" in person.window.inspector.status.message)
     problems = person.window.docks.widget(Problems).list
-    assert [problems.topLevelItem(row).text(Column.FILE) for row in range(problems.topLevelItemCount())] == [
+    assert [problems.topLevelItem(row).text(ProblemColumn.FILE) for row in range(problems.topLevelItemCount())] == [
         "tint.cu:4"
     ]
     kernel.write_text(_KERNEL.replace("0.0f, 0.0f", "0.0f, gain * image[i].x"))
