@@ -48,12 +48,14 @@ class Convolution(_Layer):
         x, weights = (_dense(slot, inputs[slot], 4) for slot in ("x", "weights"))
         (n, channels, *size), (made, taken, *window) = x.shape, weights.shape
         if channels != taken * self.groups:
-            text = f"must have {channels} / {self.groups} channels, those of x shared out to the groups, got {taken}"
+            text = (
+                f"weights must have {channels} / {self.groups} channels, since the groups share those of x, got {taken}"
+            )
             raise OperandError("weights", text)
         if made % self.groups:
             raise OperandError("weights", f"output channels must be a multiple of {self.groups} groups, got {made}")
         if "bias" in inputs and _dense("bias", inputs["bias"], 1).shape != (made,):
-            raise OperandError("bias", f"must have an element for each of {made} channels, got {inputs['bias']}")
+            raise OperandError("bias", f"bias must have an element for each of {made} channels, got {inputs['bias']}")
         wide = tuple([(n - 1) * step + 1 for n, step in zip(window, self.dilation, strict=True)])
         return {"out": Layout(dtype, (n, made, *_placed(size, wide, self.stride, self.padding)))}
 
@@ -96,7 +98,7 @@ class Softmax(_Layer):
         dtype = common_type(inputs, ("x",), NUMBERS)
         shape = _dense("x", inputs["x"]).shape
         if not -len(shape) <= self.axis < len(shape):
-            text = f"must have an axis {self.axis}, got shape {list(shape)}"
+            text = f"input must have an axis {self.axis}, got shape {list(shape)}"
             raise OperandError("x", text)
         return {"out": Layout(dtype, shape)}
 
@@ -117,11 +119,13 @@ class BatchNormalization(_Layer):
         dtype = common_type(inputs, ("x",), NUMBERS)
         shape = _dense("x", inputs["x"]).shape
         if len(shape) < 2:
-            raise OperandError("x", f"must have 2 dimensions or more, got shape {list(shape)}")
+            raise OperandError("x", f"input must have 2 dimensions or more, got shape {list(shape)}")
         for slot in self.inputs[1:]:
             common_type(inputs, (slot,), (f32,))
             if _dense(slot, inputs[slot], 1).shape != shape[1:2]:
-                raise OperandError(slot, f"must have an element for each of {shape[1]} channels, got {inputs[slot]}")
+                raise OperandError(
+                    slot, f"{slot} must have an element for each of {shape[1]} channels, got {inputs[slot]}"
+                )
         return {"out": Layout(dtype, shape)}
 
 
@@ -134,9 +138,9 @@ def around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
 def _dense(slot: str, layout: Layout, rank: int | None = None) -> Layout:
     if rank is not None and len(layout.shape) != rank:
         noun = "dimension" if rank == 1 else "dimensions"
-        raise OperandError(slot, f"must have {rank} {noun}, got shape {list(layout.shape)}")
+        raise OperandError(slot, f"{slot} must have {rank} {noun}, got shape {list(layout.shape)}")
     if layout.strides is not None:
-        raise OperandError(slot, f"must have no gaps, got {layout}; put a Copy before it")
+        raise OperandError(slot, f"{slot} must have no gaps, got {layout}; put a Copy before it")
     return layout
 
 
@@ -144,6 +148,6 @@ def _placed(size: list[int], window: tuple[int, ...], stride: HeightWidth, paddi
     """Return in how many places a window lies within each axis and its padding."""
     room = [n + 2 * pad - wide for n, wide, pad in zip(size, window, padding, strict=True)]
     if min(room) < 0:
-        text = f"must hold a window of {list(window)} with padding {list(padding)}, got {size}"
+        text = f"input must hold a window of {list(window)} with padding {list(padding)}, got {size}"
         raise OperandError("x", text)
     return tuple([free // step + 1 for free, step in zip(room, stride, strict=True)])

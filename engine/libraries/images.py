@@ -82,7 +82,9 @@ class Resize(_Image):
         image = self.image_in(inputs)
         made = self.height, self.width
         if min(image.shape) < 2:
-            raise OperandError("image", f"must have 2 rows and columns or more to be resized, got {list(image.shape)}")
+            raise OperandError(
+                "image", f"image must have 2 rows and columns or more to be resized, got {list(image.shape)}"
+            )
         if not (made[0] < image.shape[0] and made[1] < image.shape[1]):
             text = f"image must be larger than {list(made)} along both axes for the mode area, got {list(image.shape)}"
             raise OperandError("image", f"{text}; choose linear")
@@ -133,6 +135,6 @@ def _window(slot: str, layout: Layout, dtype: DType) -> None:
     if layout.dtype != dtype:
         raise OperandError(slot, f"elements must be {dtype}, got {layout.dtype}")
     if len(layout.shape) != 2 or any(size % 2 == 0 for size in layout.shape):
-        raise OperandError(slot, f"must have 2 dimensions, both odd, got shape {list(layout.shape)}")
+        raise OperandError(slot, f"{slot} must have 2 dimensions, both odd, got shape {list(layout.shape)}")
     if layout.strides is not None:
-        raise OperandError(slot, f"must have no gaps, got {layout}; put a Copy before it")
+        raise OperandError(slot, f"{slot} must have no gaps, got {layout}; put a Copy before it")

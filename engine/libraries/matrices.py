@@ -139,4 +139,4 @@ def repeated_axes(a: Sequence[int], b: Sequence[int], slot: str) -> tuple[int, .
 def check_like(slot: str, given: Layout, expected: Layout) -> None:
     """Raise OperandError unless an operand has the shape of another and no gaps."""
     if (given.shape, given.strides) != (expected.shape, None):
-        raise OperandError(slot, f"must be of shape {list(expected.shape)} without gaps, got {given}")
+        raise OperandError(slot, f"{slot} must be of shape {list(expected.shape)} without gaps, got {given}")
