@@ -11,8 +11,8 @@ from engine.device.tree import ROOT, GraphTree
 #: Python runs longer fills and copies: a microsecond more makes no difference to them.
 MOST_BYTES = 1 << 20
 
-#: An operation of `stepper`, its node, and its first two fields; `Program` fills in those of kernels, fills and copies.
-#: The stores with which every launch begins have no node.
+#: An operation of `stepper`, its node, and its first two fields; `GraphProgram` fills in those of kernels, fills and
+#: copies. The stores with which every launch begins have no node.
 GraphInstruction = tuple[int, GraphNode | None, int, int]
 
 
