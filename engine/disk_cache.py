@@ -48,7 +48,7 @@ class DiskCache(Generic[Cached]):
         self.limit_bytes = limit_bytes
 
     def get(self, key: str) -> Cached | None:
-        """Return what was stored under `key`, or None."""
+        """Return the data stored under `key`, or None."""
         path = self.folder / key
         try:
             data = path.read_bytes()

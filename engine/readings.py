@@ -1,9 +1,9 @@
 """`Reading`: what files held when something was made of them. Each question about the disk is asked once.
 
-The ports and the code of a kernel come from the same bytes since both are made with the same reading, however often
-its files are saved meanwhile. A reading holds as long as the disk gives the same answers: the contents of files, and
-that some were looked for and not found. So what was made of files is never older than they are if its reading is
-compared with the disk when it is used.
+The ports and the code of a kernel come from the same bytes since both are made with the same reading, even if its files
+are saved meanwhile. A reading holds as long as the disk gives the same answers: the contents of files, and that some
+were looked for and not found. So a result of files is never older than the files if its reading is compared with the
+disk on use.
 """
 
 from __future__ import annotations

@@ -235,7 +235,7 @@ class GraphView(ZoomableView):
                 self.nodes_dropped.emit(drop)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Report what was double-clicked."""
+        """Report the double-clicked item."""
         match self.hit(event.position().toPoint()):
             case None:
                 self.canvas_double_clicked.emit()

@@ -17,7 +17,7 @@ _ICON = 20
 
 @dataclass(frozen=True, eq=False)
 class Need:
-    """What must be there for a command to have something to do.
+    """Conditions for a command to be enabled.
 
     It is looked for after each of the signals `changed`, and before a menu is shown.
     """
@@ -71,7 +71,7 @@ class Menu:
 class Actions:
     """The menu bar of one window; its actions by command id, and those that open its menus by menu id.
 
-    `before` is called before each command: it enters what was typed.
+    `before` is called before each command, to apply typed text.
     """
 
     def __init__(self, window: QMainWindow, menus: Sequence[Menu], canvas: QWidget, before: Callable[[], None]) -> None:

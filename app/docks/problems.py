@@ -63,7 +63,7 @@ class Problems(EmptyState, Dock):
 
     #: Go to this node.
     node_activated = Signal(str)
-    #: How many errors and warnings there are, and how much blocks still wait for, whatever the filter shows.
+    #: How many errors and warnings there are, and how much blocks still wait for, with any filter.
     counted = Signal(int, int, int)
     #: A `Remedy` of one of the problems.
     remedy_chosen = Signal(Remedy)

@@ -20,7 +20,7 @@ _GONE = b"no file"
 
 @dataclass(frozen=True)
 class Outside:
-    """What a patch's file holds now, when that is not what was last read or written here.
+    """The current contents of a patch's file, if they differ from those last read or written here.
 
     `patch` is its contents, None when the file is gone or not a patch; `lines` list the differences, or the reason why
     it can't be read.

@@ -61,7 +61,7 @@ class Inspector(EmptyState, Dock):
 
     #: An edit was refused, for the reason in the text.
     refused = Signal(str)
-    #: Escape gave up what was typed, which redo brings from now on.
+    #: Escape discarded typed text, which redo restores from now on.
     gave_up = Signal()
     #: The title was entered; the canvas gets the keyboard back.
     renaming_ended = Signal()
@@ -135,7 +135,7 @@ class Inspector(EmptyState, Dock):
         self.show_nodes([])
 
     def enter_typed(self) -> None:
-        """Enter what was typed, also what is still being compiled: from here on the patch holds it."""
+        """Apply typed text, including text that is still being compiled, to the patch."""
         for row in tuple(self.rows.values()):
             row.editor.enter()
         if self.header is not None:
@@ -291,7 +291,7 @@ class Inspector(EmptyState, Dock):
             self.beside(f"Compiling {patch.title(nodes[0])} …", work, lambda: self._set_compiled(edit))
 
     def _set_compiled(self, edit: _Waiting) -> None:
-        """Set what was compiled, unless that was done before, when something could not wait for it."""
+        """Set the compiled text, unless it was set before because another action could not wait."""
         if edit in self._waiting:
             self._waiting.remove(edit)
             nodes = [node for node in edit.nodes if node in edit.patch.nodes]

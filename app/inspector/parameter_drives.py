@@ -87,7 +87,7 @@ class ParameterDrives(QObject):
         return [PortRef(node, name) for node in self._nodes]
 
     def _fill(self, row: ParameterRow, name: str) -> None:
-        """Fill the menu at a parameter: what may drive it, what does, and how to take that away."""
+        """Fill the menu at a parameter: possible drivers, the current one, and how to disconnect it."""
         assert self._patch is not None
         patch, targets, menu = self._patch, self._targets(name), row.menu
         menu.clear()

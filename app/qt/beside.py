@@ -21,7 +21,7 @@ def at_once(what: str, work: Callable[[], object], then: Callable[[], None]) -> 
 
 
 class Beside(QObject):
-    """Does one piece of work after the other; what follows from each is done in the same order."""
+    """Does one piece of work after the other; their follow-ups run in the same order."""
 
     #: What takes long; "" when it is done.
     told = Signal(str)
@@ -43,7 +43,7 @@ class Beside(QObject):
         self._thread.submit(self._work, work, then)
 
     def close(self) -> None:
-        """Forget what has not begun, and wait for what has."""
+        """Cancel pending work, and wait for running work."""
         self._thread.shutdown(cancel_futures=True)
 
     def _work(self, work: Callable[[], object], then: Callable[[], None]) -> None:

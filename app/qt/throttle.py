@@ -1,4 +1,4 @@
-"""Calls a function at most once in an interval, and once more for what was asked meanwhile."""
+"""Calls a function at most once in an interval, and once more for requests in between."""
 
 from collections.abc import Callable
 

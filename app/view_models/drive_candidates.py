@@ -1,4 +1,4 @@
-"""What can be driven: a node's parameters while a value is dragged over it, and the values that fit a parameter."""
+"""Candidates for driving: a node's parameters while a value is dragged over it, and the values that fit a parameter."""
 
 from dataclasses import dataclass
 

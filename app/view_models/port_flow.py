@@ -1,4 +1,4 @@
-"""What flows through a port: of a block what its type declares, inside a block what follows from the whole patch."""
+"""The type of a port: of a block its declared type, inside a block the type inferred from the whole patch."""
 
 from app.theme.port_style import PortKind, kind_of_port
 from engine.blocktypes.block import Block

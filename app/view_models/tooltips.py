@@ -182,7 +182,7 @@ def connection_tooltip(
 
 
 def _check_lines(patch: Patch, source: PortRef, report: FrameReport | None) -> list[str]:
-    """Return what is checked of an output in every frame, and what was found."""
+    """Return the check of an output, and its findings."""
     sentinel = patch.sentinels.get(source)
     if sentinel is None:
         return []

@@ -58,7 +58,7 @@ class TransportBar(QWidget):
         self.place.setMinimumWidth(QFontMetrics(self.place.font()).horizontalAdvance(_WIDEST))
         self.pacing = QToolButton(objectName="pacing", popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.pacing.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
-        # Wide enough for every choice, so that what follows stays where it is.
+        # Wide enough for every choice, so that widgets after it don't move.
         text_width = QFontMetrics(self.pacing.font()).horizontalAdvance("Display 240")
         self.pacing.setMinimumWidth(text_width + _BUTTON_MARGINS)
         layout = QHBoxLayout(self, contentsMargins=QMargins(4, 0, 0, 0), spacing=12)

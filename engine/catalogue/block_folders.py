@@ -161,7 +161,7 @@ class BlockFolders:
         return self._jobs.submit(lambda: self._reload(self._all_files()))
 
     def changed(self, disk: Disk) -> set[Path]:
-        """Return the files that no longer hold what was run."""
+        """Return the files that changed since they were run."""
         ran = [file for folder in tuple(self._folders.values()) for file in tuple(folder.files.values())]
         return {
             file.path for file in ran if disk.ask(is_file, file.path) and disk.ask(content, file.path) != file.source

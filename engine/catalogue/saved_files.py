@@ -15,8 +15,9 @@ from engine.kernel_sources.watcher import SourceWatcher
 from engine.readings import Disk, Reading, stamp_of
 
 _log = logging.getLogger(__name__)
-#: How often what was read is compared with the disk. Most saves are seen at once; this finds what the system does not
-#: report: a link that is pointed elsewhere, a folder that is moved, a file of another kind or on another machine.
+#: Interval at which read contents are compared with the disk. Most saves are seen at once; this finds what the system
+#: does not report: a link that is pointed elsewhere, a folder that is moved, a file of another kind or on another
+#: machine.
 LOOK_S = 0.4
 
 
@@ -37,7 +38,7 @@ class SavedFiles:
         self._catalogue, self._on_kernels, self._followed = catalogue, on_kernels, followed
         self._disk = Disk()
         self._watched: set[Path] = set()
-        #: The files that differ from what was read, as they were when that was reported.
+        #: The files that differ from their read contents, with their state when that was reported.
         self._reported: dict[Path, tuple[int, ...] | None] = {}
         self._looking = threading.Lock()
         self._closed = threading.Event()

@@ -55,7 +55,7 @@ class BlockDescription:
     initials: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict, compare=False)
     #: What makes the block a region, or None.
     control: Control | None = None
-    #: What must hold of the block's shapes beyond its ports' rules.
+    #: Requirements on the block's shapes beyond its ports' rules.
     requirements: tuple[Requirement, ...] = ()
     #: Words that are read back after each frame.
     statuses: tuple[Status, ...] = ()

@@ -1,4 +1,4 @@
-"""What follows from the op graph of a source: its types, its interface and its kernel.
+"""Results of a source's op graph: its types, its interface and its kernel.
 
 Each result is cached for the latest sources, since editor and engine request the same.
 """

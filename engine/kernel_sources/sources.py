@@ -223,7 +223,8 @@ class PythonKernel(_File, frozen=True, tag="python"):
 
 
 class SpecialisedKernel(msgspec.Struct, frozen=True, tag_field="kind", tag="specialised", omit_defaults=True):
-    """A kernel with numbers among its parameters that are known when it is compiled; KernelError when one is none.
+    """A kernel with numbers among its parameters that are known when it is compiled; KernelError when one is not a
+    parameter.
 
     `constants` are numbers by the index of the parameter. The entry point `entry` still takes all of its parameters,
     and ignores what a launch passes for these. Each set of values is compiled and cached by itself. In an op graph, use

@@ -13,7 +13,7 @@ _KERNEL = re.compile(r"\b__global__\b")
 
 
 def waiting_cuda(text: str, architecture: str) -> str | None:
-    """Return CUDA C++ whose kernels first wait until what was launched before them is complete.
+    """Return CUDA C++ whose kernels first wait until earlier launches are complete.
 
     Lines keep their numbers. None when the architecture ("sm_90") has no such wait, or no kernel is found: one that
     a macro makes, or another file has, is not.

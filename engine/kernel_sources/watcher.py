@@ -29,10 +29,10 @@ REST_S = {"closed": 0.006, "moved": 0.006, "created": 0.02, "modified": 0.06, "d
 class SourceWatcher:
     """Watches folders and calls `on_change` with the files that were saved together, from its own thread.
 
-    A file is reported when its content differs from what was last seen; an empty one is first given time to be filled.
-    A save that changes nothing is not reported; a deletion is, unless the file comes back at once. The result of
-    several saves at once is always reported, since a version between may have been read. `watch` may be called from any
-    thread. `clock` gives seconds.
+    A file is reported when its contents differ from those last seen; an empty one is first given time to be filled. A
+    save that changes nothing is not reported; a deletion is, unless the file comes back at once. The result of several
+    saves at once is always reported, since a version between may have been read. `watch` may be called from any thread.
+    `clock` gives seconds.
     """
 
     def __init__(

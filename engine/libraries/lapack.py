@@ -36,7 +36,7 @@ class _Call(LibraryCall):
     library = "lapack"
     inputs: ClassVar[tuple[str, ...]] = ("a",)
     optional = frozenset({"info"})
-    #: What must hold and what did not, with the code as `{code}`, or the last good one as `{last}`.
+    #: The rule and the violation, with the code as `{code}`, or the last good one as `{last}`.
     rule = ""
     remedy = "change the matrix"
 
@@ -94,7 +94,7 @@ class Solve(_Call):
 
     @property
     def rule(self) -> str:  # type: ignore[override]
-        """What must hold of a."""
+        """Requirement on a."""
         return _INDEFINITE if self.positive else _SINGULAR
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:

@@ -122,7 +122,7 @@ def interface_of(analysis: Analysis, rank: int = 0) -> OpInterface:
 
 
 def _meets_others(placed: PlacedOp, roamed: Container[str]) -> bool:
-    """True for an op by which threads know of each other; one that loads elements that none of them writes is none."""
+    """True for an op by which threads know of each other; an op graph that loads elements that no op writes is not."""
     if placed.op.id == "op.output":
         return placed.node.id in roamed
     return placed.op.waits or (placed.op.roams and placed.op.id != "op.load")

@@ -207,7 +207,7 @@ def _order(found: Wiring) -> None:
 
 
 def _ordered_pairs(found: Wiring, placed: PlacedOp) -> Iterator[tuple[str, str]]:
-    """Yield what must come before an op or the region op around it, where both lie in one scope."""
+    """Yield the predecessors of an op or of the region op around it, in the same scope."""
     chain = found.chain(placed.node.region)
     for source_id, _ in placed.sources.values():
         scope = found.ops[source_id].node.region

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Have the system end this process when the thread that started it ends, whatever this process does then.
+    """Have the system end this process when the thread that started it ends, even if this process is busy.
 
     The end of standard input is no help where another process has a copy of the pipe, such as one that the parent has
     forked, or while native code holds the interpreter.

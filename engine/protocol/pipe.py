@@ -167,7 +167,7 @@ class PipeTransport:
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame.
 
-        An event reports a message that can't be encoded. One that the process can't get any more is dropped.
+        An event reports a message that can't be encoded. A message that can no longer reach the process is dropped.
         """
         if self._patch.path is not self._sent_path:
             self._tell_files()

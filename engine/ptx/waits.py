@@ -17,7 +17,7 @@ _WAIT = " griddepcontrol.wait;"
 
 
 def waiting_ptx(text: str) -> str | None:
-    """Return PTX whose kernels first wait until what was launched before them is complete; None when it can't be.
+    """Return PTX whose kernels first wait until earlier launches are complete; None when it can't be.
 
     Its version and its target become those that have the wait, at least. Loads that the compiler takes for free to
     move before it (`ld.global.nc`) become plain ones; there is no such way for textures. Lines keep their numbers.

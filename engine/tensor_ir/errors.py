@@ -1,4 +1,4 @@
-"""What can be wrong with a tensor graph."""
+"""Errors of a tensor graph."""
 
 from engine.diagnostics import WarploomError
 

@@ -60,7 +60,7 @@ def _computed(node: TensorNode, inputs: Sequence[Array], batch: int) -> Array:
 
 
 def _told(operation: TensorOperation, batch: int) -> Array:
-    """Return the value of what has no inputs, which may depend on the number of examples."""
+    """Return the value of a node without inputs, which may depend on the number of examples."""
     match operation:
         case BatchSize():
             return np.full(1, batch)

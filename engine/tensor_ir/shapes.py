@@ -38,7 +38,7 @@ def whole_numbers(subject: str, values: Iterable[Any]) -> tuple[int, ...]:
 
 
 def whole_shape(sizes: Sequence[int], count: int) -> Shape:
-    """Return a shape whose one size of -1, if any, is what remains of the elements; ShapeMismatch when none fits."""
+    """Return a shape with a size of -1, if any, computed from the number of elements; ShapeMismatch if none fits."""
     if sizes.count(-1) > 1 or any(size < -1 for size in sizes):
         raise ShapeMismatch(f"shape must have sizes of which one may be -1, got {list(sizes)}")
     known = prod(size for size in sizes if size != -1)

@@ -38,7 +38,7 @@ class Tensors:
     def buffer(self, type_: TensorType, batch: int = 1, *, zeroed: bool = True) -> TensorBuffer:
         """Return memory for a tensor, of `batch` examples if it is batched.
 
-        Memory that is not `zeroed` may still be in use by what was launched before; what is launched later may have it.
+        Memory that is not `zeroed` may still be in use by earlier launches; what is launched later may have it.
         """
         layout = (*((batch,) if type_.batched else ()), *type_.stored_shape)
         size = max(prod(layout) * type_.stored_dtype.size_bytes, 1)
@@ -77,7 +77,7 @@ class TensorBuffer:
     is_adopted: bool = False
 
     def write(self, array: np.ndarray[Any, Any]) -> None:
-        """Copy an array of as many elements to it, after what was launched before."""
+        """Copy an array of as many elements to it, after earlier launches."""
         found = np.ascontiguousarray(array, self.type.stored_dtype.numpy)
         if found.size != prod(self.shape):
             raise ShapeMismatch(f"array must have shape {list(self.shape)}, got {list(found.shape)}")

@@ -45,7 +45,7 @@ class DType(type):
 
 
 class any_type(metaclass=DType):
-    """Any element type: a port of this type takes whatever is connected."""
+    """Any element type: a port of this type accepts buffers of every type."""
 
     numpy = np.dtype(np.void)
     size_bytes, alignment, components, kind = 0, 1, 1, "any"

@@ -23,7 +23,7 @@ class OscListener(Listener):
     """Listens to one UDP port; a source is "osc:HOST:PORT", with the local address to bind.
 
     Numbers and booleans are stored; strings and blobs are ignored, and so are packets that aren't OSC, since anybody
-    may send them. The messages of a bundle take effect on arrival, whatever their time tag.
+    may send them. The messages of a bundle take effect on arrival, with any time tag.
     """
 
     def __init__(self, source: str, inputs: Inputs) -> None:

@@ -18,7 +18,7 @@ _EXTENT = 200_000.0
 class GraphScene(QGraphicsScene):
     """Views of nodes, connections and regions. The mirror changes it; gestures change the patch."""
 
-    #: The selection changed; one signal however many items changed with it.
+    #: The selection changed; one signal for any number of changed items.
     selection_settled = Signal()
     #: The scene has nodes now (True), or none any more.
     filled = Signal(bool)

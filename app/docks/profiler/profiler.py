@@ -107,7 +107,9 @@ class Profiler(QWidget, Dock):
         self.frame_chosen.connect(lambda flight, place: editor.reveal(Recorder).show_frame(flight, place))
 
     def set_seen(self, seen: bool) -> None:
-        """Watch while the dock is seen, and not behind the tab of another one; what was shown is old the next time."""
+        """Watch while the dock is seen, and not behind the tab of another one; the shown profile is outdated the next
+        time.
+        """
         if seen == self._is_seen:
             return
         self._is_seen = seen
@@ -119,7 +121,7 @@ class Profiler(QWidget, Dock):
         self.watching.emit(seen)
 
     def set_level(self, level: ProfilingLevel) -> None:
-        """Show that another level is measured; what was measured before is of another kind."""
+        """Show that another level is measured; earlier measurements are of another kind."""
         self._level = level
         self._show_level()
 

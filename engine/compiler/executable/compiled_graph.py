@@ -253,7 +253,7 @@ class CompiledGraph:
         ]
 
     def begin_again(self) -> None:
-        """Count as not launched yet: the next launch is a first frame, however often that is shown before."""
+        """Count as not launched yet: the next launch is a first frame, even if it is shown several times."""
         self._launched = False
 
     @property

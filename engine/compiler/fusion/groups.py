@@ -1,9 +1,9 @@
 """Groups: which operations become one kernel.
 
 A stage joins the group of the stages that read its outputs. That holds for a buffer that no one else reads, in this
-frame or after it, and that could be computed again: whoever reads it later has its stage run once more. A group stands
-at the place of one of its operations: nothing between that and another one's own place may change what the stage reads,
-nor touch what else it writes.
+frame or after it, and that could be computed again: a later read runs its stage once more. A group stands at the place
+of one of its operations: nothing between that and another one's own place may change what the stage reads, nor touch
+what else it writes.
 
 All stages that read the same buffer join one group, if they have the same launch. Reductions that read the same buffer
 form one group too, with any writer. Stages that stay in groups of their own, such as a reduction and a stage whose

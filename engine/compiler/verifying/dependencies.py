@@ -125,7 +125,7 @@ def _misplaced(flow: _Flow, writer: int, reader: int, made: set[int]) -> str:
 
 
 def default_problems(plan: Plan, reach: Reach) -> list[str]:
-    """Find buffers made inside a region and read outside that are not filled before the region, however deep."""
+    """Find buffers made inside a region at any depth and read outside that are not filled before the region."""
     readers = [
         (connection.source, plan.description.by_id[connection.target.node].region)
         for connection in plan.description.connections

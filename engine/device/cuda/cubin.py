@@ -31,7 +31,7 @@ _HARMLESS = frozenset(
 
 
 def waiting_kernels(cubin: bytes) -> frozenset[str]:
-    """Return the kernels that do nothing to memory before they wait for what was launched before them.
+    """Return the kernels that don't access memory before they wait for earlier launches.
 
     The encoding is that of compute capability 9.0 to 12.x. KernelError when the file is cut off.
     """

@@ -76,7 +76,7 @@ class NativeLaunch:
     def _change(self, kernel: CudaKernel, config: LaunchConfig) -> None:
         check_launch(kernel, kernel.fit(config))
         self._write_launch(kernel, config)
-        # Noted now: if the arguments don't fit, the next launch is still compared with what was written.
+        # Recorded now: if the arguments don't fit, the next launch is still compared with the written ones.
         self.kernel, self.config = kernel, config
         self._layout = None  # it was checked for the kernel before
 

@@ -290,7 +290,7 @@ class CudaModule:
             handle, waits = _load(run_in_background(best.ptx), may_wait=self._may_wait)
             self._handles.append(handle)
             functions = _functions(handle)
-            # What was launched must still be possible.
+            # Existing launches must stay possible.
             kernels = self._kernels.values()
             if any(kernel.waits and kernel.name not in waits for kernel in kernels):
                 return

@@ -105,7 +105,7 @@ def _failure(kind: int, size: int, address: int, shared_bytes: int, pairs: Any, 
 
 
 def reachable(buffers: Collection[tuple[int, int]], pairs: Any) -> list[tuple[int, int]]:
-    """Return what a launch's pointers may reach: the buffers among its arguments, and what has none of them in it."""
+    """Return the memory that a launch may access: its buffers, and allocations that contain none of them."""
     found = [(int(first), int(size)) for first, size in pairs]
     others = [(first, size) for first, size in found if not any(0 <= at - first < size for at, _ in buffers)]
     return sorted({*buffers, *others})

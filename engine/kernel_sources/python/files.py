@@ -17,7 +17,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def kernels_in(text: str, path: Path) -> dict[str, Compiler]:
     """Return what compiles each kernel of a file, by the kernel's name; KernelError when it isn't Python.
 
-    A function that others of the file call is none, though it has the same decorator.
+    A function that others of the file call is not a kernel, though it has the same decorator.
     """
     tree = _parsed(text, path)
     full_names = dict(_imported_names(tree))
@@ -32,7 +32,7 @@ def kernels_in(text: str, path: Path) -> dict[str, Compiler]:
 
 
 def local_modules(text: str, path: Path) -> dict[str, Path]:
-    """Return the modules beside a file that it may import, directly or not, by name; the file itself is none."""
+    """Return the modules beside a file that it may import, directly or not, by name; the file itself is left out."""
     found: dict[str, Path] = {}
     pending = [(text, path)]
     while pending:

@@ -14,10 +14,10 @@ _LONGEST_STEP_NS = round(LONGEST_STEP_S * 1e9)
 class Clock:
     """Owns the one `Moment` of an engine and advances it frame by frame.
 
-    In **fixed** time, frame n is at n * `time_step_s` on any machine, however long frames take. In **real** time, a
-    frame is later than the one before by the time that has passed on the wall clock, at most `LONGEST_STEP_S`. Frame 0
-    and the first frame after a pause have no previous frame and take one `time_step_s` in real time too: pausing stops
-    time, and a single step by hand has that size.
+    In **fixed** time, frame n is at n * `time_step_s` on any machine, for any frame time. In **real** time, a frame is
+    later than the one before by the time that has passed on the wall clock, at most `LONGEST_STEP_S`. Frame 0 and the
+    first frame after a pause have no previous frame and take one `time_step_s` in real time too: pausing stops time,
+    and a single step by hand has that size.
 
     Fixed and real frames may follow each other. `Moment` holds float64 seconds, and real time is counted in whole
     nanoseconds, so rounding errors don't accumulate. Kernels get float32: a step keeps its precision, but a time is
@@ -63,7 +63,7 @@ class Clock:
             self.is_set = True
 
     def back(self) -> None:
-        """Return to the frame before, which has not ended after all; it must `begin` again."""
+        """Return to the previous frame, which did not finish; it must `begin` again."""
         self.moment.frame -= 1
         self.is_set = False
 

@@ -1,9 +1,9 @@
 """Clusters: which nodes are stored, and which of those one kernel computes, with everything between them.
 
 A node that is computed element by element (`TensorOperation.is_elementwise`) needs no memory unless something else
-reads it. Such nodes are written into the kernels of what reads them, more than once where that is cheap. What remains
-are steps, each of which writes one node in its own way, and clusters of stored nodes of one type, which one kernel
-computes.
+reads it. Such nodes are written into the kernels of what reads them, more than once where that is cheap. The remaining
+nodes are steps, each of which writes one node in its own way, and clusters of stored nodes of one type, which one
+kernel computes.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class ElementKernel:
         self.write_value(self.value(node, self.own), out, node.type.dtype)
 
     def aggregate(self, value: OpPort, out: BufferHandle, operation: str, dtype: DType) -> None:
-        """Combine what was computed for all elements to one for each thread block."""
+        """Combine the values of all elements to one for each thread block."""
         self.buffers["o0"] = out
         self.graph.add("op.aggregate", "o0", name="o0", value=value, type=str(dtype), operation=operation)
 
@@ -80,7 +80,7 @@ class ElementKernel:
         return self._read(handle, type_, place.narrowed(type_))
 
     def write_value(self, value: OpPort, out: BufferHandle, dtype: DType) -> None:
-        """Write what was computed for a thread's own element."""
+        """Write the value of a thread's own element."""
         name = f"o{len(self.buffers)}"
         self.buffers[name] = out
         self.graph.add("op.output", name, name=name, value=value, type=str(dtype))

@@ -17,7 +17,7 @@ from engine.tensor_ir.types import TensorType
 
 #: Operands of an operation that isn't element-wise are computed beforehand when they have no more elements.
 MOST_ELEMENTS = 4096
-#: What may stand on the left or on the right of an operation without changing its other operand.
+#: Neutral elements: operands on the left or right of an operation that don't change the other operand.
 _NEUTRAL = {"add": (0.0, 0.0), "sub": (None, 0.0), "mul": (1.0, 1.0), "div": (None, 1.0), "pow": (None, 1.0)}
 
 

@@ -31,8 +31,8 @@ RewriteRule = Callable[[TensorNode, NodeUses], TensorNode | None]
 def rewrite(wanted: Sequence[TensorNode], rule: RewriteRule) -> list[TensorNode]:
     """Apply a rule to each node, inputs first, and return what the wanted nodes became.
 
-    No node is changed: what follows a replaced node is made again. What a rule makes has the origin of the node that
-    it replaces, and the last of it the name; it counts for the parts of all that it takes the place of.
+    No node is changed: the dependents of a replaced node are made again. What a rule makes has the origin of the node
+    that it replaces, and the last of it the name; it counts for the parts of all that it takes the place of.
     """
     order = reachable_nodes(wanted)
     counts = Counter(wanted)

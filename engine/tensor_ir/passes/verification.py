@@ -1,4 +1,4 @@
-"""`verify_nodes`: what must hold of every graph, before a pass and after it."""
+"""`verify_nodes`: rules for every graph, before a pass and after it."""
 
 from __future__ import annotations
 

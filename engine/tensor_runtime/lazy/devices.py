@@ -44,7 +44,7 @@ class LazyDevice:
         self._met: OrderedDict[int, None] = OrderedDict()
 
     def program(self, structure: Hashable) -> Program | None:
-        """Return what was kept for a structure."""
+        """Return the stored result of a structure."""
         found = self._programs.get(structure)
         if found is not None:
             self._programs.move_to_end(structure)

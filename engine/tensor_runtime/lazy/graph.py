@@ -132,7 +132,7 @@ class LazyGraph(TensorGraph):
         return large
 
     def require_thread(self) -> None:
-        """InvalidOperation unless the graph belongs to this thread, or to none: then it does from now on."""
+        """InvalidOperation unless the graph belongs to this thread, or to no thread: then this thread takes it."""
         if self._owner_id != threading.get_ident() and not self.is_ours():
             raise InvalidOperation(
                 f"tensor must be used in the thread that it belongs to, {_named(self._owner)}, got "

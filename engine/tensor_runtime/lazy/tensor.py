@@ -117,7 +117,7 @@ class Tensor(TensorOperand):
     def manual_seed(cls, seed: int) -> None:
         """Make all random tensors that follow and aren't given a seed the same in each run of the program.
 
-        The seed is at least 0 and below 2**32. Threads that make random tensors at once share what follows from it.
+        The seed is at least 0 and below 2**32. Threads that make random tensors concurrently share its sequence.
         """
         _seeds.seed(_seed(seed))
 

@@ -207,7 +207,7 @@ def test_changes_are_taken_once() -> None:
 
 
 def test_memory_is_zeroed_unless_that_is_not_needed(device: Any) -> None:
-    """What will be written anyway may hold anything."""
+    """Memory that will be overwritten may have any contents."""
     pool = BufferPool(device)
     first = pool.acquire(100, zeroed=False)
     assert first.content is None

@@ -112,7 +112,7 @@ class Holding(Composite, id="test_run.holding"):
     number: float = param(1.0, structural=True, doc="The number.")
 
     def compose(self, build: CompositeBuilder) -> None:
-        """Both get the number."""
+        """Both blocks get the number."""
         build.expose_output("out", build.add_child(Make, "live", value=self.number)["out"])
         build.expose_output("data", build.add_child(Array, "array", data=np.array([self.number], np.float32))["out"])
 

@@ -79,7 +79,7 @@ def test_a_deep_graph_needs_no_recursion() -> None:
 
 
 def test_the_work_of_sorting_is_linear() -> None:
-    """Each node's inputs are looked at as often as it has any, whatever the graph's size."""
+    """Each input of a node is visited once, for every size of the graph."""
     for length in (20_000, 40_000):
         asked = 0
 

@@ -31,7 +31,7 @@ from engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
 from engine.device.tree import ROOT, GraphTree
 
 _WHILE = ConditionalKind.WHILE
-#: What may begin and end with the same kernel.
+#: Kinds of work that may begin and end with the same kernel.
 _LAUNCHING = (KernelWork, CapturedWork)
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")

@@ -64,7 +64,7 @@ class CallRecorder:
         return CudaCapture(self._objects, label, issue, handle)
 
     def _give_up(self) -> None:
-        """Drop what was captured so far, and the stream, which a failed capture may leave unusable."""
+        """Drop the capture so far, and the stream, which a failed capture may leave unusable."""
         stream, self._stream = self._stream, None
         assert stream is not None
         code, handle = driver.cuStreamEndCapture(stream.handle)

@@ -102,7 +102,7 @@ def add_child(graph: Any, before: list[Any]) -> tuple[Any, Any]:
 
 
 def add_captured(graph: Any, work: CapturedWork, before: list[Any]) -> Any:
-    """Add a copy of what was captured, as a child graph."""
+    """Add a copy of the captured graph, as a child graph."""
     capture = own_capture(work.capture)
     with capture.lock:
         result = driver.cuGraphAddChildGraphNode(graph, before, len(before), capture.handle)

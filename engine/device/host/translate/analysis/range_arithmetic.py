@@ -227,7 +227,7 @@ class RangeArithmetic:
         if not part:
             return self.constant(0)
         step = part & -part
-        # A row of ones up to the highest bit that numbers from zero on may have keeps their order.
+        # A mask of ones up to the highest possible bit keeps the order of numbers from zero on.
         low, high = (self.value(f"and i64 {edge}, {part}") for edge in (kept.low, kept.high))
         keeps_order = self.value(f"icmp ule i64 {kept.low}, {kept.high}")
         fits = self.value(f"icmp ult i64 {kept.high}, {part + step if not (part + step) & part else 0}")

@@ -77,7 +77,7 @@ class Ranges(RangeArithmetic):
         return found
 
     def _keep(self, name: str, kept: Range) -> None:
-        """Note a register's range, and what follows for the register that it is a shifted or displaced copy of."""
+        """Record a register's range, and that of the register that it is a shifted or displaced copy of."""
         self._found[name] = kept
         instruction = self._instructions.get(name)
         if instruction is None or instruction.opcode not in _INVERTIBLE or name in self._values.restored:

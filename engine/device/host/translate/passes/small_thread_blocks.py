@@ -88,7 +88,7 @@ class _Intervals:
     def __init__(self, kernel: Function, size: int) -> None:
         self._kernel, self._flow = kernel, control_flow(kernel)
         self._several = {name for name, items in writes(kernel).items() if len(items) > 1}
-        # Special registers, and what may be read before it is written.
+        # Special registers, and registers that may be read before they are written.
         start = {name: self._any(name) for name in self._flow.live_in(0)}
         start |= {"%tid.x": (0, size - 1), "%tid.y": (0, _MOST - 1), "%tid.z": (0, 63)}
         self._starts, self._once, self._now = {0: start}, start.copy(), start
