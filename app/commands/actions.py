@@ -19,7 +19,7 @@ _ICON = 20
 class Need:
     """Conditions for a command to be enabled.
 
-    It is looked for after each of the signals `changed`, and before a menu is shown.
+    The conditions are checked after each of the signals `changed`, and before a menu is shown.
     """
 
     is_met: Callable[[], bool]

@@ -108,7 +108,7 @@ class TensorOperation:
         raise NotImplementedError
 
     def evaluate(self, *inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Compute it with numpy, as a reference.
+        """Compute the operation with numpy, as a reference.
 
         Each array has a batch axis in front, of size 1 for a tensor that isn't batched, as has the result. f16 and
         bf16 are given as f32, and the result is rounded to them.

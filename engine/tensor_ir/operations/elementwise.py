@@ -47,11 +47,11 @@ class ElementwiseOperation(TensorOperation):
         return True
 
     def element(self, at: Element) -> OpPort:
-        """Write it for the operands' elements at the same place."""
+        """Write the operation for the operands' elements at the same position."""
         return self.emit(at.graph, *(at.input(index) for index in range(len(at.node.inputs))))
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy, for operands aligned at the last axis."""
+        """Compute the operation with numpy, for operands aligned at the last axis."""
         raise NotImplementedError
 
 
@@ -114,11 +114,11 @@ class Elementwise(ElementwiseOperation):
         return boolean if kind == "comparison" else dtype
 
     def emit(self, graph: OpGraphBuilder, *operands: OpPort) -> OpPort:
-        """Write it as the table says."""
+        """Write the operation by the table."""
         return self.rule.emit(*(GraphValue(graph, operand) for operand in operands), *self.numbers).port
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         return self.rule.evaluate(*aligned(inputs), *self.numbers)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
@@ -144,7 +144,7 @@ class Cast(ElementwiseOperation):
         return GraphValue(graph, operands[0]).call("convert", type=str(self._wide)).port
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy. What is out of range becomes the nearest number, NaN 0; narrower numbers wrap."""
+        """Compute the operation with numpy. Clamp to the range; NaN becomes 0, narrower numbers wrap."""
         (given,) = inputs
         wide = self._wide.numpy
         if given.dtype.kind != "f" or wide.kind not in "iu":

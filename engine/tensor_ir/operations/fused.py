@@ -68,7 +68,7 @@ class Affine(Activated):
         return _with_bias(self._product.result(*inputs[:2]), inputs[2:])
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         return self._activated(self._product.evaluate(*inputs[:2]), inputs[2:])
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
@@ -94,7 +94,7 @@ class SparseAffineActivate(Activated):
         return _with_bias(SparseMatMul(self.transpose_a).result(*inputs[:2]), inputs[2:])
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         return self._activated(SparseMatMul(self.transpose_a).evaluate(*inputs[:2]), inputs[2:])
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
@@ -125,7 +125,7 @@ class DualSparseAffineActivate(Activated):
         return TensorType((2 * rows, 1), weights.dtype, halves[0].batched or halves[1].batched)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         weights, first, second, *bias = inputs
         product = SparseMatMul(self.transpose_a)
         halves = [self._activated(product.evaluate(weights, column), bias) for column in (first, second)]

@@ -47,7 +47,7 @@ class Gather(TensorOperation):
         return TensorType(shape, given.dtype, given.batched or indices.batched)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         given, indices = inputs
         size, batch = given.shape[self.axis + 1], _batch(inputs)
         rows = np.moveaxis(given, self.axis + 1, 1)
@@ -112,7 +112,7 @@ class ScatterAdd(TensorOperation):
         return TensorType(shape, updates.dtype, batched and not self.sum_batch)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         indices, updates = inputs
         batch, axes = _batch(inputs), indices.ndim - 1
         rows = np.moveaxis(updates, range(self.axis + 1, self.axis + 1 + axes), range(1, 1 + axes))

@@ -58,7 +58,7 @@ class MatMul(TensorOperation):
         return TensorType((*leading, m, n), a.dtype, (a.batched or b.batched) and not self.sum_batch)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         a, b = aligned(inputs)
         product: Array = np.matmul(
             a.swapaxes(-1, -2) if self.transpose_a else a, b.swapaxes(-1, -2) if self.transpose_b else b

@@ -56,7 +56,7 @@ class Reduce(TensorOperation):
         return given.with_shape([1 if axis in self.axes else size for axis, size in enumerate(given.shape)])
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         axes = tuple(axis + 1 for axis in self.axes)
         return _NUMPY[self.operation](inputs[0], axis=axes, keepdims=True, dtype=inputs[0].dtype)
 
@@ -97,7 +97,7 @@ class ReduceAcrossBatch(TensorOperation):
         return TensorType(given.shape, given.dtype)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         return _NUMPY[self.operation](inputs[0], axis=0, keepdims=True, dtype=inputs[0].dtype)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
@@ -140,7 +140,7 @@ class BroadcastTo(TensorOperation):
         return self.type
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy; along the batch, the caller repeats it."""
+        """Compute the operation with numpy; along the batch, the caller repeats it."""
         (given,) = inputs
         return np.broadcast_to(with_axes(given, len(self.type.shape) + 1), (len(given), *self.type.shape))
 

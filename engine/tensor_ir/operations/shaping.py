@@ -36,7 +36,7 @@ class Reshape(TensorOperation):
         return given.with_shape(self.shape)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         return inputs[0].reshape(len(inputs[0]), *self.shape)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
@@ -71,7 +71,7 @@ class Transpose(Moving):
         return given.with_shape([given.shape[axis] for axis in self.permutation])
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         return inputs[0].transpose(0, *(axis + 1 for axis in self.permutation))
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
@@ -114,7 +114,7 @@ class Concat(Moving):
         return TensorType(tuple(shape), first.dtype, any(other.batched for other in inputs))
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         (batch,) = np.broadcast_shapes(*(array.shape[:1] for array in inputs))
         whole = [np.broadcast_to(array, (batch, *array.shape[1:])) for array in inputs]
         return np.concatenate(whole, axis=self.axis + 1)
@@ -165,7 +165,7 @@ class Slice(Moving):
         return given.with_shape(self.sizes)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         cut = (
             slice(start, start + size * step, step)
             for start, size, step in zip(self.starts, self.sizes, self.steps, strict=True)
@@ -209,7 +209,7 @@ class Pad(Moving):
         return given.with_shape([low + size + max(size - 1, 0) * interior + high for low, size, high, interior in axes])
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         (given,) = inputs
         axes = list(zip(self.low, given.shape[1:], self.high, self.interior, strict=True))
         shape = [low + size + max(size - 1, 0) * interior + high for low, size, high, interior in axes]

@@ -26,7 +26,7 @@ class Softmax(TensorOperation):
         return _result(self.axis, *inputs)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy; the largest element is subtracted first, so that no exponential is infinite."""
+        """Compute the operation with numpy; the largest element is subtracted first to prevent overflow."""
         size = np.exp(_below_largest(inputs[0], self.axis))
         found: Array = size / size.sum(axis=self.axis + 1, keepdims=True)
         return found
@@ -51,7 +51,7 @@ class LogSoftmax(TensorOperation):
         return _result(self.axis, *inputs)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         below = _below_largest(inputs[0], self.axis)
         found: Array = below - np.log(np.exp(below).sum(axis=self.axis + 1, keepdims=True))
         return found

@@ -37,7 +37,7 @@ class SparseMatMul(TensorOperation):
         return TensorType((rows, 1), weights.dtype, column.batched)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         weights, column = inputs
         table = weights[0] if self.transpose_a else weights[0].T
         padded = np.concatenate([table, np.zeros_like(table[:1], shape=(1, table.shape[1]))])
@@ -78,7 +78,7 @@ class SparseOuter(TensorOperation):
         return TensorType(shape[::-1] if self.transpose_a else shape, dense.dtype)
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute it with numpy."""
+        """Compute the operation with numpy."""
         dense, column = inputs
         (batch,) = np.broadcast_shapes(dense.shape[:1], column.shape[:1])
         rows = np.broadcast_to(dense[..., 0], (batch, dense.shape[1]))

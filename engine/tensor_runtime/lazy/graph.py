@@ -110,7 +110,7 @@ class LazyGraph(TensorGraph):
     def merge(self, other: TensorGraph) -> LazyGraph:
         """Make one graph of both, and return it; it costs as much as the smaller one has nodes.
 
-        MergeFailed when the other one is of another device or another thread, or no lazy graph.
+        MergeFailed when the other graph is of another device or another thread, or is not lazy.
         """
         if not isinstance(other, LazyGraph):
             raise MergeFailed("lazy tensors must be combined with each other, got a node of a builder")

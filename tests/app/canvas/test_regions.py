@@ -179,7 +179,7 @@ def test_a_drop_in_a_box_moves_the_block_into_the_region(hand: Hand, patch: Patc
 
 
 def test_dragging_out_takes_the_block_out(hand: Hand, patch: Patch) -> None:
-    """The box that it leaves does not follow it."""
+    """The box that the block leaves does not move with the block."""
     hand.drag(hand.title("inner"), QPointF(250, 200))
     assert patch.nodes["inner"].region == ""
     assert not box(hand, "loop").intersects(place(hand, "inner"))

@@ -435,7 +435,7 @@ def test_the_cost_of_a_check_is_known_before_it_is_made() -> None:
 
 
 def test_an_engine_in_another_process_tells_that_it_has_frozen_a_frame() -> None:
-    """Sentinels go there with the patch, and what they find comes back."""
+    """Sentinels are sent to the other process with the patch, and their findings are returned."""
     patch, source = watched(np.array([1, np.inf], np.float32))
     patch.set_sentinel(source["out"], action="freeze")
     with connect(patch, [sys.executable, "-m", "app", "engine"], "host") as engine:

@@ -139,7 +139,7 @@ class TestCopies:
         assert after(remove_copies, a.transpose((1, 0, 2)) @ c) == "Matmul(Transpose(a), c)"
 
     def test_a_part_of_what_was_put_together(self, graph: TensorGraph) -> None:
-        """Is one of the tensors, if it is one of them as a whole."""
+        """A part of a concatenation is one of its tensors, if it is a whole tensor."""
         a, b = leaf(graph, "a", (2, 1)), leaf(graph, "b", (3, 1))
         joined = a.concat(b, axis=0)
         assert after(remove_copies, slice_of(joined, 0, 0, 2), slice_of(joined, 0, 2, 3)) == "a | b"
