@@ -1,6 +1,6 @@
 """Compile the C runtime of the host device to LLVM text: `python tools/make_host_runtime.py [CLANG]`.
 
-Writes engine/device/host/translate/runtime/runtime.ll, which is committed and shipped: users need no compiler. The
+Writes engine/host_compiler/runtime/runtime.ll, which is committed and shipped: users need no compiler. The
 text says nothing of the machine that it was made on, since it becomes part of modules for any processor.
 """
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "engine/device/host/translate/runtime"
+FOLDER = Path(__file__).parents[1] / "engine/host_compiler/runtime"
 OUTPUT = FOLDER / "runtime.ll"
 CLANG = "clang-22"
 #: Vectors and unrolled loops are left to the compiler of the kernels, which knows the processor.

@@ -25,8 +25,8 @@ from engine.device.arguments import pack_arguments
 from engine.device.device import HOST_ARCHITECTURE
 from engine.device.host import HostDevice
 from engine.device.host.modules import build, cache, native
-from engine.device.host.translate.module import translate_module
 from engine.device.protocol import GraphNode, LaunchConfig
+from engine.host_compiler.module import translate_module
 from engine.ptx import parse
 from tests.benchmarks.host_kernels.cases import Case, cases, compile_c, compile_ptx
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from engine.device.device import HOST_ARCHITECTURE
 from engine.device.host.modules import native
-from engine.device.host.translate.module import translate_module
 from engine.diagnostics import KernelError, TranslatorBug
+from engine.host_compiler.module import translate_module
 from engine.kernel_sources.loader import load_image
 from engine.ptx import parse
 

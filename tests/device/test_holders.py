@@ -44,7 +44,7 @@ def test_what_was_released_is_not_held_again() -> None:
     """A graph that comes too late gets an error; nothing is counted."""
     shared, holds = Shared(DriverObjects(), lambda: None), Holds()
     shared.drop()
-    with pytest.raises(DeviceError, match="must be loaded"), holds.holding(shared):
+    with pytest.raises(DeviceError, match="must not be used after they were released"), holds.holding(shared):
         pytest.fail("the driver must not be told of it")
     assert not shared.alive
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.device.host.translate.exact_floats import fuse
+from tests.host_compiler.exact_floats import fuse
 
 Array = np.ndarray[Any, Any]
 Value = list[Array]

@@ -11,8 +11,8 @@ from unittest.mock import patch
 from engine.device.host.modules import build
 from engine.device.host.modules.build import translate
 from engine.device.host.modules.cache import CachedModule
-from engine.device.host.translate import module
 from engine.diagnostics import KernelError
+from engine.host_compiler import module
 from engine.kernel_sources.nvrtc import CompiledSource, compile_kernels
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host.translate import abi
 from engine.device.protocol import Dim3, LaunchConfig
 from engine.diagnostics import KernelFault
+from engine.host_compiler import abi
 
 #: The source file and line for each PTX line.
 LineTable = Mapping[int, tuple[str, int]]

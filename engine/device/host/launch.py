@@ -11,11 +11,11 @@ from engine.device.host import faults
 from engine.device.host.memory import AllocationTable
 from engine.device.host.modules.module import HostKernel, own_kernel
 from engine.device.host.pool import Pool, PoolWorker, workers_for
-from engine.device.host.translate import abi
 from engine.device.launches import check_shape, shared_memory_error
 from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.device.slab import fresh_bytes
 from engine.diagnostics import DeviceError, KernelFault
+from engine.host_compiler import abi
 
 #: The time that a thread is expected to take in a kernel that has not run yet.
 THREAD_NS = 6

@@ -10,8 +10,8 @@ import numpy as np
 
 from engine.device.host.services import Services
 from engine.device.host.team import Team
-from engine.device.host.translate import abi
 from engine.device.host.watchdog import Watchdog
+from engine.host_compiler import abi
 
 CHUNKS_PER_WORKER = 8
 #: A worker takes about so long to wake, and each one more must have work for so long.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from engine.device.host.memory import AllocationTable, allocate
-from engine.device.host.translate import abi
+from engine.host_compiler import abi
 
 _CONVERSION = re.compile(rb"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*)?)?(hh|h|ll|l|L|j|z|t)?([diouxXeEfFgGaAcsp%])|%", re.ASCII)
 _HAS_PRECISION = re.compile(rb"%[-+ #0]*(?:\d+|\*)?\.")

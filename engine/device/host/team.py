@@ -1,7 +1,8 @@
 """The native side of the worker threads: how they wait, and what they run without Python.
 
-It is written in C (`translate/runtime/team.c`). A thread takes its seat with `Team.serve` and holds no lock of Python's
-there: it runs nodes of a graph's sections (`graph/sections.py`), looks for more for some time, and then sleeps.
+It is written in C (`engine/host_compiler/runtime/team.c`). A thread takes its seat with `Team.serve` and holds no lock
+of Python's there: it runs nodes of a graph's sections (`graph/sections.py`), looks for more for some time, and then
+sleeps.
 """
 
 import functools
@@ -10,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.device.host.modules import cache, native
-from engine.device.host.translate.runtime import library
+from engine.host_compiler.runtime import library
 
 # A node of a section; one for each instruction of a program, as 64-bit fields. Python writes those that have a name.
 OPERATION = 0

@@ -6,8 +6,8 @@ import pytest
 from engine import Engine, Patch
 from engine.device.host import HostDevice
 from engine.device.host.modules import build, native
-from engine.device.host.translate.opcodes import table
 from engine.diagnostics import KernelError, TranslatorBug
+from engine.host_compiler.opcodes import table
 
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 

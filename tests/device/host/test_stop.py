@@ -15,10 +15,10 @@ import pytest
 from engine.device.arguments import pack_arguments
 from engine.device.host import HostDevice, watchdog
 from engine.device.host import interrupts as stopping
-from engine.device.host.translate import abi
 from engine.device.open import open_device
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelFault
+from engine.host_compiler import abi
 from tests.fuzzing import many, seeds
 from tests.waiting import repeated, until
 

@@ -12,11 +12,11 @@ from engine.device.host.graph import stepper
 from engine.device.host.graph.program import GraphProgram
 from engine.device.host.pool import WAKE_NS, PoolWorker
 from engine.device.host.team import run_graph
-from engine.device.host.translate import abi
 from engine.device.host.watchdog import RUNNING, TIME_LIMIT, Stopwatch
 from engine.device.nodes import KernelWork
 from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
 from engine.diagnostics import DeviceError, KernelFault, LoopStopped
+from engine.host_compiler import abi
 
 #: Time that native code runs loops before Python checks the time limit and for optimised kernels.
 _LEAST_NS, _MOST_NS = 2_000_000, 8_000_000

@@ -20,7 +20,6 @@ from engine.device.host.launch import Launch, check_launch
 from engine.device.host.memory import AllocationTable, HostPinnedArray, bytes_of, copy
 from engine.device.host.modules.module import HostKernel
 from engine.device.host.pool import WAKE_NS, Pool
-from engine.device.host.translate import abi
 from engine.device.nodes import (
     CapturedWork,
     CopyWork,
@@ -32,6 +31,7 @@ from engine.device.nodes import (
 from engine.device.protocol import Capture, Condition, GraphNode, PinnedArray
 from engine.device.tree import GraphTree
 from engine.diagnostics import DeviceError
+from engine.host_compiler import abi
 
 #: What a fill or a copy does in a nanosecond, until it is measured.
 BYTES_PER_NS = 10

@@ -1,8 +1,8 @@
 """The native interpreter of a graph's instructions: short kernels, fills, copies, sections, and jumps.
 
-It is written in C (`translate/runtime/graph.c`); `run_graph` of `../team.py` calls it. An instruction is `FIELDS`
-numbers of 64 bits, its operation first. The state is an array with one number for each name below. The code returns at
-an instruction that Python has to run or to know of; `AT` holds its index.
+It is written in C (`engine/host_compiler/runtime/graph.c`); `run_graph` of `../team.py` calls it. An instruction is
+`FIELDS` numbers of 64 bits, its operation first. The state is an array with one number for each name below. The code
+returns at an instruction that Python has to run or to know of; `AT` holds its index.
 """
 
 FIELDS = 6

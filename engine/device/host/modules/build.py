@@ -18,7 +18,7 @@ from engine.processes.pool import run, run_in_background
 from engine.ptx.tree import Instruction, Label, PtxModule
 
 if TYPE_CHECKING:  # imported where it is used: a cached kernel needs no translator
-    from engine.device.host.translate.module import TranslatedModule
+    from engine.host_compiler.module import TranslatedModule
 
 _LOG = logging.getLogger(__name__)
 # Kernels of one module share a file.
@@ -48,7 +48,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
     """Translate a module and compile it quickly, in a worker process; KernelError when the PTX is wrong."""
     # Imported here: a cached kernel needs neither parser nor translator.
     from engine.device.host.modules.functions import take_out_functions, with_declarations
-    from engine.device.host.translate.errors import own_bug
+    from engine.host_compiler.errors import own_bug
     from engine.ptx import parse
 
     try:
@@ -81,7 +81,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
 
 def _compiled(module: PtxModule, processor: tuple[str, str]) -> tuple[TranslatedModule, bytes]:
     """Translate a module and compile it quickly, without the kernels that are refused; KernelError if all are."""
-    from engine.device.host.translate.module import translate_module
+    from engine.host_compiler.module import translate_module
 
     refused: dict[str, KernelError] = {}
     while True:
@@ -114,7 +114,7 @@ def _bug(module: PtxModule, name: str, processor: tuple[str, str]) -> Translator
 
     It names the first instruction with which the kernel fails and without which it does not.
     """
-    from engine.device.host.translate.module import translate_module
+    from engine.host_compiler.module import translate_module
 
     alone, function = _only(module, [name]), module.functions[name]
     body = function.body or ()
@@ -157,7 +157,7 @@ def _runtime(text: str, processor: tuple[str, str]) -> tuple[bytes, ...]:
 def warm_up() -> None:
     """Import what `translate` imports."""
     from engine.device.host.modules import functions
-    from engine.device.host.translate import module
+    from engine.host_compiler import module
     from engine.ptx import parser
 
     _ = functions, module, parser
@@ -169,7 +169,7 @@ def optimise(ptx: str | Callable[[], str], name: str, processor: tuple[str, str]
     `ptx` is the module, or returns one whose kernels do the same. The kernel's scratch memory in bytes is returned too,
     which may be more than that of the code that was compiled first.
     """
-    from engine.device.host.translate.module import translate_module
+    from engine.host_compiler.module import translate_module
     from engine.ptx import parse
 
     module = parse(ptx if isinstance(ptx, str) else ptx())

@@ -13,6 +13,8 @@ import llvmlite
 import msgspec
 import platformdirs
 
+import engine.host_compiler
+import engine.ptx
 from engine.diagnostics import KernelError, TranslatorBug
 from engine.disk_cache import DiskCache, cache_key
 from engine.ptx.tree import KernelSignature
@@ -67,11 +69,10 @@ def folder() -> Path:
 @functools.cache
 def translator_version() -> str:
     """Return a digest of the translator's source: another version of it may make other code."""
-    here = Path(__file__).parent
-    digest = hashlib.sha256()
-    translator = [path for suffix in ("py", "ll") for path in (here.parent / "translate").rglob(f"*.{suffix}")]
-    readers = (here.parents[2] / "ptx").rglob("*.py")
-    for path in (here / "native.py", here / "cache.py", *sorted(translator), *sorted(readers)):
+    here, digest = Path(__file__).parent, hashlib.sha256()
+    rooms = [Path(room.__path__[0]) for room in (engine.host_compiler, engine.ptx)]
+    sources = [path for room in rooms for suffix in ("py", "ll") for path in sorted(room.rglob(f"*.{suffix}"))]
+    for path in (here / "native.py", here / "cache.py", *sources):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from engine.device.host.modules import native
-from engine.device.host.translate.module import translate_function
-from engine.device.host.translate.opcodes.calls import LINKED
 from engine.diagnostics import KernelError
+from engine.host_compiler.module import translate_function
+from engine.host_compiler.opcodes.calls import LINKED
 from engine.ptx import parse
 from engine.ptx.tree import Address, Float, Function, Instruction, Integer, PtxModule, Register, Symbol
 

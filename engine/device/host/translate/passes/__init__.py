@@ -1,5 +1,0 @@
-"""Rewrites of PTX before translation; importing this package fills the table of instructions to lower."""
-
-from engine.device.host.translate.passes import asynchronous_copies, matrix_accesses, small_rewrites
-
-__all__ = ["asynchronous_copies", "matrix_accesses", "small_rewrites"]

@@ -1,0 +1,358 @@
+"""Memory accesses with their bounds checks.
+
+There are two styles. In a branching body, a failed check records the fault and ends the thread. In a branch-free body,
+which the optimiser may run for many threads at once, the access is skipped and the fault is folded into one number per
+thread; the smallest number over all threads encodes the thread that faulted first, the place and the address.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+from engine.host_compiler import abi
+from engine.host_compiler.analysis.guards import Comparison
+from engine.host_compiler.analysis.phase_values import PhaseValues
+from engine.host_compiler.analysis.provenance import Provenance, Root
+from engine.host_compiler.analysis.range_arithmetic import Range
+from engine.host_compiler.analysis.ranges import Ranges
+from engine.host_compiler.memory_checks import MemoryChecks
+from engine.host_compiler.operands import Operands
+from engine.host_compiler.special_registers import linear_thread
+from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol
+
+SPACES = ("global", "shared", "local", "const", "param")
+_KINDS = {"shared": abi.BAD_SHARED, "local": abi.BAD_LOCAL, "param": abi.BAD_PARAMETER}
+#: Bytes that a processor fetches at once.
+CACHE_LINE = 64
+SITE_BITS = 6
+LAST_SITE = (1 << SITE_BITS) - 1
+
+
+def space_of(instruction: Instruction) -> str:
+    """Return the state space an instruction names; "generic" when it names none."""
+    for modifier in instruction.modifiers:
+        base = modifier.split("::")[0].split("[")[0]
+        if base in SPACES:
+            return base
+    return "generic"
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Hoisted accesses from one base: its range, the bytes covered (`first` to `end` from it), the largest size."""
+
+    range: Range
+    first: int
+    end: int
+    size: int
+
+
+class Accesses:
+    """Writes the accesses of one body.
+
+    `branch_free` selects the style. `limits` returns where the limits of a parameter's buffer lie in scratch memory;
+    without it they are looked up in the prologue.
+    """
+
+    def __init__(
+        self,
+        body: Operands,
+        provenance: Provenance,
+        *,
+        branch_free: bool,
+        limits: Callable[[Root], int] | None = None,
+    ) -> None:
+        self._body = body
+        self._provenance = provenance
+        self.branch_free = branch_free
+        self._checks = MemoryChecks(body, provenance, limits)
+        #: Instructions that run once, before any thread.
+        self.prologue = self._checks.prologue
+        self._ranges_of_threads: Ranges | None = None
+        self._hoisted: dict[tuple[Root | str, Operand, tuple[Comparison, ...]], _Span] = {}
+        self._guards: dict[int, tuple[Comparison, ...]] = {}
+        #: The block that is being written.
+        self.block = 0
+        self._values = PhaseValues()
+        #: How many threads a row has, 0 when the loop over threads isn't cut into rows.
+        self.row_width = 0
+        self._row_pointers: dict[tuple[Root | str | None, Operand], tuple[str, int] | None] = {}
+        #: Whether the loop over threads runs whole warps, whose threads are together.
+        self.in_warps = False
+        self._later_block: Ranges | None = None
+        #: Pointers to what each row of the thread block after the next accesses, and the bytes from thread to thread.
+        self.ahead: list[tuple[str, int]] = []
+        self._fold = "%fault.thread" if branch_free else ""
+        self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
+        self.suffix = ", !llvm.access.group !1" if branch_free else ""
+
+    def hoist(
+        self,
+        ranges: Ranges,
+        guards: dict[int, tuple[Comparison, ...]],
+        values: PhaseValues,
+        width: int = 0,
+        *,
+        in_warps: bool = False,
+    ) -> None:
+        """Check accesses with known ranges once for all threads that pass the guards, before the threads run.
+
+        `hoisted` returns these checks. With `in_warps`, each row is a whole warp.
+        """
+        self._ranges_of_threads, self._guards, self._values = ranges, guards, values
+        self.in_warps = in_warps
+        self.row_width = width
+        vars(self).pop("rows", None)
+
+    @cached_property
+    def rows(self) -> Ranges:
+        """Addresses at the start of each row of threads."""
+        function, layout, whole = self._body.function, self._body.layout, self._ranges_of_threads
+        return Ranges(function, layout, self._values, row=True, width=self.row_width, whole=whole)
+
+    @property
+    def row_lines(self) -> list[str]:
+        """What is computed once for each row."""
+        return self.rows.lines if "rows" in vars(self) else []
+
+    def look_ahead(self) -> None:
+        """Note what the thread block after the next will access, as far as that follows from its number.
+
+        What the next one accesses must have arrived already: this thread block may read the first of it, as a halo.
+        """
+        body = self._body
+        self._later_block = Ranges(
+            body.function, body.layout, PhaseValues(), row=True, width=self.row_width, block_x="%ctaid.later"
+        )
+
+    def ahead_lines(self) -> list[str]:
+        """Return the lines that compute the pointers `ahead` in each row."""
+        if self._later_block is None or not self.ahead:
+            return []
+        return ["  %ctaid.later = add i32 %ctaid.x, 2", *self._later_block.lines]
+
+    def join(self, other: "Accesses") -> None:
+        """Check accesses together with those of another body of the same threads."""
+        if other._ranges_of_threads is not None:
+            guards, values, width = other._guards, other._values, other.row_width
+            self.hoist(other._ranges_of_threads, guards, values, width, in_warps=other.in_warps)
+        self.sites, self._hoisted = other.sites, other._hoisted
+
+    @contextmanager
+    def at(self, instruction: Instruction, operand: Operand, size: int, space: str | None = None) -> Iterator[str]:
+        """Yield the pointer for an access of `size` bytes, which is written inside the context."""
+        space = space or space_of(instruction)
+        if space == "generic":
+            space = self._space_of_variable(operand)
+        if space == "param":
+            pointer = self._checks.named_parameter(instruction, operand, size)
+            if pointer:
+                yield pointer
+                return
+        address = self._body.address(operand)
+        if self._is_hoisted(instruction, operand, size, space):
+            self._note_later(operand, space)
+            yield self._hoisted_pointer(operand, address, size, space)
+            return
+        check, address, pointer = self._checks.check(instruction, operand, address, size, space)
+        if check is None:
+            yield self._body.code.value(pointer)
+            return
+        code = self._body.code
+        kind = _KINDS.get(space, abi.BAD_ADDRESS) | size << abi.SIZE_SHIFT
+        if self.branch_free:
+            self._record(instruction, check, address, kind)
+            inside, after = code.name("inside"), code.name("after")
+            code.branch(check, inside, after)
+            code.label(inside)
+            yield code.value(pointer)
+            code.label(after)
+        else:
+            self._end_unless(instruction, check, address, kind)
+            yield code.value(pointer)
+
+    def require(self, instruction: Instruction, check: str, value: str, kind: int) -> None:
+        """Write a check that belongs to no access; where it fails, the thread ends and the fault reports `value`."""
+        if self.branch_free:
+            self._record(instruction, check, value, kind)
+        else:
+            self._end_unless(instruction, check, value, kind)
+
+    def barrier(self, instruction: Instruction, place: int, operand: Operand) -> str:
+        """Return the number of a barrier, or of its threads, as i32; a bad one is a fault."""
+        code, value = self._body.code, self._body.read(operand, "b32")
+        if isinstance(operand, Integer):
+            return value
+        mask, kind = (31, abi.BAD_BARRIER_COUNT) if place == abi.COUNT else (~abi.LAST_BARRIER, abi.BAD_BARRIER)
+        fine = code.value(f"icmp eq i32 {code.value(f'and i32 {value}, {mask}')}, 0")
+        self.require(instruction, fine, code.value(f"zext i32 {value} to i64"), kind)
+        return code.value(f"and i32 {value}, {~mask}")
+
+    def members(self, instruction: Instruction, operand: Operand) -> str:
+        """Return the mask of a warp's members, as i32; one without the thread itself is a fault."""
+        code, value = self._body.code, self._body.read(operand, "b32")
+        lane = self._body.read(Register("%laneid"), "u32")
+        own = code.value(f"trunc i32 {code.value(f'lshr i32 {value}, {lane}')} to i1")
+        self.require(instruction, own, code.value(f"zext i32 {value} to i64"), abi.BAD_MEMBERS)
+        return value
+
+    def _end_unless(self, instruction: Instruction, check: str, value: str, kind: int) -> None:
+        code = self._body.code
+        failed, after = code.name("fault"), code.name("after")
+        code.branch(check, after, failed, ", !prof !2")
+        code.label(failed)
+        report(self._body, kind, instruction.line, value)
+        code.jump(self._body.exit_label)
+        code.label(after)
+
+    def _space_of_variable(self, operand: Operand) -> str:
+        """Return the space of the variable that an address names, for an instruction that names no space."""
+        if isinstance(operand, Address) and isinstance(operand.base, Symbol):
+            name, body = operand.base.name, self._body
+            if name in body.layout.shared:
+                return "shared"
+            if name in body.local:
+                return "local"
+            if name in body.layout.parameters or name in body.param_pointers:
+                return "param"
+        return "generic"
+
+    # -- checks for all threads at once ----------------------------------------------------------------------------
+
+    def _is_hoisted(self, instruction: Instruction, operand: Operand, size: int, space: str) -> bool:
+        ranges = self._ranges_of_threads
+        if ranges is None or not isinstance(operand, Address) or operand.offset % size:
+            return False
+        if isinstance(operand.base, Register) and not self._values.is_fresh(operand.base, instruction):
+            return False
+        place: Root | str | None = "shared" if space == "shared" else self._provenance.root(operand)
+        if place is None or space == "local":
+            return False
+        guards = self._guards.get(self.block, ())
+        found = ranges.guarded(guards).of(Address(operand.base, 0))
+        if found is None or found.granule < size:
+            return False
+        key = (place, operand.base, guards)
+        before = self._hoisted.get(key, _Span(found, operand.offset, operand.offset, 1))
+        self._hoisted[key] = _Span(
+            found, min(before.first, operand.offset), max(before.end, operand.offset + size), max(before.size, size)
+        )
+        return True
+
+    def _hoisted_pointer(self, operand: Operand, address: str, size: int, space: str) -> str:
+        """Return the pointer of an access that needs no check: a base and a step along x that the optimiser sees."""
+        assert isinstance(operand, Address)
+        code, rows = self._body.code, self.rows
+        place: Root | str | None = "shared" if space == "shared" else self._provenance.root(operand)
+        key = (place, operand.base)
+        if key not in self._row_pointers:
+            row = rows.of(Address(operand.base, 0))
+            pointer = None
+            if row is not None and row.slope is not None:
+                if space == "shared":
+                    pointer = rows.value(f"getelementptr i8, ptr %shared, i64 {row.low}")
+                else:
+                    base, _, start = self._checks.limit(place, 1)  # type: ignore[arg-type]  # every other place is a root
+                    distance = rows.value(f"sub i64 {row.low}, {base}")
+                    pointer = rows.value(f"getelementptr i8, ptr {start}, i64 {distance}")
+            self._row_pointers[key] = (pointer, row.slope) if row and pointer and row.slope is not None else None
+        found = self._row_pointers[key]
+        if found is None:
+            if space == "shared":
+                return code.value(f"getelementptr i8, ptr %shared, i64 {address}")
+            return code.value(self._checks.pointer(operand, address))
+        pointer, slope = self._for_one_thread(*found, size)
+        if slope:
+            step = code.value(f"mul nuw nsw i64 %tid.x.wide, {slope}" if slope > 0 else f"mul i64 %tid.x.wide, {slope}")
+            pointer = code.value(f"getelementptr i8, ptr {pointer}, i64 {step}")
+        return code.value(f"getelementptr i8, ptr {pointer}, i64 {operand.offset}") if operand.offset else pointer
+
+    def _note_later(self, operand: Operand, space: str) -> None:
+        """Note what the thread block after the next will access by this base, unless it is noted already."""
+        assert isinstance(operand, Address)
+        following, place = self._later_block, self._provenance.root(operand)
+        if following is None or space != "global" or place is None or (place, operand.base) in self._row_pointers:
+            return
+        row = following.of(Address(operand.base, 0))
+        if row is not None and row.slope is not None and 0 < row.slope <= CACHE_LINE:
+            base, _, start = self._checks.limit(place, 1)
+            distance = following.value(f"sub i64 {row.low}, {base}")
+            self.ahead.append((following.value(f"getelementptr i8, ptr {start}, i64 {distance}"), row.slope))
+
+    def _for_one_thread(self, pointer: str, slope: int, size: int) -> tuple[str, int]:
+        """Return a row's pointer and slope, changed where only one thread of the row gets there.
+
+        With `if (threadIdx.x == 15) edge[y] = v` any slope is right that meets that thread's address. With that of
+        neighbouring elements the optimiser writes a masked store, which takes a tenth of the time of a scatter.
+        """
+        rows = self.rows
+        if slope != size:
+            for register, comparison, other, _ in self._guards.get(self.block, ()):
+                at, bound = (rows.of(register), rows.of(other)) if comparison == "eq" else (None, None)
+                if at is not None and bound is not None and at.slope == 1 and bound.is_single and bound.slope == 0:
+                    thread = rows.value(f"sub i64 {bound.low}, {at.low}")
+                    distance = rows.value(f"mul i64 {thread}, {slope - size}")
+                    return rows.value(f"getelementptr i8, ptr {pointer}, i64 {distance}"), size
+        return pointer, slope
+
+    def hoisted(self) -> tuple[list[str], str]:
+        """Return the lines that check every hoisted access, and the i1 value that is true when all are inside."""
+        ranges = self._ranges_of_threads
+        if ranges is None:
+            return [], ""
+        for (place, _, _), span in self._hoisted.items():
+            low, high = span.range.low, span.range.high
+            if place == "shared":
+                base, limit = "0", ranges.value("call i64 @llvm.usub.sat.i64(i64 %shared.bytes, i64 1)")
+            else:
+                base, limit, _ = self._checks.limit(place, 1)  # type: ignore[arg-type]  # every other place is a root
+            first = ranges.value(f"add i64 {low}, {span.first}")
+            last = ranges.value(f"add i64 {high}, {span.end - 1}")
+            starts = ranges.value(f"sub i64 {first}, {base}")
+            ends = ranges.value(f"sub i64 {limit}, {ranges.value(f'sub i64 {last}, {base}')}")
+            outside = ranges.value(f"or i64 {starts}, {ends}")
+            # When no thread passes the guards, there is nothing to check.
+            any_thread = ranges.value(f"sub i64 {high}, {low}")
+            none = ranges.value(f"xor i64 {any_thread}, -1")
+            ranges.require(f"and i64 {outside}, {none}")
+            if span.size > 1:
+                ranges.require(f"sub i64 0, {ranges.value(f'and i64 {low}, {span.size - 1}')}")
+        return (ranges.lines, ranges.fine()) if ranges.conditions else ([], "")
+
+    def _record(self, instruction: Instruction, check: str, address: str, kind: int) -> None:
+        """Fold a failed check into the thread's fault number: the site in the upper 16 bits, the address in the others.
+
+        Addresses in memory have no more than 48 significant bits; the report extends their sign.
+        """
+        code = self._body.code
+        if (instruction.line, kind) not in self.sites and len(self.sites) <= LAST_SITE:
+            self.sites.append((instruction.line, kind))
+        found = (instruction.line, kind) in self.sites  # the same in each version of a body
+        site = self.sites.index((instruction.line, kind)) if found else LAST_SITE
+        number = code.value(f"or i64 {code.value(f'and i64 {address}, {(1 << 48) - 1}')}, {site << 48}")
+        code_here = code.value(f"select i1 {check}, i64 -1, i64 {number}")
+        before = code.value(f"load i64, ptr {self._fold}")
+        code.do(f"store i64 {code.value(f'call i64 @llvm.umin.i64(i64 {before}, i64 {code_here})')}, ptr {self._fold}")
+
+
+def stop_check(body: Operands, line: int) -> None:
+    """End this thread when the kernel is being stopped; written wherever a thread may loop."""
+    code = body.code
+    place = code.value(f"getelementptr i64, ptr %launch, i64 {abi.STOP}")
+    flag = code.value(f"load ptr, ptr {place}, !invariant.load !0")
+    # Volatile keeps it in the loop; an atomic load would also keep the optimiser from moving others across it.
+    value = code.value(f"load volatile i64, ptr {flag}, align 8")
+    wanted = code.value(f"icmp eq i64 {value}, 0")
+    on, stopped = code.name("on"), code.name("stopped")
+    code.branch(wanted, on, stopped, ", !prof !2")
+    code.label(stopped)
+    report(body, abi.STOPPED, line, "0")
+    code.jump(body.exit_label)
+    code.label(on)
+
+
+def report(body: Operands, kind: int, line: int, address: str) -> None:
+    """Record a fault of this thread; a worker keeps the first."""
+    thread = linear_thread(body.code)
+    body.code.do(f"call void @wl.fault(ptr %worker, i64 {kind}, i64 {line}, i32 {thread}, i64 {address})")

@@ -1,0 +1,111 @@
+"""Registers that are cheaper to compute again after a wait than to spill: thread numbers, parameters, addresses."""
+
+from collections.abc import Iterator
+
+from engine.host_compiler.analysis.control_flow import fact, used, writes
+from engine.host_compiler.special_registers import SPECIAL
+from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
+
+PURE = frozenset(
+    [
+        "mov",
+        "cvta",
+        "add",
+        "sub",
+        "mul",
+        "mad",
+        "shl",
+        "shr",
+        "and",
+        "or",
+        "xor",
+        "cvt",
+        "not",
+        "neg",
+        "min",
+        "max",
+        "setp",
+    ]
+)
+_VOLATILE = ("%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
+
+
+@fact
+def rematerialisable(function: Function) -> dict[str, Instruction]:
+    """Return the registers that are cheap to compute from constants, parameters and each other only, in order."""
+    return _computable(function, PURE)
+
+
+@fact
+def computable(function: Function) -> dict[str, Instruction]:
+    """Return the registers that are rematerialisable, or would be if divisions were cheap."""
+    return _computable(function, PURE | {"div", "rem"})
+
+
+@fact
+def masked(function: Function) -> dict[str, Instruction]:
+    """Return the registers that lie between constants, because bits of something unknown go into them.
+
+    They are written once, by an `and` with a constant or from other such registers and computable ones.
+    """
+    known = computable(function)
+    found: dict[str, Instruction] = {}
+    for name, instruction in computed_once(function):
+        if (
+            name not in known
+            and instruction.opcode != "ld"
+            and (
+                (instruction.opcode == "and" and any(isinstance(item, Integer) for item in instruction.operands))
+                or all(source in found or source in known or source in SPECIAL for source in used(instruction))
+            )
+        ):
+            found[name] = instruction
+    return found
+
+
+def _computable(function: Function, opcodes: frozenset[str]) -> dict[str, Instruction]:
+    """Return the registers that are written once, by some opcodes from constants, parameters and each other only."""
+    found: dict[str, Instruction] = {}
+    for name, instruction in computed_once(function, opcodes):
+        if all(source in found or source in SPECIAL for source in used(instruction)):
+            found[name] = instruction
+    return found
+
+
+def computed_once(function: Function, opcodes: frozenset[str] = PURE) -> Iterator[tuple[str, Instruction]]:
+    """Give the registers that one pure instruction without a guard writes, and no other, in order; no clock is read."""
+    written = writes(function)
+    for instruction in function.instructions:
+        target = instruction.operands[0] if instruction.operands else None
+        if (
+            isinstance(target, Register)
+            and instruction.guard is None
+            and len(written.get(target.name, ())) == 1
+            and is_pure(function, instruction, opcodes)
+            and not any(name in _VOLATILE for name in used(instruction))
+        ):
+            yield target.name, instruction
+
+
+def is_pure(function: Function, instruction: Instruction, opcodes: frozenset[str] = PURE) -> bool:
+    """Whether an instruction only computes its result from its operands, at little cost."""
+    if instruction.opcode == "ld":
+        return reads_parameter(function, instruction)
+    return instruction.opcode in opcodes and "cc" not in instruction.modifiers
+
+
+def reads_parameter(function: Function, instruction: Instruction) -> bool:
+    """Whether a load reads one of the kernel's parameters at a constant address."""
+    source = instruction.operands[1]
+    return (
+        "param" in instruction.modifiers
+        and isinstance(source, Address)
+        and isinstance(source.base, Symbol)
+        and any(parameter.name == source.base.name for parameter in function.parameters)
+    )
+
+
+def holds_parameter(function: Function, operand: Operand) -> bool:
+    """Whether an operand is a register that only ever holds one of the kernel's parameters."""
+    written = writes(function).get(operand.name, []) if isinstance(operand, Register) else []
+    return [item.opcode for item in written] == ["ld"] and reads_parameter(function, written[0])

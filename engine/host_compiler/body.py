@@ -1,0 +1,35 @@
+"""One PTX function that is being translated: what the emitters of `opcodes` work with."""
+
+from collections.abc import Callable, Mapping
+
+from engine.host_compiler.accesses import Accesses
+from engine.host_compiler.analysis.provenance import Provenance, Root
+from engine.host_compiler.memory_layout import MemoryLayout
+from engine.host_compiler.operands import Operands
+from engine.ptx.tree import Function, Instruction
+
+
+class Body(Operands):
+    """The operands and memory accesses of a function; `callees` are the functions that it may call, by name."""
+
+    def __init__(
+        self,
+        function: Function,
+        layout: MemoryLayout,
+        kernel: str,
+        provenance: Provenance,
+        *,
+        callees: Mapping[str, Function] | None = None,
+        branch_free: bool = False,
+        limits: Callable[[Root], int] | None = None,
+    ) -> None:
+        super().__init__(function, layout, kernel)
+        self.accesses = Accesses(self, provenance, branch_free=branch_free, limits=limits)
+        self.callees = callees or {}
+        #: Returns the result of a `setp` that is the same in all threads that run; None for any other.
+        self.outcome: Callable[[Instruction], bool | None] = lambda _setter: None
+        #: Blocks that no thread reaches; those that threads leave out, with where they go on; those that may store,
+        #: None for all.
+        self.never: frozenset[int] = frozenset()
+        self.skips: Mapping[int, int] = {}
+        self.acts: frozenset[int] | None = None

@@ -1,0 +1,74 @@
+"""A phase of a waiting kernel: where it starts, what it restores, and where it ends."""
+
+from collections.abc import Collection
+
+from engine.host_compiler import parallel
+from engine.host_compiler.analysis.phase_values import PhaseValues, phase_values
+from engine.host_compiler.analysis.suspension_points import YIELD, SuspensionPoint
+from engine.host_compiler.code import quoted
+from engine.host_compiler.phases.phase_ends import PhaseEnds
+from engine.host_compiler.phases.waiting_kernel import WaitingKernel
+from engine.host_compiler.runtime.scheduler import PhasePlan
+
+
+class Phase:
+    """A phase of a kernel: number 0 runs from the start, any other from after the point of that number.
+
+    `passed` are the blocks with yields at which a thread does not stop.
+    """
+
+    def __init__(self, shared: WaitingKernel, number: int, passed: frozenset[int] = frozenset()) -> None:
+        self._shared, self.number, self.passed = shared, number, passed
+        self.start, self.line = 0, 0
+        self.point: SuspensionPoint | None = None
+        self.restored = frozenset[str]()
+        if number:
+            waited = shared.waiting[number - 1]
+            self.start, self.line = waited.index + 1, waited.instructions[-1].line
+            self.point = shared.points[waited.index]
+            self.restored = shared.flow.live_in(self.start) - self.point.registers
+        #: Uniform registers that a chain from here spills once, beside those of the phase.
+        self.chained: Collection[str] = ()
+        self.ends = PhaseEnds(shared.flow, shared.points, shared.spills, self.start, self.restored, passed)
+        self.has_loop = bool(passed) or parallel.has_loop(shared.flow, self.ends.pieces)
+        self.is_parallel = parallel.is_parallel(
+            shared.flow, self.ends.pieces, shared.provenance
+        ) and parallel.is_worthwhile(shared.kernel, shared.layout, shared.flow, self.ends.pieces, self._values)
+
+    def _values(self) -> PhaseValues:
+        """Return the facts of registers when the phase runs by itself."""
+        shared = self._shared
+        _, restored = shared.spills.restore(shared.body(), self.restored)
+        available = shared.available(self.start)
+        return phase_values(shared.kernel, shared.flow, self.ends.pieces, self.start, restored, available)
+
+    @property
+    def reads_neighbours(self) -> bool:
+        """Whether the phase begins by reading what other threads of a warp have given."""
+        return self.point is not None and self.point.shuffle is not None
+
+    def name(self, suffix: str = "") -> str:
+        """Return the LLVM name of a function of the phase."""
+        return f"@{quoted(f'{self._shared.kernel.name}|phase.{self.number}{suffix}')}"
+
+    def without_yields(self) -> "Phase":
+        """Return the phase of threads that do not stop to yield."""
+        points = self._shared.points
+        sites = frozenset(site.index for site in self.ends.sites if site.suspends and points[site.index].kind == YIELD)
+        return Phase(self._shared, self.number, self.passed | sites).without_yields() if sites else self
+
+    def following(self) -> set[int]:
+        """Return the numbers of the phases that may run next."""
+        numbers = {block.index: number for number, block in enumerate(self._shared.waiting, 1)}
+        return {numbers[block.index] for site in self.ends.sites for block in self.ends.points(site)}
+
+    def plan(self) -> PhasePlan:
+        """Return what the scheduler must know."""
+        spills, body = self._shared.spills, self._shared.body()
+        common = self.ends.shared()
+        once = sorted({*(common if self.ends.is_single else []), *self.chained})
+        shared, once_arrays, each = (
+            [spills.array(body, name) for name in names]
+            for names in (spills.uniform(self.restored), once, [] if self.ends.is_single else common)
+        )
+        return PhasePlan(self.name(), self.point, self.line, shared, once_arrays, each)

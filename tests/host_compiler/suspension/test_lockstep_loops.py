@@ -1,0 +1,172 @@
+"""Lockstep loops, threads that diverge and meet again, and uniform values."""
+
+import numpy as np
+import pytest
+
+from engine.device.host import HostDevice
+from engine.diagnostics import KernelFault
+from engine.host_compiler.analysis.uniformity import uniformity
+from engine.ptx import parse
+from tests.fuzzing import seeds
+from tests.host_compiler.control_programs import Program
+
+
+@pytest.fixture
+def host(optimised_host: HostDevice) -> HostDevice:
+    """Run optimised code."""
+    return optimised_host
+
+
+def check(host, cuda_ptx, group, count):
+    """Compare some programs of a group with the reference."""
+    programs = [Program(seed) for seed in range(10 * group, 10 * group + count)]
+    module = host.load_module(
+        cuda_ptx("".join(item.source for item in programs), ("compute_75", "compute_100")[group % 2])
+    )
+    for item in programs:
+        for blocks, threads, p, q in ((2, 96, 5, 2), (1, 61, 130, 7), (3, 128, 0, 0)):
+            x = np.arange(blocks * threads, dtype=np.int32) * 7 - 50
+            given = [host.upload(x), host.upload(np.zeros_like(x))]
+            host.launch(module.kernel(item.name), (blocks,), (threads,), [*given, p, q])
+            expected = item.run(x, blocks, p, q)
+            assert np.array_equal(given[1].download(), expected), f"{item.source} with {blocks=} {threads=} {p=} {q=}"
+
+
+@pytest.mark.parametrize("group", seeds(3))
+def test_random_control_flow_is_what_a_reference_says(quick_host, cuda_ptx, group):
+    """Nested loops, branches, barriers and shuffles give the results of threads in lockstep, at odd sizes."""
+    check(quick_host, cuda_ptx, group, 10)
+
+
+@pytest.mark.parametrize("group", [0, 1])
+def test_optimised_code_of_random_control_flow_does_the_same(optimised_host, cuda_ptx, group):
+    """The optimiser may rewrite the loops that take threads in lockstep."""
+    check(optimised_host, cuda_ptx, group, 3)
+
+
+STRIDED = """
+extern "C" __global__ void sums(const float* x, float* out, int n) {
+  float sum = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i] * x[i];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}"""
+
+
+@pytest.mark.parametrize("threads", [1, 7, 32, 100, 256])
+@pytest.mark.parametrize("n", [0, 1, 255, 5000])
+def test_grid_stride_loops_of_any_size(run, threads, n):
+    """Each thread adds up its own elements, also when only some threads take part in the last round."""
+    x = np.random.default_rng(n).random(max(n, 1), np.float32)
+    out = run(STRIDED, "sums", 3, threads, x, np.zeros(3 * threads, np.float32), n)[1]
+    padded = np.zeros(-(-max(n, 1) // (3 * threads)) * 3 * threads, np.float32)
+    padded[:n] = x[:n] ** 2
+    np.testing.assert_allclose(out, padded.reshape(-1, 3 * threads).sum(0), rtol=1e-5)
+
+
+PRODUCT = """
+extern "C" __global__ void product(const float* a, const float* b, float* c, int n, int m, int l) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= l || y >= n) return;
+  float sum = 0;
+  for (int k = 0; k < m; k++) sum += a[y * m + k] * b[k * l + x];
+  c[y * l + x] = sum;
+}"""
+
+
+@pytest.mark.parametrize("block", [(16, 16), (5, 3), (64, 1)])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (33, 17, 40), (16, 0, 16)])
+def test_a_plain_matrix_product(run, dialect, block, shape):
+    """A loop with the same rounds in all threads gives numpy's product; thread blocks may extend past the edge."""
+    n, m, length = shape
+    rng = np.random.default_rng(1)
+    a, b = rng.random((n, max(m, 1)), np.float32), rng.random((max(m, 1), length), np.float32)
+    grid = (-(-length // block[0]), -(-n // block[1]))
+    c = run(PRODUCT, "product", grid, block, a, b, np.ones((n, length), np.float32), n, m, length, dialect=dialect)[2]
+    np.testing.assert_allclose(c, a[:, :m] @ b[:m], rtol=1e-5)
+
+
+def test_a_fault_in_a_loop_names_the_thread_that_met_it(run):
+    """When threads run in lockstep, the error names the first one that leaves its buffer."""
+    source = """
+extern "C" __global__ void walk(const int* x, int* out, int n) {
+  int sum = 0;
+  for (int k = 0; k < n; k++) sum += x[k * 64 + threadIdx.x];
+  out[threadIdx.x] = sum;
+}"""
+    with pytest.raises(KernelFault, match=r"thread \(10, 0, 0\)"):
+        run(source, "walk", 1, 64, np.zeros(3 * 64 + 10, np.int32), np.zeros(64, np.int32), 5)
+
+
+KINDS = """.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry kinds(.param .u64 out, .param .u32 n) {
+  .reg .pred %p<4>;
+  .reg .b32 %r<16>;
+  .reg .b64 %rd<8>;
+  ld.param.u32 %r1, [n];
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r2, %tid.x;
+  mov.u32 %r3, %ctaid.x;
+  mad.lo.s32 %r4, %r3, 64, %r2;
+  mov.u32 %r5, 0;
+  mov.u32 %r6, %r4;
+  mov.u32 %r7, 0;
+  setp.gt.s32 %p1, %r2, 3;
+LOOP:
+  bar.sync 0;
+  add.s32 %r5, %r5, 1;
+  add.s32 %r6, %r6, %r1;
+  @%p1 bra SKIP;
+  add.s32 %r7, %r7, 1;
+SKIP:
+  bar.sync 0;
+  setp.lt.s32 %p2, %r5, %r1;
+  @%p2 bra LOOP;
+  ret;
+}"""
+
+
+def test_uniform_and_drifting_registers():
+    """Loop counters are uniform, an index drifts from its start, and what only some threads change varies."""
+    kernel = parse(KINDS).functions["kinds"]
+    kinds = uniformity(kernel)
+    assert all(kinds[name].base == "" for name in ("%r1", "%r3", "%r5", "%p2"))
+    assert kinds["%r6"].base == "%r4"
+    assert "%r7" not in kinds and "%p1" not in kinds
+
+
+COMMON = """
+extern "C" __global__ void common(const int* x, int* out, int p, int n) {
+  int t = threadIdx.x, d = p, v = x[t];
+  for (int k = 0; k < n; k++) { d = d * 5 + k; __syncthreads(); }
+  if (t & 1) v += __shfl_xor_sync(0xaaaaaaaa, v, 2);
+  out[t] = v + d;
+}"""
+
+
+def test_uniform_values_are_right_after_threads_diverge(run, dialect):
+    """A number that all threads share is still right in each of them after only some have waited."""
+    x = np.arange(64, dtype=np.int32)
+    d = 3
+    for k in range(4):
+        d = d * 5 + k
+    out = run(COMMON, "common", 1, 64, x, np.zeros_like(x), 3, 4, dialect=dialect)[1]
+    assert np.array_equal(out, np.where(x & 1, x + (x ^ 2), x) + d)
+
+
+LATE = """
+extern "C" __global__ void late(const int* x, int* out, int n) {
+  int t = threadIdx.x, sum = 0, i;
+  for (i = t; i < n; i += blockDim.x) sum += x[i];
+  __syncthreads();
+  out[t] = sum * 1000 + i;
+}"""
+
+
+def test_threads_that_left_a_loop_at_different_times_keep_their_own_index(run, dialect):
+    """After a barrier, the loop index of each thread is where that thread stopped."""
+    x = np.ones(100, np.int32)
+    out = run(LATE, "late", 1, 64, x, np.zeros(64, np.int32), 100, dialect=dialect)[1]
+    rounds = np.where(np.arange(64) < 36, 2, 1)
+    assert np.array_equal(out, rounds * 1000 + np.arange(64) + 64 * rounds)

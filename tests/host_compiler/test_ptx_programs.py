@@ -1,0 +1,58 @@
+"""Random PTX programs give what a reference that runs all threads in step says."""
+
+import random
+
+import numpy as np
+import pytest
+
+from engine.device.host import HostDevice
+from tests.fuzzing import FACTOR, seeds
+from tests.host_compiler.ptx_programs import Program, module
+from tests.host_compiler.ptx_statements import Launch
+
+#: Programs in one kernel, and kernels in one module.
+PROGRAMS, KERNELS = 8, 8
+
+
+@pytest.fixture
+def quick():
+    """A device that runs quickly compiled code."""
+    device = HostDevice(cores=1)
+    yield device
+    device.close()
+
+
+def check(device, seed):
+    """Run the programs of one seed, in kernels of one module, for one launch."""
+    rng = random.Random(seed)
+    launch = Launch(rng.choice((1, 2, 3)), rng.choice((32, 34, 48, 64)), rng.randint(-3, 40), rng.randint(-5, 9))
+    kernels = [
+        [Program((seed * KERNELS + kernel) * PROGRAMS + place, f"{place}") for place in range(PROGRAMS)]
+        for kernel in range(KERNELS)
+    ]
+    expected = [np.stack([program.settle(launch) for program in programs]) for programs in kernels]
+    loaded = device.load_module(module(kernels, launch, rng.choice(("b32", "s32", "u32"))))
+    x = device.upload(launch.x)
+    for number, (programs, wanted) in enumerate(zip(kernels, expected, strict=True)):
+        out = device.upload(np.zeros_like(wanted))
+        arguments = [x, out, launch.p, launch.q, launch.size]
+        device.launch(loaded.kernel(f"k{number}"), (launch.blocks,), (launch.threads,), arguments)
+        found = out.download().reshape(wanted.shape)
+        for program, given, right in zip(programs, found, wanted, strict=True):
+            assert np.array_equal(given, right), "\n".join([str(launch), *program.lines()])
+        out.free()
+    x.free()
+    loaded.unload()
+
+
+@pytest.mark.parametrize("group", range(2))
+def test_random_ptx_computes_what_a_reference_does(quick, group):
+    """Loops with starts, bounds and steps of every kind, with loads, barriers and exchanges in them."""
+    for seed in seeds(8 if FACTOR == 1 else 160)[group::2]:
+        check(quick, seed)
+
+
+def test_optimised_code_of_random_ptx_computes_the_same(host):
+    """What the optimiser may assume of threads that run at once holds."""
+    for seed in seeds(1):
+        check(host, seed)
