@@ -32,9 +32,13 @@ from engine.user_code.runner import CodeRunner
 
 
 class _JobQueue:
-    """Does jobs one after the other, on a thread that exists only while there are jobs."""
+    """Does jobs one after the other, on a thread that exists only while there are jobs.
 
-    def __init__(self) -> None:
+    It calls `rest` after the last job, before that is done.
+    """
+
+    def __init__(self, rest: Callable[[], None]) -> None:
+        self._rest = rest
         self._lock = threading.Lock()
         self._jobs: deque[tuple[Callable[[], None], Future[None]]] = deque()
         self._thread: threading.Thread | None = None
@@ -67,7 +71,11 @@ class _JobQueue:
                     return
                 job, done = self._jobs.popleft()
             try:
-                job()
+                try:
+                    job()
+                finally:
+                    if not self._jobs:
+                        self._rest()
             except BaseException as problem:  # noqa: BLE001 - goes to the job's future
                 done.set_exception(problem)
             else:
@@ -97,9 +105,9 @@ class BlockFolders:
 
     def __init__(self) -> None:
         self._folders: dict[Path, Folder] = {}
-        self._jobs = _JobQueue()
         #: Runs the files.
         self.code = CodeRunner(FILE)
+        self._jobs = _JobQueue(self.code.rest)
 
     @property
     def paths(self) -> list[Path]:

@@ -160,12 +160,16 @@ class CodeRunner:
     def close(self) -> None:
         """Make no more calls, and don't wait for running ones; safe to call again."""
         self.is_closed = True
+        self.rest()
+        for thread in tuple(self._away):
+            self.abandon(thread)
+
+    def rest(self) -> None:
+        """End the thread that waits for calls; the next call starts another."""
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.end()
             thread.join()
-        for thread in tuple(self._away):
-            self.abandon(thread)
 
     def abandon(self, thread: CodeThread) -> None:
         """Stop a thread, and don't wait for its end."""
