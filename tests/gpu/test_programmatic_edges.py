@@ -242,7 +242,7 @@ def test_an_executable_refuses_a_kernel_that_does_not_wait(workshop: Workshop, c
     kernels = workshop.kernels
     graph, nodes, out = digits(kernels)
     executable = graph.instantiate()
-    with pytest.raises(DeviceError, match="must wait for those before it"):
+    with pytest.raises(DeviceError, match="must wait for the kernels before it"):
         careless.update(executable, nodes[1], "digit", out, 9)
     assert kernels.run(executable, out) == [123]
     kernels.update(executable, nodes[1], "digit", out, 7)
