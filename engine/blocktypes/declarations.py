@@ -260,7 +260,7 @@ def _count_port(cls: type[Any], spec: PortSpec) -> PortSpec:
     """Return the output that holds the count of an append buffer."""
     name = count_name(spec.name)
     if spec.is_input:
-        raise BlockDefinitionError(f"block {cls.id}: only an output can be an append buffer, got the input {spec.name}")
+        raise BlockDefinitionError(f"block {cls.id}: an append buffer must be an output, got the input {spec.name}")
     if hasattr(cls, name):
         raise BlockDefinitionError(
             f"block {cls.id}: {name} must not be declared, since the count of {spec.name} gets this name"

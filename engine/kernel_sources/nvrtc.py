@@ -121,7 +121,7 @@ OPTIONS = ("-lineinfo", "-default-device", "--device-int128", f"-DWARPLOOM_HEADE
 
 @dataclass(frozen=True)
 class CompiledSource:
-    """One compile's results; `cubin` is None for a virtual architecture ("compute_90").
+    """One compile's results; `cubin` is None for a virtual architecture ("compute_90"), `log` holds the warnings.
 
     `signatures` are those of its kernels, and `uses` their accesses through parameters; both are empty unless
     requested: reading the PTX may take longer than compiling.
@@ -131,6 +131,7 @@ class CompiledSource:
     cubin: bytes | None
     signatures: dict[str, KernelSignature] = field(default_factory=dict)
     uses: dict[str, KernelUses] = field(default_factory=dict)
+    log: str = ""
 
 
 @cache
@@ -257,14 +258,14 @@ def _compile(
     _check(nvrtc, created, "nvrtcCreateProgram")
     try:
         (result,) = nvrtc.nvrtcCompileProgram(program, len(options), [os.fsencode(option) for option in options])
+        log = _fetch(nvrtc, program, "ProgramLog").rstrip(b"\0").decode(errors="replace").strip()
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            log = _fetch(nvrtc, program, "ProgramLog").rstrip(b"\0").decode(errors="replace").strip()
             raise compile_error(log, path)
         ptx = _fetch(nvrtc, program, "PTX").rstrip(b"\0").decode()
         cubin = None if architecture.startswith("compute_") else _fetch(nvrtc, program, "CUBIN")
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    return CompiledSource(ptx, cubin)
+    return CompiledSource(ptx, cubin, log=log)
 
 
 def _fetch(nvrtc: Any, program: Any, what: str) -> bytes:

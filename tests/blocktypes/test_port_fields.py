@@ -91,7 +91,7 @@ def test_an_append_buffer_has_its_count_beside_it() -> None:
 @pytest.mark.parametrize(
     ("ports", "message"),
     [
-        ({"x": (In, port(append=True, doc="X."))}, "only an output can be an append buffer, got the input x"),
+        ({"x": (In, port(append=True, doc="X."))}, "an append buffer must be an output, got the input x"),
         ({"x": (Out, port(shape="[1]", strided=True, doc="X."))}, "only an input may be strided or delayed"),
         ({"x": (Out, port(shape="[1]", delayed=True, doc="X."))}, "only an input may be strided or delayed"),
         (

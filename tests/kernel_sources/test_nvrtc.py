@@ -114,10 +114,12 @@ def test_many_mistakes_are_counted_but_not_all_listed() -> None:
     assert text.endswith("and 4 more")
 
 
-def test_a_warning_stops_no_kernel() -> None:
-    """An unused variable is no mistake."""
+def test_warnings_go_to_the_log() -> None:
+    """A warning doesn't stop the kernel."""
     compiled = compile_cuda(SCALE.replace("int i =", "int unused; int i ="), FILE, "compute_75", [])
     assert ".entry scale" in compiled.ptx
+    assert 'variable "unused" was declared but never referenced' in compiled.log
+    assert compile_cuda(SCALE, FILE, "compute_75", []).log == ""
 
 
 def test_an_unknown_architecture_is_explained() -> None:
