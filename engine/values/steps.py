@@ -59,9 +59,11 @@ class ValueStep:
         self._call: Call[list[float], Diagnostic] | None = None
 
     def begin(self) -> None:
-        """Have the block forget its past."""
+        """Have the block forget its past, and with it the values of its outputs."""
         self._finish()
-        self.gave_up = None
+        self.gave_up, self._has_run, self._is_rewired = None, False, True
+        for output in self.outputs:
+            output.value = ZEROS[output.kind.__name__]
         found = self._code.run(self.block.begin, partial(self._failed, "start"), ours=self._ours)
         self._start_problem = found if isinstance(found, Diagnostic) else None
 

@@ -103,9 +103,12 @@ class ValueGraph:
             self._step_of[node].gave_up = None
 
     def begin_again(self) -> None:
-        """Have every block forget its past."""
+        """Have every block forget its past; parameters have the patch's values until they are driven again."""
         for step in self._steps:
             step.begin()
+        for target in self._drives:
+            self._parameters.release(target.node, target.port)
+        self._drives, self._is_wired = {}, False
 
     def drive_again(self) -> None:
         """Give driven parameters their present values again, after their blocks were replaced."""

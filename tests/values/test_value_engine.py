@@ -185,6 +185,22 @@ def test_values_are_the_same_in_every_run() -> None:
     assert runs[0] == runs[1] and len({values["lfo.value"] for values in runs[0]}) == 20
 
 
+def test_a_block_that_fails_after_a_reset_has_no_value_from_before() -> None:
+    """It has none in the first frame either, so what it drives has the patch's value."""
+    patch = Patch()
+    saxpy = doubling(patch, a=3.0)
+    ramp, mapped = patch.add("value.ramp"), patch.add("value.map", to_low=5.0, to_high=9.0)
+    patch.connect(ramp["progress"], mapped["from_high"])  # both ends are 0 in the first frame
+    patch.connect(mapped["value"], saxpy["a"])
+    with Engine(patch, device="host") as engine:
+        runs = []
+        for _ in range(2):
+            runs.append([(engine.step().values, engine.read(saxpy["out"])[0]) for _ in range(3)])
+            engine.post(Reset())
+    assert runs[0] == runs[1]
+    assert [a for _, a in runs[0]] == [3.0, 5.0, 5.0]
+
+
 def test_values_go_on_while_the_engine_runs_by_itself() -> None:
     """On its own thread, with edits from this one; paused, it shows what a person sets."""
     patch = Patch()
