@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from engine.libraries.call import OperandError
+from engine.libraries.host.lapack import svd as host_svd
 from engine.libraries.lapack import (
     CODE_BITS,
     Cholesky,
@@ -160,6 +161,20 @@ def test_singular_values_may_be_zero(caller: Caller, dtype: DType) -> None:
     assert orthonormal(found["u"], dtype) and orthonormal(adjoint(found["vh"]), dtype)
     assert close(wide(found["u"]) * found["s"] @ wide(found["vh"]), a, dtype)
     assert np.abs(found["s"][3:]).max() <= ROUNDING[dtype] * found["s"][0]
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_a_matrix_with_no_singular_values_gives_nan_on_the_host(value: float) -> None:
+    """LAPACK's routine doesn't end with infinities in some places, such as these."""
+    a = np.array(
+        [[0, 0, 1, 1, 1], [0, 0, 1, -1, 0], [-1, -1, -1, 0, -1], [0, 0, -1, -1, 0], [1, 0, 0, 0, -1]], np.float32
+    )
+    a[0, 0] = a[3, 0] = value
+    a[4, 3] = np.finfo(np.float32).max
+    square = {name: np.zeros((5, 5), np.float32) for name in ("u", "vh")}
+    arrays = {"a": a, **square, "s": np.zeros(5, np.float32), "info": np.zeros(1, np.uint32)}
+    host_svd(Svd(), arrays, {})
+    assert np.isnan(arrays["s"]).all() and np.isnan(arrays["u"]).all()
 
 
 def test_an_info_word_holds_a_code_and_a_matrix() -> None:

@@ -115,11 +115,12 @@ def eigh(_call: Eigh, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
 
 
 def svd(_call: Svd, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
-    """Divide and conquer; LAPACK refuses NaN, which gives NaN."""
+    """Divide and conquer; LAPACK refuses NaN, which gives NaN, and does not end with infinities, which give NaN too."""
     codes = []
     s = arrays["s"].reshape(-1, arrays["s"].shape[-1])
     for a, u, of_a, vh in zip(_columns(arrays["a"]), _columns(arrays["u"]), s, _columns(arrays["vh"]), strict=True):
-        *found, code = _routine("gesdd", a)(a, full_matrices=0)
+        given = a if np.isfinite(a).all() else np.full_like(a, np.nan)
+        *found, code = _routine("gesdd", a)(given, full_matrices=0)
         for target, array in zip((u, of_a, vh), found, strict=True):
             target[...] = array if code >= 0 else np.nan
         codes.append(code)
