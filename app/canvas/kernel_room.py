@@ -36,7 +36,7 @@ class KernelRoom(QObject):
     reported = Signal(FrameReport)
     #: Another patch or op graph is shown, or the open op graph has changed.
     changed = Signal()
-    #: An op graph can't be shown, or no longer can, for the reason in the text.
+    #: The canvas can't show an op graph; the text is the reason.
     refused = Signal(str)
 
     def __init__(

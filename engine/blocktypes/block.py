@@ -127,8 +127,8 @@ class Block:
         try:
             return cls.parameters[cls.renamed.get(name, name)]
         except (KeyError, TypeError):  # TypeError for what can't be a name
-            known = ", ".join(cls.parameters) or "no parameters"
-            raise PatchError(f"{cls.id}: parameter must be one of {known}, got {shown(name)}") from None
+            rule = f"one of {', '.join(cls.parameters)}" if cls.parameters else "left out, since the block has none"
+            raise PatchError(f"{cls.id}: parameter must be {rule}, got {shown(name)}") from None
 
     @classmethod
     def declare(cls) -> None:

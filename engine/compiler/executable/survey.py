@@ -99,18 +99,18 @@ class _Stands:
         A block that only passes on its input, or a part of it, has the contents of the block before it.
         """
         plan, operations = self._plan, self._plan.operations
-        block = plan.buffers.blocks[port.node]
-        place = block.places[port.port]
-        writers = self._writers.get((port.node, place.owner), ())
-        last = max((i for i in writers if any(place.overlaps(at) for at in operations[i].access.writes)), default=-1)
-        if last >= 0:
-            return last, False
-        description = block.layouts.description
-        spec = description.rules.output_of[port.port].spec
-        view = description.view_of.get(port.port)
-        source = plan.checked.dataflow.incoming[port.node].get(spec.inplace or (view.source if view else ""))
-        if source is not None:
-            return self.of(source)
+        source: PortRef | None = port
+        while source is not None:
+            node, name = source.node, source.port
+            block = plan.buffers.blocks[node]
+            place = block.places[name]
+            writers = self._writers.get((node, place.owner), ())
+            own = [i for i in writers if any(place.overlaps(at) for at in operations[i].access.writes)]
+            if own:
+                return own[-1], False
+            description = block.layouts.description
+            spec, view = description.rules.output_of[name].spec, description.view_of.get(name)
+            source = plan.checked.dataflow.incoming[node].get(spec.inplace or (view.source if view else ""))
         return self._first.get(place.owner, 0), True
 
 

@@ -65,7 +65,7 @@ class Interrupts:
             numbers = os.read(source, 64)
             if self._before is not None:
                 descriptor, file = self._before
-                with suppress(OSError):  # it is full, or was closed since: no number is needed
+                with suppress(OSError):  # the file is full, or was closed since: its reader misses the number
                     if os.path.samestat(os.fstat(descriptor), file):
                         os.write(descriptor, numbers)
             if signal.SIGINT in numbers and signal.getsignal(signal.SIGINT) is signal.default_int_handler:

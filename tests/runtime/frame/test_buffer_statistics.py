@@ -93,6 +93,19 @@ def test_each_port_is_looked_at_before_its_memory_is_changed(device: Device) -> 
     assert found == [(10.0 * k, 999.0 + 10 * k) for k in range(5)]
 
 
+def test_views_of_views_have_the_statistics_of_what_they_show(device: Device) -> None:
+    """However long the chain is: each view shows the buffer that a block far before it wrote."""
+    patch = Patch()
+    source = patch.add("buffer.constant", shape="6", value=3.0)
+    port = source["out"]
+    for number in range(1200):
+        view = patch.add("buffer.reshape", shape="2, 3" if number % 2 else "6")
+        patch.connect(port, view["x"])
+        port = view["out"]
+    told = profile_of(patch, device).buffers
+    assert told[str(port)] == BufferStatistics(6, 3.0, 3.0, 0, 0)
+
+
 def test_append_buffers_count_what_is_in_use(device: Device) -> None:
     """What earlier frames left behind the count is no part of the contents."""
     patch = Patch()
