@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
-from engine.profiling.statistics import Average, RecentRows, percentile
+from engine.profiling.statistics import WINDOW, Average, RecentRows, percentile
 
-values = st.lists(st.integers(0, 10**9), min_size=1, max_size=60)
+values = st.lists(st.integers(0, 10**9), min_size=1, max_size=2 * WINDOW)
 
 
 @given(values)
-def test_average_is_the_mean_of_the_last_thirty(numbers: list[int]) -> None:
+def test_average_is_the_mean_of_the_last_values(numbers: list[int]) -> None:
     """Older values no longer count."""
     average = Average()
     assert average.mean is average.median is None
     for number in numbers:
         average.add(number)
-    assert average.mean == round(math.fsum(numbers[-30:]) / len(numbers[-30:]))
-    assert average.median == np.quantile(numbers[-30:], 0.5, method="lower")
+    assert average.mean == round(math.fsum(numbers[-WINDOW:]) / len(numbers[-WINDOW:]))
+    assert average.median == np.quantile(numbers[-WINDOW:], 0.5, method="lower")
 
 
 @given(values, st.sampled_from((0.0, 0.01, 0.5, 0.9, 0.99, 1.0)))
