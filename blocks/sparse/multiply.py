@@ -7,7 +7,7 @@ class SparseMultiply(Block, id="sparse.multiply", tags=("spmv", "spmm", "csr", "
     out = alpha A x, with A [m, n] in CSR form: `columns` and `entries` list the entries row by row, `offsets` holds the
     index at which each row begins, and its last element is nnz, the number of entries. x is [n] or [n, k], and out [m]
     or [m, k]. Elements are f32 or f64. Use it for networks, grids and graphs, where most pairs of nodes are not
-    connected.
+    connected. Without a GPU, offsets and columns are checked; on a GPU wrong ones can end in a fault.
     """
 
     offsets: In[s32] = port(rank=1, doc="Index of each row's first entry, then the number of entries, [m + 1].")

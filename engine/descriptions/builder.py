@@ -191,6 +191,8 @@ class BlockBuilder(BlockNames):
         for output in kernel.outputs:
             if output.initial == "zeros":
                 self.fill(BufferHandle(names[output.name]))
+        if kernel.rank > 1:
+            self.cover(over, kernel.rank)
         launch = graph_launch(kernel, over, thread_blocks, names)
         self.launch(
             Kernel(source, kernel.entry),
@@ -360,6 +362,13 @@ class BlockBuilder(BlockNames):
         extent = self._extent(checks.instance(self._id, "requirement", extent, Extent, "be an extent"))
         message = checks.text(self._id, "message of a requirement", message)
         self._requirements.append(Requirement(extent, message, None if port is None else self._port(port)))
+
+    def cover(self, port: BufferHandle, rank: int) -> None:
+        """Require that threads along the last `rank` axes reach all elements of a port, which may have fewer axes."""
+        name = self._known(port, "port")
+        axes = "*".join(f"{name}.last{axis}" for axis in range(rank))
+        message = f"{name} must have at most {rank} axes, since the threads count along {rank}: reshape it"
+        self.require(Extent(f"{axes} - {name}.size"), message, port=port if name in self._ports else None)
 
     def report(self, word: BufferHandle, kind: StatusKind, port: BufferHandle, capacity: object) -> None:
         """Read the internal buffer `word` (one u32) back after each frame and compare it with `capacity`.

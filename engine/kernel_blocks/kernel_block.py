@@ -58,6 +58,8 @@ class BlockLaunch:
 
     kernel: Kernel
     passed: tuple[Argument, ...]
+    #: The port whose elements the threads cover.
+    over: str
     num_threads: tuple[Extent, ...]
     thread_block: tuple[int, ...] | None
     #: True for a kernel with dynamic shared memory: its block has the parameter `shared_bytes`.
@@ -112,6 +114,8 @@ class KernelBlock(AdaptiveBlock, abstract=True):
         shared_bytes = self.values[_SHARED_BYTES] if launch.uses_shared else 0
         if launch.uses_shared and not shared_bytes:
             raise Incomplete(_SHARED_BYTES, f"be the bytes of shared memory that {launch.kernel.entry} needs")
+        if (rank := len(launch.num_threads)) > 1:
+            build.cover(BufferHandle(launch.over), rank)
         build.launch(
             kernel,
             num_threads=launch.num_threads,
@@ -217,6 +221,7 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     launch = BlockLaunch(
         Kernel(_held(image), entry),
         tuple(made.passed),
+        made.over,
         _num_threads(made.over, rank, manifest),
         _thread_block(values["thread_block"], manifest, rank),
         uses_shared,

@@ -97,7 +97,7 @@ class Morphology(_Image):
 
     "erode" takes the smallest, "dilate" the largest; "open" erodes and then dilates, "close" the other way round.
     `mask` is u8 [h, w], both odd: what is not 0 counts, one element at least. Pixels are f32, float4, u8 or uchar4. NaN
-    under the mask gives anything.
+    under the mask gives anything; where all is infinite, a GPU may give the largest finite number instead.
     """
 
     operation: str = "erode"

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ class Found(NamedTuple):
     failed_calls: frozenset[str]
     status: int
     output: str
+    took_s: float
 
     @property
     def text(self) -> str:
@@ -41,15 +43,20 @@ class Found(NamedTuple):
 
 def sanitize(tool: str, example: Path, frames: int) -> Found:
     """Run some frames of an example under one tool."""
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory() as out:
         run = [sys.executable, "-m", "app", "run", str(example), "--frames", str(frames), "--device", "cuda:0"]
         done = subprocess.run(
-            ["compute-sanitizer", "--tool", tool, *run, "--out", out], capture_output=True, text=True, cwd=ROOT
+            ["compute-sanitizer", "--tool", tool, *run, "--out", out],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONFAULTHANDLER": "1"},
         )
     output = done.stdout + done.stderr
     counts = [int(first or second) for first, second in _SUMMARY.findall(output)]
     calls = frozenset(f"{call}: {code}" for code, call in _CALL_FAILED.findall(output))
-    return Found(sum(counts) if counts else None, calls, done.returncode, output)
+    return Found(sum(counts) if counts else None, calls, done.returncode, output, time.perf_counter() - began)
 
 
 def main() -> int:
@@ -67,13 +74,15 @@ def main() -> int:
     console, bad = Console(width=160), 0
     with ThreadPoolExecutor(given.jobs) as threads:
         places = [(example, tool) for example in examples for tool in TOOLS]
-        runs = [threads.submit(sanitize, tool, example, given.frames) for example, tool in places]
-        for (example, tool), run in zip(places, runs, strict=True):
-            found = run.result()
+        runs = {threads.submit(sanitize, tool, example, given.frames): (example, tool) for example, tool in places}
+        for run in as_completed(runs):
+            (example, tool), found = runs[run], run.result()
             if found.errors != 0 or found.status:
                 bad += 1
                 console.print(found.output[-3000:], markup=False)
-            console.print(f"{example.stem:14}{tool:12}{found.text}", markup=False, highlight=False)
+            console.print(
+                f"{example.stem:14}{tool:12}{found.took_s:6.0f} s  {found.text}", markup=False, highlight=False
+            )
     console.print(f"{len(places)} runs, {bad} of them with errors")
     return 1 if bad else 0
 

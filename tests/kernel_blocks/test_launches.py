@@ -182,3 +182,39 @@ def test_what_a_manifest_can_not_mean_is_refused(
     patch = Patch()
     found = _problem(patch, patch.add("kernel.file", file=str(tmp_path / "fill.ptx")))
     assert message in found and "fill.json" in found
+
+
+PLANE = """extern "C" __global__ void plane(const float* x, float* out, int width, int height) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i < width && j < height) out[j * width + i] = x[j * width + i] + 1.0f;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("kernel.cuda", {"code": PLANE}),
+        ("kernel.expression", {"expression": "x + 1 + 0 * u"}),
+        ("kernel.expression", {"expression": "x + 1 + 0 * py"}),
+        ("kernel.expression", {"expression": "x + 1"}),
+    ],
+)
+@pytest.mark.parametrize("shape", [(7,), (5, 2), (1, 1, 5, 2), (5, 1, 2), (2, 3, 5, 7)])
+def test_a_kernel_computes_all_elements_or_is_refused(
+    device: Device, kind: str, values: dict[str, str], shape: tuple[int, ...]
+) -> None:
+    """Threads that count two axes would leave out all but the first image of a stack."""
+    patch = Patch()
+    x = np.random.default_rng(len(shape)).random(shape, np.float32)
+    node = patch.add(kind, **values)
+    patch.connect(patch.add("io.array", data=x)["out"], node["x"])
+    counts_axes = values != {"expression": "x + 1"}
+    with Engine(patch, device=device) as engine:
+        messages = [item.message for item in engine.step().diagnostics]
+        if counts_axes and np.prod(shape[:-2]) > 1:
+            port = "x" if kind == "kernel.expression" else "out"
+            assert messages == [f"{port} must have at most 2 axes, since the threads count along 2: reshape it"]
+        else:
+            assert messages == []
+            np.testing.assert_array_equal(engine.read(node["out"]), x + np.float32(1))

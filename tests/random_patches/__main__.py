@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import faulthandler
 import logging
 import sys
 import tempfile
@@ -18,6 +19,9 @@ from tests.random_patches.devices import across
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 
+#: A patch that takes longer than this many seconds hangs: the part ends, with where each thread is.
+LIMIT_S = 120
+
 
 def run_some(seeds: list[int], devices: list[str]) -> list[Outcome]:
     """Run the patches of these seeds on each device; the outcomes are of the first, with where the others differ."""
@@ -29,6 +33,7 @@ def run_some(seeds: list[int], devices: list[str]) -> list[Outcome]:
         closing.enter_context(kernels.used())
         materials = [Materials(folder, device) for folder, device in zip(folders, opened, strict=True)]
         for number, seed in enumerate(seeds):
+            faulthandler.dump_traceback_later(LIMIT_S, exit=True)
             wanted = [types[seed % len(types)]]
             try:
                 outcome, *others = (
@@ -48,6 +53,7 @@ def run_some(seeds: list[int], devices: list[str]) -> list[Outcome]:
             kernels.shrink()
             if number % 100 == 99:
                 sys.stderr.write(f"{number + 1} of {len(seeds)} patches\n")
+        faulthandler.cancel_dump_traceback_later()
     return found
 
 

@@ -79,6 +79,8 @@ class Outcome:
     #: The patch at last and what its ports held, for a comparison with another device.
     made: Patch | None = None
     last: Contents = field(default_factory=dict)
+    #: Element types of ports.
+    types: dict[PortRef, str] = field(default_factory=dict)
 
 
 class _KeptModule:
@@ -404,6 +406,7 @@ def run_patch(
                     break
             else:
                 outcome.made, outcome.last = patch, found[0]
+                outcome.types = {port: layout.dtype.__name__ for port, layout in made.layouts.items()}
                 if not wrong:  # otherwise blocks may run on as they were
                     outcome.differences += _against_oracles(made, sides[1], outcome)
                     outcome.differences += _anew(made, sides[0], materials, chosen, heard)

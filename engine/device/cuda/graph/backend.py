@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cuda.bindings import driver
@@ -176,7 +176,7 @@ class CudaGraphBackend:
         """Make an executable, which keeps the driver's graph and the modules alive."""
         self._tell_edges()
         self._refresh()
-        self._order_lone_kernels()
+        self._order_loops()
         self._launches.clear()
         handle = check(driver.cuGraphInstantiate(self._native.graph(ROOT), 0), "instantiating a graph")
         return CudaExecutable(self._objects, handle, self._native, tuple(self.tree.nodes), self._images.copy())
@@ -216,31 +216,41 @@ class CudaGraphBackend:
                 (handle,) = self._native.nodes_of(node)
                 check(driver.cuGraphKernelNodeSetParams(handle, parameters), "giving a node of a graph new arguments")
 
-    def _order_lone_kernels(self) -> None:
-        """Let no kernel in the body of a loop be both first and last there.
+    def _order_loops(self) -> None:
+        """Order what is side by side in the body of a loop, as the driver needs it; the tree does not show this.
 
-        Where four or more loops run at the same time, such a kernel faults the GPU: the next turn begins while it is
-        still active (H200, driver 580: Xid 13, SKEDCHECK22_INVALIDATE_ACTIVE_QMD). So the last of them comes after
-        everything else in the body, or after a fill if it is alone there. The tree does not show this.
+        Conditional nodes come one after another, and no kernel is both first and last: the last such kernel comes
+        after everything else in the body, or after a fill if it is alone there. Otherwise the next turn may begin
+        while a kernel is still active, which faults the GPU (Xid 13, SKEDCHECK22_INVALIDATE_ACTIVE_QMD), or a loop
+        never ends. Seen on an H200 with driver 580: see README.md.
         """
-        nodes = self.tree.nodes
-        works = (record.work for record in nodes)
-        loops = [work for work in works if type(work) is ConditionalWork and work.kind is _WHILE]
+        records = self.tree.nodes
+        loops = [node.work for node in records if type(node.work) is ConditionalWork and node.work.kind is _WHILE]
+        if not loops:
+            return
         bodies: dict[int, list[GraphNode]] = {loop.first_body: [] for loop in loops}
-        for index, record in enumerate(nodes) if bodies else ():
-            if record.graph in bodies:
-                bodies[record.graph].append(GraphNode(index))
+        for node in self.tree.order():
+            if records[node].graph in bodies:
+                bodies[records[node].graph].append(node)
         for body, members in bodies.items():
-            waited_for = {other for node in members for other in nodes[node].after}
-            ends = [node for node in members if node not in waited_for]
-            lone = [node for node in ends if not nodes[node].after and type(nodes[node].work) in _LAUNCHING]
-            if lone and len(ends) > 1:
-                self._depend(lone[-1], [node for node in ends if node != lone[-1]], remove=False)
-            elif lone:
-                graph, fill = self._native.graph(body), MemsetWork(self._scratch, 0, 1)
-                before = native_nodes.add_memset(graph, self._context, fill, [])
-                after = self._native.nodes_of(lone[0])
-                check(driver.cuGraphAddDependencies(graph, before, after, None, 1), f"ordering node {lone[0]}")
+            choices = [node for node in members if type(records[node].work) is ConditionalWork]
+            for before, node in pairwise(choices):
+                if before not in records[node].after:
+                    self._depend(node, [before], remove=False)
+            self._order_lone_kernels(body, members)
+
+    def _order_lone_kernels(self, body: int, members: Sequence[GraphNode]) -> None:
+        nodes = self.tree.nodes
+        waited_for = {other for node in members for other in nodes[node].after}
+        ends = [node for node in members if node not in waited_for]
+        lone = [node for node in ends if not nodes[node].after and type(nodes[node].work) in _LAUNCHING]
+        if lone and len(ends) > 1:
+            self._depend(lone[-1], [node for node in ends if node != lone[-1]], remove=False)
+        elif lone:
+            graph, fill = self._native.graph(body), MemsetWork(self._scratch, 0, 1)
+            before = native_nodes.add_memset(graph, self._context, fill, [])
+            after = self._native.nodes_of(lone[0])
+            check(driver.cuGraphAddDependencies(graph, before, after, None, 1), f"ordering node {lone[0]}")
 
     def _make_other(self, work: Work, graph: Any, before: list[Any]) -> list[Any]:
         match work:
