@@ -1,11 +1,13 @@
 """The level changes at random, again and again, while the patch is edited: nothing stale is told, nothing is leaked."""
 
 import random
+import time
 
 from engine import Engine, Patch, ProfilingLevel
 from engine.device.cuda.device import CudaDevice
 from engine.device.device import Device
 from engine.device.host.device import HostDevice
+from engine.device.optimiser import QUEUE
 from engine.patch.changes import PortRef
 from engine.protocol.messages import FrameReport, SetProfiling, UpdateLevel
 from tests.fuzzing import FIRST_SEED, many
@@ -113,6 +115,9 @@ def test_a_thousand_switches_while_editing_leak_nothing_and_tell_nothing_stale(
             if turn in (100, switches - 1):
                 editor.go_back()
                 engine.post(SetProfiling(NONE))
+                engine.step()
+                while QUEUE._threads:  # better code takes the place of the code that is there, which is released then
+                    time.sleep(0.01)
                 level, report = NONE, engine.step()
                 core.profiler._graph._thread.submit(int).result()  # copies of the graph are given back there
                 pool.trim()
