@@ -1,7 +1,7 @@
 """Random graphs whose bodies do several things at a time, against a plain interpreter, on every device.
 
-A body is a number of tracks. Each track changes a number of its own, step by step, and no track waits for another, so
-that loops and choices lie beside kernels, and beside each other, in any order.
+A body is a number of tracks. Each track changes a number of its own, step by step, and no track waits for another. So
+loops and choices lie beside kernels, fills, copies, captures, child graphs and each other, in any order.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,14 +20,31 @@ from engine.device.protocol import ConditionalKind, GraphNode
 from tests.device.graph_support import Kernels
 from tests.fuzzing import seeds
 
+_PUTS = ("fill", "copy", "capture")
 IF, IF_ELSE, WHILE = ConditionalKind.IF, ConditionalKind.IF_ELSE, ConditionalKind.WHILE
 
 
 @dataclass
 class Mix:
-    """The track's number becomes 31 times itself plus a value."""
+    """The track's number becomes 31 times itself plus a value, maybe by a launch that was captured."""
 
     value: int
+    is_captured: bool = False
+
+
+@dataclass
+class Put:
+    """The track's number becomes another, by a fill of its bytes, a copy or a captured copy."""
+
+    how: str
+    value: int
+
+
+@dataclass
+class Child:
+    """Some mixes in a child graph, in sequence."""
+
+    values: list[int]
 
 
 @dataclass
@@ -39,11 +57,12 @@ class Choice:
 
 @dataclass
 class Loop:
-    """The body runs a number of times; what counts the turns waits for the last steps of some tracks."""
+    """The body runs a number of times; what counts the turns waits for the last steps of some tracks, or is first."""
 
     turns: int
     body: list[Track]
     awaited: int
+    is_counted_first: bool
 
 
 @dataclass
@@ -51,7 +70,10 @@ class Track:
     """Steps that change one number, in sequence."""
 
     number: int
-    steps: list[Mix | Choice | Loop]
+    steps: list[Step]
+
+
+Step = Mix | Put | Child | Choice | Loop
 
 
 class Program:
@@ -73,15 +95,21 @@ class Program:
             tracks.append(Track(mine, [self._step(depth, mine) for _ in range(self._draw.choice((1, 1, 1, 2, 3)))]))
         return tracks
 
-    def _step(self, depth: int, number: int) -> Mix | Choice | Loop:
-        match self._draw.choice(("mix", "mix", "if", "else", "loop") if depth else ("mix",)):
+    def _step(self, depth: int, number: int) -> Step:
+        draw = self._draw
+        match draw.choice((*["mix"] * 4, *_PUTS, "child", *(["if", "else", "loop"] * 2 if depth else ()))):
             case "if":
                 return Choice(IF, [self._body(depth - 1, number)])
             case "else":
                 return Choice(IF_ELSE, [self._body(depth - 1, number) for _ in range(2)])
             case "loop":
-                return Loop(self._draw.randint(1, 4), self._body(depth - 1, number), self._draw.randint(0, 3))
-        return Mix(self._draw.randint(0, 99))
+                return Loop(draw.randint(1, 4), self._body(depth - 1, number), draw.randint(0, 3), draw.random() < 0.5)
+            case "child":
+                return Child([draw.randint(0, 99) for _ in range(draw.randint(0, 3))])
+            case "mix":
+                return Mix(draw.randint(0, 99), draw.random() < 0.2)
+            case how:
+                return Put(how, draw.randint(0, 99) * 0x01010101)
 
     def run(self, numbers: list[int]) -> None:
         """Do what a launch does."""
@@ -93,10 +121,14 @@ class Program:
                 match step:
                     case Mix(value):
                         numbers[track.number] = (31 * numbers[track.number] + value) % 2**32
+                    case Put(_, value):
+                        numbers[track.number] = value
+                    case Child(values):
+                        self._run([Track(track.number, list(map(Mix, values)))], numbers)
                     case Choice(_, bodies):
                         taken = numbers[track.number] % 2
                         self._run(bodies[taken] if taken < len(bodies) else (), numbers)
-                    case Loop(turns, body, _):
+                    case Loop(turns, body):
                         for _ in range(turns):
                             self._run(body, numbers)
 
@@ -106,18 +138,39 @@ class Builder:
 
     def __init__(self, kernels: Kernels, numbers: Sequence[Buffer]) -> None:
         self._kernels, self._numbers = kernels, numbers
+        self.kept: list[Buffer] = []
 
     def build(self, graph: Graph, tracks: Sequence[Track]) -> list[list[GraphNode]]:
         """Add the tracks of a body and return what comes last in each."""
         return [self._track(graph, track) for track in tracks]
+
+    def _put(self, graph: Graph, put: Put, number: Buffer, after: list[GraphNode]) -> GraphNode:
+        if put.how == "fill":
+            return graph.add_memset(number.memory, put.value & 0xFF, 4, after)
+        value = self._kernels.number(put.value, np.uint32)
+        self.kept.append(value)
+        if put.how == "copy":
+            return graph.add_copy(number.memory, value.memory, 4, after)
+        copied = self._kernels.device.capture("copy", lambda stream: stream.copy(number.memory, value.memory, 4))
+        return graph.add_captured(copied, after)
 
     def _track(self, graph: Graph, track: Track) -> list[GraphNode]:
         after: list[GraphNode] = []
         number = self._numbers[track.number]
         for step in track.steps:
             match step:
+                case Mix(value, is_captured=True):
+                    mix, device = self._kernels.module.kernel("mix"), self._kernels.device
+                    issue = partial(device.launch, mix, (1,), (1,), (number, value), 0)
+                    after = [graph.add_captured(device.capture("mix", issue), after)]
                 case Mix(value):
                     after = [self._kernels.add(graph, "mix", number, value, after=after)]
+                case Put():
+                    after = [self._put(graph, step, number, after)]
+                case Child(values):
+                    child = self._kernels.device.create_graph()
+                    self.build(child, [Track(track.number, list(map(Mix, values)))])
+                    after = [graph.add_child(child, after)]
                 case Choice(kind, bodies):
                     condition = graph.create_condition(0)
                     decided = self._kernels.add(graph, "if_even", condition, number, after=after)
@@ -125,14 +178,18 @@ class Builder:
                     after = [node]
                     for inside, body in zip(graphs, bodies, strict=True):
                         self.build(inside, body)
-                case Loop(turns, body, awaited):
+                case Loop(turns, body):
                     condition, counter = graph.create_condition(0), self._kernels.number(0)
+                    self.kept.append(counter)
                     armed = self._kernels.add(graph, "set", condition, 1, after=after)
                     node, (inside,) = graph.add_conditional(WHILE, condition, [armed])
                     after = [node]
-                    ends = self.build(inside, body)[:awaited]
-                    last = [end for each in ends for end in each]
-                    self._kernels.add(inside, "turn", condition, counter, turns, after=last)
+                    if step.is_counted_first:
+                        self._kernels.add(inside, "turn", condition, counter, turns)
+                    ends = self.build(inside, body)[: step.awaited]
+                    if not step.is_counted_first:
+                        last = [end for each in ends for end in each]
+                        self._kernels.add(inside, "turn", condition, counter, turns, after=last)
         return after
 
 
@@ -147,14 +204,15 @@ def check(kernels: Kernels, seed: int) -> None:
     program = Program(seed)
     held = [kernels.number(at, np.uint32) for at in range(program.numbers)]
     graph, expected = kernels.device.create_graph(), list(range(program.numbers))
-    Builder(kernels, held).build(graph, program.tracks)
+    builder = Builder(kernels, held)
+    builder.build(graph, program.tracks)
     executable = graph.instantiate()
     for _ in range(3):
         program.run(expected)
         assert kernels.run(executable, *held) == expected
     executable.destroy()
     graph.destroy()
-    for buffer in held:
+    for buffer in (*held, *builder.kept):
         buffer.free()
 
 
