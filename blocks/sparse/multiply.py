@@ -7,7 +7,7 @@ class SparseMultiply(Block, id="sparse.multiply", tags=("spmv", "spmm", "csr", "
     out = alpha A x, with A [m, n] in CSR form: `columns` and `entries` list the entries row by row, `offsets` holds the
     index at which each row begins, and its last element is nnz, the number of entries. x is [n] or [n, k], and out [m]
     or [m, k]. Elements are f32 or f64. Use it for networks, grids and graphs, where most pairs of nodes are not
-    connected. Without a GPU, offsets and columns are checked; on a GPU wrong ones can end in a fault.
+    connected.
     """
 
     offsets: In[s32] = port(rank=1, doc="Index of each row's first entry, then the number of entries, [m + 1].")
@@ -18,9 +18,14 @@ class SparseMultiply(Block, id="sparse.multiply", tags=("spmv", "spmm", "csr", "
     alpha: float = param(1.0, min=-10, max=10, doc="Factor of the product.")
     transpose: bool = param(False, structural=True, doc="Multiply by the transposed matrix; x then has m rows.")
     width: int = param(0, min=0, max=2**31 - 1, structural=True, doc="Number of columns n of A; used when transposed.")
+    checked: bool = param(
+        True,
+        structural=True,
+        doc="Check the matrix in each frame. Without it, a GPU is quicker, and a wrong matrix a fault.",
+    )
 
     def describe(self, build: BlockBuilder) -> None:
         """One call of cuSPARSE, which reads alpha from device memory."""
-        call = sparse.SparseProduct(self.transpose, self.width if self.transpose else 0)
+        call = sparse.SparseProduct(self.transpose, self.width if self.transpose else 0, self.checked)
         operands = {"offsets": self.offsets, "columns": self.columns, "values": self.entries, "x": self.x}
         build.capture(call.on(**operands, out=self.out, alpha=self.alpha))

@@ -12,8 +12,9 @@ from engine.libraries.matrices import common_type
 from engine.types import f32, f64, s32, u32
 from engine.types.layout import Layout
 
-#: An info word is the place of the first wrong column, from 1, or with this bit that of the first wrong offset.
+#: An info word is 0, or `MOST` minus the index of the first wrong column, or this bit and the same for an offset.
 BAD_OFFSET = 1 << 31
+MOST = BAD_OFFSET - 1
 _REMEDY = "mend the matrix, or see whether it fits x"
 
 
@@ -23,12 +24,13 @@ class SparseProduct(LibraryCall):
 
     Values are f32 or f64. x is a vector [n] or a matrix [n, k], and out [m] or [m, k]. With `transpose`, x has m rows
     and out `width`, which is how many columns A has. `columns` must lie below the number of A's columns, and `offsets`
-    rise from 0 to nnz. The host checks that, writes an error code into `info`, or 0, and fills out with NaN on an
-    error. A GPU takes them as they are.
+    rise from 0 to nnz. Otherwise out is NaN, and `info` an error code that is not 0. Without `checked`, a GPU takes the
+    matrix as it is, which saves three launches and a copy of it; a wrong one may then end in a fault.
     """
 
     transpose: bool = False
     width: int = 0
+    checked: bool = True
 
     library = "sparse"
     inputs = ("offsets", "columns", "values", "x")
@@ -63,7 +65,7 @@ class SparseProduct(LibraryCall):
 
     def problem(self, word: int) -> tuple[str, str]:
         """Return the error of the matrix."""
-        place = (word & ~BAD_OFFSET) - 1
+        place = MOST - (word & MOST)
         if word & BAD_OFFSET:
             return f"offsets must rise from 0 to the number of columns, got another one at {place}", _REMEDY
         return f"columns must be those of the matrix, got another one at {place}", _REMEDY

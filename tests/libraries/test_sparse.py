@@ -7,11 +7,15 @@ import pytest
 from scipy.sparse import random_array
 
 from engine import Engine, Patch
-from engine.device.host import HostDevice
+from engine.device.device import Device
+from engine.kernel_sources.image import KERNELS_FOLDER
+from engine.kernel_sources.loader import load_image
 from engine.libraries.call import OperandError
-from engine.libraries.sparse import SparseProduct
+from engine.libraries.host.sparse import first_wrong
+from engine.libraries.sparse import BAD_OFFSET, SparseProduct
 from engine.types import f32, f64, s32
 from engine.types.layout import Layout
+from tests.fuzzing import seeds
 from tests.libraries.calls import Caller
 
 Array = np.ndarray[Any, Any]
@@ -89,19 +93,50 @@ def test_operands_that_dont_fit_are_refused() -> None:
     ],
 )
 @pytest.mark.parametrize("transpose", [False, True])
-def test_the_host_reads_no_column_that_is_not_there(
-    offsets: list[int], columns: list[int], words: str, transpose: bool
+@pytest.mark.parametrize(("dtype", "shape"), [("f4", ()), ("f8", (5,))])
+def test_no_column_is_read_that_is_not_there(
+    caller: Caller, offsets: list[int], columns: list[int], words: str, transpose: bool, dtype: str, shape: tuple[int]
 ) -> None:
     """A word reports the error, and the result is NaN."""
-    device = HostDevice(cores=1)
     call = SparseProduct(transpose, 3 if transpose else 0)
     parts = {"offsets": np.array(offsets, np.int32), "columns": np.array(columns, np.int32)}
-    x = np.ones(2 if transpose else 3, np.float32)
-    found = Caller(device)(call, {**parts, "values": np.ones(2, np.float32), "x": x})
+    x = np.ones((2 if transpose else 3, *shape), dtype)
+    found = caller(call, {**parts, "values": np.ones(2, dtype), "x": x})
     assert np.isnan(found["out"]).all() if words else not np.isnan(found["out"]).any()
     word = int(found["info"][0])
     assert (call.problem(word)[0] if word else "") == words
-    device.close()
+
+
+@pytest.mark.parametrize("seed", seeds(20))
+def test_the_kernels_report_what_the_host_does(device: Device, seed: int) -> None:
+    """The first wrong offset or column of any matrix; what they copy of it can be read."""
+    draw = np.random.default_rng(seed)
+    rows, entries, width = (int(draw.choice([1, 2, 7, 300, 3001])) for _ in range(3))
+    offsets = np.sort(draw.integers(0, entries + 1, rows + 1)).astype(np.int32)
+    offsets[0], offsets[-1] = 0, entries
+    columns = draw.integers(0, width, entries).astype(np.int32)
+    for array in (offsets, columns):
+        wrong = draw.integers(0, len(array), int(draw.choice([0, 0, 1, 3])))
+        array[wrong] = draw.choice([-(2**31), -1, 0, width, 2**31 - 1], len(wrong))
+    architecture = device.info.architecture
+    module = device.load_module(load_image(KERNELS_FOLDER / "sparse.cu", architecture).payload(architecture))
+    word, safe_columns, safe_offsets = (
+        device.upload(np.full(size, first, dtype))
+        for size, first, dtype in ((1, 0, np.uint32), (entries, -9, np.int32), (rows + 1, -9, np.int32))
+    )
+    given = [device.upload(array) for array in (offsets, columns)]
+    check, copy = module.kernel("check_matrix"), module.kernel("copy_offsets")
+    device.launch(check, (2,), (256,), [word, safe_columns, *given, rows, entries, width])
+    device.launch(copy, (2,), (256,), [safe_offsets, word, given[0], rows, entries])
+    expected = first_wrong(offsets, columns, width)
+    assert int(word.download()[0]) == expected
+    is_there = (columns >= 0) & (columns < width)
+    np.testing.assert_array_equal(safe_columns.download(), np.where(is_there, columns, 0))
+    in_last_row = np.append(np.zeros(rows), entries)
+    np.testing.assert_array_equal(safe_offsets.download(), in_last_row if expected & BAD_OFFSET else offsets)
+    for buffer in (word, safe_columns, safe_offsets, *given):
+        buffer.free()
+    module.unload()
 
 
 def test_every_device_says_that_a_right_matrix_is_right(caller: Caller) -> None:
@@ -110,7 +145,7 @@ def test_every_device_says_that_a_right_matrix_is_right(caller: Caller) -> None:
     assert caller(SparseProduct(), {**parts, "x": np.ones(5, np.float32)})["info"] == 0
 
 
-def test_a_wrong_matrix_is_told_at_its_node_and_the_engine_runs_on() -> None:
+def test_a_wrong_matrix_is_told_at_its_node_and_the_engine_runs_on(caller: Caller) -> None:
     """Also in a loop; a fixed matrix gives a result in the next frame."""
     patch = Patch()
     columns = np.array([0, 7], np.int32)
@@ -125,7 +160,7 @@ def test_a_wrong_matrix_is_told_at_its_node_and_the_engine_runs_on() -> None:
         patch.connect(patch.add("io.array", data=values)["out"], product[name])
     source = patch.add("io.array", data=columns)
     patch.connect(source["out"], product["columns"])
-    with Engine(patch, device="host") as engine:
+    with Engine(patch, device=caller.device) as engine:
         for _ in range(2):
             (problem,) = engine.step().diagnostics
             assert (problem.node, problem.port) == (product.id, "out")

@@ -7,11 +7,7 @@ from ctypes import c_int, c_longlong, c_ulonglong, c_void_p
 from enum import IntEnum
 from typing import Any
 
-from cuda.bindings import driver
-
-from engine.device.cuda.errors import check
-from engine.device.cuda.module import own_kernel
-from engine.libraries.cuda.plan import Handles
+from engine.libraries.cuda.plan import THREADS, Handles
 from engine.libraries.lapack import CODE_BITS
 from engine.libraries.matrices import Stack
 from engine.types import DType, c64, c128, f32, f64
@@ -19,7 +15,7 @@ from engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: Element types as `kernels/lapack.cu` numbers them.
 _TYPES: Mapping[DType, int] = {f32: 0, f64: 1, c64: 2, c128: 3}
-_THREADS, _MOST_BLOCKS = 256, 65535
+_FILE = "lapack.cu"
 
 
 class MatrixPart(IntEnum):
@@ -61,7 +57,7 @@ class MatrixKernels:
 
     def __init__(self, handles: Handles, dtype: DType) -> None:
         self._handles, self._type = handles, _TYPES[dtype]
-        handles.kernel("copy_matrices")  # compiled before anything is captured
+        handles.load(_FILE)  # before anything is captured
 
     def copy(
         self,
@@ -89,7 +85,7 @@ class MatrixKernels:
     def first_code(self, stream: int, word: int, codes: int, count: int) -> None:
         """Put LAPACK's codes into one word, as `info_word` does."""
         rest = (count, c_int), (CODE_BITS, c_int)
-        self._launch("first_code", _THREADS, stream, (word, c_void_p), (codes, c_void_p), *rest)
+        self._launch("first_code", THREADS, stream, (word, c_void_p), (codes, c_void_p), *rest)
 
     def dependent_columns(self, stream: int, codes: int, r: tuple[int, Stack]) -> None:
         """Write a code for each matrix of R's, by columns: which diagonal element is lost in rounding."""
@@ -103,8 +99,4 @@ class MatrixKernels:
         self._launch("row_order", sizes[2], stream, (order, c_void_p), (pivots, c_void_p), *numbers)
 
     def _launch(self, entry: str, threads: int, stream: int, *arguments: tuple[int, Any]) -> None:
-        values, types = zip(*arguments, strict=True)
-        blocks = min(-(-threads // _THREADS), _MOST_BLOCKS)
-        kernel = own_kernel(self._handles.kernel(entry)).handle
-        where = blocks, 1, 1, _THREADS, 1, 1, 0, stream
-        check(driver.cuLaunchKernel(kernel, *where, (values, types), 0), f"launching {entry}")
+        self._handles.launch(_FILE, entry, threads, stream, *arguments)

@@ -10,9 +10,12 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from weakref import finalize
 
 import numpy as np
+from cuda.bindings import driver
 
+from engine.device.cuda.errors import check
+from engine.device.cuda.module import own_kernel
 from engine.device.device import Device
-from engine.device.protocol import LoadedKernel, Memory, Module
+from engine.device.protocol import Memory, Module
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import load_image
 from engine.libraries.call import scaling_type
@@ -20,6 +23,8 @@ from engine.types import DType, bf16, c64, c128, f16, f32, f64
 from engine.types.layout import Layout
 
 Handle = TypeVar("Handle")
+#: Threads of each thread block of our own kernels, and the most thread blocks.
+THREADS, _MOST_BLOCKS = 256, 65535
 #: What makes a handle, and what destroys it.
 Lent = tuple[Callable[[], int], Callable[[int], None]]
 
@@ -78,7 +83,7 @@ class Handles:
         self.info = device.info
         self._device = device
         self._zero: Memory | None = None
-        self._module: Module | None = None
+        self._modules: dict[str, Module] = {}
         self._created: dict[object, tuple[Any, Callable[[Any], None]]] = {}
         self._numbers = count()
         #: What belongs to plans, by number, with what destroys it.
@@ -133,12 +138,20 @@ class Handles:
             self._device.fill(self._zero, 0)
         return self._zero.pointer
 
-    def kernel(self, entry: str) -> LoadedKernel:
-        """Return one of our own kernels in `kernels/lapack.cu`."""
-        if self._module is None:
-            image = load_image(KERNELS_FOLDER / "lapack.cu", self.info.architecture)
-            self._module = self._device.load_module(image.payload(self.info.architecture))
-        return self._module.kernel(entry)
+    def load(self, file: str) -> Module:
+        """Return the kernels of a file of `kernels/`; the first use compiles them, which nothing may capture."""
+        if file not in self._modules:
+            image = load_image(KERNELS_FOLDER / file, self.info.architecture)
+            self._modules[file] = self._device.load_module(image.payload(self.info.architecture))
+        return self._modules[file]
+
+    def launch(self, file: str, entry: str, threads: int, stream: int, *arguments: tuple[int, Any]) -> None:
+        """Launch a kernel of a file for some threads, or fewer that loop; arguments have their type from `ctypes`."""
+        values, types = zip(*arguments, strict=True)
+        blocks = min(-(-threads // THREADS), _MOST_BLOCKS)
+        kernel = own_kernel(self.load(file).kernel(entry)).handle
+        where = blocks, 1, 1, THREADS, 1, 1, 0, stream
+        check(driver.cuLaunchKernel(kernel, *where, (values, types), 0), f"launching {entry}")
 
     def close(self) -> None:
         """Free all resources; no plan may be used any more."""
@@ -146,9 +159,9 @@ class Handles:
         self._idle.clear()
         while self._owned:
             self._destroy(next(iter(self._owned)))
-        if self._module is not None:
-            self._module.unload()
-            self._module = None
+        for module in self._modules.values():
+            module.unload()
+        self._modules.clear()
         if self._zero is not None:
             self._zero.free()
             self._zero = None

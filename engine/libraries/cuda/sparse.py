@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ctypes import c_int, c_ulonglong, c_void_p
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from nvmath.bindings import cusparse
 
 from engine.device.cuda.errors import check
 from engine.libraries.call import LibraryCall
+from engine.libraries.cuda.matrices import Scratch
 from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, PlanMaker, ScalarAddresses
 from engine.libraries.sparse import SparseProduct
+from engine.types import element_count
 from engine.types.layout import Layout
 
 _INDEX_32, _ROW_MAJOR = 2, 2  # cusparseIndexType_t, cusparseOrder_t
@@ -21,18 +24,23 @@ _HOST, _DEVICE = 0, 1  # cusparsePointerMode_t
 _ANY, _VECTOR_IN_ORDER, _MATRIX_IN_ORDER = 0, 3, 12
 #: Stands for addresses where only sizes are requested.
 _SOMEWHERE = 256
+_FILE = "sparse.cu"
 
 
 class SparsePlan:
-    """A product, with cuSPARSE's descriptors of its operands."""
+    """A product, with cuSPARSE's descriptors of its operands.
+
+    cuSPARSE reads whatever the offsets and columns say. So it is given copies, in which a wrong one is replaced.
+    """
 
     def __init__(self, call: SparseProduct, layouts: Mapping[str, Layout], handles: Handles) -> None:
         self._handles = handles
         x, out = layouts["x"], layouts["out"]
         self._dtype, self._is_vector = x.dtype, len(x.shape) == 1
         kind = self._kind = DATA_TYPES[x.dtype]
-        rows, entries = layouts["offsets"].shape[0] - 1, layouts["values"].shape[0]
-        width = call.width if call.transpose else x.shape[0]
+        rows, entries = self._rows, self._entries = layouts["offsets"].shape[0] - 1, layouts["values"].shape[0]
+        width = self._width = call.width if call.transpose else x.shape[0]
+        self._out_size = element_count(out.shape)
         at = _SOMEWHERE
         types = _INDEX_32, _INDEX_32, 0, kind
         made = cusparse.create_csr(rows, width, entries, at, at, at, *types)
@@ -55,7 +63,13 @@ class SparsePlan:
         handle = self._handle()
         cusparse.set_pointer_mode(handle, _HOST)
         ask = cusparse.sp_mv_buffer_size if self._is_vector else cusparse.sp_mm_buffer_size
-        self.workspace_bytes = int(ask(*self._call(handle, one.ctypes.data, one.ctypes.data)))
+        scratch = Scratch()
+        scratch.take(int(ask(*self._call(handle, one.ctypes.data, one.ctypes.data))))
+        self._copies = None
+        if call.checked:
+            handles.load(_FILE)  # before anything is captured
+            self._copies = scratch.take(4 * (rows + 1)), scratch.take(4 * entries)
+        self.workspace_bytes = scratch.size_bytes
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Multiply."""
@@ -65,13 +79,32 @@ class SparsePlan:
         cusparse.set_pointer_mode(handle, _DEVICE if at.numbers_on_device else _HOST)
         beta = self._handles.zero if at.numbers_on_device else int(nothing.ctypes.data)
         of = at.operands
-        cusparse.csr_set_pointers(self._matrix, of["offsets"], of["columns"], of["values"])
+        check(driver.cuMemsetD32Async(of["info"], 0, 1, stream), "clearing info")
+        offsets, columns = self._checked(stream, at)
+        cusparse.csr_set_pointers(self._matrix, offsets, columns, of["values"])
         place = cusparse.dn_vec_set_values if self._is_vector else cusparse.dn_mat_set_values
         place(self._x, of["x"])
         place(self._out, of["out"])
-        check(driver.cuMemsetD32Async(of["info"], 0, 1, stream), "clearing info")
         multiply = cusparse.sp_mv if self._is_vector else cusparse.sp_mm
         multiply(*self._call(handle, numbers.address("alpha"), beta), at.workspace)
+        if self._copies is not None:
+            sizes = (self._out_size, c_ulonglong), (self._dtype.size_bytes, c_int)
+            pointers = (of["out"], c_void_p), (of["info"], c_void_p)
+            self._handles.launch(_FILE, "end_product", self._out_size, stream, *pointers, *sizes)
+
+    def _checked(self, stream: int, at: Addresses) -> tuple[int, int]:
+        """Return the addresses of offsets and columns that may be read; `info` says what is wrong with those given."""
+        given, columns = at.operands["offsets"], at.operands["columns"]
+        if self._copies is None:
+            return given, columns
+        safe_offsets, safe_columns = (at.workspace + place for place in self._copies)
+        word, sizes = at.operands["info"], [(self._rows, c_int), (self._entries, c_int)]
+        pointers = [(address, c_void_p) for address in (word, safe_columns, given, columns)]
+        threads = max(self._rows + 1, self._entries)
+        self._handles.launch(_FILE, "check_matrix", threads, stream, *pointers, *sizes, (self._width, c_int))
+        pointers = [(address, c_void_p) for address in (safe_offsets, word, given)]
+        self._handles.launch(_FILE, "copy_offsets", self._rows + 1, stream, *pointers, *sizes)
+        return safe_offsets, safe_columns
 
     def _handle(self) -> int:
         handle: int = self._handles.get(cusparse.create, cusparse.destroy)

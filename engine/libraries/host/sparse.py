@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from engine.libraries.host.backend import NamedArrays, NamedNumbers
-from engine.libraries.sparse import BAD_OFFSET, SparseProduct
+from engine.libraries.sparse import BAD_OFFSET, MOST, SparseProduct
 from engine.types import Array
 
 
@@ -14,7 +14,7 @@ def multiply(call: SparseProduct, arrays: NamedArrays, numbers: NamedNumbers) ->
     """out = alpha A x; NaN for rows and columns that aren't there, which scipy would read without a check."""
     offsets, columns, x = arrays["offsets"], arrays["columns"], arrays["x"]
     width = call.width if call.transpose else x.shape[0]
-    arrays["info"][0] = word = _first_wrong(offsets, columns, width)
+    arrays["info"][0] = word = first_wrong(offsets, columns, width)
     if word:
         arrays["out"][...] = np.nan
         return
@@ -22,14 +22,14 @@ def multiply(call: SparseProduct, arrays: NamedArrays, numbers: NamedNumbers) ->
     arrays["out"][...] = ((matrix.T if call.transpose else matrix) @ x) * x.dtype.type(numbers["alpha"])
 
 
-def _first_wrong(offsets: Array, columns: Array, width: int) -> int:
+def first_wrong(offsets: Array, columns: Array, width: int) -> int:
     """Return the info word for a matrix: 0 when its offsets rise from 0 to the end, and its columns are there."""
     wrong = np.concatenate(([offsets[0] != 0], offsets[1:] < offsets[:-1]))
     wrong[-1] |= offsets[-1] != len(columns)
     if wrong.any():
-        return BAD_OFFSET | int(wrong.argmax()) + 1
+        return BAD_OFFSET | MOST - int(wrong.argmax())
     wrong = (columns < 0) | (columns >= width)
-    return int(wrong.argmax()) + 1 if wrong.any() else 0
+    return MOST - int(wrong.argmax()) if wrong.any() else 0
 
 
 FUNCTIONS = {SparseProduct: multiply}
