@@ -3,22 +3,186 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from nvmath.bindings import cusolverDn
+from nvmath.bindings import cublas, cusolverDn
 
 from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.cuda.factors import CholeskyPlan, InversePlan, LeastSquaresPlan, LuPlan, QrPlan, SolvePlan
-from engine.libraries.cuda.matrices import by_columns, transposed
+from engine.libraries.cuda.matrices import MatrixPart, by_columns, transposed
 from engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
-from engine.libraries.cuda.solver import ANY, LOWER, LapackPlan, Workspace
+from engine.libraries.cuda.solver import LapackPlan
 from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
 from engine.libraries.matrices import Stack, stack_of
 from engine.types.layout import Layout
 
-_WITH_VECTORS = 1
+#: Matrices up to this size are factored all at once, larger ones one after another.
+_MOST_BATCHED = 512
 #: What cuSOLVER can be captured with: eigenvalues and singular values of so many rows or columns, and those by Jacobi's
 #: method.
 _MOST_VALUES, _MOST_JACOBI = 512, 32
+
+
+class _FactoredPlan(LapackPlan):
+    """A plan whose matrices are square or not, and are factored by LU, or by Cholesky if they are `positive`.
+
+    Several small ones are factored all at once, if `batched` allows it.
+    """
+
+    def __init__(
+        self,
+        layouts: Mapping[str, Layout],
+        handles: Handles,
+        count: int | None = None,
+        *,
+        positive: bool = False,
+        batched: bool = True,
+    ) -> None:
+        super().__init__(layouts, handles, count)
+        m, n = self._a.rows, self._a.columns
+        self._positive = positive
+        self._batched = batched and self._count > 1 and n <= _MOST_BATCHED
+        self._take("pivots", min(m, n) * (4 if self._batched else 8))  # of 32 bits or 64
+        if self._batched:
+            self._use_blas()
+            self._take("matrices", 8)
+        else:
+            self._use("xpotrf" if positive else "xgetrf")
+
+    def _factor(self, stream: int, at: Addresses) -> None:
+        """Bring a into scratch memory and factor it there."""
+        self._begin(stream, at, MatrixPart.LOWER if self._positive else MatrixPart.ALL)
+        if self._batched:
+            self._write_addresses(stream, at, "matrices", "a")
+            self._call("potrf_batched" if self._positive else "getrf_batched", at)
+            return
+        for index in range(self._count):
+            self._call("xpotrf" if self._positive else "xgetrf", at, index)
+
+
+class SystemPlan(_FactoredPlan):
+    """Linear equations: right sides by columns in scratch memory, where the solutions take their place.
+
+    An inverse is the solution for the identity.
+    """
+
+    def __init__(self, call: Solve | Inverse, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        vectors = "b" in layouts and len(layouts["b"].shape) == 1
+        self._b = stack_of(layouts["b"], vectors=vectors) if "b" in layouts else None
+        self._out = "out" if self._b is None else "x"
+        self._x = stack_of(layouts[self._out], vectors=vectors)
+        super().__init__(layouts, handles, self._x.count, positive=isinstance(call, Solve) and call.positive)
+        self._sides = by_columns(self._x.count, self._x.rows, self._x.columns)
+        self._numbers["r"] = self._sides.columns
+        self._take_stack("b", self._sides)
+        if self._batched:
+            self._take("sides", 8)
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Factor, substitute, and copy the solution."""
+        self._factor(stream, at)
+        sides = self._address(at, "b"), self._sides
+        if self._b is None:
+            self._kernels.copy(stream, sides, sides, MatrixPart.IDENTITY)
+        else:
+            self._kernels.copy(stream, sides, (at.operands["b"], self._b))
+        self._substitute(stream, at)
+        self._kernels.copy(stream, (at.operands[self._out], self._x), sides)
+        self._end(stream, at)
+
+    def _substitute(self, stream: int, at: Addresses) -> None:
+        if not self._batched:
+            for index in range(self._count):
+                self._call("xpotrs" if self._positive else "xgetrs", at, index)
+            return
+        self._write_addresses(stream, at, "sides", "b")
+        if self._positive:
+            for operation in (cublas.Operation.N, cublas.Operation.C):
+                self._call("trsm_batched_64", at, operation=operation)
+        else:
+            self._call("getrs_batched", at)
+
+
+class CholeskyPlan(_FactoredPlan):
+    """Cholesky's factor."""
+
+    def __init__(self, call: Cholesky, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        super().__init__(layouts, handles, positive=True)
+        self._out = stack_of(layouts["out"])
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Factor, and copy the lower half."""
+        self._factor(stream, at)
+        factors = self._address(at, "a"), self._a
+        self._kernels.copy(stream, (at.operands["out"], self._out), factors, MatrixPart.LOWER)
+        self._end(stream, at)
+
+
+class LuPlan(_FactoredPlan):
+    """The factors of LU, taken apart."""
+
+    def __init__(self, call: Lu, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        super().__init__(layouts, handles, batched=False)
+        self._lower, self._upper = stack_of(layouts["lower"]), stack_of(layouts["upper"])
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Factor, copy both triangles, and find the order of the rows."""
+        self._factor(stream, at)
+        factors, of = (self._address(at, "a"), self._a), at.operands
+        self._kernels.copy(stream, (of["lower"], self._lower), factors, MatrixPart.UNIT_LOWER)
+        self._kernels.copy(stream, (of["upper"], self._upper), factors, MatrixPart.UPPER)
+        sizes = self._a.rows, self._lower.columns, self._count
+        self._kernels.row_order(stream, of["order"], self._address(at, "pivots"), sizes)
+        self._end(stream, at)
+
+
+class QrPlan(LapackPlan):
+    """The factors of QR, of one matrix after another."""
+
+    def __init__(self, call: Qr, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        super().__init__(layouts, handles)
+        self._q, self._r = stack_of(layouts["q"]), stack_of(layouts["r"])
+        self._take("tau", self._q.columns * self._size, shared=True)
+        self._use("xgeqrf")
+        self._use("orgqr")
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Factor each, copy its upper triangle, and form Q in its place."""
+        self._begin(stream, at)
+        one_r, row_bytes = replace(self._r, count=1), self._r.rows * self._r.columns * self._size
+        for index in range(self._count):
+            self._call("xgeqrf", at, index)
+            target = at.operands["r"] + index * row_bytes, one_r
+            self._kernels.copy(stream, target, (self._address(at, "a", index), self._a), MatrixPart.UPPER)
+            self._call("orgqr", at, index)
+        self._kernels.copy(stream, (at.operands["q"], self._q), (self._address(at, "a"), self._a))
+
+
+class LeastSquaresPlan(LapackPlan):
+    """Least squares by QR, of one matrix after another."""
+
+    def __init__(self, call: LeastSquares, layouts: Mapping[str, Layout], handles: Handles) -> None:
+        vectors = len(layouts["b"].shape) == 1
+        self._b, self._x = (stack_of(layouts[slot], vectors=vectors) for slot in ("b", "x"))
+        super().__init__(layouts, handles, self._x.count)
+        self._take("tau", self._a.columns * self._size, shared=True)
+        self._use("xgeqrf")
+        self._sides = by_columns(self._count, self._a.rows, self._x.columns)
+        self._numbers["r"] = self._x.columns
+        self._take_stack("b", self._sides)
+        self._use("ormqr")
+        self._use_blas()
+
+    def issue(self, stream: int, at: Addresses) -> None:
+        """Turn the right sides by Q's adjoint, and substitute in R."""
+        self._begin(stream, at)
+        sides = self._address(at, "b"), self._sides
+        self._kernels.copy(stream, sides, (at.operands["b"], self._b))
+        for index in range(self._count):
+            for routine in ("xgeqrf", "ormqr", "trsm_64"):
+                self._call(routine, at, index)
+        self._kernels.copy(stream, (at.operands["x"], self._x), sides)
+        self._kernels.dependent_columns(stream, self._address(at, "code"), (self._address(at, "a"), self._a))
+        self._end(stream, at)
 
 
 class EighPlan(LapackPlan):
@@ -26,23 +190,15 @@ class EighPlan(LapackPlan):
 
     def __init__(self, call: Eigh, layouts: Mapping[str, Layout], handles: Handles) -> None:
         _check_captured("rows", layouts["a"].shape[-1])
-        super().__init__(call, layouts, handles)
+        super().__init__(layouts, handles)
         self._vectors = stack_of(layouts["vectors"])
-        self._work = Workspace(
-            self._scratch, *cusolverDn.xsyev_batched_buffer_size(*self._given(self._asking, ANY, ANY), self._count)
-        )
-
-    def _given(self, solver: int, matrix: int, values: int) -> tuple[int, ...]:
-        n = self._a.rows
-        first = solver, self._params, _WITH_VECTORS, int(LOWER), n
-        return *first, self._kind, matrix, n, self._real, values, self._kind
+        self._use("xsyev_batched")
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Find them in place of a, and copy the vectors."""
         self._begin(stream, at)
-        given = self._given(at.handle, self._matrix(at, 0), at.operands["values"])
-        cusolverDn.xsyev_batched(*given, *self._work.arguments(at), self._code(at, 0), self._count)
-        self._kernels.copy(stream, (at.operands["vectors"], self._vectors), (self._matrix(at, 0), self._a))
+        self._call("xsyev_batched", at)
+        self._kernels.copy(stream, (at.operands["vectors"], self._vectors), (self._address(at, "a"), self._a))
         self._end(stream, at)
 
 
@@ -54,47 +210,33 @@ class SvdPlan(LapackPlan):
 
     def __init__(self, call: Svd, layouts: Mapping[str, Layout], handles: Handles) -> None:
         rows, columns = layouts["a"].shape[-2:]
-        _check_captured("rows or columns", min(rows, columns))
-        super().__init__(call, layouts, handles)
+        m, n = max(rows, columns), min(rows, columns)
+        _check_captured("rows or columns", n)
+        super().__init__(layouts, handles)
+        self._set_sizes(m, n)
         self._is_wide = rows < columns
-        self._m, self._n = max(rows, columns), min(rows, columns)
         self._left, self._right = stack_of(layouts["u"]), stack_of(layouts["vh"])
-        self._is_jacobi = self._m <= _MOST_JACOBI
-        self._u_size = self._m * (self._m if self._is_jacobi else self._n)  # Jacobi's method gives all of U
-        self._u_at = self._scratch.take(self._count * self._u_size * self._size)
-        self._v_at = self._scratch.take(self._count * self._n * self._n * self._size)
-        name = "gesvdj_batched" if self._is_jacobi else "gesvda_strided_batched"
-        self._decompose, size_of = self._routine(name), self._routine(f"{name}_buffer_size")
-        self._jacobi = handles.get(cusolverDn.create_gesvdj_info, cusolverDn.destroy_gesvdj_info)
-        last = (self._jacobi,) if self._is_jacobi else ()
-        self._length = size_of(*self._given(self._asking, ANY, ANY, ANY, ANY), *last, self._count)
-        self._work = Workspace(self._scratch, self._length * self._size)
-
-    def _given(self, solver: int, a: int, s: int, u: int, v: int) -> tuple[int, ...]:
-        """Return what the routine and the question after its scratch memory begin with."""
-        m, n = self._m, self._n
-        if self._is_jacobi:
-            return solver, _WITH_VECTORS, m, n, a, m, s, u, m, v, n
-        first = solver, _WITH_VECTORS, n, m, n
-        return *first, a, m, m * n, s, n, u, m, m * n, v, n, n * n
+        is_jacobi = m <= _MOST_JACOBI
+        u_size = m * (m if is_jacobi else n)  # Jacobi's method gives all of U
+        self._u, self._v = Stack(self._count, m, n, (u_size, 1, m)), by_columns(self._count, n, n)
+        self._take("u", u_size * self._size)
+        self._take_stack("v", self._v)
+        self._numbers["jacobi"] = handles.get(cusolverDn.create_gesvdj_info, cusolverDn.destroy_gesvdj_info)
+        self._decompose = "gesvdj_batched" if is_jacobi else "gesvda_strided_batched"
+        self._use(self._decompose)
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Decompose, and copy the vectors as a has them."""
         self._begin(stream, at, turned=self._is_wide)
-        u, v = at.workspace + self._u_at, at.workspace + self._v_at
-        given = self._given(at.handle, self._matrix(at, 0), at.operands["s"], u, v)
-        last = self._jacobi if self._is_jacobi else 0  # no residuals, which would go to the host
-        work = self._work.address(at), self._length
-        self._decompose(*given, *work, self._code(at, 0), last, self._count)
-        of_u = u, Stack(self._count, self._m, self._n, (self._u_size, 1, self._m))
-        of_v = v, by_columns(self._count, self._n, self._n)
+        self._call(self._decompose, at)
+        u, v = self._address(at, "u"), self._address(at, "v")
         left, right = (at.operands["u"], self._left), (at.operands["vh"], self._right)
         if self._is_wide:
-            self._kernels.copy(stream, left, of_v, conjugate=True)
-            self._kernels.copy(stream, right, (u, transposed(of_u[1])))
+            self._kernels.copy(stream, left, (v, self._v), conjugate=True)
+            self._kernels.copy(stream, right, (u, transposed(self._u)))
         else:
-            self._kernels.copy(stream, left, of_u)
-            self._kernels.copy(stream, right, (v, transposed(of_v[1])), conjugate=True)
+            self._kernels.copy(stream, left, (u, self._u))
+            self._kernels.copy(stream, right, (v, transposed(self._v)), conjugate=True)
         self._end(stream, at)
 
 
@@ -105,9 +247,9 @@ def _check_captured(what: str, size: int) -> None:
 
 
 PLANS: Mapping[type[LibraryCall], PlanMaker] = {
-    Solve: SolvePlan,
+    Solve: SystemPlan,
     LeastSquares: LeastSquaresPlan,
-    Inverse: InversePlan,
+    Inverse: SystemPlan,
     Lu: LuPlan,
     Cholesky: CholeskyPlan,
     Qr: QrPlan,

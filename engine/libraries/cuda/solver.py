@@ -1,4 +1,4 @@
-"""What the plans of LAPACK's calls share: handles of cuSOLVER and cuBLAS, matrices by columns, and codes."""
+"""LAPACK's routines in cuSOLVER and cuBLAS: what each takes, and what the plans that call them share."""
 
 from __future__ import annotations
 
@@ -15,101 +15,154 @@ from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, recommend
 from engine.libraries.matrices import REAL_OF, Stack, stack_of
 from engine.types.layout import Layout
 
+#: What each routine takes, word by word; `LapackPlan` says what the words stand for. Where one of them is `(work)`, the
+#: routine of the same name with `_buffer_size` returns the size of that memory, and takes the words that have no
+#: parentheses. A name that begins with "x" is the same for all types. The others follow a letter for the type, and have
+#: "un" in place of "or" for complex types.
+ROUTINES: Mapping[str, str] = {
+    "xpotrf": "solver params LOWER n kind a n kind (work) (code)",
+    "xpotrs": "solver params LOWER n r kind a n kind b n unread",
+    "potrf_batched": "solver LOWER n matrices n code count",
+    "trsm_batched_64": "blas LEFT LOWER operation NON_UNIT n r one matrices n sides n count",
+    "xgetrf": "solver params m n kind a m (pivots) kind (work) (code)",
+    "xgetrs": "solver params N n r kind a n pivots kind b n unread",
+    "getrf_batched": "blas n matrices n pivots code count",
+    "getrs_batched": "blas N n r matrices n pivots sides n host_code count",
+    "xgeqrf": "solver params m n kind a m kind tau kind (work) (unread)",
+    "orgqr": "solver m k k a m tau (work) (unread)",
+    "ormqr": "solver LEFT adjoint m r n a m tau b m (work) (unread)",
+    "trsm_64": "blas LEFT UPPER N NON_UNIT n r one a m b m",
+    "xsyev_batched": "solver params VECTORS LOWER n kind a n real values kind (work) (code) count",
+    "gesvdj_batched": "solver VECTORS m n a m s u m v n (work) (code) jacobi count",
+    # The zero: no residuals, which would go to the host.
+    "gesvda_strided_batched": "solver VECTORS n m n a m m*n s n u m m*n v n n*n (work) (code) (zero) count",
+}
 #: An address for questions after the size of scratch memory, which depends on the matrices' sizes alone.
-ANY = 256
-LOWER = cublas.FillMode.LOWER
+_ANY = 256
 
 
 class LapackPlan:
-    """What all plans share: handles, scratch memory with matrices `a` by columns, and a code for each matrix.
+    """What the plans share: the words of routines, with scratch memory that holds matrices `a` by columns.
 
-    A routine without a place for scratch memory, such as getrs, computes in memory of cuSOLVER's handle.
+    A word is a number of this plan, such as a size, a part of its scratch memory, or else an operand of the call. A
+    routine without `(work)`, such as getrs, computes in memory of cuSOLVER's handle.
     """
 
     borrows = cusolverDn.create, cusolverDn.destroy
 
-    def __init__(self, call: Any, layouts: Mapping[str, Layout], handles: Handles, count: int | None = None) -> None:
-        self._call, self._handles = call, handles
-        self._dtype = layouts["a"].dtype
-        self._kind, self._size = DATA_TYPES[self._dtype], self._dtype.size_bytes
-        self._real = DATA_TYPES[REAL_OF[self._dtype]]
-        self._is_complex = self._dtype.kind == "complex"
+    def __init__(self, layouts: Mapping[str, Layout], handles: Handles, count: int | None = None) -> None:
+        self._handles, self._dtype = handles, layouts["a"].dtype
+        self._size = self._dtype.size_bytes
         self._source = stack_of(layouts["a"])
         #: How many matrices are worked on: those of a, or the same one for each right side.
         self._count = self._source.count if count is None else count
+        self._a = by_columns(self._count, self._source.rows, self._source.columns)
         #: The handle for questions; `Addresses` has the one to compute with.
         self._asking = handles.get(cusolverDn.create, cusolverDn.destroy)
-        self._params = handles.get(cusolverDn.create_params, cusolverDn.destroy_params)
         self._kernels = MatrixKernels(handles, self._dtype)
-        self._scratch = Scratch()
-        self._a = by_columns(self._count, self._source.rows, self._source.columns)
-        self._a_at = self._take(self._a)
-        self._codes_at = self._scratch.take(4 * self._count)
-        self._unread_at = self._scratch.take(4)  # codes about parameters
-        self._blas_at: int | None = None
-        self._one = np.ones(1, self._dtype.numpy)
-
-    #: Scratch memory of the routine that does most, where it is one of cuSOLVER's.
-    _work: Workspace
+        #: Scratch memory, and the parts of it: where each begins, and the bytes from one matrix to the next.
+        self._scratch, self._parts = Scratch(), dict[str, tuple[int, int]]()
+        #: By routine: where its scratch memory begins, and what it takes after that address.
+        self._work: dict[str, tuple[int, tuple[int, ...]]] = {}
+        #: Memory on the host that routines are given the addresses of.
+        self._host = [np.ones(1, self._dtype.numpy), np.zeros(1, np.int32)]
+        self._numbers: dict[str, int] = {
+            "params": handles.get(cusolverDn.create_params, cusolverDn.destroy_params),
+            "kind": DATA_TYPES[self._dtype],
+            "real": DATA_TYPES[REAL_OF[self._dtype]],
+            "count": self._count,
+            "one": int(self._host[0].ctypes.data),
+            "host_code": int(self._host[1].ctypes.data),
+            "N": cublas.Operation.N,
+            "adjoint": cublas.Operation.C if self._dtype.kind == "complex" else cublas.Operation.T,
+            "LEFT": cublas.SideMode.LEFT,
+            "LOWER": cublas.FillMode.LOWER,
+            "UPPER": cublas.FillMode.UPPER,
+            "NON_UNIT": cublas.DiagType.NON_UNIT,
+            "VECTORS": 1,
+            "zero": 0,
+        }
+        self._set_sizes(self._a.rows, self._a.columns)
+        self._take_stack("a", self._a)
+        self._take("code", 4)
+        self._take("unread", 4, shared=True)  # codes about parameters
 
     @property
     def workspace_bytes(self) -> int:
         """Bytes of scratch memory."""
         return self._scratch.size_bytes
 
-    def _take(self, stack: Stack) -> int:
-        return self._scratch.take(stack.count * stack.rows * stack.columns * self._size)
+    def _set_sizes(self, m: int, n: int) -> None:
+        self._numbers |= {"m": m, "n": n, "k": min(m, n), "m*n": m * n, "n*n": n * n}
+
+    def _take(self, part: str, bytes_each: int, *, shared: bool = False) -> None:
+        """Take scratch memory for a part of each matrix, or for one that they share."""
+        self._parts[part] = self._scratch.take(bytes_each * (1 if shared else self._count)), 0 if shared else bytes_each
+
+    def _take_stack(self, part: str, stack: Stack) -> None:
+        self._take(part, stack.rows * stack.columns * self._size)
+
+    def _use(self, routine: str) -> None:
+        """Take scratch memory for a routine with `(work)`."""
+        words = [word for word in ROUTINES[routine].split() if "(" not in word]
+        asking = {"solver": self._asking, **self._numbers}
+        size = self._function(f"{routine}_buffer_size")(*(asking.get(word, _ANY) for word in words))
+        after: tuple[int, ...]
+        if routine.startswith("x"):  # these take bytes on the device, and memory on the host
+            device_bytes, host_bytes = size
+            self._host.append(np.empty(max(host_bytes, 8), np.uint8))
+            after = device_bytes, int(self._host[-1].ctypes.data), host_bytes
+        else:
+            device_bytes, after = size * self._size, (size,)
+        self._work[routine] = self._scratch.take(device_bytes), after
 
     def _use_blas(self) -> None:
-        """Take scratch memory for cuBLAS too."""
-        self._handles.get(cublas.create, cublas.destroy)
-        self._blas_at = self._scratch.take(recommended_bytes(self._handles))
-
-    def _blas(self, stream: int, at: Addresses) -> int:
-        assert self._blas_at is not None
-        part = replace(at, workspace=at.workspace + self._blas_at, workspace_bytes=recommended_bytes(self._handles))
-        return blas_handle(self._handles, stream, part, on_device=False)
+        """Take scratch memory for cuBLAS."""
+        self._numbers["blas"] = self._handles.get(cublas.create, cublas.destroy)
+        self._take("blas", recommended_bytes(self._handles), shared=True)
 
     def _begin(self, stream: int, at: Addresses, part: MatrixPart = MatrixPart.ALL, *, turned: bool = False) -> None:
-        """Set the handle to a stream, and bring a into scratch memory, as it is or transposed."""
+        """Set the handles to a stream, and bring a into scratch memory, as it is or transposed."""
         cusolverDn.set_stream(at.handle, stream)
+        if "blas" in self._parts:
+            size_bytes = recommended_bytes(self._handles)
+            part_at = replace(at, workspace=self._address(at, "blas"), workspace_bytes=size_bytes)
+            blas_handle(self._handles, stream, part_at, on_device=False)
         target = by_columns(self._count, self._a.columns, self._a.rows) if turned else self._a
         source = transposed(self._source) if turned else self._source
-        self._kernels.copy(stream, (at.workspace + self._a_at, target), (at.operands["a"], source), part)
+        self._kernels.copy(stream, (self._address(at, "a"), target), (at.operands["a"], source), part)
 
     def _end(self, stream: int, at: Addresses) -> None:
         """Bring the codes into the call's word."""
-        self._kernels.first_code(stream, at.operands["info"], at.workspace + self._codes_at, self._count)
+        self._kernels.first_code(stream, at.operands["info"], self._address(at, "code"), self._count)
 
-    def _matrix(self, at: Addresses, index: int) -> int:
-        """Return the address of one matrix in scratch memory."""
-        return at.workspace + self._a_at + index * self._a.steps[0] * self._size
+    def _address(self, at: Addresses, part: str, index: int = 0) -> int:
+        """Return the address of one matrix's part of scratch memory."""
+        place, bytes_each = self._parts[part]
+        return at.workspace + place + index * bytes_each
 
-    def _code(self, at: Addresses, index: int) -> int:
-        return at.workspace + self._codes_at + 4 * index
+    def _write_addresses(self, stream: int, at: Addresses, part: str, of: str) -> None:
+        """Write where the matrices of a part lie into another one."""
+        first, bytes_each = self._address(at, of), self._parts[of][1]
+        self._kernels.addresses(stream, self._address(at, part), first, bytes_each, self._count)
 
-    def _routine(self, name: str) -> Any:
-        """Return a routine of cuSOLVER for the elements; what is orthogonal is unitary for complex ones."""
-        if self._is_complex and name.startswith("or"):
+    def _call(self, routine: str, at: Addresses, index: int = 0, **more: int) -> None:
+        """Call a routine for one matrix, or for all of them."""
+        numbers, given = {"solver": at.handle, **self._numbers, **more}, list[int]()
+        for word in ROUTINES[routine].replace("(", "").replace(")", "").split():
+            if word == "work":
+                place, after = self._work[routine]
+                given += at.workspace + place, *after
+            elif word in numbers:
+                given.append(numbers[word])
+            else:
+                given.append(self._address(at, word, index) if word in self._parts else at.operands[word])
+        self._function(routine)(*given)
+
+    def _function(self, name: str) -> Any:
+        if name.startswith("x"):
+            return getattr(cusolverDn, name)
+        if name.startswith("or") and self._dtype.kind == "complex":
             name = "un" + name[2:]
-        return getattr(cusolverDn, LETTERS[self._dtype] + name)
-
-    def _blas_routine(self, name: str) -> Any:
-        return getattr(cublas, LETTERS[self._dtype] + name)
-
-
-class Workspace:
-    """Scratch memory of one routine, on the device and on the host."""
-
-    def __init__(self, scratch: Scratch, device_bytes: int, host_bytes: int = 0) -> None:
-        self._place, self._bytes = scratch.take(device_bytes), device_bytes
-        self._host = np.empty(max(host_bytes, 8), np.uint8)
-        self._host_bytes = host_bytes
-
-    def arguments(self, at: Addresses) -> tuple[int, int, int, int]:
-        """Return what 64-bit routines take: address and bytes on the device, and on the host."""
-        return self.address(at), self._bytes, int(self._host.ctypes.data), self._host_bytes
-
-    def address(self, at: Addresses) -> int:
-        """Return the address on the device."""
-        return at.workspace + self._place
+        library = cublas if ROUTINES.get(name, "").startswith("blas") else cusolverDn
+        return getattr(library, LETTERS[self._dtype] + name)

@@ -1,0 +1,170 @@
+"""What LAPACK's plans on CUDA pass to cuSOLVER and cuBLAS, whose bindings are recorded here: no GPU is needed."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from importlib import import_module
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from engine.libraries.call import LibraryCall
+from engine.libraries.cuda import matrices
+from engine.libraries.cuda.plan import Addresses, Handles
+from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
+from engine.types import DType, c64, c128, f32, f64
+from engine.types.layout import Layout
+
+_X = "handle params"
+_DEVICE_AND_HOST = "work lwork host_work host_lwork info"
+#: The parameters of each routine, as NVIDIA documents them. Addresses of matrices are `a`, `b`, `c`, `u` and `v`.
+SIGNATURES = {
+    "xpotrf": f"{_X} uplo n type_a a lda compute {_DEVICE_AND_HOST}",
+    "xpotrf_buffer_size": f"{_X} uplo n type_a a lda compute",
+    "xpotrs": f"{_X} uplo n nrhs type_a a lda type_b b ldb info",
+    "xgetrf": f"{_X} m n type_a a lda ipiv compute {_DEVICE_AND_HOST}",
+    "xgetrf_buffer_size": f"{_X} m n type_a a lda compute",
+    "xgetrs": f"{_X} trans n nrhs type_a a lda ipiv type_b b ldb info",
+    "xgeqrf": f"{_X} m n type_a a lda type_tau tau compute {_DEVICE_AND_HOST}",
+    "xgeqrf_buffer_size": f"{_X} m n type_a a lda type_tau tau compute",
+    "xsyev_batched": f"{_X} jobz uplo n type_a a lda type_w w compute {_DEVICE_AND_HOST} batch",
+    "xsyev_batched_buffer_size": f"{_X} jobz uplo n type_a a lda type_w w compute batch",
+    "potrf_batched": "handle uplo n a_array lda info batch",
+    "gqr": "handle m n k a lda tau work lwork info",
+    "gqr_buffer_size": "handle m n k a lda tau",
+    "mqr": "handle side trans m n k a lda tau c ldc work lwork info",
+    "mqr_buffer_size": "handle side trans m n k a lda tau c ldc",
+    "gesvdj_batched": "handle jobz m n a lda s u ldu v ldv work lwork info params batch",
+    "gesvdj_batched_buffer_size": "handle jobz m n a lda s u ldu v ldv params batch",
+    "gesvda_strided_batched": "handle jobz rank m n a lda step_a s step_s u ldu step_u v ldv step_v "
+    "work lwork info residual batch",
+    "gesvda_strided_batched_buffer_size": "handle jobz rank m n a lda step_a s step_s u ldu step_u v ldv step_v batch",
+    "getrf_batched": "handle n a_array lda ipiv info batch",
+    "getrs_batched": "handle trans n nrhs a_array lda ipiv b_array ldb host_info batch",
+    "trsm_batched_64": "handle side uplo trans diag m n alpha a_array lda b_array ldb batch",
+    "trsm_64": "handle side uplo trans diag m n alpha a lda b ldb",
+}
+LETTERS = {f32: "s", f64: "d", c64: "c", c128: "z"}
+NUMBERS = {f32: 0, f64: 1, c64: 4, c128: 5}
+ENUMS = {
+    "Operation": "N T C",
+    "FillMode": "LOWER UPPER",
+    "SideMode": "LEFT RIGHT",
+    "DiagType": "NON_UNIT UNIT",
+    "PointerMode": "HOST DEVICE",
+}
+EXPECTED = {"side": "LEFT", "diag": "NON_UNIT", "jobz": 1, "residual": 0, "compute": "type_a", "type_b": "type_a"}
+PLACES = {"a", "b", "c", "u", "v", "ipiv", "tau", "work", "info", "a_array", "b_array", "s", "w"}
+WORKSPACE, OPERANDS = 1 << 32, 1 << 24
+ANSWER = 1000, 64
+
+
+class Bindings(ModuleType):
+    """A module of bindings that records what its functions get."""
+
+    def __init__(self, name: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        super().__init__(name)
+        self._calls = calls
+        for enum, members in ENUMS.items():
+            setattr(self, enum, IntEnum(enum, members, start=0))
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name.startswith(("create", "destroy", "set_")):
+            return lambda *_: 5
+        typed = name if name.startswith("x") else name[1:]
+        bare = typed[2:] if typed[:2] in ("or", "un") else typed
+
+        def record(*given: int) -> Any:
+            values = dict(zip(SIGNATURES[bare].split(), given, strict=True))
+            self._calls.append((name, values))
+            return ANSWER if name.startswith("x") else ANSWER[0]
+
+        return record
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, Any]]]]:
+    """The calls of the recorded bindings."""
+    made: list[tuple[str, dict[str, Any]]] = []
+    bindings = ModuleType("nvmath.bindings")
+    for name in ("cublas", "cusolverDn", "cublasLt"):
+        setattr(bindings, name, Bindings(name, made))
+    for name, module in (("nvmath", ModuleType("nvmath")), ("nvmath.bindings", bindings)):
+        monkeypatch.setitem(sys.modules, name, module)
+    room = "engine.libraries.cuda"
+    loaded = [f"{room}.{name}" for name in ("blas", "solver", "lapack", "matmul")]
+    for name in loaded:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, f"{room}.matmul", SimpleNamespace(GemmPlan=None))
+    monkeypatch.setattr(Handles, "kernel", lambda *_: None)
+    monkeypatch.setattr(matrices.MatrixKernels, "_launch", lambda *_: None)
+    yield made
+    for name in loaded:
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("dtype", LETTERS)
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(
+    ("call", "shape", "b"),
+    [
+        (Solve(), (7, 7), (7, 2)),
+        (Solve(positive=True), (7, 7), (7, 2)),
+        (Solve(), (600, 600), (600, 2)),
+        (Solve(positive=True), (600, 600), (600, 2)),
+        (Inverse(), (7, 7), None),
+        (Cholesky(), (7, 7), None),
+        (Lu(), (7, 4), None),
+        (Qr(), (4, 7), None),
+        (LeastSquares(), (7, 4), (7, 2)),
+        (Eigh(), (7, 7), None),
+        (Svd(), (4, 7), None),
+        (Svd(), (90, 70), None),
+    ],
+)
+def test_routines_get_what_they_are_documented_to_take(
+    calls: list[tuple[str, dict[str, Any]]],
+    dtype: DType,
+    count: int,
+    call: LibraryCall,
+    shape: tuple[int, int],
+    b: tuple[int, int] | None,
+) -> None:
+    """In number and order; each matrix, each code and all scratch memory have a place of their own."""
+    inputs = {"a": Layout(dtype, (count, *shape))} | ({"b": Layout(dtype, (count, *b))} if b else {})
+    layouts = {**inputs, **call.results(inputs)}
+    device: Any = SimpleNamespace(info=SimpleNamespace(architecture="sm_90a"))
+    plan = import_module("engine.libraries.cuda.lapack").PLANS[type(call)](call, layouts, Handles(device))
+    questions = dict(calls)
+    calls.clear()
+    operands = {slot: OPERANDS * number for number, slot in enumerate(layouts, 1)}
+    plan.issue(1, Addresses(operands, {}, False, WORKSPACE, plan.workspace_bytes, 5))
+    assert calls
+    for name, given in calls:
+        assert name.startswith("x") or name[0] == LETTERS[dtype]
+        assert name[1:3] != ("or" if dtype.kind == "complex" else "un")
+        assert given.get("type_a", NUMBERS[dtype]) == NUMBERS[dtype]
+        for parameter, expected in EXPECTED.items():
+            value = given.get(parameter)
+            assert value is None or getattr(value, "name", value) == given.get(expected, expected)
+        sides = b[1] if b else shape[1]
+        assert given.get("nrhs", given["n"] if "side" in given else sides) == sides
+        columns, rows = given["n"], given.get("m", given["n"])
+        assert all(given.get(leading, rows) >= rows for leading in ("lda", "ldb", "ldc", "ldu"))
+        assert given.get("ldv", columns) >= columns
+        assert given.get("batch", count) == count
+        asked = questions.get(f"{name}_buffer_size", {}).items()
+        assert all(given[key] == value for key, value in asked if key not in PLACES)
+        assert (given.get("lwork", ANSWER[0]), given.get("host_lwork", ANSWER[1])) == ANSWER
+    separate: dict[int, set[str]] = defaultdict(set)
+    for _, given in calls:
+        for key in given.keys() & PLACES - {"s", "w"}:
+            separate[given[key]].add("b" if key == "c" else key)
+            assert WORKSPACE <= given[key] < WORKSPACE + plan.workspace_bytes
+        assert given.get("s", operands.get("s")) == operands.get("s")
+        assert given.get("w", operands.get("values")) == operands.get("values")
+    assert all(len(names) == 1 for names in separate.values())
