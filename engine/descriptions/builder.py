@@ -42,7 +42,7 @@ from engine.descriptions.entries import (
     View,
 )
 from engine.descriptions.extents import Extent
-from engine.descriptions.graph_launches import graph_launch
+from engine.descriptions.graph_launches import counted_axes, graph_launch
 from engine.descriptions.handles import BufferHandle
 from engine.descriptions.picture_depths import picture_depth
 from engine.descriptions.ports import PortSpec, count_name, counter_name
@@ -191,8 +191,8 @@ class BlockBuilder(BlockNames):
         for output in kernel.outputs:
             if output.initial == "zeros":
                 self.fill(BufferHandle(names[output.name]))
-        if kernel.rank > 1:
-            self.cover(over, kernel.rank)
+        for port, rank in counted_axes(kernel).items():
+            self.cover(BufferHandle(names[port]) if port else over, rank)
         launch = graph_launch(kernel, over, thread_blocks, names)
         self.launch(
             Kernel(source, kernel.entry),
@@ -364,10 +364,10 @@ class BlockBuilder(BlockNames):
         self._requirements.append(Requirement(extent, message, None if port is None else self._port(port)))
 
     def cover(self, port: BufferHandle, rank: int) -> None:
-        """Require that threads along the last `rank` axes reach all elements of a port, which may have fewer axes."""
+        """Require that the last `rank` axes of a port hold all its elements; it may have fewer axes."""
         name = self._known(port, "port")
         axes = "*".join(f"{name}.last{axis}" for axis in range(rank))
-        message = f"{name} must have at most {rank} axes, since the threads count along {rank}: reshape it"
+        message = f"{name} must have at most {rank} axes, since the kernel counts along {rank}: reshape it"
         self.require(Extent(f"{axes} - {name}.size"), message, port=port if name in self._ports else None)
 
     def report(self, word: BufferHandle, kind: StatusKind, port: BufferHandle, capacity: object) -> None:

@@ -51,6 +51,15 @@ def graph_launch(
     )
 
 
+def counted_axes(kernel: OpKernel) -> Mapping[str, int]:
+    """Return along how many axes ports of an op graph are read and, as "", its elements are computed; 1 is left out."""
+    axes = {"": kernel.rank} if kernel.rank > 1 else {}
+    for argument in kernel.arguments:
+        if isinstance(argument, OpExtent) and argument.port and argument.kind != "size":
+            axes[argument.port] = max(axes.get(argument.port, 2), 3 if argument.kind == "depth" else 2)
+    return axes
+
+
 def _passed(argument: OpArgument, over: BufferHandle, names: Mapping[str, str], numbers: bytes) -> object:
     match argument:
         case LiveParameter(name):

@@ -214,7 +214,21 @@ def test_a_kernel_computes_all_elements_or_is_refused(
         messages = [item.message for item in engine.step().diagnostics]
         if counts_axes and np.prod(shape[:-2]) > 1:
             port = "x" if kind == "kernel.expression" else "out"
-            assert messages == [f"{port} must have at most 2 axes, since the threads count along 2: reshape it"]
+            assert messages == [f"{port} must have at most 2 axes, since the kernel counts along 2: reshape it"]
         else:
             assert messages == []
             np.testing.assert_array_equal(engine.read(node["out"]), x + np.float32(1))
+
+
+@pytest.mark.parametrize("read", ["image[px, py]", "sample(image, u, v)"])
+@pytest.mark.parametrize("shape", [(12,), (3, 4), (1, 3, 4), (2, 3, 4)])
+def test_an_image_that_is_read_elsewhere_is_no_stack(device: Device, read: str, shape: tuple[int, ...]) -> None:
+    """All but its first image would not be read."""
+    patch = Patch()
+    node = patch.add("kernel.expression", expression=f"x + {read}", reads="x, image")
+    for port, size in (("x", (3, 4)), ("image", shape)):
+        patch.connect(patch.add("io.array", data=np.ones(size, np.float32))["out"], node[port])
+    with Engine(patch, device=device) as engine:
+        told = [(item.port, item.message) for item in engine.step().diagnostics]
+        text = "image must have at most 2 axes, since the kernel counts along 2: reshape it"
+        assert told == ([("image", text)] if shape[0] == 2 else [])
