@@ -43,7 +43,7 @@ from engine.descriptions.entries import (
 )
 from engine.descriptions.extents import Extent
 from engine.descriptions.graph_launches import counted_axes, graph_launch
-from engine.descriptions.handles import BufferHandle
+from engine.descriptions.handles import MOST_AXES, BufferHandle
 from engine.descriptions.picture_depths import picture_depth
 from engine.descriptions.ports import PortSpec, count_name, counter_name
 from engine.kernel_sources import op_graphs
@@ -365,7 +365,7 @@ class BlockBuilder(BlockNames):
 
     def cover(self, port: BufferHandle, rank: int) -> None:
         """Require that the last `rank` axes of a port hold all its elements; it may have fewer axes."""
-        name = self._known(port, "port")
+        name, rank = self._known(port, "port"), checks.whole(self._id, "rank", rank, 1, MOST_AXES)
         axes = "*".join(f"{name}.last{axis}" for axis in range(rank))
         message = f"{name} must have at most {rank} axes, since the kernel counts along {rank}: reshape it"
         self.require(Extent(f"{axes} - {name}.size"), message, port=port if name in self._ports else None)

@@ -4,13 +4,16 @@ import argparse
 import contextlib
 import faulthandler
 import logging
+import os
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from engine.device.open import open_device
@@ -19,8 +22,25 @@ from tests.random_patches.devices import across
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 
-#: A patch that takes longer than this many seconds hangs: the part ends, with where each thread is.
-LIMIT_S = 120
+#: A patch that takes longer than this hangs.
+LIMIT_S = 60
+
+
+def _give_up(seed: int) -> None:
+    """End this process, and say which patch hangs and where each thread is."""
+    sys.stderr.write(f"seed {seed} takes more than {LIMIT_S} s\n")
+    faulthandler.dump_traceback()
+    os._exit(1)
+
+
+@contextmanager
+def _limited(seed: int) -> Iterator[None]:
+    timer = threading.Timer(LIMIT_S, _give_up, (seed,))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def run_some(seeds: list[int], devices: list[str]) -> list[Outcome]:
@@ -33,13 +53,13 @@ def run_some(seeds: list[int], devices: list[str]) -> list[Outcome]:
         closing.enter_context(kernels.used())
         materials = [Materials(folder, device) for folder, device in zip(folders, opened, strict=True)]
         for number, seed in enumerate(seeds):
-            faulthandler.dump_traceback_later(LIMIT_S, exit=True)
             wanted = [types[seed % len(types)]]
             try:
-                outcome, *others = (
-                    run_patch(seed, material, device, wanted=wanted)
-                    for material, device in zip(materials, opened, strict=True)
-                )
+                with _limited(seed):
+                    outcome, *others = (
+                        run_patch(seed, material, device, wanted=wanted)
+                        for material, device in zip(materials, opened, strict=True)
+                    )
                 for other in others:
                     outcome.differences += across(outcome, other)
             except Exception as problem:  # noqa: BLE001 - a crash is a difference too
@@ -53,7 +73,6 @@ def run_some(seeds: list[int], devices: list[str]) -> list[Outcome]:
             kernels.shrink()
             if number % 100 == 99:
                 sys.stderr.write(f"{number + 1} of {len(seeds)} patches\n")
-        faulthandler.cancel_dump_traceback_later()
     return found
 
 

@@ -95,6 +95,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "define": (BlockBuilder.define, {"port": FREE, "dtype": fine(f32), "shape": fine("[2]")}),
     "element_type": (BlockBuilder.element_type, {"port": X}),
     "require": (BlockBuilder.require, {"extent": _size, "message": fine("must have a size"), "port": X}),
+    "cover": (BlockBuilder.cover, {"port": X, "rank": fine(2)}),
     "report": (
         BlockBuilder.report,
         {"word": _word, "kind": fine(StatusKind.STOPPED), "port": OUT, "capacity": lambda b, _: b.a},
