@@ -3,12 +3,14 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from engine.compiler.buffers import BlockBuffers
-from engine.compiler.operations import AnyEntry, FusedEntry, Operation
+from engine.compiler.buffers import TRANSIENT, BlockBuffers, Lifetime
+from engine.compiler.operations import STATUS, AnyEntry, FusedEntry, Operation
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import CaptureEntry, Kernel, KernelEntry
 from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
+from engine.patch.changes import PortRef
+from engine.types.bits import same_array
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Difference:
 
     `earlier` has the index in `before` of each operation, or -1; `gone` are the operations of `before` that are in
     `now` no more. `renewed` operations may touch other bytes or be launched otherwise, `retied` ones wait for others;
-    an operation that is new is both.
+    an operation that is new is both. `moved` are the buffers, by owner, that don't keep their memory.
     """
 
     before: Plan
@@ -26,6 +28,7 @@ class Difference:
     gone: tuple[int, ...]
     renewed: frozenset[int]
     retied: frozenset[int]
+    moved: frozenset[PortRef]
 
     @property
     def has_same_nodes(self) -> bool:
@@ -102,7 +105,53 @@ def plan_difference(before: Plan, now: Plan) -> Difference:
     if is_shifted:
         kept = set(earlier)
         gone = tuple([index for index in range(len(base)) if index not in kept])
-    return Difference(before, now, earlier, gone, frozenset(renewed), frozenset(retied))
+    return Difference(before, now, earlier, gone, frozenset(renewed), frozenset(retied), _moved(before, now))
+
+
+def same_plan(
+    plan: Plan, *, renewed: frozenset[int] = frozenset(), moved: frozenset[PortRef] = frozenset()
+) -> Difference:
+    """Return the difference of a plan from itself, when only kernels of some operations or addresses are others."""
+    return Difference(plan, plan, range(len(plan.operations)), (), renewed, frozenset(), moved)
+
+
+def _moved(before: Plan, now: Plan) -> frozenset[PortRef]:
+    """Return the buffers of `now` that get other memory than they have in `before`, the status words among them."""
+    placed, known, allocations = now.placement, before.placement, before.buffers.allocations
+    offsets, earlier, lasting = placed.offsets, known.offsets, placed.lasting
+    has_arena, has_status = placed.size_bytes == known.size_bytes, now.status_places == before.status_places
+    moved = [] if has_status else [STATUS]
+    for owner, buffer in now.buffers.allocations.items():
+        lifetime, old = buffer.lifetime, allocations.get(owner)
+        if owner in offsets:
+            stays = has_arena and earlier.get(owner) == offsets[owner]
+        elif old is None or old.lifetime is not lifetime or owner in earlier:
+            stays = False
+        elif lifetime is Lifetime.STATUS:
+            stays = has_status
+        elif old.layout is not buffer.layout and old.layout != buffer.layout:
+            stays = False
+        elif lifetime in TRANSIENT:
+            stays = owner not in lasting  # otherwise it is read before it is written, so it must begin with zeros
+        else:
+            stays = _holds_the_same(before, now, owner, lifetime)
+        if not stays:
+            moved.append(owner)
+    return frozenset(moved)
+
+
+def _holds_the_same(before: Plan, now: Plan, owner: PortRef, lifetime: Lifetime) -> bool:
+    """True when a block brings the same array for a buffer as before."""
+    then, name = before.description.by_id[owner.node].description, owner.port
+    block = now.description.by_id[owner.node].description
+    if block is then or lifetime is Lifetime.FUSED:
+        return True
+    if lifetime is Lifetime.PROVIDED:
+        return block.contents[name] is then.contents[name]
+    if lifetime is Lifetime.EXTERNAL:
+        return block.externals[name] is then.externals[name]
+    initial, old = block.initials.get(name), then.initials.get(name)
+    return initial is None or initial is old or (old is not None and same_array(initial, old))
 
 
 def _is_same_block(old: BlockBuffers, new: BlockBuffers) -> bool:

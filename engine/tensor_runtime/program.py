@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import cached_property
 from math import gcd
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from engine.compiler.difference import plan_difference
+from engine.compiler.difference import same_plan
 from engine.compiler.executable.adjust import adjust_graph
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.clocks import ClockKernels, spans
@@ -239,10 +238,6 @@ class _Compiled:
             self._memory.abandon(services.pool, services.states)
             raise
 
-    @cached_property
-    def _unchanged(self) -> Any:
-        return plan_difference(self.graph.plan, self.graph.plan)
-
     def rebind(self, memories: Sequence[Memory]) -> None:
         """Have the next launch use other memory, by an update of what it touches."""
         moved = {
@@ -257,9 +252,8 @@ class _Compiled:
         if self.graph.rebind(moved):
             return
         tensors, plan = self._tensors, self.graph.plan
-        for variant in self.graph.variants:  # which must not ask freed memory where it was
-            variant.built.memory = {owner: place for owner, place in variant.memory.items() if owner not in moved}
-        adjustment = adjust_graph(self._unchanged, tensors.device, self._resources, self.graph)
+        changes = same_plan(plan, moved=frozenset(moved))
+        adjustment = adjust_graph(changes, tensors.device, self._resources, self.graph)
         tensors.synchronize()
         if adjustment is not None:
             adjustment.apply()

@@ -43,6 +43,13 @@ def same(a: Any, b: Any) -> bool:
     return bool(bit_key(a) == bit_key(b))
 
 
+def same_array(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Return whether two arrays are the same; neither is copied."""
+    if a is b or (a.dtype, a.shape) != (b.dtype, b.shape):
+        return a is b
+    return np.array_equal(a.reshape(-1).view(np.uint8), b.reshape(-1).view(np.uint8))
+
+
 def same_value(a: Any, b: Any) -> bool:
     """Return whether two values of a parameter are the same; a whole number may be written as 1 or as 1.0."""
     return same(a, b) or ({type(a), type(b)} == {int, float} and bool(a == b) and same(float(a), float(b)))

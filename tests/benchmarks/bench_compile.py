@@ -18,6 +18,7 @@ import numpy as np
 from engine.blocktypes.block import describe
 from engine.catalogue.catalogue import default_catalogue
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.difference import plan_difference
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.frame import Frame
@@ -53,7 +54,8 @@ class Bench:
         running: tuple[CompiledGraph, GraphMemory] | None = None,
     ) -> tuple[CompiledGraph, GraphMemory]:
         """Make the executable of a plan, from the `running` one where possible."""
-        claimed = keep_memory(plan, running[0].plan, running[1]) if running else None
+        changes = plan_difference(running[0].plan, plan) if running else None
+        claimed = keep_memory(changes, running[1]) if changes and running else None
         memory = allocate_buffers(plan, self.device, self.pool, self.states, self.frame_memory, claimed)
         kernels = PlanKernels(plan, self.modules)
         resources = Resources(memory.by_owner, kernels, values, self.frame, memory.status, memory.swapped)

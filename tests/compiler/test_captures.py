@@ -9,7 +9,7 @@ from blocks.linalg.multiply import Multiply
 from engine.blocktypes.block import describe
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.difference import plan_difference
-from engine.compiler.executable.adjust import would_adjust
+from engine.compiler.executable.adjust import operations_in_place
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
 from engine.compiler.verifying.touches import Reach
@@ -82,8 +82,8 @@ def test_another_option_is_captured_again_in_place() -> None:
     nodes = [BlockNode("second", product(transposed=True)) if n.id == "second" else n for n in CHAIN.nodes]
     before = planned()
     changes = plan_difference(before, planned(GraphDescription(tuple(nodes), CHAIN.connections), before))
-    assert would_adjust(changes) and changes.captures_again
-    assert {changes.now.operations[index].node for index in changes.renewed} == {"second"}
+    indices = operations_in_place(changes)
+    assert indices and {changes.now.operations[index].node for index in indices} == {"second"}
 
 
 def test_what_a_library_refuses_is_a_mistake_at_the_block() -> None:

@@ -11,12 +11,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engine.compiler.buffers import TRANSIENT, Lifetime
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.difference import Difference
 from engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
 from engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker
-from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
+from engine.compiler.operations import ClearStatus, DownloadStatus, UploadFrame
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import (
     CaptureEntry,
@@ -141,11 +140,33 @@ class Adjustment:
         self.running.plan = self.plan
 
 
-def is_adjustable(changes: Difference) -> bool:
-    """True when both plans give the same graph nodes, up to functions, launches, addresses and numbers for them.
+def operations_in_place(changes: Difference) -> list[int] | None:
+    """Return the kernels and library calls to change in a running graph, so that it follows a plan; None to build it.
 
-    The same buffers matter for as long as before: whether a launch may be left out is found once for a graph.
+    Both plans must give the same graph nodes, up to functions, launches, addresses and numbers for them. The same
+    buffers must matter for as long as before, since whether a launch may be left out is found once for a graph.
     """
+    plan, before, moved = changes.now, changes.before, changes.moved
+    if plan is not before and not _is_same_graph(changes):
+        return None
+    found = []
+    for index, operation in enumerate(plan.operations):
+        touched = operation.access.touches(moved)
+        if not touched and index not in changes.renewed:
+            continue
+        match operation.entry:
+            case KernelEntry():
+                found.append(index)
+            case CaptureEntry() as entry if touched or _does_otherwise(plan, before, index, entry):
+                found.append(index)
+            case FillEntry() | CopyEntry() as entry if touched or _does_otherwise(plan, before, index, entry):
+                return None
+            case UploadFrame() | ClearStatus() | DownloadStatus() if touched:
+                return None
+    return found if len(found) * (2 if plan.buffers.swaps else 1) <= MOST_CHANGES else None
+
+
+def _is_same_graph(changes: Difference) -> bool:
     plan, before = changes.now, changes.before
     now, then = plan.description, before.description
     if not changes.has_same_nodes or now.by_id.keys() != then.by_id.keys():
@@ -173,47 +194,18 @@ def _are_same_buffers(plan: Plan, before: Plan) -> bool:
     )
 
 
-def would_adjust(changes: Difference) -> bool:
-    """Predict from plans alone whether `adjust_graph` finds an adjustment."""
-    if not is_adjustable(changes):
-        return False
-    plan, before = changes.now, changes.before
-    moved, count = _moving(plan, before), 0
-    for index, operation in enumerate(plan.operations):
-        entry, old = operation.entry, before.operations[index]
-        touched = operation.access.touches(moved)
-        if isinstance(entry, KernelEntry | CaptureEntry):
-            count += touched or index in changes.renewed
-        elif isinstance(entry, FillEntry | CopyEntry) and (
-            entry != old.entry or touched or _others(plan, before, operation)
-        ):
-            return False
-    return count * (2 if plan.buffers.swaps else 1) <= MOST_CHANGES
-
-
-def _moving(plan: Plan, before: Plan) -> set[PortRef]:
-    """Return the buffers that get other memory when a plan follows another."""
-    now, then, found = plan.placement, before.placement, set()
-    for owner, buffer in plan.buffers.allocations.items():
-        if owner in now.offsets:
-            stays = now.offsets[owner] == then.offsets.get(owner) and now.size_bytes == then.size_bytes
-        else:
-            stays = owner not in then.offsets and buffer.layout == before.buffers.allocations[owner].layout
-            if buffer.lifetime in TRANSIENT:
-                stays &= owner not in now.lasting  # it gets new memory, since it begins with zeros
-            elif buffer.lifetime in (Lifetime.PROVIDED, Lifetime.EXTERNAL):
-                block, old = plan.description.by_id[owner.node], before.description.by_id[owner.node]
-                stays &= block.description is old.description
-        if not stays:
-            found.add(owner)
-    return found
-
-
-def _others(plan: Plan, before: Plan, operation: Operation) -> bool:
-    """True when a fill or copy touches other bytes of its buffers than before."""
-    assert isinstance(operation.entry, FillEntry | CopyEntry)
-    names, node = [argument.name for argument in buffer_arguments(operation.entry)], operation.node
-    return any(plan.buffers.find(node, name) != before.buffers.find(node, name) for name in names)
+def _does_otherwise(plan: Plan, before: Plan, index: int, entry: FillEntry | CopyEntry | CaptureEntry) -> bool:
+    """True when a fill, a copy or a library call has other options or places, or the call has other layouts."""
+    node, names = plan.operations[index].node, [argument.name for argument in buffer_arguments(entry)]
+    now, then = plan.buffers.blocks[node], before.buffers.blocks[node]
+    return (
+        entry != before.operations[index].entry
+        or any(now.places.get(name) != then.places.get(name) for name in names)
+        or (
+            isinstance(entry, CaptureEntry)
+            and any(now.layouts.layouts.get(name) != then.layouts.layouts.get(name) for name in names)
+        )
+    )
 
 
 def _is_same_turn(plan: Plan, before: Plan) -> bool:
@@ -228,112 +220,49 @@ def _is_same_turn(plan: Plan, before: Plan) -> bool:
 def adjust_graph(
     changes: Difference, device: Device, resources: Resources, running: CompiledGraph
 ) -> Adjustment | None:
-    """Return how a running graph becomes that of a plan for which `is_adjustable` is true; None to build it.
+    """Return how a running graph becomes that of another plan; None to build it.
 
     It reads the running graph and does not touch it. GraphValidationError, with the node, when a kernel does not take
     the arguments or the launch that its block passes.
     """
-    if resources.status is not running.status or bool(resources.swapped) != (len(running.variants) == 2):
+    indices = operations_in_place(changes)
+    if indices is None:
         return None
-    memories = resources.memories
+    plan, memories = changes.now, resources.memories
     found: list[NodeChange | Recapture] = []
     for variant, memory in zip(running.variants, memories, strict=True):
-        more = _Adjusting(changes, device, resources, variant, memory).run()
-        if more is None:
-            return None
-        found += more
-        if len(found) > MOST_CHANGES:
-            return None
-    return Adjustment(changes.now, running, tuple(memories), tuple(found))
-
-
-class _Adjusting:
-    """The changes of one executable."""
-
-    def __init__(
-        self,
-        changes: Difference,
-        device: Device,
-        resources: Resources,
-        variant: Variant,
-        memory: Mapping[PortRef, Memory],
-    ) -> None:
-        self._plan = plan = changes.now
-        self._before = changes.before
-        self._renewed = changes.renewed
-        self._kernels = resources.kernels
-        self._variant = variant
-        self._maker = NodeMaker(plan, device, replace(resources, memory=memory))
-        known = variant.memory
-        self._moved = {
-            owner
-            for owner, place in memory.items()
-            if (old := known.get(owner)) is not place and (old is None or old.pointer != place.pointer)
-        }
-
-    def run(self) -> list[NodeChange | Recapture] | None:
-        plan, base = self._plan, self._before.operations
-        nodes = {kernel.operation: kernel for kernel in self._variant.kernels}
-        captured = {node.operation: node for node in self._variant.built.captured}
-        changes: list[NodeChange | Recapture] = []
-        for index, operation in enumerate(plan.operations):
-            if not self._may_differ(index):
+        maker = NodeMaker(plan, device, replace(resources, memory=memory))
+        nodes = {kernel.operation: kernel for kernel in variant.kernels}
+        captured = {node.operation: node for node in variant.built.captured}
+        for index in indices:
+            entry = plan.operations[index].entry
+            if isinstance(entry, CaptureEntry):
+                call = captured[index]
+                found.append(Recapture(variant, call, maker.capture(index, entry), call.capture))
                 continue
-            entry = operation.entry
-            if isinstance(entry, KernelEntry):
-                node = nodes[index]
-                if not has_same_layout(self._kernels[index], node.kernel):
-                    return None
-                change = self._change(node, entry)
-                if change is not None:
-                    changes.append(change)
-            elif isinstance(entry, CaptureEntry):
-                if self._captures_otherwise(index, entry):
-                    found = captured[index]
-                    changes.append(Recapture(self._variant, found, self._maker.capture(index, entry), found.capture))
-            elif isinstance(entry, RegionEntry):
-                pass
-            elif isinstance(entry, UploadFrame | ClearStatus | DownloadStatus):
-                if operation.access.touches(self._moved):
-                    return None
-            elif base[index].entry != entry or self._lies_elsewhere(index):
+            assert isinstance(entry, KernelEntry)
+            if not has_same_layout(resources.kernels[index], nodes[index].kernel):
                 return None
-        return changes
+            change = _change(variant, nodes[index], entry, maker.kernel(index, entry, Condition(0)))
+            if change is not None:
+                found.append(change)
+    return Adjustment(plan, running, tuple(memories), tuple(found))
 
-    def _may_differ(self, index: int) -> bool:
-        return index in self._renewed or self._touches_moved(index)
 
-    def _captures_otherwise(self, index: int, entry: CaptureEntry) -> bool:
-        """True when a library call has other options than before, or other bytes."""
-        node, names = self._plan.operations[index].node, [argument.name for argument in entry.buffers]
-        blocks = self._plan.buffers.blocks[node], self._before.buffers.blocks[node]
-        now, then = ([(b.places.get(name), b.layouts.layouts.get(name)) for name in names] for b in blocks)
-        return entry != self._before.operations[index].entry or now != then or self._touches_moved(index)
-
-    def _touches_moved(self, index: int) -> bool:
-        return self._plan.operations[index].access.touches(self._moved)
-
-    def _lies_elsewhere(self, index: int) -> bool:
-        """True when a fill or copy touches other bytes than before."""
-        return self._touches_moved(index) or _others(self._plan, self._before, self._plan.operations[index])
-
-    def _change(self, node: KernelNode, entry: KernelEntry) -> NodeChange | None:
-        """Return the change of a kernel node. Live values are skipped, since they are always up to date."""
-        made = self._maker.kernel(node.operation, entry, Condition(0))
-        new, old = made.arguments.memory.tobytes(), node.arguments.memory.tobytes()
-        written, before = [], []
-        layout = node.arguments.layout
-        for argument, start, size in zip(entry.arguments, layout.offsets, layout.sizes, strict=True):
-            if isinstance(argument, ParameterArgument | ConditionArgument):
-                continue
-            for first in (start, layout.sizes_at + start):
-                end = first + size
-                if new[first:end] != old[first:end]:
-                    written.append((first, new[first:end]))
-                    before.append((first, old[first:end]))
-        if not written and made.config == node.config and made.kernel is node.kernel:
-            return None
-        config = node.config if made.config == node.config else made.config
-        return NodeChange(
-            self._variant, node, made.kernel, config, tuple(written), tuple(before), node.kernel, node.config
-        )
+def _change(variant: Variant, node: KernelNode, entry: KernelEntry, made: KernelNode) -> NodeChange | None:
+    """Return the change of a kernel node to what was `made`. Live values are skipped, since they are up to date."""
+    new, old = made.arguments.memory.tobytes(), node.arguments.memory.tobytes()
+    written, before = [], []
+    layout = node.arguments.layout
+    for argument, start, size in zip(entry.arguments, layout.offsets, layout.sizes, strict=True):
+        if isinstance(argument, ParameterArgument | ConditionArgument):
+            continue
+        for first in (start, layout.sizes_at + start):
+            end = first + size
+            if new[first:end] != old[first:end]:
+                written.append((first, new[first:end]))
+                before.append((first, old[first:end]))
+    if not written and made.config == node.config and made.kernel is node.kernel:
+        return None
+    config = node.config if made.config == node.config else made.config
+    return NodeChange(variant, node, made.kernel, config, tuple(written), tuple(before), node.kernel, node.config)

@@ -60,7 +60,7 @@ class _Cloning:
         self._earlier = changes.earlier
         self._maker = NodeMaker(changes.now, device, resources)
         self._at = 0  # the operation that is being changed
-        self._gone = changes.gone
+        self._gone, self._moved = changes.gone, changes.moved
         #: Operations to make again, those among them whose nodes are replaced, and those with new dependencies.
         self._renewed = set(changes.renewed)
         self._replaced: set[int] = set()
@@ -74,7 +74,8 @@ class _Cloning:
     def find_changes(self, status: PinnedArray | None) -> None:
         """Find the operations that differ from the running graph."""
         operations, earlier = self._plan.operations, self._earlier
-        self._renewed |= self._moved()
+        users = self._plan.schedule.users
+        self._renewed |= {index for owner in self._moved for index in users.get(owner, ())}
         others = _nodes_with_other_values(self._before, self._plan)
         if others:
             self._renewed |= {i for i, operation in enumerate(operations) if not others.isdisjoint(operation.nodes)}
@@ -111,19 +112,6 @@ class _Cloning:
                 raise unexpected(problem, self._plan.operations[self._at]) from problem
             raise
         return built
-
-    def _moved(self) -> set[int]:
-        """Return the operations with a buffer that has another address."""
-        known = self._running.memory
-        moved = set()
-        for owner, memory in self._resources.memory.items():
-            old = known.get(owner)
-            if old is not memory and old is not None and old.pointer != memory.pointer:
-                moved.add(owner)
-        if not moved:
-            return set()
-        users = self._plan.schedule.users
-        return {index for owner in moved for index in users.get(owner, ())}
 
     def _take_out(self) -> None:
         operations = (*self._gone, *(self._earlier[index] for index in self._replaced))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.buffers import TRANSIENT, Lifetime, PlannedBuffer
+from engine.compiler.difference import Difference
 from engine.compiler.operations import FRAME, STATUS
 from engine.compiler.plan import Plan
 from engine.device.device import Buffer, Device
@@ -275,71 +276,37 @@ def status_words(plan: Plan, array: np.ndarray[Any, Any]) -> dict[PortRef, int]:
     return {owner: words[place.offset // WORD_BYTES] for owner, place in places if place.size_bytes == WORD_BYTES}
 
 
-def keep_memory(plan: Plan, before: Plan, running: GraphMemory) -> GraphMemory:
-    """Return the memory of the graph of `before` that the graph of `plan` can use, borrowed until `take_over`.
+def keep_memory(changes: Difference, running: GraphMemory) -> GraphMemory:
+    """Return the memory of the running graph that the next one can use, borrowed until `take_over`.
 
     The two graphs never run at the same time, and transient buffers need no contents from before.
     """
-    claimed = GraphMemory({})
-    _keep_arena(plan, before, running, claimed)
-    _keep_status(plan, before, running, claimed)
-    known, offsets, lasting = before.buffers.allocations, before.placement.offsets, plan.placement.lasting
-    now, pooled, borrowed, by_owner = plan.placement.offsets, claimed.pooled, claimed.borrowed, claimed.by_owner
-    provided, external = Lifetime.PROVIDED, Lifetime.EXTERNAL
+    claimed, plan, moved = GraphMemory({}), changes.now, changes.moved
+    placement, earlier, known = plan.placement, changes.before.placement, changes.before.buffers.allocations
+    pooled, borrowed, by_owner, held = claimed.pooled, claimed.borrowed, claimed.by_owner, running.by_owner
+    if running.arena is not None and placement.offsets and placement.size_bytes == earlier.size_bytes:
+        claimed.arena = running.arena
+        pooled.append(running.arena)
+        borrowed.add(id(running.arena))
+    if running.status is not None and STATUS not in moved and plan.status_places:
+        claimed.status, by_owner[STATUS] = running.status, held[STATUS]
+        pooled.append(held[STATUS])
+        borrowed |= {id(held[STATUS]), id(running.status)}
     for owner, buffer in plan.buffers.allocations.items():
         lifetime = buffer.lifetime
-        is_transient = lifetime in TRANSIENT
-        if not is_transient and lifetime is not provided and lifetime is not external:
-            continue  # the state store keeps state
-        old = known.get(owner)
-        if old is None or old.lifetime is not lifetime or owner in now or owner in offsets:
+        if owner in moved or lifetime is Lifetime.STATE or lifetime is Lifetime.FUSED:  # the state store keeps state
             continue
-        if old.layout is not buffer.layout and old.layout != buffer.layout:
+        if owner in placement.offsets:  # another size needs another part of the arena
+            old = known[owner].layout
+            if old is buffer.layout or old.size_bytes == buffer.layout.size_bytes:
+                by_owner[owner] = held[owner]
             continue
-        if is_transient:
-            if owner in lasting:
-                continue  # read before it is written, so it must begin with zeros
-        elif not _is_same_array(plan, before, owner, lifetime):
+        memory = by_owner[owner] = held[owner]
+        if lifetime is Lifetime.STATUS:
             continue
-        memory = by_owner[owner] = running.by_owner[owner]
         borrowed.add(id(memory))
-        if lifetime is external:
+        if lifetime is Lifetime.EXTERNAL:
             claimed.adopted[owner] = memory
         else:
             pooled.append(memory)
     return claimed
-
-
-def _keep_arena(plan: Plan, before: Plan, running: GraphMemory, claimed: GraphMemory) -> None:
-    placement, earlier = plan.placement, before.placement
-    arena = running.arena
-    if arena is None or not placement.offsets or placement.size_bytes != earlier.size_bytes:
-        return
-    claimed.arena = arena
-    claimed.pooled.append(arena)
-    claimed.borrowed.add(id(arena))
-    offsets, by_owner = earlier.offsets, running.by_owner
-    now, then = plan.buffers.allocations, before.buffers.allocations
-    for owner, offset in placement.offsets.items():
-        if offsets.get(owner) == offset:
-            old, new = then[owner], now[owner]
-            if old is new or old.layout is new.layout or old.layout.size_bytes == new.layout.size_bytes:
-                claimed.by_owner[owner] = by_owner[owner]
-
-
-def _keep_status(plan: Plan, before: Plan, running: GraphMemory, claimed: GraphMemory) -> None:
-    places = plan.status_places
-    if running.status is not None and places == before.status_places:
-        memory = running.by_owner[STATUS]
-        claimed.status = running.status
-        claimed.pooled.append(memory)
-        claimed.borrowed |= {id(memory), id(running.status)}
-        for owner in (STATUS, *places):
-            claimed.by_owner[owner] = running.by_owner[owner]
-
-
-def _is_same_array(plan: Plan, before: Plan, owner: PortRef, lifetime: Lifetime) -> bool:
-    now, then = plan.description.by_id[owner.node].description, before.description.by_id[owner.node].description
-    if lifetime is Lifetime.PROVIDED:
-        return now.contents[owner.port] is then.contents[owner.port]
-    return now.externals[owner.port] is then.externals[owner.port]

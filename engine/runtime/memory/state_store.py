@@ -13,7 +13,7 @@ from engine.patch.changes import PortRef
 from engine.profiling.side_work import SideKind, SideTimes
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.types import nearest_number
-from engine.types.bits import same
+from engine.types.bits import same, same_array
 
 InitialContents = float | np.ndarray[Any, Any]
 
@@ -112,11 +112,7 @@ class StateStore:
 
 def _is_other_array(before: InitialContents, now: InitialContents) -> bool:
     """Return whether a state that began with one must begin again with the other."""
-    if not isinstance(now, np.ndarray):
-        return False
-    if not isinstance(before, np.ndarray) or (before.dtype, before.shape) != (now.dtype, now.shape):
-        return True
-    return not np.array_equal(before.reshape(-1).view(np.uint8), now.reshape(-1).view(np.uint8))  # copies neither
+    return isinstance(now, np.ndarray) and not (isinstance(before, np.ndarray) and same_array(before, now))
 
 
 def move(device: Device, moves: Iterable[tuple[Memory, Memory, int]]) -> None:

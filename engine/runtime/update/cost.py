@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from engine.blocktypes.block import Block
 from engine.compiler.difference import plan_difference
-from engine.compiler.executable.adjust import would_adjust
+from engine.compiler.executable.adjust import operations_in_place
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
 from engine.compiler.planning import plan_what_can_run
@@ -340,7 +340,7 @@ class _Trial:
             provides = any(_provides_other(now[node].description, then[node].description) for node in now)
             return EditCost(UpdateLevel.WARM if provides else UpdateLevel.NONE, "")
         changes = plan_difference(plan, partial.plan)
-        if not would_adjust(changes):
+        if operations_in_place(changes) is None:
             return EditCost(UpdateLevel.COLD, "")
         if changes.has_other_kernels:
             return EditCost(UpdateLevel.CODE, "")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from engine.compiler.description import BlockNode
 from engine.compiler.difference import plan_difference
-from engine.compiler.executable.adjust import Adjustment, adjust_graph, is_adjustable
+from engine.compiler.executable.adjust import Adjustment, adjust_graph
 from engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.executable.nodes import KernelNode
@@ -205,7 +205,7 @@ def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: 
         raise GraphValidationError(problems)
     values = plan.inlined.all_values(prepared.values)
     device, pool, states = services.device, services.pool, services.states
-    claimed = keep_memory(plan, current.compiled.plan, current.memory) if current is not None else GraphMemory({})
+    claimed = keep_memory(changes, current.memory) if changes and current else GraphMemory({})
     there = states.existing(plan) | claimed.by_owner.keys()
     require_memory(plan, device, pool, there, has_arena=claimed.arena is not None)
     # The build finds these too, but only after so much memory was filled.
@@ -223,7 +223,7 @@ def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: 
             memory.swapped,
             services.libraries,
         )
-        if running is not None and changes is not None and is_adjustable(changes):
+        if running is not None and changes is not None:
             prepared.adjustment = adjust_graph(changes, device, resources, running)
         if prepared.adjustment is None:
             prepared.compiled = compile_plan(plan, device, resources, running, changes)

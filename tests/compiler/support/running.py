@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.buffers import Lifetime
+from engine.compiler.difference import plan_difference
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.clocks import ClockKernels, spans
 from engine.compiler.executable.compiled_graph import compile_plan
@@ -53,7 +54,8 @@ class Running:
         self._uniforms = earlier._uniforms if earlier else device.pinned(np.zeros(1, Frame.numpy))
         frame = earlier.memory.by_owner[FRAME] if earlier else self.pool.acquire(self._uniforms.array.nbytes)
         self._states = earlier._states if earlier else StateStore(self.pool, device)
-        claimed = keep_memory(plan, earlier.plan, earlier.memory) if earlier else None
+        changes = plan_difference(earlier.plan, plan) if earlier else None
+        claimed = keep_memory(changes, earlier.memory) if changes and earlier else None
         self.memory = allocate_buffers(plan, device, self.pool, self._states, frame, claimed)
         self._modules = modules
         kernels = PlanKernels(plan, modules)
