@@ -12,8 +12,7 @@ from typing import NoReturn, Self, SupportsIndex
 
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
-from engine.tensor_ir.shapes import indexed, real_number, whole_numbers, whole_shape
-from engine.tensor_ir.types import TensorType
+from engine.tensor_ir.types import TensorType, indexed, real_number, whole_numbers, whole_shape
 from engine.types import DType, bf16, f16, f32, s64, u64
 
 #: Operands of arithmetic: a number becomes a constant of the other operand's element type.

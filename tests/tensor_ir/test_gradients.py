@@ -17,8 +17,7 @@ from engine.tensor_ir.operations.fused import Affine
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.operations.matrices import MatMul
 from engine.tensor_ir.operations.sparse import SparseOuter
-from engine.tensor_ir.passes.pipeline import optimise
-from engine.tensor_ir.passes.standard import NETWORK_PASSES
+from engine.tensor_ir.passes.pipeline import PASSES, optimise
 from engine.tensor_ir.types import TensorType
 from engine.types import Shape, f16, f64, s32
 
@@ -139,7 +138,7 @@ def test_products_that_may_round_have_gradients_that_may() -> None:
     with allow_tf32():
         layer = (weights @ x + bias).relu()
     exact = weights @ x
-    (fused,) = optimise([layer], NETWORK_PASSES)
+    (fused,) = optimise([layer], PASSES)
     assert isinstance(fused.operation, Affine)
     for out, expected in ((layer, True), (fused, True), (exact, False)):
         first = gradients(out.square().sum().sum_batch(), [weights, x])

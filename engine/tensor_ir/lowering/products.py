@@ -1,14 +1,19 @@
-"""Products of matrices as library calls: which axes of the buffers are the library's rows and columns."""
+"""Products of matrices as library calls: which axes of the buffers are the library's rows and columns.
+
+Biases and activations that follow a product are kernels, or part of the call.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.descriptions.handles import BufferHandle
 from engine.libraries import blas
-from engine.tensor_ir.lowering.activations import write_activation
 from engine.tensor_ir.lowering.reducing import Axis, size_product, write_axes
 from engine.tensor_ir.lowering.step import LoweringStep, SizeExpression
+from engine.tensor_ir.operations.rules import RULES
+from engine.tensor_ir.operations.rules.rule import GraphValue
 from engine.tensor_ir.types import TensorType, broadcast_shapes
 from engine.types import Shape, f32, f64
 
@@ -195,3 +200,26 @@ def _matrix(step: LoweringStep, handle: BufferHandle, rows: SizeExpression, colu
 
 def _turned(factor: Factor) -> Factor:
     return Factor(factor.handle, factor.type, not factor.is_transposed)
+
+
+#: The activations that kernels apply themselves, by their names in the table, as `tensor_activations.cuh` calls them.
+IN_KERNELS: Mapping[str | None, str] = {
+    None: "identity",
+    **{name: name for name in ("relu", "crelu", "screlu", "sqr_relu", "sigmoid")},
+}
+
+
+def write_activation(
+    step: LoweringStep, product: BufferHandle, given: TensorType, bias: int | None, activation: str | None
+) -> None:
+    """Write a step's output: a product of a type with a bias, which is an input's number, and an activation."""
+    type_ = step.node.type
+    kernel = step.kernel(type_)
+    value = GraphValue(kernel.graph, kernel.read_buffer(product, given, kernel.own))
+    if bias is not None:
+        added = kernel.read_buffer(step.input(bias), step.node.inputs[bias].type, kernel.own)
+        value = value + GraphValue(kernel.graph, added)
+    if activation is not None:
+        value = RULES[activation].emit(value)
+    kernel.write_value(value.port, step.out, type_.dtype)
+    step.build.compute(kernel.made(), over=step.out, buffers=kernel.buffers)

@@ -12,8 +12,14 @@ from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle
 from engine.ops.types import read_as
 from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.lowering.cuda import element_kernel, number_type, size_argument
-from engine.tensor_ir.lowering.step import LoweringStep, read_only, write_only
+from engine.tensor_ir.lowering.step import (
+    LoweringStep,
+    element_kernel,
+    number_type,
+    read_only,
+    size_argument,
+    write_only,
+)
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, u8
 

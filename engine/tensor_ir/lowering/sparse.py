@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from engine.descriptions.entries import BufferArgument
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle
-from engine.tensor_ir.lowering.activations import IN_KERNELS, write_activation
-from engine.tensor_ir.lowering.cuda import element_kernel, number_type, size_argument
+from engine.tensor_ir.lowering.products import IN_KERNELS, write_activation
 from engine.tensor_ir.lowering.reducing import Axis, reduce_axis, size_product
-from engine.tensor_ir.lowering.step import LoweringStep, SizeExpression, read_only, write_only
+from engine.tensor_ir.lowering.step import (
+    LoweringStep,
+    SizeExpression,
+    element_kernel,
+    number_type,
+    read_only,
+    size_argument,
+    write_only,
+)
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, s32
 

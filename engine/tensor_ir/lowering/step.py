@@ -1,4 +1,4 @@
-"""`LoweringStep`: what an operation gets to write what computes one node."""
+"""`LoweringStep`: what an operation gets to write what computes one node; kernels in CUDA C++ for an element type."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.descriptions.builder import BlockBuilder
-from engine.descriptions.entries import BufferArgument
+from engine.descriptions.entries import BufferArgument, Kernel
+from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle
+from engine.kernel_sources.sources import CudaFile, CudaOptions
 from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.lowering.clusters import stored_source
 from engine.tensor_ir.lowering.elements import ElementKernel
 from engine.tensor_ir.types import TensorType
-from engine.types import DType
+from engine.types import DType, bf16, f16, f32
 
 #: A size of a buffer: a number, or an expression of shape rules.
 SizeExpression = int | str
@@ -70,3 +72,23 @@ def shape_rule(type_: TensorType, batch: str) -> str:
     """Return the shape in memory of a tensor as a shape rule."""
     sizes: Sequence[SizeExpression] = (*([batch] if type_.batched else []), *type_.stored_shape)
     return f"[{', '.join(map(str, sizes))}]" if sizes else "scalar"
+
+
+#: What `kernels/tensor.cuh` calls element types that C++ lacks.
+_NAMES: dict[DType, str] = {f16: "Half", bf16: "Brain"}
+
+
+def element_kernel(file: str, entry: str, dtype: DType, **defines: str | int) -> Kernel:
+    """Return a kernel of a file whose macro ELEMENT is the element type."""
+    options = CudaOptions({"ELEMENT": _NAMES.get(dtype, dtype.cuda_name), **defines})
+    return Kernel(CudaFile(file, options), entry)
+
+
+def number_type(dtype: DType) -> DType:
+    """Return the type in which such kernels compute."""
+    return f32 if dtype in (f16, bf16) else dtype
+
+
+def size_argument(size: int | str) -> Extent:
+    """Return a size as an argument."""
+    return Extent(str(size))

@@ -13,8 +13,7 @@ from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from engine.tensor_ir.networks.initialisations import FirstWeights, Initialisation
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.passes.verification import verify_nodes
-from engine.tensor_ir.shapes import whole_number
-from engine.tensor_ir.types import FLOATS, TensorType
+from engine.tensor_ir.types import FLOATS, TensorType, whole_number
 from engine.types import DType, Shape, f32
 
 #: Names that training gives to variables of its own.

@@ -15,9 +15,8 @@ from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode, reachable_nodes
 from engine.tensor_ir.networks.initialisations import FirstWeights
 from engine.tensor_ir.operations.leaves import Constant, Leaf
-from engine.tensor_ir.passes.pipeline import optimise
+from engine.tensor_ir.passes.pipeline import PASSES, optimise
 from engine.tensor_ir.passes.rewriting import substitute
-from engine.tensor_ir.passes.standard import FUNCTION_PASSES
 
 #: What a variable holds at first: what is drawn, or one value throughout.
 Initial = FirstWeights | float | None
@@ -142,7 +141,7 @@ class NetworkFunction:
 
     def optimised(self) -> NetworkFunction:
         """Return the function after all passes, without writes that leave a variable as it is."""
-        values = optimise(list(self.writes.values()), FUNCTION_PASSES)
+        values = optimise(list(self.writes.values()), PASSES)
         kept = {leaf: node for leaf, node in zip(self.writes, values, strict=True) if node is not leaf}
         return NetworkFunction(self.name, kept)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.shapes import real_number
+from engine.tensor_ir.types import real_number
 
 
 def power_error(outputs: TensorNode, targets: TensorNode, power: float = 2.0) -> TensorNode:

@@ -24,9 +24,8 @@ from engine.tensor_ir.networks.instructions import new_name, products_with_bias
 from engine.tensor_ir.networks.optimisers import Optimiser
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.operations.reductions import broadcast_to
-from engine.tensor_ir.passes.pipeline import optimise
+from engine.tensor_ir.passes.pipeline import PASSES, optimise
 from engine.tensor_ir.passes.rewriting import copied_nodes, substitute
-from engine.tensor_ir.passes.standard import NETWORK_PASSES
 from engine.tensor_ir.types import TensorType
 from engine.types import f64
 
@@ -73,7 +72,7 @@ def build_network(builder: NetworkBuilder, optimiser: Optimiser | None = None, *
     if loss.type.batched:
         with made_for(loss.parts):
             built = loss = loss.mean_batch() if average else loss.sum_batch()
-    loss, *kept = optimise([loss, *(copies[node] for node in builder.kept.values())], NETWORK_PASSES)
+    loss, *kept = optimise([loss, *(copies[node] for node in builder.kept.values())], PASSES)
     wanted = [node for node in reachable_nodes([loss, *kept]) if node.requires_grad]
     found = gradients(loss, wanted) if loss.requires_grad else {}
     writer = _FunctionWriter(builder, loss, dict(zip(builder.kept, kept, strict=True)), found)

@@ -17,7 +17,7 @@ from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.graph import TensorNode, made_for
 from engine.tensor_ir.networks.schedules import CONSTANT, Schedule, require_schedule, require_steps
-from engine.tensor_ir.shapes import real_number
+from engine.tensor_ir.types import real_number
 from engine.types import f64
 
 

@@ -11,7 +11,7 @@ from math import pi
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.shapes import real_number, whole_number
+from engine.tensor_ir.types import real_number, whole_number
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ from engine.tensor_ir.operations.elementwise import Cast, Copy, Elementwise, Sto
 from engine.tensor_ir.operations.indexing import Gather, ScatterAdd
 from engine.tensor_ir.operations.leaves import BatchSize, Constant
 from engine.tensor_ir.operations.matrices import matrix_product
-from engine.tensor_ir.operations.reductions import BroadcastTo, Reduce, ReduceAcrossBatch
+from engine.tensor_ir.operations.reductions import BroadcastTo, LogSoftmax, Reduce, ReduceAcrossBatch, Softmax
 from engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
-from engine.tensor_ir.operations.softmax import LogSoftmax, Softmax
 from engine.tensor_ir.operations.sparse import SparseMatMul, SparseRows
 
 _CALLED: tuple[type[TensorOperation], ...] = (

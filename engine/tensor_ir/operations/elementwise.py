@@ -13,9 +13,9 @@ from engine.ops.graph import OpPort
 from engine.ops.types import read_as
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.operations.alignment import aligned
 from engine.tensor_ir.operations.rules import RULES, GraphValue, Rule
-from engine.tensor_ir.operations.rules.functions import FUNCTIONS
+from engine.tensor_ir.operations.rules.arithmetic import FUNCTIONS
+from engine.tensor_ir.operations.shaping import aligned
 from engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes, require_dense
 from engine.types import Array, DType, boolean
 

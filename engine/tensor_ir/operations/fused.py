@@ -17,10 +17,9 @@ from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.lowering.products import write_affine
 from engine.tensor_ir.lowering.sparse import write_sparse_product
 from engine.tensor_ir.lowering.step import LoweringStep
-from engine.tensor_ir.operations.alignment import aligned
 from engine.tensor_ir.operations.matrices import MatMul, product_gradients
 from engine.tensor_ir.operations.rules import RULES
-from engine.tensor_ir.operations.shaping import slice_of
+from engine.tensor_ir.operations.shaping import aligned, slice_of
 from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
 from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
 from engine.types import Array

@@ -13,8 +13,8 @@ from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode, TensorOperation, is_tf32_allowed
 from engine.tensor_ir.lowering.products import write_product
 from engine.tensor_ir.lowering.step import LoweringStep
-from engine.tensor_ir.operations.alignment import aligned
 from engine.tensor_ir.operations.reductions import for_each_example
+from engine.tensor_ir.operations.shaping import aligned
 from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
 from engine.types import Array
 

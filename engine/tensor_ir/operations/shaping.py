@@ -1,4 +1,4 @@
-"""Operations that only rearrange elements: reshape, transpose, concatenate, slice and pad."""
+"""Operations that only rearrange elements: reshape, transpose, concatenate, slice and pad; axes of evaluated arrays."""
 
 from __future__ import annotations
 
@@ -259,3 +259,14 @@ def slice_of(node: TensorNode, axis: int, start: int, size: int) -> TensorNode:
 
 def _without(shape: Shape, axis: int) -> Shape:
     return shape[:axis] + shape[axis + 1 :]
+
+
+def with_axes(array: Array, count: int) -> Array:
+    """Return an array of so many axes: behind the batch axis come axes of size 1."""
+    return array.reshape(array.shape[:1] + (1,) * (count - array.ndim) + array.shape[1:])
+
+
+def aligned(arrays: Sequence[Array]) -> list[Array]:
+    """Return arrays of as many axes each, so that they broadcast at the last axis and along the batch."""
+    count = max(array.ndim for array in arrays)
+    return [with_axes(array, count) for array in arrays]

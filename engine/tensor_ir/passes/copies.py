@@ -1,4 +1,4 @@
-"""Unneeded copies: as few operations as possible remain that only pass on or rearrange elements."""
+"""Unneeded copies and common subexpressions: nothing is computed or rearranged twice."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.operations.elementwise import Cast, Copy, ElementwiseOperation, StopGradient
 from engine.tensor_ir.operations.fused import Affine
+from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.operations.matrices import MatMul
 from engine.tensor_ir.operations.reductions import BroadcastTo
 from engine.tensor_ir.operations.shaping import Concat, Pad, Reshape, Slice, Transpose
@@ -100,3 +101,21 @@ def _without_broadcasts(node: TensorNode) -> TensorNode | None:
             if node.operation.result(*(given.type for given in inputs)) == node.type:
                 return node.graph.add(node.operation, inputs)
     return None
+
+
+def share_common(wanted: Sequence[TensorNode]) -> list[TensorNode]:
+    """Replace each node by the first one with the same operation and inputs; leaves are never the same."""
+    found: dict[tuple[object, ...], TensorNode] = {}
+
+    def share(node: TensorNode, uses: NodeUses) -> TensorNode | None:
+        if isinstance(node.operation, Leaf):
+            return None
+        first = found.setdefault((*_key(node.operation), node.inputs, node.type, node.requires_grad), node)
+        return None if first is node else first
+
+    return rewrite(wanted, share)
+
+
+def _key(operation: TensorOperation) -> tuple[object, ...]:
+    """Return what equal operations have in common. As text, 0.0 is not -0.0."""
+    return operation, repr(operation)

@@ -1,4 +1,4 @@
-"""`optimise`: all passes, over and over until nothing changes."""
+"""`optimise`: passes, over and over until nothing changes; which ones networks and lazy tensors go through."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.graph import TensorNode
+from engine.tensor_ir.passes.affine import (
+    fuse_affine,
+    fuse_combinations,
+    fuse_dual_sparse_affine,
+    fuse_errors,
+    fuse_sparse_affine,
+    hoist_past_concat,
+)
+from engine.tensor_ir.passes.constants import fold_constants
+from engine.tensor_ir.passes.copies import remove_copies, share_common
 from engine.tensor_ir.passes.verification import verify_nodes
 
 #: Takes the wanted nodes, and returns nodes that compute the same, in the same order.
@@ -36,3 +46,25 @@ def optimise(wanted: Sequence[TensorNode], passes: Mapping[str, Pass]) -> list[T
         if now == before:
             return now
     raise InvalidOperation(f"passes must come to an end, got more than {MOST_ROUNDS} rounds")
+
+
+#: A network, before it is differentiated, and its functions.
+PASSES: Mapping[str, Pass] = {
+    "constant folding": fold_constants,
+    "copy elimination": remove_copies,
+    "common subexpressions": share_common,
+    "power errors": fuse_errors,
+    "linear combinations": fuse_combinations,
+    "hoisting past concat": hoist_past_concat,
+    "sparse affine layers": fuse_sparse_affine,
+    "dual sparse affine layers": fuse_dual_sparse_affine,
+    "affine layers": fuse_affine,
+}
+#: A segment of lazy tensors, whose elements must not depend on what is computed together: no operation is rounded at
+#: another place. Omitted passes are worthwhile for networks.
+LAZY_PASSES: Mapping[str, Pass] = {
+    "constant folding": fold_constants,
+    "copy elimination": remove_copies,
+    "common subexpressions": share_common,
+    "affine layers": fuse_affine,
+}

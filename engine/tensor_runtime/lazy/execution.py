@@ -15,8 +15,7 @@ from engine.tensor_ir.errors import ExecutionFailed
 from engine.tensor_ir.graph import TensorGraph, TensorNode, no_grad
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.ordering import topological_order
-from engine.tensor_ir.passes.pipeline import optimise
-from engine.tensor_ir.passes.standard import LAZY_PASSES
+from engine.tensor_ir.passes.pipeline import LAZY_PASSES, optimise
 from engine.tensor_ir.types import TensorType
 from engine.tensor_runtime.lazy.devices import LazyDevice
 from engine.tensor_runtime.lazy.graph import LazyNode

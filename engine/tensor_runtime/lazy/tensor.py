@@ -21,11 +21,9 @@ from engine.tensor_ir.arithmetic import Arithmetic, Number
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode, TensorOperand, TensorOperation, caller, no_grad
 from engine.tensor_ir.inspection import NodeInfo, graph_dot, graph_svg, graph_text, node_info
-from engine.tensor_ir.operations.leaves import Constant, Leaf
-from engine.tensor_ir.operations.random import SEED, Random
+from engine.tensor_ir.operations.leaves import SEED, Constant, Leaf, Random
 from engine.tensor_ir.ordering import topological_order
-from engine.tensor_ir.shapes import real_number, whole_number, whole_numbers
-from engine.tensor_ir.types import FLOATS, TensorType
+from engine.tensor_ir.types import FLOATS, TensorType, real_number, whole_number, whole_numbers
 from engine.tensor_runtime.lazy.devices import LazyDevice, adopted, element_type, lazy_device
 from engine.tensor_runtime.lazy.execution import compute
 from engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode

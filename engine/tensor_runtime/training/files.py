@@ -13,7 +13,7 @@ import numpy as np
 from engine.descriptions.checks import shown
 from engine.patch.files import write_atomically
 from engine.tensor_ir.errors import InvalidOperation, TensorError
-from engine.tensor_ir.shapes import real_number
+from engine.tensor_ir.types import real_number
 from engine.types import Array
 
 #: What the name of a quantised tensor's scale ends with.

@@ -20,7 +20,7 @@ from engine.tensor_ir.networks.functions import NetworkFunction, NetworkInstruct
 from engine.tensor_ir.networks.instructions import function_code, node_names
 from engine.tensor_ir.networks.network import LOSS, STEP, Network
 from engine.tensor_ir.networks.optimisers import require_setting
-from engine.tensor_ir.shapes import real_number, whole_number
+from engine.tensor_ir.types import real_number, whole_number
 from engine.tensor_runtime.program import Ancillary, EntryTime, Program
 from engine.tensor_runtime.program_block import MOST_TURNS, Wanted
 from engine.tensor_runtime.tensors import TensorBuffer, Tensors

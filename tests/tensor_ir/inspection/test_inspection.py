@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from engine.tensor_ir.errors import InvalidOperation, TopologicalSortFailed
 from engine.tensor_ir.graph import TensorGraph, TensorNode
-from engine.tensor_ir.inspection import graph_dot, graph_svg, graph_text, node_info, node_text
-from engine.tensor_ir.inspection.info import NodeRole
+from engine.tensor_ir.inspection import NodeRole, graph_dot, graph_svg, graph_text, node_info, node_text
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.ordering import topological_order
 from engine.tensor_ir.types import TensorType

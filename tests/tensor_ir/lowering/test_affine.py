@@ -4,7 +4,7 @@ import pytest
 
 from engine.tensor_ir.graph import TensorGraph
 from engine.tensor_ir.operations.fused import Affine
-from engine.tensor_ir.operations.softmax import LogSoftmax, Softmax
+from engine.tensor_ir.operations.reductions import LogSoftmax, Softmax
 from engine.tensor_runtime.tensors import Tensors
 from engine.types import DType, bf16, f16, f32, f64
 from tests.tensor_ir.lowering.running import check, leaf

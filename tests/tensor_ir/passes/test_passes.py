@@ -15,16 +15,15 @@ from engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
 from engine.tensor_ir.operations.shaping import slice_of
 from engine.tensor_ir.passes.affine import (
     fuse_affine,
+    fuse_combinations,
     fuse_dual_sparse_affine,
+    fuse_errors,
     fuse_sparse_affine,
     hoist_past_concat,
 )
-from engine.tensor_ir.passes.common import share_common
 from engine.tensor_ir.passes.constants import fold_constants
-from engine.tensor_ir.passes.copies import remove_copies
-from engine.tensor_ir.passes.elements import fuse_combinations, fuse_errors
-from engine.tensor_ir.passes.pipeline import optimise
-from engine.tensor_ir.passes.standard import NETWORK_PASSES
+from engine.tensor_ir.passes.copies import remove_copies, share_common
+from engine.tensor_ir.passes.pipeline import PASSES, optimise
 from engine.tensor_ir.passes.verification import verify_nodes
 from engine.tensor_ir.types import TensorType
 from engine.types import f32, f64
@@ -292,5 +291,5 @@ def test_passes_reach_a_fixed_point(graph: TensorGraph) -> None:
     """Running all of them once more changes nothing."""
     w, x, b = leaf(graph, "w", (3, 3)), leaf(graph, "x", batched=True), leaf(graph, "b")
     loss = ((w @ x + b).relu() - x.copy() * 1.0).abs_pow(2).sum().sum_batch() * 2.0
-    once = optimise([loss], NETWORK_PASSES)
-    assert optimise(once, NETWORK_PASSES) == once
+    once = optimise([loss], PASSES)
+    assert optimise(once, PASSES) == once

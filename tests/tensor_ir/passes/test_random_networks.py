@@ -9,9 +9,8 @@ from engine.tensor_ir.evaluation import evaluate
 from engine.tensor_ir.gradients import gradients
 from engine.tensor_ir.graph import TensorGraph
 from engine.tensor_ir.networks.builder import NetworkBuilder
-from engine.tensor_ir.passes.pipeline import optimise
+from engine.tensor_ir.passes.pipeline import PASSES, optimise
 from engine.tensor_ir.passes.rewriting import copied_nodes
-from engine.tensor_ir.passes.standard import FUNCTION_PASSES, NETWORK_PASSES
 from tests.fuzzing import many
 from tests.tensor_ir.networks.random_networks import batch_of, networks
 
@@ -30,14 +29,14 @@ def test_values_and_gradients_stay(builder: NetworkBuilder) -> None:
     found = gradients(loss, weights) if loss.requires_grad else {}
     expected = evaluate([loss, *found.values()], values, BATCH)
 
-    (simple,) = optimise([loss], NETWORK_PASSES)
+    (simple,) = optimise([loss], PASSES)
     again = gradients(simple, weights) if simple.requires_grad else {}
     wanted = [simple, *(again.get(weight, weight * 0.0) for weight in found)]
     for got, right in zip(evaluate(wanted, values, BATCH), expected, strict=True):
         np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-9)
 
     copies = copied_nodes(wanted, TensorGraph(), differentiable=False)
-    final = optimise([copies[node] for node in wanted], FUNCTION_PASSES)
+    final = optimise([copies[node] for node in wanted], PASSES)
     held = {copies[leaf]: value for leaf, value in values.items() if leaf in copies}
     for got, right in zip(evaluate(final, held, BATCH), expected, strict=True):
         np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-9)

@@ -19,8 +19,7 @@ from engine.tensor_ir.operations.matrices import MatMul
 from engine.tensor_ir.operations.rules import RULES
 from engine.tensor_ir.operations.shaping import Concat, Slice, Transpose
 from engine.tensor_ir.operations.sparse import SparseMatMul
-from engine.tensor_ir.passes.pipeline import optimise
-from engine.tensor_ir.passes.standard import NETWORK_PASSES
+from engine.tensor_ir.passes.pipeline import PASSES, optimise
 from engine.tensor_ir.types import TensorType
 from tests.tensor_ir.networks.examples import seeds_example
 from tests.tensor_ir.passes.pictures import leaf, picture
@@ -68,7 +67,7 @@ def test_before_and_after(name: str, before: str, expected: str) -> None:
     """Until nothing changes any more."""
     node = read(before)
     assert picture(node) == before
-    (found,) = optimise([node], {name: NETWORK_PASSES[name]})
+    (found,) = optimise([node], {name: PASSES[name]})
     assert picture(found) == expected
 
 
@@ -80,4 +79,4 @@ def test_the_network_before_and_after() -> None:
 
 def test_every_pass_is_shown() -> None:
     """But common subexpressions, which a picture of one expression can't show."""
-    assert {row[0] for row in ROWS} == NETWORK_PASSES.keys() - {"common subexpressions"}
+    assert {row[0] for row in ROWS} == PASSES.keys() - {"common subexpressions"}

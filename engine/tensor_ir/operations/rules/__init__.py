@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 
 from engine.tensor_ir.operations.rules.activations import ACTIVATIONS
-from engine.tensor_ir.operations.rules.arithmetic import ARITHMETIC
-from engine.tensor_ir.operations.rules.conditions import CONDITIONS
-from engine.tensor_ir.operations.rules.functions import FUNCTIONS
+from engine.tensor_ir.operations.rules.arithmetic import ARITHMETIC, CONDITIONS, FUNCTIONS
 from engine.tensor_ir.operations.rules.rule import GraphValue, Rule
 
 #: Every element-wise operation, by name.

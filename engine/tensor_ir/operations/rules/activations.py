@@ -8,7 +8,7 @@ from math import pi, sqrt
 import numpy as np
 
 from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.operations.rules.functions import erfc
+from engine.tensor_ir.operations.rules.arithmetic import erfc
 from engine.tensor_ir.operations.rules.rule import GraphValue, Rule, from_input, from_output
 from engine.types import Array
 

@@ -1,8 +1,10 @@
-"""Sums, products, powers and the like."""
+"""Arithmetic, functions of one number, comparisons, and logic."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import pi, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -121,4 +123,66 @@ ARITHMETIC: Mapping[str, Rule] = {
         (_to_minuend, lambda g, n, power: -_to_minuend(g, n, power)),
         numbers=1,
     ),
+}
+
+
+def _comparison(name: str, evaluate: Callable[..., Any]) -> Rule:
+    return Rule("comparison", 2, op(name), evaluate, (None, None))
+
+
+def _logic(name: str, arity: int, evaluate: Callable[..., Any]) -> Rule:
+    return Rule("boolean", arity, op(name), evaluate, (None,) * arity)
+
+
+CONDITIONS: Mapping[str, Rule] = {
+    "equal": _comparison("equal", np.equal),
+    "not_equal": _comparison("not_equal", np.not_equal),
+    "less": _comparison("less", np.less),
+    "less_equal": _comparison("less_equal", np.less_equal),
+    "greater": _comparison("greater", np.greater),
+    "greater_equal": _comparison("greater_equal", np.greater_equal),
+    "and": _logic("and", 2, np.logical_and),
+    "or": _logic("or", 2, np.logical_or),
+    "xor": _logic("xor", 2, np.logical_xor),
+    "not": _logic("not", 1, np.logical_not),
+    "where": Rule(
+        "choice",
+        3,
+        op("select"),
+        np.where,
+        (None, lambda g, n: n.inputs[0].where(g, 0.0), lambda g, n: n.inputs[0].where(0.0, g)),
+    ),
+}
+
+
+def erf(x: Array) -> Array:
+    """Return the error function of each element."""
+    from scipy import special  # takes a tenth of a second, which only those who need it should spend
+
+    found: Array = special.erf(x)
+    return found
+
+
+def erfc(x: Array) -> Array:
+    """Return 1 less the error function of each element."""
+    from scipy import special
+
+    found: Array = special.erfc(x)
+    return found
+
+
+FUNCTIONS: Mapping[str, Rule] = {
+    "exp": from_output(op("exp"), np.exp, lambda g, y: g * y),
+    "expm1": from_output(op("expm1"), np.expm1, lambda g, y: g * (y + 1.0)),
+    "log": from_input(op("log"), np.log, lambda g, x: g / x),
+    "log1p": from_input(op("log1p"), np.log1p, lambda g, x: g / (x + 1.0)),
+    "sin": from_input(op("sin"), np.sin, lambda g, x: g * x.cos()),
+    "cos": from_input(op("cos"), np.cos, lambda g, x: -g * x.sin()),
+    "tan": from_output(op("tan"), np.tan, lambda g, y: g * (y * y + 1.0)),
+    "tanh": from_output(op("tanh"), np.tanh, lambda g, y: g * (1.0 - y * y)),
+    "erf": from_input(op("erf"), erf, lambda g, x: g * ((-x.square()).exp() * (2 / sqrt(pi)))),
+    "erfc": from_input(op("erfc"), erfc, lambda g, x: g * ((-x.square()).exp() * (-2 / sqrt(pi)))),
+    "floor": Rule("float", 1, op("floor"), np.floor, (None,)),
+    "ceil": Rule("float", 1, op("ceil"), np.ceil, (None,)),
+    "round": Rule("float", 1, op("round"), np.round, (None,)),
 }
