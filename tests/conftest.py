@@ -1,4 +1,4 @@
-"""For every test: separate caches, a check for threads left behind, and a clean catalogue."""
+"""Fixtures and hooks for every test: separate caches, a check for leaked threads, and a clean catalogue."""
 
 import gc
 import os
@@ -20,31 +20,31 @@ from engine.device.open import list_devices, open_device
 from engine.logs import LogBuffer, attach, detach
 from tests.fuzzing import FACTOR, FIRST_SEED, many
 
-# One folder for the whole run, shared by the processes of pytest-xdist: a kernel that one test compiled is there for
-# the next. The process that makes it removes it.
+# The processes of pytest-xdist share one cache folder, so a kernel is compiled once per run. The process that makes the
+# folder removes it.
 _OWNS_HOME = "WARPLOOM_TESTS_HOME" not in os.environ
 if _OWNS_HOME:
     os.environ["WARPLOOM_TESTS_HOME"] = tempfile.mkdtemp(prefix="warploom-tests-")
 _HOME = Path(os.environ["WARPLOOM_TESTS_HOME"])
 for _kind in ("CACHE", "CONFIG", "DATA", "STATE"):
     os.environ[f"XDG_{_kind}_HOME"] = str(_HOME / _kind.lower())
-# Where Python may not write beside the sources, the processes of a run keep what they compile with pytest's cache.
+# If Python may not write beside the sources, the test processes keep their bytecode in pytest's cache folder.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
 
 _LONGEST = "test_packaging.py"
-#: Threads that must end with the engine or watcher that started them. A device's workers may outlive a test, since
-#: several rooms share a device among their tests.
+#: Threads that must end with the engine or watcher that started them. A device's worker threads may outlive a test,
+#: since test modules share devices.
 _OWN_THREADS = ("warploom-engine", "warploom-prepare", "source-watcher", "block-loader")
 
-# No time limit, since the machine may be busy. `make test` fixes the seed, and examples that once failed are tried
-# first until they pass (.hypothesis/).
+# No time limit, since the machine may be busy. `make test` fixes the seed; examples that failed once are tried first
+# until they pass (.hypothesis/).
 settings.register_profile("warploom", deadline=None, print_blob=True, max_examples=many(40))
 settings.load_profile("warploom")
 
 
 def pytest_report_header() -> str:
-    """Print how to repeat a run of random tests."""
+    """Print the settings that repeat this run's random tests."""
     return f"random tests: WARPLOOM_FUZZ={FACTOR} WARPLOOM_SEED={FIRST_SEED}"
 
 
@@ -55,14 +55,14 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave the collected tests out of garbage collections, which would go through thousands of them each time."""
+    """Exclude the collected tests from garbage collection, which would visit thousands of objects each time."""
     gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Move the longest file to the front, so that no process is left alone with it at the end.
+    """Run the longest file first, so that one process is not still busy with it when the others have finished.
 
-    Skip tests that need a CUDA device where there is none, and say why there is none.
+    Tests that need a CUDA device are skipped where there is none, with the reason why there is none.
     """
     items.sort(key=lambda item: item.path.name != _LONGEST)
     marked = [item for item in items if item.get_closest_marker("gpu")]
@@ -77,9 +77,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def optimises_nothing_in_the_background() -> Iterator[None]:
-    """Leave kernels as they were compiled first, unless a launch waits: a test ends before optimising would pay.
+    """Don't optimise kernels in the background: a test ends before optimised code would pay off.
 
-    That both kinds of code do the same is for the tests of the host device, whose `host` has optimised kernels only.
+    Kernels are still optimised when a launch waits for it. That both kinds of code agree is tested for the host device,
+    whose `host` fixture runs optimised kernels only.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(optimising.QUEUE, "add", lambda _job: None)
@@ -88,7 +89,7 @@ def optimises_nothing_in_the_background() -> Iterator[None]:
 
 @pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """The host device, and the first GPU where there is one; each is shared by the tests of a file."""
+    """The host device, then the first GPU if there is one. The tests of a file share each device."""
     opened = open_device(request.param)
     yield opened
     opened.close()
@@ -96,13 +97,13 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 
 @pytest.fixture
 def optimiser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Optimise kernels in the background, as outside of tests."""
+    """Optimise kernels in the background, as outside tests."""
     monkeypatch.setattr(optimising, "QUEUE", optimising.OptimiserQueue(1))
 
 
 @pytest.fixture
 def interrupts() -> Iterator[None]:
-    """Python's own handler of Ctrl+C; a shell's background job begins with one that ignores it."""
+    """Install Python's own Ctrl+C handler, since a shell starts background jobs with SIGINT ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -110,7 +111,7 @@ def interrupts() -> Iterator[None]:
 
 @pytest.fixture
 def log_buffer() -> Iterator[LogBuffer]:
-    """A buffer that gets log records from INFO on."""
+    """A buffer that receives log records of level INFO and above."""
     made = LogBuffer()
     attach(made)
     yield made
@@ -133,10 +134,10 @@ def leaves_no_threads() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def leaves_no_block_types() -> Iterator[None]:
-    """Remove the block types that a test defined from the catalogue."""
+    """Remove block types that the test defined from the catalogue."""
     before = block_types.all()
     yield
-    # The library is imported once, by whichever test asks for it first, and stays.
+    # The block library stays: it is imported once per process, by the first test that needs it.
     after = {i: t for i, t in block_types.all().items() if t.__module__.split(".")[0] != LIBRARY}
     changed = [type_id for type_id, block in after.items() if before.get(type_id) is not block]
     block_types.commit({type_id: before[type_id] for type_id in changed if type_id in before}, changed)

@@ -33,7 +33,7 @@ def test_times(time_ns: int, text: str) -> None:
 
 
 def test_budgets() -> None:
-    """What is left, or what is too much."""
+    """A budget text says how much time is left, or by how much the budget is exceeded."""
     assert budget_text(1_700_000, 16_600_000) == "14.9 ms below the budget of 16.6 ms"
     assert budget_text(20_000_000, 16_600_000) == "3.40 ms over the budget of 16.6 ms"
 
@@ -48,12 +48,12 @@ def test_rates(per_second: float, text: str) -> None:
 
 
 def test_shapes() -> None:
-    """A list is counted with separators, an image as height by width."""
+    """A list's length has thousands separators; an image's shape is height, then width."""
     assert format_shape((100_000,)) == "100,000"
     assert format_shape((1080, 1920)) == "[1080, 1920]"
     assert format_shape(()) == "scalar"
 
 
 def test_plural() -> None:
-    """One is singular, all else plural."""
+    """A count of one takes the singular, and every other count takes the plural."""
     assert [plural(n, "block") for n in (0, 1, 2)] == ["0 blocks", "1 block", "2 blocks"]

@@ -1,4 +1,4 @@
-"""Records go to the outputs that want them, and to no other; a buffer of them is bounded."""
+"""Log records reach the outputs that want their level and no others; a log buffer has a size limit."""
 
 import logging
 import threading
@@ -13,7 +13,7 @@ def texts(log_buffer: LogBuffer) -> list[str]:
 
 
 def test_an_output_gets_the_records_of_its_level(log_buffer: LogBuffer) -> None:
-    """From all rooms, oldest first; another library's records don't come."""
+    """An output receives Warploom's records of its level, oldest first, and none of other libraries."""
     for name in (*ROOTS, "engine.a.b", "other"):
         logging.getLogger(name).info("of %s", name)
     _log.debug("no")
@@ -22,7 +22,7 @@ def test_an_output_gets_the_records_of_its_level(log_buffer: LogBuffer) -> None:
 
 
 def test_attaching_and_ending_twice_is_as_once() -> None:
-    """Nothing is left that wants records."""
+    """Attaching an output twice logs each record once; detaching and ending twice raises no error."""
     before = wanted_level()
     levels: list[int] = []
     output = LogBuffer(logging.DEBUG)
@@ -42,7 +42,7 @@ def test_attaching_and_ending_twice_is_as_once() -> None:
 
 
 def test_records_are_made_from_the_lowest_level_that_somebody_wants() -> None:
-    """An output more or less changes that, and without one the program that imports Warploom decides."""
+    """The lowest level that an output wants applies; without one, the program that imports Warploom decides."""
     assert {logging.getLogger(name).level for name in ROOTS} == {logging.NOTSET}
     levels: list[int] = []
     end = follow_level(levels.append)
@@ -61,7 +61,7 @@ def test_records_are_made_from_the_lowest_level_that_somebody_wants() -> None:
 
 
 def test_a_late_reader_gets_the_newest_records_and_is_told_how_many_are_lost() -> None:
-    """The buffer never holds more than its limit."""
+    """A full buffer drops its oldest records, so it never holds more than its limit, and counts them."""
     log_buffer = LogBuffer(limit=3)
     attach(log_buffer)
     try:
@@ -77,7 +77,7 @@ def test_a_late_reader_gets_the_newest_records_and_is_told_how_many_are_lost() -
 
 
 def test_no_record_is_lost_or_doubled_between_threads() -> None:
-    """What is taken and what is dropped make up all that was logged, in the order of each thread."""
+    """The records taken and those dropped add up to all that was logged. Each thread's records keep their order."""
     log_buffer, taken, dropped = LogBuffer(limit=50), list[Logged](), 0
     attach(log_buffer)
     try:
@@ -104,7 +104,7 @@ def test_no_record_is_lost_or_doubled_between_threads() -> None:
 
 
 def test_a_record_keeps_its_traceback_and_where_it_came_from(log_buffer: LogBuffer) -> None:
-    """As text, so that the exception and what it refers to can go."""
+    """A record stores its traceback as text, so that the exception and the objects it refers to can be freed."""
     try:
         raise ZeroDivisionError("oh")
     except ZeroDivisionError:
@@ -116,7 +116,7 @@ def test_a_record_keeps_its_traceback_and_where_it_came_from(log_buffer: LogBuff
 
 
 def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(log_buffer: LogBuffer) -> None:
-    """The text is listed unchanged, and the caller does not fail."""
+    """A record whose arguments don't fit its text is listed with the text unchanged, and the caller does not fail."""
     fields = {"name": "engine.tested", "levelno": logging.INFO, "msg": "%d nodes", "args": ("three",)}
     log_buffer.handle(logging.makeLogRecord(fields))
     (text,) = texts(log_buffer)
@@ -124,7 +124,7 @@ def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(log_buffer: L
 
 
 def test_a_record_of_another_process_is_logged_with_its_own_time_and_place(log_buffer: LogBuffer) -> None:
-    """A record is logged with any text, and only if an output wants its level."""
+    """A record from another process is logged with any text, if an output wants its level."""
     told = Logged(12.5, logging.WARNING, "engine.there", "100 %s {0}", "Traceback\nboom", "warploom-engine", 4711)
     log_again(told)
     log_again(Logged(13.0, logging.DEBUG, "engine.there", "no"))

@@ -1,4 +1,4 @@
-"""The wheel: what it installs is a complete Warploom, wherever it is started."""
+"""The wheel installs a complete Warploom that works from any folder."""
 
 import json
 import os
@@ -14,11 +14,11 @@ from PIL import Image
 from engine.catalogue.catalogue import default_catalogue
 
 ROOT = Path(__file__).parents[1]
-#: What a wheel is built from; built in a copy, since a build leaves files in its folder.
+#: Sources of the wheel. The test builds in a copy of them, since a build leaves files in its folder.
 SOURCES = ("app", "blocks", "engine", "kernels", "resources", "pyproject.toml", "README.md", "LICENSE")
-#: Packages of the test environment that a fresh one must not see: Warploom's own.
+#: Warploom's own packages in the test environment, which the fresh environment must not see.
 _OWN = ("warploom", "__editable__")
-#: Checks every example that comes with the package, which compiles its kernels.
+#: Python code that checks every example of the package, which compiles the example's kernels.
 _CHECK_ALL = """
 from engine.patch.files import EXAMPLES_FOLDER, load_patch
 from engine.runtime.check.check_patch import plan_patch
@@ -29,14 +29,14 @@ for path in sorted(EXAMPLES_FOLDER.glob("*.loom")):
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Return the contents of all files of a folder but Python's caches."""
+    """Return the contents of all files in a folder, except Python's caches."""
     files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel, and the libraries of the environment of the tests."""
+    """A fresh environment with the wheel and the third-party libraries of the test environment."""
     pytest.importorskip("setuptools", minversion="77", reason="`make setup-dev` installs what builds a wheel")
     folder = tmp_path_factory.mktemp("wheel")
     (folder / "source").mkdir()
@@ -62,7 +62,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(environment: Path, folder: Path, *words: str) -> str:
-    """Run a program of the environment in a folder, as a person does, and return what it prints."""
+    """Run a program of the environment in a folder, as a person would, and return its output."""
     hidden = ("PYTHONPATH", "PYTHONHOME", "QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
     alone = {name: value for name, value in os.environ.items() if name not in hidden}
     program = environment / "bin" / words[0]
@@ -72,9 +72,9 @@ def run(environment: Path, folder: Path, *words: str) -> str:
 
 
 def test_an_installed_warploom_runs_every_example_from_anywhere(environment: Path, tmp_path: Path) -> None:
-    """By name on the command line; what an example saves goes to the current folder, and the package stays as it is.
+    """Examples are run by name from any folder, write what they save there, and leave the package unchanged.
 
-    One of them runs to its end; for the others, only the kernels are compiled, since 20 s of optimising would show no
+    One example runs to its end. For the others only the kernels are compiled, since 20 s of optimising would show no
     more.
     """
     (package,) = environment.glob("lib/python*/site-packages")
@@ -97,7 +97,7 @@ def test_an_installed_warploom_runs_every_example_from_anywhere(environment: Pat
 
 
 def test_an_installed_warploom_has_the_blocks_and_the_editor(environment: Path, tmp_path: Path) -> None:
-    """The library is the repository's, once each; the window comes up with the gallery and its icons."""
+    """The installed library has each block of the repository once. The window opens with the gallery and its icons."""
     blocks = json.loads(run(environment, tmp_path, "warploom", "blocks", "--json"))["blocks"]
     assert [block["id"] for block in blocks] == [
         block.id for block in default_catalogue().all() if block.__module__.startswith("blocks.")

@@ -1,4 +1,4 @@
-"""What scripts and blocks call refuses wrong values in one message: random ones for every public signature."""
+"""Public functions refuse random wrong values with one clear message."""
 
 import inspect
 import random
@@ -27,15 +27,15 @@ from engine.runtime.engine import open_engine
 from tests.fuzzing import many, seeds
 from tests.patch.test_any_arguments import ODD
 
-#: Without classes, which many functions take, and without numbers that would be taken and ask for much memory.
+#: Leaves out classes, which many functions take, and large numbers, which could be accepted and use much memory.
 VALUES = [value for value in ODD if not isinstance(value, type) and not (type(value) is int and value > 3)]
-#: Errors that are raised on purpose; a TypeError must read like them.
+#: Errors that are raised on purpose. The text of a TypeError must read like the others.
 REFUSALS = (WarploomError, BlockDefinitionError, TypeError)
 PLAIN = (bool, int, float, str, NoneType)
 
 
 def face(module: Any) -> dict[str, Callable[..., Any]]:
-    """Return what a module offers to be called, apart from block types, and from what the engine itself makes."""
+    """Return a module's public callables, except block types and the objects that only the engine makes."""
     found = {name: getattr(module, name) for name in module.__all__}
     made = (BlockBuilder, api.CompositeBuilder, Engine, Patch, ProfilingLevel, UpdateLevel)
     return {
@@ -49,27 +49,27 @@ def face(module: Any) -> dict[str, Callable[..., Any]]:
 
 
 def is_plain(hint: Any) -> bool:
-    """True for a type of which msgspec can say whether a value is of it."""
+    """True if msgspec can decide whether a value has this type."""
     if get_origin(hint) is Annotated:
         return is_plain(get_args(hint)[0])
     return hint in PLAIN or (bool(get_args(hint)) and get_origin(hint) in (None, type(int | str)))
 
 
 def must_be_refused(hint: Any, value: Any) -> bool:
-    """True when msgspec, which knows nothing of our checks, does not take a value."""
+    """True if msgspec, which is independent of Warploom's checks, rejects the value for this type."""
     if not is_plain(hint) or isinstance(value, np.generic) or (isinstance(value, str) and type(value) is not str):
         return False
     try:
         msgspec.convert(value, hint, strict=True)
     except (msgspec.ValidationError, OverflowError):
         return True
-    except Exception:  # noqa: BLE001 - a kind of type that it can't say anything about
+    except Exception:  # noqa: BLE001 - msgspec does not know this kind of type
         return False
     return False
 
 
 def attempt(what: str, call: Callable[..., Any], arguments: dict[str, Any], name: str, hint: Any) -> Any:
-    """Call something with one wrong value, perhaps; it returns, or refuses the value in one message."""
+    """Call a function with one possibly wrong value; it must return, or refuse the value with one message."""
     try:
         result = call(**arguments)
     except REFUSALS as problem:
@@ -84,7 +84,7 @@ def attempt(what: str, call: Callable[..., Any], arguments: dict[str, Any], name
 
 
 def parameters_of(call: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a call that have names; of a built-in type, whose signature is not known, none."""
+    """Return a callable's named parameters, or none for a built-in type without a known signature."""
     try:
         found = inspect.signature(call).parameters
     except (TypeError, ValueError):
@@ -93,7 +93,7 @@ def parameters_of(call: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def hints_of(call: Callable[..., Any]) -> dict[str, Any]:
-    """Return the types of the parameters, where they can be found."""
+    """Return the types of a callable's parameters, or none if they can't be resolved."""
     try:
         return get_type_hints(call.__init__ if isinstance(call, type) else call, include_extras=True)  # type: ignore[misc]
     except (NameError, TypeError, AttributeError):
@@ -102,13 +102,13 @@ def hints_of(call: Callable[..., Any]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relative paths lead to a folder of the test's own."""
+    """Run each test in its own folder, so that relative paths lead there."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(face(api)))
 def test_what_blocks_import_refuses_in_one_message(name: str) -> None:
-    """Functions and records of `engine.api`; those that need others get random ones for them, too."""
+    """Functions and records of `engine.api` refuse random values in any of their parameters with one message."""
     call, draw = face(api)[name], random.Random(name)
     known = parameters_of(call)
     for parameter in known:
@@ -119,7 +119,7 @@ def test_what_blocks_import_refuses_in_one_message(name: str) -> None:
 
 
 def calls(tmp_path: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
-    """Yield what scripts call, with values that are right."""
+    """Yield the functions that scripts call, with valid arguments."""
     patch = Patch()
     save_patch(patch, tmp_path / "good.loom")
     yield "Engine", Engine, {"patch": patch, "device": "host"}
@@ -136,7 +136,7 @@ def calls(tmp_path: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, A
 
 @pytest.mark.parametrize("seed", seeds(2))
 def test_what_scripts_call_refuses_in_one_message(seed: int, tmp_path: Path) -> None:
-    """Every parameter of every function gets values of all kinds, one at a time beside right ones."""
+    """Every function that scripts call accepts or refuses odd values for one parameter, with the others valid."""
     draw = random.Random(seed)
     for what, call, right in calls(tmp_path):
         hints = hints_of(call)
@@ -149,7 +149,7 @@ def test_what_scripts_call_refuses_in_one_message(seed: int, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("seed", seeds(2))
 def test_what_an_engine_is_asked_refuses_in_one_message(seed: int) -> None:
-    """Methods of the client; the engine runs on after each refusal."""
+    """Client methods refuse wrong arguments with one message, and the engine still runs afterwards."""
     draw = random.Random(seed)
     patch = Patch()
     node = patch.add("math.saxpy")
@@ -173,7 +173,7 @@ def test_what_an_engine_is_asked_refuses_in_one_message(seed: int) -> None:
 
 @pytest.mark.parametrize("kind", get_args(messages.Message), ids=lambda kind: kind.__name__)
 def test_messages_with_wrong_fields_are_refused(kind: type[msgspec.Struct]) -> None:
-    """Whatever a script puts into them, when it makes them or when they are posted."""
+    """A message with a wrong field is refused when it is made or when it is checked for posting."""
     draw = random.Random(kind.__name__)
     hints = get_type_hints(kind, include_extras=True)
     for field in kind.__struct_fields__:
@@ -203,7 +203,7 @@ def test_messages_with_wrong_fields_are_refused(kind: type[msgspec.Struct]) -> N
     ],
 )
 def test_each_says_what_must_hold(call: Callable[[], Any], error: type[Exception], message: str) -> None:
-    """In the words of the other errors."""
+    """Each error reads "subject must rule, got value"."""
     with pytest.raises(error) as refused:
         call()
     assert str(refused.value).startswith(message)

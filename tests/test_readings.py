@@ -1,4 +1,4 @@
-"""What files held when something was made of them, and whether the disk still says the same."""
+"""A reading records what files held while something was made from them, and detects later changes on disk."""
 
 import os
 import random
@@ -11,7 +11,7 @@ from tests.fuzzing import many, seeds
 
 
 def test_each_question_is_asked_once(tmp_path: Path) -> None:
-    """Also by a reading inside another; outside of readings, the disk answers."""
+    """A reading and the readings inside it answer each question once; elsewhere the disk is asked again."""
     file, missing = tmp_path / "a", tmp_path / "b"
     file.write_text("one")
     outer, inner = Reading(), Reading()
@@ -29,7 +29,10 @@ def test_each_question_is_asked_once(tmp_path: Path) -> None:
 
 
 def test_what_is_read_whole_is_kept_as_a_digest(tmp_path: Path) -> None:
-    """A file that can't be read raises what the system says, and its coming is a change."""
+    """A reading stores a digest of a file that was read whole.
+
+    A missing file raises FileNotFoundError and is a change once it appears.
+    """
     file, reading = tmp_path / "a", Reading()
     with reading.under_way(), pytest.raises(FileNotFoundError):
         read_bytes(file)
@@ -44,7 +47,7 @@ def test_what_is_read_whole_is_kept_as_a_digest(tmp_path: Path) -> None:
 
 
 def test_a_pipe_and_a_name_that_no_file_can_have_are_no_files(tmp_path: Path) -> None:
-    """Nothing waits for a writer."""
+    """Pipes, folders and impossible names don't count as files, and asking about a pipe does not block."""
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("a\0b"), tmp_path / ("x" * 5000), tmp_path):
         assert isinstance(content(path), str) and not is_file(path)
@@ -52,7 +55,7 @@ def test_a_pipe_and_a_name_that_no_file_can_have_are_no_files(tmp_path: Path) ->
 
 @pytest.mark.parametrize("seed", seeds(3))
 def test_a_disk_that_remembers_answers_as_one_that_does_not(tmp_path: Path, seed: int) -> None:
-    """However files change: with the size and the time that they had, by links, by renames, at once after a look."""
+    """A `Disk` caches answers, and notices each change of links, names and contents, whatever the size and time."""
     choose, disk = random.Random(seed), Disk()
     paths = [tmp_path / name for name in ("a", "b", "link")]
     for number in range(many(60)):

@@ -1,4 +1,4 @@
-"""The README is true: its Python runs."""
+"""The README's examples run, and the paths it names exist."""
 
 import re
 from pathlib import Path
@@ -16,12 +16,12 @@ PYTHON = [code for kind, code in BLOCKS if kind == "python"]
     ids=["patch", "region", "external", "device", "tensors", "network"],
 )
 def test_the_examples_hold(code: str) -> None:
-    """Each example asserts what it claims."""
+    """Each Python example of the README runs, and its assertions hold."""
     exec(compile(code, "README.md", "exec"), {})
 
 
 def test_the_first_block_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its class and its kernel, as printed, are found beside the patch and square numbers."""
+    """The README's first block is loaded from a folder beside the patch, and it squares numbers."""
     from engine.catalogue.block_folders import block_folders
 
     block, script = [code for code in PYTHON if "square" in code]
@@ -42,5 +42,5 @@ def test_the_first_block_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     "path", re.findall(r"`((?:resources|kernels|blocks|app|engine|tests)/[\w/.]*)`", (ROOT / "README.md").read_text())
 )
 def test_every_path_it_names_exists(path: str) -> None:
-    """Files move; words about them must follow."""
+    """Every path that the README names exists."""
     assert (ROOT / path).exists()

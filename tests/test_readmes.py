@@ -1,4 +1,4 @@
-"""The READMEs of the rooms are true: their tables name every file of the folder, and no file that is gone."""
+"""The READMEs of the folders are true: their tables name every file of the folder, and no file that is gone."""
 
 import re
 import runpy
@@ -15,7 +15,7 @@ _FENCE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 _TABLE = re.compile(r"^\|(.+)\|\n\|[-|]+\|\n((?:\|.*\|\n?)+)", re.MULTILINE)
 _NAME = re.compile(r"`([\w./-]+\.(?:py|cuh?|c|h|ll))`")
 _FOLDER = re.compile(r"`([\w./-]+)/`")
-#: The first column of a table of files has one of these words; in a table of headers, files of this kind are named.
+#: Tables whose first column is headed by one of these words list files; the value is the pattern of files they list.
 _FILES = {
     "file": "*",
     "files": "*",
@@ -26,12 +26,12 @@ _FILES = {
     "in C": "*.[ch]",
     "in Python": "*.py",
 }
-#: READMEs tell of a user's own files by these names.
+#: Sample names by which READMEs refer to a user's own files.
 _SAMPLES = {"blocks/sample/threshold.py", "blocks/sample/metronome.py", "blocks/my_blur.py", "sharpen.cu"}
 
 
 def tables(text: str) -> list[tuple[str, str]]:
-    """Return the rows of each table of files, with the pattern of the files that it names."""
+    """Return the rows of each table of files, with the pattern of the files that the table lists."""
     found = []
     for head, rows in _TABLE.findall(_FENCE.sub("", text)):
         words = [word.strip() for cell in head.split("|") for word in cell.split(" or ")]
@@ -40,9 +40,9 @@ def tables(text: str) -> list[tuple[str, str]]:
 
 
 def files_of(folder: Path, pattern: str) -> set[str]:
-    """Return the files and subfolders of a folder that a table has to name.
+    """Return the files and subfolders that a folder's table must name.
 
-    A README and `__init__.py` need no row. A subfolder is one name, with "/" at its end.
+    A README and `__init__.py` need no row. A subfolder is one name that ends in "/".
     """
     names = {path.name for path in folder.glob(pattern) if path.is_file()} - {"README.md", "__init__.py"}
     if pattern == "*":
@@ -51,7 +51,10 @@ def files_of(folder: Path, pattern: str) -> set[str]:
 
 
 def exists(name: str, folder: Path) -> bool:
-    """Return whether a README may name this file: in `kernels/`, below its folder, or by a path from a folder above."""
+    """Return whether a README may name this file.
+
+    The file is in `kernels/`, in or below the README's folder, or the name is a path from a folder above.
+    """
     above = (ROOT / "kernels", folder, *folder.parents)
     return any((base / name).exists() for base in above if base.is_relative_to(ROOT)) or any(folder.rglob(name))
 
@@ -60,13 +63,13 @@ READMES_WITH_TABLES = [path for path in READMES if tables(path.read_text())]
 
 
 def test_readmes_have_tables() -> None:
-    """Nearly every README has a table of files, so the search for tables works."""
+    """Over 40 READMEs have a table of files, so the search for tables works."""
     assert len(READMES_WITH_TABLES) > 40
 
 
 @pytest.mark.parametrize("readme", READMES_WITH_TABLES, ids=lambda path: str(path.parent.relative_to(ROOT)))
 def test_the_table_names_every_file(readme: Path) -> None:
-    """A subfolder is named as `sub/`, or by all of its files as `sub/file.py`."""
+    """A README's table names every file of its folder; a subfolder as `sub/`, or all of its files as `sub/file.py`."""
     folder, found = readme.parent, tables(readme.read_text())
     rows = "".join(rows for rows, _ in found)
     named = {*_NAME.findall(rows), *(f"{name}/" for name in _FOLDER.findall(rows))}
@@ -79,14 +82,14 @@ def test_the_table_names_every_file(readme: Path) -> None:
 
 @pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.parent.relative_to(ROOT)))
 def test_every_file_it_names_exists(readme: Path) -> None:
-    """Also those in the text around the table."""
+    """Every file that a README names exists, in its table or in its text."""
     names = set(_NAME.findall(_FENCE.sub("", readme.read_text()))) - _SAMPLES
     assert not {name for name in names if not exists(name, readme.parent)}
 
 
 @pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_every_path_of_a_page_exists(page: str) -> None:
-    """Those with NAME, ROOM or category in them stand for any."""
+    """Every path in these pages exists, except templates with NAME, ROOM or category in them."""
     names = re.findall(r"`((?:[\w.]+/)+[\w.]*)`", _FENCE.sub("", (ROOT / page).read_text()))
     assert len(names) > 5
     stand_ins = re.compile(r"NAME|ROOM|category|\.venv|htmlcov")
@@ -94,7 +97,7 @@ def test_every_path_of_a_page_exists(page: str) -> None:
 
 
 def test_the_rooms_of_the_engine_stand_in_the_order_of_imports() -> None:
-    """The rows of its table are the layers of the import contract, from the ground up."""
+    """The rows of the engine README's table are the layers of the import contract, from the bottom up."""
     ((rows, _),) = tables((ROOT / "engine/README.md").read_text())
     shown = [set(re.findall(r"`(\w+)(?:/|\.py)`", row.split("|")[1])) for row in rows.splitlines()]
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
@@ -103,6 +106,6 @@ def test_the_rooms_of_the_engine_stand_in_the_order_of_imports() -> None:
 
 
 def test_the_picture_of_the_rooms_is_what_the_code_imports() -> None:
-    """Run tools/make_rooms_picture.py to draw it again."""
+    """`design/rooms.svg` is up to date; tools/make_rooms_picture.py draws it again."""
     names = runpy.run_path(str(ROOT / "tools" / "make_rooms_picture.py"))
     assert (ROOT / "design" / "rooms.svg").read_text() == names["picture"]()

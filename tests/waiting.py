@@ -1,6 +1,7 @@
-"""Waiting for what other threads and processes do.
+"""Helpers that wait for other threads and processes.
 
-Without a limit of its own, since the machine may be busy: pytest's (in `pyproject.toml`) ends a test that hangs.
+They have no time limit, since the machine may be busy. pytest's time limit (in `pyproject.toml`) ends a test that
+hangs.
 """
 
 import threading
@@ -11,7 +12,7 @@ from typing import Protocol
 
 from engine.protocol.messages import FrameReport
 
-#: For calls that need a limit, such as pytest-qt's: longer than pytest's.
+#: Time limit, longer than pytest's, for calls that need one, such as pytest-qt's.
 PATIENCE_MS = 3_600_000
 
 
@@ -20,13 +21,13 @@ class _Reporting(Protocol):
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
+    """Wait until a condition is true."""
     while not holds():
         time.sleep(0.002)
 
 
 def next_report(engine: _Reporting, holds: Callable[[FrameReport], object]) -> FrameReport:
-    """Wait for the next report for which a condition holds."""
+    """Wait for the next report that meets a condition, and return it."""
     while True:
         report = engine.take_report()
         if report is not None and holds(report):
@@ -36,7 +37,7 @@ def next_report(engine: _Reporting, holds: Callable[[FrameReport], object]) -> F
 
 @contextmanager
 def repeated(call: Callable[[], object], every_s: float = 0.05) -> Iterator[None]:
-    """Call a function repeatedly on another thread, since its first call may come too early."""
+    """Call a function repeatedly on another thread, since its first call may come too early to have an effect."""
     over = threading.Event()
 
     def go() -> None:

@@ -1,4 +1,4 @@
-"""Library calls on numpy arrays: captured into a graph, which is launched twice."""
+"""Library calls on numpy arrays: each is captured into a graph that is launched twice."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,14 +13,14 @@ from engine.types.layout import Layout, strided_layout
 
 Array = np.ndarray[Any, Any]
 
-#: Odd sizes, of which one has no second element and two are close to a power of two.
+#: Odd sizes: 1 has no second element, and 1023 and 1027 are close to a power of two.
 SIZES = (1, 7, 1023, 1027)
 
 
 def layout_of(array: Array, dtype: DType | None = None) -> Layout:
     """Return the layout of an array, which may be strided.
 
-    With a `dtype`, uint16 is bf16, and the last axis holds the numbers of one element such as a float4.
+    With a `dtype`, uint16 means bf16, and the last axis holds the components of one element such as a float4.
     """
     dtype = dtype or dtype_of(array)
     axes = array.ndim - len(dtype.numpy.shape)
@@ -53,8 +53,9 @@ class Caller:
     ) -> dict[str, Array]:
         """Return the outputs of a call by slot.
 
-        With `dtype` bf16, arrays of f32 are rounded to it, and outputs come as f32. Numbers lie `on_device` or not.
-        `dtypes` are those of slots whose arrays have the numbers of an element along the last axis.
+        With `dtype` bf16, f32 arrays are rounded to it, and outputs are returned as f32. `on_device` puts the numbers
+        into device memory. `dtypes` has the types of slots whose arrays hold an element's components along the last
+        axis.
         """
         given = {slot: to_bf16(array) if dtype is bf16 else array for slot, array in inputs.items()}
         known_as = {slot: bf16 if dtype is bf16 else (dtypes or {}).get(slot) for slot in given}
@@ -62,7 +63,7 @@ class Caller:
         made = call.results(layouts)
         memory = {slot: self.device.upload(np.ascontiguousarray(span(array))).memory for slot, array in given.items()}
         for slot, layout in made.items():
-            if slot not in memory:  # 0xEE in each byte: nothing may follow from what was there
+            if slot not in memory:  # filled with 0xEE: the result may not depend on old contents
                 memory[slot] = self.device.allocate(max(layout.size_bytes, 1))
                 self.device.fill(memory[slot], 0xEE)
         known = {name: float((numbers or {}).get(name, value)) for name, value in call.numbers.items()}
@@ -84,7 +85,7 @@ class Caller:
         return outputs
 
     def _stored(self, operands: Mapping[str, OperandMemory], known: Mapping[str, float]) -> dict[str, Any]:
-        """Return numbers in device memory, in the type in which the call computes."""
+        """Return a call's numbers in device memory, in the type in which the call computes."""
         kinds = [operand.layout.dtype.numpy for operand in operands.values()]
         wide = next((name for name in ("complex128", "float64", "complex64") if np.dtype(name) in kinds), "float32")
         return {name: self.device.upload(np.array([value], wide)).memory for name, value in known.items()}
@@ -96,5 +97,5 @@ class Caller:
         return from_bf16(array) if layout.dtype is bf16 else array
 
 
-#: Makes a library call, as `Caller`.
+#: The type of a `Caller`, which makes a library call.
 Call = Callable[..., dict[str, Array]]

@@ -1,4 +1,4 @@
-"""Each device in turn, with its libraries."""
+"""Fixtures of the library tests."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.libraries.calls import Caller
 
 @pytest.fixture(scope="module")
 def caller(device: Device) -> Iterator[Caller]:
-    """What makes library calls on each device; the CUDA one is skipped where NVIDIA's libraries are not installed."""
+    """Makes library calls on each device in turn. CUDA is skipped where NVIDIA's libraries are not installed."""
     if device.info.name != "host":
         pytest.importorskip("nvmath", reason="NVIDIA's libraries are not installed")
     made = Caller(device)

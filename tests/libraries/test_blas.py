@@ -13,24 +13,24 @@ from engine.types.layout import Layout
 from tests.libraries.calls import SIZES, Caller
 
 Array = np.ndarray[Any, Any]
-#: Errors of one operation on numbers near 1; of a sum of k of them at most the square root of k times that.
+#: Error bound of one operation on numbers near 1. A sum of k of them may have sqrt(k) times that error.
 ROUNDING = {f32: 5e-7, f64: 2e-15, c64: 1e-6, c128: 4e-15}
 
 
 def numbers(shape: tuple[int, ...], dtype: DType) -> Array:
-    """Return random numbers, the same for a shape in each run."""
+    """Return random numbers that are the same for a shape in each run."""
     rng = np.random.default_rng(sum(shape))
     array = rng.standard_normal(shape)
     return (array + 1j * rng.standard_normal(shape) if dtype.kind == "complex" else array).astype(dtype.numpy)
 
 
 def wide(array: Array) -> Array:
-    """Return numbers in the precision of the oracle."""
+    """Return numbers in the oracle's precision."""
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def close(found: Array, expected: Array, k: int = 1) -> bool:
-    """True when a sum of k numbers is as near as its type allows."""
+    """True if a sum of k numbers is as accurate as its type allows."""
     rounding = next(error for dtype, error in ROUNDING.items() if dtype.numpy == found.dtype)
     return bool(np.all(np.abs(found - expected) <= rounding * (k**0.5 + np.abs(expected))))
 
@@ -38,7 +38,7 @@ def close(found: Array, expected: Array, k: int = 1) -> bool:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize(("m", "k"), [(1, 1), (7, 1023), (1027, 7), (1, 65), (33, 1)])
 def test_a_matrix_is_multiplied_by_a_vector(caller: Caller, dtype: DType, m: int, k: int) -> None:
-    """Also transposed, in the library's eyes or by its layout, with y and without; numbers here and there."""
+    """A matrix times a vector is numpy's, also transposed by option or by layout. y is optional."""
     a, x, y = numbers((m, k), dtype), numbers((k,), dtype), numbers((m,), dtype)
     expected = 0.5 * wide(a) @ wide(x)
     known = {"alpha": 0.5, "beta": -2.0}
@@ -52,7 +52,7 @@ def test_a_matrix_is_multiplied_by_a_vector(caller: Caller, dtype: DType, m: int
 
 
 def test_leading_axes_repeat_a_matrix_times_a_vector(caller: Caller) -> None:
-    """Both operands have leading axes, or only one; the vectors may have gaps."""
+    """Leading axes of the matrix, of the vector or of both repeat the product; the vectors may have gaps."""
     a, x = numbers((3, 2, 5, 7), f32), numbers((3, 2, 14), f32)[..., ::2]
     assert close(caller(Gemv(), {"a": a, "x": x})["out"], np.einsum("...ij,...j->...i", a, x), 7)
     assert close(caller(Gemv(), {"a": a[0, 0], "x": x})["out"], np.einsum("ij,...j->...i", a[0, 0], x), 7)
@@ -62,7 +62,7 @@ def test_leading_axes_repeat_a_matrix_times_a_vector(caller: Caller) -> None:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("size", SIZES)
 def test_vectors_are_added_scaled_and_multiplied(caller: Caller, dtype: DType, size: int) -> None:
-    """With and without gaps; the sum and the multiple in place."""
+    """Vectors with and without gaps are added and scaled in place, and their products and norms are numpy's."""
     for x, y in (
         (numbers((size,), dtype), numbers((size, 1), dtype)[:, 0]),
         (numbers((2 * size,), dtype)[::2], numbers((3 * size,), dtype)[1::3]),
@@ -77,7 +77,7 @@ def test_vectors_are_added_scaled_and_multiplied(caller: Caller, dtype: DType, s
 
 
 def test_a_norm_is_nan_for_nan_and_does_not_overflow(caller: Caller) -> None:
-    """Its squares would: 1e30 squared is more than an f32 holds."""
+    """The norm of a vector with NaN is NaN, and that of numbers whose squares overflow f32 is finite."""
     assert np.isnan(caller(Norm(), {"x": np.array([1, np.nan, 2], np.float32)})["out"])
     assert np.isposinf(caller(Norm(), {"x": np.array([1, np.inf], np.float32)})["out"])
     assert close(caller(Norm(), {"x": np.full((3, 3), 1e30, np.float32)})["out"] / np.float32(1e30), np.array([3.0]))
@@ -87,7 +87,7 @@ def test_a_norm_is_nan_for_nan_and_does_not_overflow(caller: Caller) -> None:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", [(1, 1), (7, 1023), (1027, 3), (2, 3, 33, 65)])
 def test_matrices_are_added_and_transposed(caller: Caller, dtype: DType, shape: tuple[int, ...]) -> None:
-    """In every combination; without b, a alone; for each of the leading axes' positions."""
+    """A sum of matrices is numpy's for every transposition, with and without b, and for matrices with leading axes."""
     a, b = numbers(shape, dtype), numbers((*shape, 1), dtype)[..., 0]
     for turn_a, turn_b, on_device in product([False, True], repeat=3):
         given = {
@@ -120,7 +120,7 @@ def test_shapes_that_dont_fit_are_refused(call: Any, shapes: dict[str, Any], slo
 
 
 def test_types_and_gaps_that_dont_fit_are_refused() -> None:
-    """Vectors lie at equal distances, and have a type that BLAS has routines for."""
+    """Vectors must lie at equal distances and have a type that BLAS supports."""
     with pytest.raises(OperandError, match="elements must be one of f32, f64, c64, c128, got f16"):
         Norm().results({"x": Layout(f16, (3,))})
     with pytest.raises(OperandError, match="one dimension or no gaps"):

@@ -1,4 +1,4 @@
-"""Layers of networks against their definitions, worked out by scipy and numpy in f64, on every device."""
+"""Layers of networks against their definitions in scipy and numpy, computed in f64, on every device."""
 
 from typing import Any
 
@@ -14,17 +14,17 @@ from tests.libraries.calls import SIZES, Caller
 
 Array = np.ndarray[Any, Any]
 
-#: Relative errors of one product of numbers near 1, of a sum of k of them at most the square root of k times that.
+#: Relative error bound of one product of numbers near 1. A sum of k products may have sqrt(k) times that error.
 ROUNDING = {f32: 1e-6, f16: 2e-3}
 
 
 def numbers(shape: tuple[int, ...], dtype: DType) -> Array:
-    """Return random numbers in a type."""
+    """Return random numbers of a type."""
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(dtype.numpy)
 
 
 def close(found: Array, expected: Array, dtype: DType, count: int = 1) -> bool:
-    """True when sums of `count` products are as near as their type allows."""
+    """True if sums of `count` products are as accurate as their type allows."""
     allowed = ROUNDING[dtype] * (count**0.5 + np.abs(expected))
     return (
         found.dtype == dtype.numpy
@@ -34,7 +34,7 @@ def close(found: Array, expected: Array, dtype: DType, count: int = 1) -> bool:
 
 
 def convolved(call: Convolution, x: Array, weights: Array) -> Array:
-    """Return a convolution in f64: scipy's cross-correlation with spread weights, of which every stride-th is taken."""
+    """Return a convolution in f64: every stride-th result of scipy's cross-correlation with dilated weights."""
     made, taken, *window = weights.shape
     spread = np.zeros((made, taken, *((n - 1) * step + 1 for n, step in zip(window, call.dilation, strict=True))))
     spread[..., :: call.dilation[0], :: call.dilation[1]] = weights
@@ -74,7 +74,7 @@ def convolved(call: Convolution, x: Array, weights: Array) -> Array:
 def test_a_convolution_is_scipys(
     caller: Caller, dtype: DType, call: Convolution, x: tuple[int, ...], weights: tuple[int, ...]
 ) -> None:
-    """With and without bias and ReLU, for strides, padding, dilation and groups."""
+    """A convolution is scipy's, with and without bias and ReLU, for strides, padding, dilation and groups."""
     image, kernel, bias = numbers(x, dtype), numbers(weights, dtype), numbers(weights[:1], dtype)
     plain = convolved(call, image, kernel)
     shifted = plain + bias.astype(float)[:, None, None]
@@ -88,7 +88,7 @@ def test_a_convolution_is_scipys(
 
 
 def pooled(call: Pooling, x: Array) -> Array:
-    """Return what is under the window at each place, reduced in f64; places beyond the border are NaN meanwhile."""
+    """Return the windows at each place reduced in f64; pixels beyond the border are NaN while this is computed."""
     padded = np.pad(x.astype(float), ((0, 0), (0, 0), *((pad, pad) for pad in call.padding)), constant_values=np.nan)
     windows = np.lib.stride_tricks.sliding_window_view(padded, call.window, (2, 3))
     reduce = np.nanmean if call.average else np.nanmax
@@ -110,7 +110,7 @@ def pooled(call: Pooling, x: Array) -> Array:
 def test_pooling_is_numpys(
     caller: Caller, dtype: DType, average: bool, x: tuple[int, ...], window: Any, stride: Any, padding: Any
 ) -> None:
-    """Windows that overlap and that don't; what is beyond the border doesn't count."""
+    """Pooling is numpy's for windows with and without overlap, and ignores pixels beyond the border."""
     call, image = Pooling(window, stride, padding, average), numbers(x, dtype)
     found, expected = caller(call, {"x": image})["out"], pooled(call, image)
     assert close(found, expected, dtype) if average else np.array_equal(found, expected)
@@ -118,7 +118,7 @@ def test_pooling_is_numpys(
 
 @pytest.mark.parametrize("average", [False, True])
 def test_a_nan_under_the_window_gives_nan(caller: Caller, average: bool) -> None:
-    """Elsewhere nothing changes; infinities are pooled like other numbers."""
+    """A window with a NaN pools to NaN, other windows don't change, and infinities are pooled like other numbers."""
     x = np.ones((1, 1, 4, 6), np.float32)
     x[0, 0, 1, 1], x[0, 0, 2, 3] = np.nan, np.inf
     found = caller(Pooling(average=average), {"x": x})["out"][0, 0]
@@ -130,7 +130,7 @@ def test_a_nan_under_the_window_gives_nan(caller: Caller, average: bool) -> None
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_softmax_is_its_formula(caller: Caller, dtype: DType, size: int, axis: int) -> None:
-    """Along each axis, for scores whose exponentials overflow, and as logarithms."""
+    """Softmax and its logarithm are their formula along each axis, even for scores whose exponentials overflow."""
     x = numbers((3, size, 2), dtype) * dtype.numpy.type(30)
     away = x.astype(float) - x.max(axis=axis, keepdims=True)
     powers = np.exp(away)
@@ -143,7 +143,7 @@ def test_softmax_is_its_formula(caller: Caller, dtype: DType, size: int, axis: i
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", [(1, 1), (7, 1023), (2, 16, 33, 33), (3, 5, 1027)])
 def test_batch_normalization_is_its_formula(caller: Caller, dtype: DType, shape: tuple[int, ...]) -> None:
-    """For vectors, signals and images; a variance of 0 is kept from dividing by 0."""
+    """Batch normalisation is its formula for vectors, signals and images, even with a variance of 0."""
     x, channels = numbers(shape, dtype), shape[1]
     mean, scale, bias = (numbers((channels + more,), f32)[more:] for more in range(3))
     variance = np.linspace(0, 4, channels, dtype=np.float32)
@@ -189,7 +189,7 @@ def test_what_doesnt_fit_is_refused(call: LibraryCall, given: dict[str, Layout],
 
 
 def test_numbers_of_another_count_are_refused() -> None:
-    """There must be an element for each channel."""
+    """Parameters of a layer must have one element for each channel."""
     four = Layout(f32, (4,))
     given = {"x": IMAGE, "mean": four, "variance": four, "scale": Layout(f32, (3,)), "bias": four}
     with pytest.raises(OperandError, match="each of 4 channels, got f32"):

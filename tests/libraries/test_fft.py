@@ -16,19 +16,19 @@ from tests.libraries.calls import SIZES, Caller, layout_of
 
 Array = np.ndarray[Any, Any]
 
-#: The error's root mean square, relative to that of the result, grows with the logarithm of the size.
+#: Relative RMS error bound; it grows with the logarithm of the size.
 ROUNDING = {c64: 2e-7, c128: 4e-16}
 COMPLEX_OF = {f32: c64, f64: c128}
 SHAPES = [((size,), 1) for size in SIZES] + [((3, 1027), 1), ((7, 33), 2), ((5, 1, 9), 2), ((2, 7, 5, 9), 3)]
 
 
 def complex_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
-    """Return random complex numbers in a type."""
+    """Return random complex numbers of a type."""
     return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype.numpy)
 
 
 def close(found: Array, expected: Array, dtype: DType) -> bool:
-    """True when a transform is as near as its type allows."""
+    """True if a transform is as accurate as its type allows."""
     allowed = ROUNDING[dtype] * (1 + np.log2(max(found.shape)))
     return found.dtype in (dtype.numpy, dtype.numpy.type(0).real.dtype) and bool(
         np.linalg.norm(found - expected) <= allowed * np.linalg.norm(expected)
@@ -38,7 +38,7 @@ def close(found: Array, expected: Array, dtype: DType) -> bool:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize(("shape", "axes"), SHAPES)
 def test_complex_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[int, ...], axes: int) -> None:
-    """There and back, for odd sizes and one, with each norm."""
+    """Forward and inverse transforms are numpy's with each norm, for odd sizes and size one."""
     x = complex_numbers(np.random.default_rng(len(shape)), shape, dtype)
     for norm in NORMS:
         last = tuple(range(-axes, 0))
@@ -50,7 +50,10 @@ def test_complex_transforms_are_numpys(caller: Caller, dtype: DType, shape: tupl
 @pytest.mark.parametrize("dtype", COMPLEX_OF)
 @pytest.mark.parametrize(("shape", "axes"), [*SHAPES, ((3, 1024), 1), ((6, 10), 2)])
 def test_real_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[int, ...], axes: int) -> None:
-    """Half a spectrum, and back to odd and even lengths, with each norm; the half spectrum stays as it is."""
+    """Real transforms and their inverses are numpy's, for odd and even lengths and each norm.
+
+    Their input stays unchanged.
+    """
     x = np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype.numpy)
     for norm in NORMS:
         last = tuple(range(-axes, 0))
@@ -58,12 +61,12 @@ def test_real_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[i
         assert close(caller(RealFft(axes, norm), {"x": x})["out"], half, COMPLEX_OF[dtype])
         rounded = half.astype(COMPLEX_OF[dtype].numpy)
         back = InverseRealFft(axes, norm, odd=bool(shape[-1] % 2))
-        for _ in range(2):  # the caller launches it twice too
+        for _ in range(2):  # the caller also launches the graph twice
             assert close(caller(back, {"x": rounded})["out"], x, COMPLEX_OF[dtype])
 
 
 def test_views_are_transformed_where_they_lie(caller: Caller) -> None:
-    """Every second element, columns, rows of a wider array, and a plane in a stack."""
+    """Every second element, columns, rows of a wider array, and a plane of a stack are transformed in place."""
     rng = np.random.default_rng(5)
     whole = complex_numbers(rng, (6, 10, 14), c64)
     views = [(whole[0, 0, ::2], 1), (whole[1, :, 3], 1), (whole[:, 2, :9], 1), (whole[1::2, :7, :5], 2)]
@@ -86,7 +89,7 @@ def _offset(whole: Array, view: Array) -> int:
 
 
 def test_a_nan_reaches_its_own_signal_alone(caller: Caller) -> None:
-    """Infinity gives no finite numbers either."""
+    """A NaN or an infinity makes its own signal non-finite and no other."""
     x = np.ones((3, 7), np.complex64)
     x[0, 2], x[1, 3] = np.nan, np.inf
     found = caller(Fft(), {"x": x})["out"]
@@ -96,14 +99,14 @@ def test_a_nan_reaches_its_own_signal_alone(caller: Caller) -> None:
 @settings(max_examples=many(60))
 @given(st.data())
 def test_an_embedding_gives_the_place_of_each_element(data: st.DataObject) -> None:
-    """cuFFT's formula finds every element of a view of a dense array where its strides say."""
+    """cuFFT's formula for embedded layouts finds every element of a view where the view's strides put it."""
     shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
     axes = data.draw(st.integers(1, min(3, len(shape))))
     extra = [data.draw(st.integers(0, 2)) for _ in shape]
     strides = contiguous_strides(tuple(size + more for size, more in zip(shape, extra, strict=True)))
     try:
         found = embedding_of(Layout(c64, shape, strides), axes)
-    except ValueError:  # rows and planes of a stack are at different distances
+    except ValueError:  # rows and planes of the stack lie at different distances
         assert len(shape) > axes + 1
         return
     assert found.sizes == shape[-axes:] and found.count == np.prod(shape[:-axes], dtype=int)
@@ -130,12 +133,12 @@ def test_an_embedding_gives_the_place_of_each_element(data: st.DataObject) -> No
     ],
 )
 def test_what_doesnt_fit_is_refused(call: Any, layout: Layout, words: str) -> None:
-    """Types, dimensions and strides; the error says what to do."""
+    """Types, dimensions and strides that cuFFT can't take are refused with a remedy."""
     with pytest.raises(OperandError, match=words):
         call.results({"x": layout})
 
 
 def test_layout_of_a_dense_array_has_no_gaps() -> None:
-    """A dense stack of images is one step after another."""
+    """The axes of a dense stack of images join into one axis."""
     found = embedding_of(layout_of(np.zeros((3, 5, 7), np.complex64)), 2)
     assert (found.embed, found.stride, found.count, found.distance) == ((5, 7), 1, 3, 35)

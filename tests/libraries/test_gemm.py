@@ -18,12 +18,12 @@ from tests.libraries.calls import Caller
 
 Array = np.ndarray[Any, Any]
 
-#: Relative errors of one product of numbers near 1, of a sum of k of them at most the square root of k times that.
+#: Relative error bound of one product of numbers near 1. A sum of k products may have sqrt(k) times that error.
 ROUNDING = {f16: 2e-3, bf16: 2e-2, f32: 5e-7, f64: 2e-15, c64: 1e-6, c128: 4e-15}
 
 
 def numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
-    """Return random numbers in a type; bf16 as f32."""
+    """Return random numbers of a type; bf16 as f32."""
     array = rng.standard_normal(shape)
     if dtype.kind == "complex":
         array = array + 1j * rng.standard_normal(shape)
@@ -31,7 +31,7 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> A
 
 
 def close(found: Array, expected: Array, dtype: DType, k: int, inexact: float = 0.0) -> bool:
-    """True when a product is as near as its type allows, and what follows it by `inexact` besides."""
+    """True if a product is as accurate as its type allows; `inexact` is the error of what follows the product."""
     allowed = ROUNDING[dtype] * (k**0.5 + np.abs(expected)) + inexact * (1 + np.abs(expected))
     return bool(np.all(np.abs(found - expected) <= allowed))
 
@@ -39,7 +39,7 @@ def close(found: Array, expected: Array, dtype: DType, k: int, inexact: float = 
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (7, 1, 1027), (1, 7, 5), (33, 65, 17), (129, 3, 64)])
 def test_a_product_is_numpys(caller: Caller, dtype: DType, m: int, n: int, k: int) -> None:
-    """Every transposition, with c, for odd sizes."""
+    """A product plus c is numpy's for every transposition and for odd sizes."""
     rng = np.random.default_rng(m * n * k)
     for transposes in product([False, True], repeat=2):
         a, b = numbers(rng, (m, k), dtype), numbers(rng, (k, n), dtype)
@@ -52,7 +52,7 @@ def test_a_product_is_numpys(caller: Caller, dtype: DType, m: int, n: int, k: in
 
 
 def _rounded(array: Array, dtype: DType) -> Array:
-    """Return what a device is given: bf16 is rounded on the way."""
+    """Return the array as a device receives it: bf16 is rounded on upload."""
     from engine.types import from_bf16, to_bf16
 
     return from_bf16(to_bf16(array)) if dtype is bf16 else array
@@ -60,7 +60,7 @@ def _rounded(array: Array, dtype: DType) -> Array:
 
 @pytest.mark.parametrize("on_device", [False, True])
 def test_numbers_may_lie_in_device_memory(caller: Caller, on_device: bool) -> None:
-    """Also without c, where beta counts for nothing; a beta of 0 hides what c holds."""
+    """Alpha and beta may lie in device memory. Beta has no effect without c, and a beta of 0 ignores what c holds."""
     rng = np.random.default_rng(3)
     a, b = numbers(rng, (5, 7), f32), numbers(rng, (7, 3), f32)
     c = np.full((5, 3), np.nan, np.float32)
@@ -77,14 +77,14 @@ def test_numbers_may_lie_in_device_memory(caller: Caller, on_device: bool) -> No
 def test_a_bias_and_an_activation_follow_the_product(
     caller: Caller, dtype: DType, activation: str, m: int, n: int, k: int
 ) -> None:
-    """After c, one number of the bias for each column; alone, too; and for each of the leading axes' positions."""
+    """The bias of each column and the activation apply after c, together or alone, also for leading axes."""
     rng = np.random.default_rng(m + n + k)
     given = {"a": (2, m, k), "b": (k, n), "c": (2, m, n), "bias": (n,)}
     arrays = {slot: numbers(rng, shape, dtype) for slot, shape in given.items()}
     a, b, c, bias = (_rounded(array, dtype).astype(np.float64) for array in arrays.values())
     call = Gemm(activation=activation)
     known = {"alpha": 0.5, "beta": -2.0}
-    inexact = {f32: 1e-5, f64: 1e-8}.get(dtype, 0.0) if activation == "gelu" else 0.0  # cuBLASLt's own tanh
+    inexact = {f32: 1e-5, f64: 1e-8}.get(dtype, 0.0) if activation == "gelu" else 0.0  # cuBLASLt computes its own tanh
     for on_device in (False, True):
         found = caller(call, arrays, dtype=dtype, numbers=known, on_device=on_device)["out"]
         assert close(found, _activated(0.5 * a @ b - 2 * c + bias, activation), dtype, k, inexact)
@@ -100,7 +100,7 @@ def _activated(x: Array, activation: str) -> Array:
 
 
 def test_leading_axes_repeat_the_product(caller: Caller) -> None:
-    """Equal axes of all, or of one alone; also for views of larger arrays."""
+    """Leading axes of all operands or of one repeat the product, also for views of larger arrays."""
     rng = np.random.default_rng(4)
     many, one = numbers(rng, (3, 2, 5, 7), f32), numbers(rng, (7, 4), f32)
     others = numbers(rng, (3, 2, 7, 4), f32)
@@ -114,7 +114,7 @@ def test_leading_axes_repeat_the_product(caller: Caller) -> None:
 
 
 def test_nan_and_infinity_pass_through(caller: Caller) -> None:
-    """A row with a NaN gives NaN in its row alone, infinity stays infinite."""
+    """A row with a NaN gives NaN in that row alone, and infinity stays infinite."""
     a, b = np.ones((3, 5), np.float32), np.ones((5, 2), np.float32)
     a[0, 2], a[1, 3] = np.nan, np.inf
     found = caller(Gemm(), {"a": a, "b": b})["out"]
@@ -139,7 +139,7 @@ def test_shapes_that_dont_fit_are_refused(shapes: dict[str, tuple[int, ...]], sl
 
 
 def test_types_and_strides_that_dont_fit_are_refused() -> None:
-    """Elements must be of one type that BLAS knows, and rows or columns without gaps."""
+    """Elements must have one type that BLAS supports, and rows or columns must have no gaps."""
     square = Layout(f32, (3, 3))
     with pytest.raises(OperandError, match="elements must be one of f16, bf16, f32, f64, c64, c128, got s32"):
         Gemm().results({"a": Layout(s32, (3, 3)), "b": square})
@@ -166,6 +166,6 @@ def test_types_and_strides_that_dont_fit_are_refused() -> None:
     ],
 )
 def test_an_option_that_there_is_not_is_refused_at_once(make: Callable[[], LibraryCall], words: str) -> None:
-    """Where the block's author wrote it, and not in a frame."""
+    """An unknown option raises an error when the call is made, not in a frame."""
     with pytest.raises(ValueError, match=words):
         make()

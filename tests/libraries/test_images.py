@@ -14,19 +14,19 @@ from tests.libraries.calls import Caller
 
 Array = np.ndarray[Any, Any]
 
-#: Odd sizes, rows and columns of one pixel, and images that are smaller than a window.
+#: Odd sizes, images one pixel wide or high, and images smaller than a window.
 SHAPES = [(1, 1), (1, 1027), (1023, 1), (7, 9), (67, 131)]
 CHANNELS = {f32: (), float4: (4,)}
 
 
 def pixels(shape: tuple[int, ...], dtype: DType = f32) -> Array:
-    """Return a random image, with one more axis for pixels of four channels."""
+    """Return a random image; four channels are a third axis."""
     whole = (*shape, *CHANNELS.get(dtype, ()))
     return np.random.default_rng(sum(shape)).standard_normal(whole).astype(np.float32)
 
 
 def called(caller: Caller, call: LibraryCall, image: Array, **others: Array) -> Array:
-    """Return the result of a call; an image with four channels is one of float4 or uchar4."""
+    """Return the result of a call; an image with four channels has float4 or uchar4 pixels."""
     kinds = {"image": float4 if image.dtype == np.float32 else uchar4} if image.ndim == 3 else {}
     return caller(call, {"image": image, **others}, dtypes=kinds)["out"]
 
@@ -35,7 +35,7 @@ def called(caller: Caller, call: LibraryCall, image: Array, **others: Array) -> 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("size", [(1, 1), (3, 3), (1, 7), (5, 3), (9, 9)])
 def test_a_filter_is_scipys_convolution(caller: Caller, dtype: DType, shape: Any, size: Any) -> None:
-    """With weights that are not symmetric; beyond the border the nearest pixel counts."""
+    """A filter with asymmetric weights is scipy's convolution; beyond the border the nearest pixel counts."""
     image, weights = pixels(shape, dtype), np.random.default_rng(2).standard_normal(size).astype(np.float32)
     wide = weights.astype(float).reshape(*size, *(1,) * (image.ndim - 2))
     expected = ndimage.convolve(image.astype(float), wide, mode="nearest")
@@ -48,7 +48,7 @@ def test_a_filter_is_scipys_convolution(caller: Caller, dtype: DType, shape: Any
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (3, 3), (1, 5), (11, 1), (7, 33)])
 def test_a_box_is_scipys_uniform_filter(caller: Caller, dtype: DType, shape: Any, height: int, width: int) -> None:
-    """For square windows and others, also larger than the image."""
+    """A box filter is scipy's for windows of any shape, even larger than the image."""
     image = pixels(shape, dtype)
     size = (height, width, *(1,) * (image.ndim - 2))
     expected = ndimage.uniform_filter(image.astype(float), size, mode="nearest")
@@ -56,7 +56,7 @@ def test_a_box_is_scipys_uniform_filter(caller: Caller, dtype: DType, shape: Any
 
 
 def test_a_nan_reaches_the_window_around_it_alone(caller: Caller) -> None:
-    """Infinity too, which may become the largest number there is."""
+    """A NaN or infinity changes only the window around it; infinity may become the largest finite number."""
     image = np.ones((9, 21), np.float32)
     image[4, 3], image[4, 15] = np.nan, np.inf
     weights = np.full((3, 3), 1 / 9, np.float32)
@@ -78,11 +78,11 @@ def test_a_nan_reaches_the_window_around_it_alone(caller: Caller) -> None:
     ],
 )
 def test_area_is_the_mean_of_what_becomes_one_pixel(caller: Caller, dtype: DType, source: Any, target: Any) -> None:
-    """Pixels on the edge of two count for each by their share."""
+    """A pixel of the result is the mean of the area it covers; pixels on its edge count by their share."""
     image = pixels(source, dtype)
     expected = image.astype(float)
     for axis, (old, new) in enumerate(zip(source, target, strict=True)):
-        spread = np.repeat(expected, new, axis)  # each pixel as `new` pieces, of which `old` become one
+        spread = np.repeat(expected, new, axis)  # each pixel becomes `new` pieces, and `old` pieces become one pixel
         pieces = spread.reshape(*expected.shape[:axis], new, old, *expected.shape[axis + 1 :])
         expected = pieces.mean(axis + 1)
     np.testing.assert_allclose(called(caller, Resize(*target), image), expected, atol=2e-6 * max(source))
@@ -95,7 +95,7 @@ def test_area_is_the_mean_of_what_becomes_one_pixel(caller: Caller, dtype: DType
 def test_morphology_takes_values_under_the_mask(
     caller: Caller, operation: str, kind: Any, channels: tuple[int, ...], shape: Any
 ) -> None:
-    """For masks with gaps, one that isn't symmetric, and a rectangle."""
+    """Morphology is scipy's for masks with gaps, an asymmetric mask and a rectangle."""
     image = np.random.default_rng(sum(shape)).integers(0, 256, (*shape, *channels)).astype(kind)
     cross, uneven = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8), np.array([[1, 0, 2, 0, 0]], np.uint8)
     for mask in (cross, uneven, np.ones((3, 5), np.uint8)):
@@ -107,7 +107,7 @@ def test_morphology_takes_values_under_the_mask(
 
 
 def test_parts_of_images_are_taken_where_they_lie(caller: Caller) -> None:
-    """Rows may have anything between them."""
+    """A part of an image is processed in place, whatever lies between its rows."""
     whole, weights = pixels((40, 60), float4), pixels((3, 3))
     part = whole[7:31, 11:42]
     assert np.array_equal(called(caller, Box(), part), called(caller, Box(), part.copy()))

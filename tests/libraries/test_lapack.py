@@ -1,4 +1,4 @@
-"""Linear systems, factorisations, eigenvalues and singular values, by what must hold of them, on every device."""
+"""Linear systems, factorisations, eigenvalues and singular values have their defining properties on every device."""
 
 from typing import Any
 
@@ -24,26 +24,26 @@ from engine.types.layout import Layout
 from tests.libraries.calls import Caller
 
 Array = np.ndarray[Any, Any]
-#: Errors in relation to the largest number, for matrices of any of the sizes here that are far from singular.
+#: Error bounds relative to the largest number, for well-conditioned matrices of the sizes tested here.
 ROUNDING = {f32: 2e-5, f64: 4e-14, c64: 3e-5, c128: 5e-14}
 SHAPES = [(1, 1), (7, 7), (2, 3, 5, 5), (65, 65), (20, 9, 9)]
 TALL = [(1, 1), (7, 3), (65, 33), (2, 3, 9, 4), (257, 100), (1027, 7)]
 
 
 def numbers(shape: tuple[int, ...], dtype: DType) -> Array:
-    """Return random numbers, the same for a shape in each run."""
+    """Return random numbers that are the same for a shape in each run."""
     rng = np.random.default_rng(sum(shape))
     array = rng.standard_normal(shape)
     return (array + 1j * rng.standard_normal(shape) if dtype.kind == "complex" else array).astype(dtype.numpy)
 
 
 def regular(shape: tuple[int, ...], dtype: DType) -> Array:
-    """Return matrices that are far from singular, and not symmetric."""
+    """Return asymmetric matrices that are far from singular."""
     return (numbers(shape, dtype) + 3 * shape[-1] ** 0.5 * np.eye(shape[-1])).astype(dtype.numpy)
 
 
 def positive(shape: tuple[int, ...], dtype: DType) -> Array:
-    """Return Hermitian matrices that are positive definite."""
+    """Return Hermitian positive definite matrices."""
     a = numbers(shape, dtype)
     return ((a @ adjoint(a)) / shape[-1] + np.eye(shape[-1])).astype(dtype.numpy)
 
@@ -54,24 +54,24 @@ def adjoint(a: Array) -> Array:
 
 
 def wide(array: Array) -> Array:
-    """Return numbers in the precision of the oracle."""
+    """Return numbers in the oracle's precision."""
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def close(found: Array, expected: Array, dtype: DType) -> bool:
-    """True when all is as near as the type allows."""
+    """True if all numbers are as accurate as the type allows."""
     return bool(np.all(np.abs(found - expected) <= ROUNDING[dtype] * max(1, np.abs(expected).max())))
 
 
 def orthonormal(columns: Array, dtype: DType) -> bool:
-    """True when columns are of length one and across each other."""
+    """True if the columns are orthonormal."""
     return close(adjoint(wide(columns)) @ wide(columns), np.eye(columns.shape[-1]), dtype)
 
 
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_systems_are_solved(caller: Caller, dtype: DType, shape: tuple[int, ...]) -> None:
-    """By LU or Cholesky; one right side or several, one matrix or many, and their transposes by layout."""
+    """LU and Cholesky solve systems with one or several right sides, for one matrix or many, in any layout."""
     *axes, n, _ = shape
     for call, a in ((Solve(), regular(shape, dtype)), (Solve(positive=True), positive(shape, dtype))):
         for b in (numbers((n,), dtype), numbers((*axes, n, 1), dtype), numbers((*axes, n, 5), dtype)):
@@ -87,10 +87,10 @@ def test_systems_are_solved(caller: Caller, dtype: DType, shape: tuple[int, ...]
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_matrices_are_inverted_and_factored(caller: Caller, dtype: DType, shape: tuple[int, ...]) -> None:
-    """Inverse, Cholesky's factor, and eigenvectors."""
+    """Inverses, Cholesky factors and eigenvectors multiply back to the matrix."""
     a, h = regular(shape, dtype), positive(shape, dtype)
     assert close(caller(Inverse(), {"a": a})["out"], np.linalg.inv(wide(a)), dtype)
-    lower_only = np.tril(h) + np.triu(np.full_like(h, np.nan), 1)  # what is above must not be read
+    lower_only = np.tril(h) + np.triu(np.full_like(h, np.nan), 1)  # the upper triangle must not be read
     factor = caller(Cholesky(), {"a": lower_only})["out"]
     assert close(factor, np.linalg.cholesky(wide(h)), dtype) and not np.triu(factor, 1).any()
     s = h - 2 * np.eye(shape[-1], dtype=h.dtype)
@@ -104,7 +104,7 @@ def test_matrices_are_inverted_and_factored(caller: Caller, dtype: DType, shape:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", TALL)
 def test_any_matrix_has_factors(caller: Caller, dtype: DType, shape: tuple[int, ...]) -> None:
-    """LU, QR and the singular values, of tall and wide matrices."""
+    """LU factors, QR factors and singular values multiply back to tall and wide matrices."""
     tall = numbers(shape, dtype)
     for a in (tall, tall.swapaxes(-1, -2)):
         found = caller(Qr(), {"a": a})
@@ -125,7 +125,7 @@ def test_any_matrix_has_factors(caller: Caller, dtype: DType, shape: tuple[int, 
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", TALL)
 def test_least_squares_are_numpys(caller: Caller, dtype: DType, shape: tuple[int, ...]) -> None:
-    """One right side or several."""
+    """Least-squares solutions are numpy's for one right side and for several."""
     a = numbers(shape, dtype)
     for b in (numbers(shape[-2:-1], dtype), numbers((*shape[:-1], 3), dtype)):
         found = caller(LeastSquares(), {"a": a, "b": b})
@@ -137,7 +137,7 @@ def test_least_squares_are_numpys(caller: Caller, dtype: DType, shape: tuple[int
 
 @pytest.mark.parametrize("dtype", ROUNDING)
 def test_what_fails_is_told(caller: Caller, dtype: DType) -> None:
-    """The code is LAPACK's, that of the first matrix that fails, with its number."""
+    """The info word has LAPACK's code for the first matrix that fails, and the number of that matrix."""
     eye = np.eye(4, dtype=dtype.numpy)
     flat, indefinite = eye.copy(), eye.copy()
     flat[:, 2] = 2 * flat[:, 1]
@@ -155,7 +155,7 @@ def test_what_fails_is_told(caller: Caller, dtype: DType) -> None:
 
 @pytest.mark.parametrize("dtype", ROUNDING)
 def test_singular_values_may_be_zero(caller: Caller, dtype: DType) -> None:
-    """Then their vectors still are orthonormal, and the products what they should be."""
+    """A matrix of low rank has orthonormal singular vectors, and its factors multiply back to it."""
     a = (numbers((9, 3), dtype) @ numbers((3, 7), dtype)).astype(dtype.numpy)
     found = caller(Svd(), {"a": a})
     assert orthonormal(found["u"], dtype) and orthonormal(adjoint(found["vh"]), dtype)
@@ -165,7 +165,7 @@ def test_singular_values_may_be_zero(caller: Caller, dtype: DType) -> None:
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 def test_a_matrix_with_no_singular_values_gives_nan_on_the_host(value: float) -> None:
-    """LAPACK's routine doesn't end with infinities in some places, such as these."""
+    """The host returns NaN for matrices with infinities, on some of which LAPACK's routine never ends."""
     a = np.array(
         [[0, 0, 1, 1, 1], [0, 0, 1, -1, 0], [-1, -1, -1, 0, -1], [0, 0, -1, -1, 0], [1, 0, 0, 0, -1]], np.float32
     )
@@ -178,7 +178,7 @@ def test_a_matrix_with_no_singular_values_gives_nan_on_the_host(value: float) ->
 
 
 def test_an_info_word_holds_a_code_and_a_matrix() -> None:
-    """In 32 bits, whatever the numbers."""
+    """An info word packs a code and a matrix number into 32 bits, and large numbers saturate."""
     assert info_word([0, 0]) == info_word([]) == 0
     assert info_word([0, 5, 7]) == 1 << CODE_BITS | 5
     assert info_word([*[0] * 10_000, 10**7]) == 2**32 - 1
@@ -205,7 +205,7 @@ def test_shapes_that_dont_fit_are_refused(call: Any, shapes: dict[str, Any], slo
 
 
 def test_types_and_gaps_that_dont_fit_are_refused() -> None:
-    """LAPACK has no half precision; any strides fit but those of leading axes at different distances."""
+    """LAPACK has no half precision. Strides may be any, except leading axes at different distances."""
     with pytest.raises(OperandError, match="elements must be one of f32, f64, c64, c128, got f16"):
         Qr().results({"a": Layout(f16, (3, 3))})
     with pytest.raises(OperandError, match="must lie at equal distances"):

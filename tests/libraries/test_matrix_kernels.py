@@ -1,4 +1,4 @@
-"""The kernels around LAPACK's routines against numpy, on every device."""
+"""The helper kernels of the LAPACK calls against numpy, on every device."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ PARTS = [
 
 
 class Kernels:
-    """Launches the kernels with arrays and numbers."""
+    """Launches the helper kernels with arrays and numbers."""
 
     def __init__(self, caller: Caller) -> None:
         self._device = caller.device
@@ -32,7 +32,7 @@ class Kernels:
         )
 
     def __call__(self, entry: str, threads: int, result: Array, *arguments: Any) -> Array:
-        """Return what a kernel makes of `result`, its first argument."""
+        """Launch a kernel whose first argument is `result`, and return what it wrote there."""
         given = [result, *arguments]
         buffers = [self._device.upload(item) if isinstance(item, np.ndarray) else item for item in given]
         self._device.launch(self._module.kernel(entry), (-(-threads // 256),), (256,), buffers)
@@ -53,7 +53,7 @@ def kernels(caller: Caller) -> Kernels:
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("part", range(len(PARTS)))
 def test_matrices_are_copied_in_any_order(kernels: Kernels, dtype: str, part: int) -> None:
-    """By columns, from matrices with gaps; a whole one or a part, and with conjugates."""
+    """Matrices with gaps are copied to column order, whole or in part, with and without conjugation."""
     count, rows, columns = 3, 7, 5
     whole = np.random.default_rng(part).standard_normal((count, 2 * rows, columns + 3)).astype(dtype)
     if dtype.startswith("c"):
@@ -72,7 +72,7 @@ def test_matrices_are_copied_in_any_order(kernels: Kernels, dtype: str, part: in
 
 @pytest.mark.parametrize("count", [1, 7, 1027])
 def test_the_first_code_is_found(kernels: Kernels, count: int) -> None:
-    """With the number of its matrix, as the host has it."""
+    """The kernel finds the first nonzero code and its matrix, and packs them as `info_word` does on the host."""
     rng = np.random.default_rng(count)
     for codes in (np.zeros(count), rng.integers(0, 3, count), np.full(count, 2**30), np.eye(1, count, count - 1)[0]):
         codes = codes.astype(np.int32)
@@ -82,14 +82,14 @@ def test_the_first_code_is_found(kernels: Kernels, count: int) -> None:
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_columns_that_depend_on_others_are_found(kernels: Kernels, dtype: str) -> None:
-    """By the first element in R's diagonal that is nothing beside the largest."""
+    """The kernel reports the first diagonal element of R that is negligible beside the largest."""
     r = np.array([np.diag([3, 2, 1]), np.diag([3, 0, 0]), np.diag([1e10, 2e-9, 1e-9]), np.diag([0, 0, 0])], dtype)
     sizes = [np.int32(number) for number in (3, 3, len(r), TYPES.index(dtype))]
     assert kernels("dependent_columns", len(r), np.full(4, 9, np.int32), r, *sizes).tolist() == [0, 2, 2, 1]
 
 
 def test_exchanges_become_an_order(kernels: Kernels) -> None:
-    """Exchanges become an order of each matrix's rows; addresses are at equal distances."""
+    """LAPACK's row exchanges become an order of rows, and matrix addresses lie at equal distances."""
     pivots = np.array([[1, 2, 3], [3, 3, 4]], np.int64)
     sizes = [np.int32(number) for number in (4, 3, 2)]
     found = kernels("row_order", 2, np.full((2, 4), 9, np.int32), pivots, *sizes)

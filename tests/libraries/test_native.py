@@ -1,4 +1,4 @@
-"""Libraries without Python bindings: what is said where one is missing, and what its functions return."""
+"""Libraries without Python bindings: the error if one is missing, and the status that their functions return."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ from engine.libraries.cuda import native
 
 
 def test_a_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The remedy names the wheel."""
+    """The error for a missing library names the wheel to install."""
 
     def find(name: str) -> None:
         raise DynamicLibNotFoundError(f"no {name} anywhere")
@@ -22,7 +22,7 @@ def test_a_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_status_that_is_not_0_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The C library stands in for one of NVIDIA's."""
+    """A status other than 0 is an error; the C library stands in for one of NVIDIA's here."""
     monkeypatch.setattr(native, "load_nvidia_dynamic_lib", lambda name: SimpleNamespace(abs_path="libc.so.6"))
     library = native.NativeLibrary("c", "libc6")
     library.call("abs", 0)

@@ -1,4 +1,4 @@
-"""The numbers of library calls: known, live or in a buffer, they reach the library in the type in which it computes."""
+"""Numbers of library calls, whether known, live or in a buffer, arrive in the type in which the call computes."""
 
 from collections.abc import Callable, Mapping
 from itertools import product
@@ -28,7 +28,7 @@ def _sparse(given: Operands, alpha: float, beta: float) -> Array:
     return alpha * _DENSE @ given["x"].astype(np.float64)
 
 
-#: For each call with numbers: its element types, the shapes of its operands, and what it computes in f64 or c128.
+#: For each call with numbers: its element types, its operands' shapes, and its formula in f64 or c128.
 CALLS: dict[LibraryCall, tuple[tuple[str, ...], dict[str, tuple[int, ...]], Callable[..., Array]]] = {
     Gemm(): (
         ("float16", *FULL),
@@ -46,7 +46,7 @@ CALLS: dict[LibraryCall, tuple[tuple[str, ...], dict[str, tuple[int, ...]], Call
     SparseProduct(): (FULL[:2], {"x": (3,)}, _sparse),
 }
 CASES = [(call, dtype) for call, (dtypes, _, _) in CALLS.items() for dtype in dtypes]
-#: How a call gets each of its numbers.
+#: The ways to pass a number to a call.
 WAYS = ("known", "live", "buffer")
 
 
@@ -66,7 +66,7 @@ class Scaled(Block, id="tests.scaled"):
     beta: float = param(0.0, doc="The second number.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call, into a buffer of the block's own where it works in place."""
+        """Record one call; a call that works in place gets a copy of its operand."""
         call = [*CALLS][self.call]
         ways = self.ways.split()
         numbers = {
@@ -99,7 +99,7 @@ def _wide(dtype: str) -> np.dtype[Any]:
 
 @pytest.mark.parametrize(("call", "dtype"), CASES, ids=[f"{call.label}-{dtype}" for call, dtype in CASES])
 def test_numbers_of_a_call_are_those_that_are_shown(device: Device, call: LibraryCall, dtype: str) -> None:
-    """Each number in each way, against numpy in 64 bits; a live one that changes is HOT."""
+    """A call computes with the numbers that the node shows, passed in any way; changing a live one is HOT."""
     operands, oracle = _operands(call, dtype), CALLS[call][2]
     own = {**_CSR, "values": np.array([2, 3, 5], dtype)} if isinstance(call, SparseProduct) else {}
     wide = {slot: values.astype(_wide(dtype)) for slot, values in operands.items()}
@@ -129,11 +129,11 @@ def test_numbers_of_a_call_are_those_that_are_shown(device: Device, call: Librar
 
 
 def test_every_call_with_numbers_is_tried_here() -> None:
-    """Every call with numbers is tested here, with the slot that decides their type."""
+    """Every call with numbers is in `CALLS`, and names the slot that decides their type."""
     import engine.libraries.dnn
     import engine.libraries.fft
     import engine.libraries.images
-    import engine.libraries.lapack  # noqa: F401 - for their calls
+    import engine.libraries.lapack  # noqa: F401 - these imports register their calls
 
     with_numbers = {each for each in LibraryCall.__subclasses__() if each.numbers}
     assert with_numbers == {type(call) for call in CALLS}
@@ -143,7 +143,7 @@ def test_every_call_with_numbers_is_tried_here() -> None:
 
 
 def test_a_number_in_a_buffer_of_another_type_is_refused() -> None:
-    """It would be read as the bits of another number."""
+    """A buffer of another type is refused, since its bits would be read as another number."""
     patch = Patch()
     block = patch.add("tests.scaled", call=[*CALLS].index(Scal()), ways="buffer")
     patch.connect(patch.add("io.array", data=np.ones(3))["out"], block["p"])

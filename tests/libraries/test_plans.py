@@ -1,4 +1,4 @@
-"""What belongs to a plan is destroyed once: by whoever uses the libraries next, or when they are closed."""
+"""A plan's resources are destroyed once: by the next use of the libraries, or when the libraries are closed."""
 
 import gc
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from engine.libraries.cuda.plan import Handles
 
 
 class Plan:
-    """A plan that refers to itself, so that only a collection of garbage finds that it is gone."""
+    """A plan in a reference cycle, which only the garbage collector can free."""
 
     def __init__(self, handles: Handles, destroyed: list[str], *names: str) -> None:
         self.itself = self
@@ -25,7 +25,7 @@ def handles() -> Handles:
 
 
 def test_a_collection_destroys_nothing_itself(handles: Handles) -> None:
-    """It may run in any thread, also within a call of the same library."""
+    """Garbage collection destroys no resources, since it may run in any thread, even during a call of the library."""
     destroyed: list[str] = []
     plan = Plan(handles, destroyed, "a", "b")
     kept = Plan(handles, destroyed, "c")
@@ -41,7 +41,7 @@ def test_a_collection_destroys_nothing_itself(handles: Handles) -> None:
 
 
 def test_closing_destroys_what_is_left_before_the_handles(handles: Handles) -> None:
-    """Plans that are found to be gone only later destroy nothing: their context may be gone as well."""
+    """A plan that is collected after the libraries closed destroys nothing, since its context may be gone."""
     destroyed: list[str] = []
     handles.get(lambda: "handle", destroyed.append)
     plan, other = Plan(handles, destroyed, "a"), Plan(handles, destroyed, "b")
@@ -56,10 +56,10 @@ def test_closing_destroys_what_is_left_before_the_handles(handles: Handles) -> N
 
 
 def test_a_handle_is_lent_to_one_borrower_at_a_time(handles: Handles) -> None:
-    """It is lent again once the borrower is gone, and destroyed with the libraries."""
+    """A handle is lent again once its borrower is gone, and is destroyed with the libraries."""
     numbers, destroyed = iter(range(1, 10)), list[int]()
     lent = (lambda: next(numbers)), destroyed.append
-    first, second = set[int](), set[int]()  # any object that can be gone
+    first, second = set[int](), set[int]()  # sets can be weakly referenced
     assert handles.lend(first, lent) == 1
     assert handles.lend(second, lent) == 2
     del first

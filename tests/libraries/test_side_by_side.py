@@ -1,4 +1,4 @@
-"""Library calls of one patch that don't wait for each other have the results of each alone."""
+"""Independent library calls of one patch, which may overlap, return what each returns alone."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 def test_systems_inverses_and_factors_side_by_side(device: Device, dtype: type) -> None:
-    """LAPACK's routines compute in memory that isn't shared among calls that may overlap on a GPU."""
+    """LAPACK calls that may overlap on a GPU don't share scratch memory."""
     rng = np.random.default_rng(7)
     patch = Patch()
     expected: list[tuple[PortRef, Array]] = []

@@ -1,4 +1,4 @@
-"""What LAPACK's plans on CUDA pass to cuSOLVER and cuBLAS, whose bindings are recorded here: no GPU is needed."""
+"""Arguments that LAPACK's CUDA plans pass to cuSOLVER and cuBLAS; the bindings are fakes, so no GPU is needed."""
 
 import sys
 from collections import defaultdict
@@ -19,7 +19,7 @@ from engine.types.layout import Layout
 
 _X = "handle params"
 _DEVICE_AND_HOST = "work lwork host_work host_lwork info"
-#: The parameters of each routine, as NVIDIA documents them. Addresses of matrices are `a`, `b`, `c`, `u` and `v`.
+#: Parameters of each routine, as NVIDIA documents them. The addresses of matrices are `a`, `b`, `c`, `u` and `v`.
 SIGNATURES = {
     "xpotrf": f"{_X} uplo n type_a a lda compute {_DEVICE_AND_HOST}",
     "xpotrf_buffer_size": f"{_X} uplo n type_a a lda compute",
@@ -62,7 +62,7 @@ ANSWER = 1000, 64
 
 
 class Bindings(ModuleType):
-    """A module of bindings that records what its functions get."""
+    """A fake module of bindings that records the arguments of each call."""
 
     def __init__(self, name: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
         super().__init__(name)
@@ -88,7 +88,7 @@ class Bindings(ModuleType):
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, Any]]]]:
-    """The calls of the recorded bindings."""
+    """The calls that the fake bindings recorded."""
     made: list[tuple[str, dict[str, Any]]] = []
     bindings = ModuleType("nvmath.bindings")
     for name in ("cublas", "cusolverDn", "cublasLt"):
@@ -134,7 +134,10 @@ def test_routines_get_what_they_are_documented_to_take(
     shape: tuple[int, int],
     b: tuple[int, int] | None,
 ) -> None:
-    """In number and order; each matrix, each code and all scratch memory have a place of their own."""
+    """Routines get arguments in their documented number and order.
+
+    Matrices, codes and scratch memory never share an address.
+    """
     inputs = {"a": Layout(dtype, (count, *shape))} | ({"b": Layout(dtype, (count, *b))} if b else {})
     layouts = {**inputs, **call.results(inputs)}
     device: Any = SimpleNamespace(info=SimpleNamespace(architecture="sm_90a"))

@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 
 def csr(rows: int, columns: int, dtype: str, seed: int, density: float = 0.2) -> tuple[dict[str, Array], Array]:
-    """Return a sparse matrix as operands, some of its rows empty, and dense in f64."""
+    """Return a sparse matrix with some empty rows, as operands and as a dense matrix in f64."""
     made = random_array((rows, columns), density=density, format="csr", rng=np.random.default_rng(seed), dtype=dtype)
     parts = {
         "offsets": made.indptr.astype(np.int32),
@@ -36,7 +36,7 @@ def csr(rows: int, columns: int, dtype: str, seed: int, density: float = 0.2) ->
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (7, 5), (65, 129), (1023, 1027)])
 @pytest.mark.parametrize("k", [None, 1, 7])
 def test_a_product_is_the_dense_one(caller: Caller, dtype: str, rows: int, columns: int, k: int | None) -> None:
-    """With a vector and with matrices, also transposed; alpha known or in device memory."""
+    """Products with vectors and matrices are those of the dense matrix, also transposed, for alpha in either memory."""
     parts, dense = csr(rows, columns, dtype, rows + columns, 1.0 if rows == 1 else 0.05)
     rng, tolerance = np.random.default_rng(k or 0), 1e-5 if dtype == "float32" else 1e-13
     for transpose in (False, True):
@@ -49,7 +49,7 @@ def test_a_product_is_the_dense_one(caller: Caller, dtype: str, rows: int, colum
 
 
 def test_nan_and_infinity_pass_through_where_there_are_entries(caller: Caller) -> None:
-    """A row without an entry in that column does not see them."""
+    """A NaN or infinity in x reaches only rows with an entry in that column."""
     parts = {
         "offsets": np.array([0, 1, 2, 2], np.int32),
         "columns": np.array([0, 1], np.int32),
@@ -60,7 +60,7 @@ def test_nan_and_infinity_pass_through_where_there_are_entries(caller: Caller) -
 
 
 def test_operands_that_dont_fit_are_refused() -> None:
-    """Each at its slot."""
+    """A bad operand is refused with an error at its slot."""
     good = {"offsets": Layout(s32, (4,)), "columns": Layout(s32, (5,)), "values": Layout(f32, (5,))}
     for slot, layout, words in (
         ("offsets", Layout(f32, (4,)), "elements must be s32"),
@@ -97,7 +97,7 @@ def test_operands_that_dont_fit_are_refused() -> None:
 def test_no_column_is_read_that_is_not_there(
     caller: Caller, offsets: list[int], columns: list[int], words: str, transpose: bool, dtype: str, shape: tuple[int]
 ) -> None:
-    """A word reports the error, and the result is NaN."""
+    """A wrong column or offset makes the result NaN, and the info word reports it."""
     call = SparseProduct(transpose, 3 if transpose else 0)
     parts = {"offsets": np.array(offsets, np.int32), "columns": np.array(columns, np.int32)}
     x = np.ones((2 if transpose else 3, *shape), dtype)
@@ -109,7 +109,7 @@ def test_no_column_is_read_that_is_not_there(
 
 @pytest.mark.parametrize("seed", seeds(20))
 def test_the_kernels_report_what_the_host_does(device: Device, seed: int) -> None:
-    """The first wrong offset or column of any matrix; what they copy of it can be read."""
+    """The kernels report the first wrong offset or column, as the host does. What they copy is safe to read."""
     draw = np.random.default_rng(seed)
     rows, entries, width = (int(draw.choice([1, 2, 7, 300, 3001])) for _ in range(3))
     offsets = np.sort(draw.integers(0, entries + 1, rows + 1)).astype(np.int32)
@@ -140,13 +140,13 @@ def test_the_kernels_report_what_the_host_does(device: Device, seed: int) -> Non
 
 
 def test_every_device_says_that_a_right_matrix_is_right(caller: Caller) -> None:
-    """The word is 0, whatever was in its place before."""
+    """The info word of a valid matrix is 0, whatever its memory held before."""
     parts, _ = csr(7, 5, "float32", 1)
     assert caller(SparseProduct(), {**parts, "x": np.ones(5, np.float32)})["info"] == 0
 
 
 def test_a_wrong_matrix_is_told_at_its_node_and_the_engine_runs_on(caller: Caller) -> None:
-    """Also in a loop; a fixed matrix gives a result in the next frame."""
+    """A wrong matrix in a loop is reported at its node; once it is fixed, the next frame has a result."""
     patch = Patch()
     columns = np.array([0, 7], np.int32)
     operands = {

@@ -25,7 +25,7 @@ HEAD = ".version 8.3\n.target sm_80, texmode_independent\n.address_size 64\n"
 
 
 def body(text, declarations=".reg .pred %p<9>; .reg .b32 %r<99>; .reg .b64 %rd<9>; .reg .f32 %f<9>;"):
-    """Return the instructions of a kernel with the given body."""
+    """Return the instructions of a kernel that has the given body."""
     module = parse(f"{HEAD}.visible .entry k() {{ {declarations}\n{text}\n}}")
     return module.functions["k"].instructions
 
@@ -61,7 +61,7 @@ def test_operands(text, operands):
 
 
 def test_opcode_modifiers_guards_and_lines():
-    """An instruction knows its opcode, its modifiers in order, its guard and its line."""
+    """An instruction records its opcode, its modifiers in order, its guard and its line."""
     first, second = body("@%p1 bra L;\n\n@!%p2 ld.shared::cta.v4.f32 {%f1,%f2,%f3,%f4}, [%r1];\nL:")
     assert (first.opcode, first.guard, first.line) == ("bra", Guard(Register("%p1"), False), 5)
     assert (second.opcode, second.modifiers) == ("ld", ("shared::cta", "v4", "f32"))
@@ -70,7 +70,7 @@ def test_opcode_modifiers_guards_and_lines():
 
 
 def test_source_locations_follow_the_file_table():
-    """`.loc` has no semicolon and names a file that may be declared at the end of the text."""
+    """A `.loc` directive needs no semicolon, and may name a file that is declared at the end of the text."""
     text = f"""{HEAD}.entry k() {{ .reg .b32 %r<3>;
     .loc 1 20 3 // k.py:20:3
     mov.b32 %r1, 0;
@@ -93,7 +93,7 @@ def test_source_locations_follow_the_file_table():
 
 
 def test_inner_scopes_get_names_of_their_own():
-    """A register of an inner scope is not the outer one of the same name."""
+    """A register declared in an inner scope differs from the outer register of the same name."""
     first, second, third = body("mov.b32 %t, 1; { .reg .b32 %t; mov.b32 %t, 2; } mov.b32 %t, 3;", ".reg .b32 %t;")
     assert first.operands[0] == third.operands[0] == Register("%t")
     assert second.operands[0] != first.operands[0]
@@ -151,7 +151,7 @@ def test_module_variables():
 
 
 def test_branch_targets_and_call_prototypes():
-    """Tables behind labels belong to their function."""
+    """Branch target lists and call prototypes belong to the function that declares them."""
     function = parse(
         HEAD
         + """.entry k() { .reg .b32 %r; .reg .b64 %rd;

@@ -1,4 +1,4 @@
-"""Constant expressions, vector registers and the declarations of old and new PTX."""
+"""The parser reads constant expressions, vector registers, and declarations of old and new PTX."""
 
 import pytest
 
@@ -35,18 +35,18 @@ def _operand(text):
     ],
 )
 def test_constant_expressions(text, value):
-    """C's operators on .s64 and .u64; both together give .u64."""
+    """Constant expressions have C's operators on .s64 and .u64; mixing both types gives .u64."""
     assert _operand(text) == Integer(value)
 
 
 def test_float_expressions():
-    """A single literal keeps its bits; arithmetic is done in f64."""
+    """A single float literal keeps its bits; arithmetic on literals is done in f64."""
     assert _operand("-0f3F800000") == Float(0xBF800000, 32)
     assert _operand("1.0 / 4") == Float(0x3FD0000000000000, 64)
 
 
 def test_vector_registers():
-    """A vector register stands for its components, which have names of their own."""
+    """A vector register stands for its components, each of which has its own name."""
     text = HEAD + ".entry k() { .reg .v4 .f32 v<2>; .reg .v2 .u16 w; mov.v4.f32 v0, v1; mov.u16 w.y, w.r; }"
     function = parse(text).functions["k"]
     first, second = function.instructions
@@ -56,7 +56,7 @@ def test_vector_registers():
 
 
 def test_debug_information_and_directives_are_stepped_over():
-    """Old and new debug sections, aliases, attributes, performance directives."""
+    """The parser skips debug sections of old and new PTX, aliases, attributes and performance directives."""
     module = parse(
         """.version 9.0
         .target sm_100a, debug
@@ -84,7 +84,10 @@ def test_masks_select_bytes_of_an_address():
 
 
 def test_elements_of_arrays_are_addresses():
-    """A number counts elements of the declared type, a register is multiplied; a mov takes the address itself."""
+    """An index counts elements of the declared type, and an index in a register is multiplied by the element size.
+
+    A mov yields the address itself.
+    """
     text = (
         HEAD
         + """.global .u16 table[2][4];
@@ -101,7 +104,7 @@ def test_elements_of_arrays_are_addresses():
 
 
 def test_sums_of_a_register_and_a_number_are_computed_first():
-    """A source may be such a sum, with the register's size; a destination may not."""
+    """A source may be a register plus a number, added with the register's width. A destination may not."""
     text = HEAD + ".entry k() { .reg .u64 x, y; .reg .u16 h; st.u64 [x], y + 1; add.u16 h, 3, h+-2; }"
     first, store, second, add = parse(text).functions["k"].instructions
     assert (first.text, first.operands[1:]) == ("add.s64", (Register("y"), Integer(1)))
@@ -113,13 +116,13 @@ def test_sums_of_a_register_and_a_number_are_computed_first():
 
 
 def test_families_of_targets():
-    """`N<3>` stands for N0, N1 and N2, among other names."""
+    """`N<3>` in a list of branch targets stands for N0, N1 and N2."""
     text = HEAD + ".entry k() { .reg .u32 r; all: .branchtargets N<3>, E; brx.idx r, all; N0: N1: N2: E: ret; }"
     assert parse(text).functions["k"].targets["all"] == ("N0", "N1", "N2", "E")
 
 
 def test_variables_of_functions_and_registers_of_modules():
-    """Globals in functions become the module's under other names; functions see the module's declarations."""
+    """Global variables in functions get unique names in the module, and functions see the module's declarations."""
     text = (
         HEAD
         + """.reg .u32 common; .local .b32 own;
@@ -137,7 +140,7 @@ def test_variables_of_functions_and_registers_of_modules():
 
 
 def test_a_local_variable_that_functions_use_is_one_for_each_thread():
-    """Every function that names it has it, and its linkage says so; kernels alone have one each."""
+    """A module's local variable has module linkage if a function uses it, and else belongs to each kernel."""
     body = "{ st.local.b32 [own], 1; st.local.b32 [other], 1; }"
     function = ".func f() { st.local.b32 [own], 1; }"
     text = f"{HEAD}.local .b32 own; .local .b32 other; {function} .entry k() {body} .entry l() {body}"
@@ -160,7 +163,7 @@ def test_a_local_variable_that_functions_use_is_one_for_each_thread():
     ],
 )
 def test_forms_of_old_compilers_are_read(text):
-    """Declarations without semicolons, file names before a body, sums of addresses, local variables of a module."""
+    """Missing semicolons, file names before a body, sums of addresses, and local variables of a module are read."""
     assert "k" in parse(HEAD + text).signatures
 
 
@@ -175,7 +178,7 @@ def test_forms_of_old_compilers_are_read(text):
     ],
 )
 def test_numbers_that_nothing_can_hold_are_refused_with_their_line(text):
-    """The error comes when they are read, not when they are stored or used."""
+    """The parser refuses impossible numbers with their line when it reads them, not when they are used."""
     with pytest.raises(PtxSyntaxError, match="must") as caught:
         parse(HEAD + text)
     assert caught.value.line == 5

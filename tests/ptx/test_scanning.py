@@ -1,4 +1,4 @@
-"""Signatures that are scanned without the parser equal the parser's."""
+"""`read_signatures` scans PTX without the parser, and returns the same signatures as the parser."""
 
 from pathlib import Path
 
@@ -48,13 +48,13 @@ $L1:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 @pytest.mark.parametrize("architecture", ["compute_75", "compute_100"])
 def test_signatures_of_compiled_kernels(path: Path, architecture: str) -> None:
-    """They agree for every kernel of Warploom, in both of NVRTC's dialects."""
+    """Scanned and parsed signatures agree for every kernel of Warploom, at two NVRTC architectures."""
     ptx = load_image(path, architecture).ptx
     assert read_signatures(ptx) == parse(ptx).signatures
 
 
 def test_shared_memory_of_everything_named_counts() -> None:
-    """Shared memory of the file, of the kernel and of functions that it calls; statements on several lines."""
+    """A kernel's shared memory is that of the file, the kernel and the functions it calls, even over several lines."""
     found = read_signatures(SHARED)
     assert found == parse(SHARED).signatures
     calls = found["calls"]
@@ -63,7 +63,7 @@ def test_shared_memory_of_everything_named_counts() -> None:
 
 
 def test_signatures_of_a_long_kernel() -> None:
-    """It has half a million lines, which are all skipped; unless the time is linear, this test never ends."""
+    """Scanning a kernel of half a million lines takes linear time and ends before the time limit."""
     lines = "\tadd.u32 %r1, %r1, 1;\n" * 500_000
     found = read_signatures(SHARED.replace("mov.u32 %r1, 1;", f"\n{lines}"))
     assert found == read_signatures(SHARED)
@@ -72,7 +72,7 @@ def test_signatures_of_a_long_kernel() -> None:
 @pytest.mark.parametrize("asm", ["", r'asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %0, 0;\n}\n" :: "r"(count));'])
 @pytest.mark.parametrize("architecture", ["compute_75", "compute_100"])
 def test_signatures_of_kernels_with_inline_assembly(architecture: str, asm: str) -> None:
-    """That of `cuda_fp16.h` has braces at the beginning of lines, as a function's end has; so may a person's own."""
+    """Braces at the start of a line in inline assembly, such as in `cuda_fp16.h`, don't end the function."""
     text = f"""#include <cuda_fp16.h>
 extern "C" __global__ void first(__half* x, float by, int count) {{
     x[0] = __hmul(x[1], x[2]);

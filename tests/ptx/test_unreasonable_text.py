@@ -1,4 +1,4 @@
-"""Text that no compiler writes is one error with a line, however long its numbers and however deep its brackets."""
+"""Text that no compiler writes fails with an error that names its line, also for endless numbers and deep brackets."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def moved(value):
     ],
 )
 def test_brackets_in_each_other_have_a_depth(text):
-    """Deeper text would end in Python's own limit."""
+    """Brackets nested deeper than `MAX_NESTING` are refused before they reach Python's recursion limit."""
     with pytest.raises(PtxSyntaxError, match=f"at most {MAX_NESTING} parts in each other") as refused:
         parse(text)
     assert refused.value.line
@@ -59,20 +59,20 @@ def test_brackets_in_each_other_have_a_depth(text):
     ],
 )
 def test_numbers_have_a_length(text):
-    """Overlong numbers are refused, and so are infinity as an integer and unknown words as types."""
+    """Overlong numbers are refused, as are infinity converted to an integer and unknown types."""
     with pytest.raises(PtxSyntaxError) as refused:
         parse(text)
     assert refused.value.line and len(str(refused.value)) < 300
 
 
 def test_a_register_with_an_endless_number_is_not_one_of_a_family():
-    """Its name is looked up like any other."""
+    """A register with an endless number is looked up by its name, like any other register."""
     parse(kernel(f"mov.u32 %r1, %r{LONG};"))
 
 
 @pytest.mark.parametrize("target", ["k", "f", "nobody", "declared"])
 def test_an_alias_stands_for_a_function_of_the_module(target):
-    """An alias can't stand for a kernel or for itself."""
+    """An alias for a kernel, for itself, or for a function without a body is refused."""
     text = kernel("", ".visible .func f();\n.visible .func declared();") + f"\n.alias f, {target};"
     with pytest.raises(PtxSyntaxError, match=f"must name a .func that this module defines, got {target}") as refused:
         parse(text)
@@ -96,6 +96,6 @@ def test_an_alias_stands_for_a_function_of_the_module(target):
     ],
 )
 def test_operators_bind_as_in_c(text, value):
-    """Equal ones go from the left."""
+    """Operators have C's precedence, and operators of equal precedence are applied from the left."""
     (instruction,) = (item for item in parse(moved(text)).functions["k"].instructions if item.opcode == "mov")
     assert instruction.operands[1] == Integer(value)

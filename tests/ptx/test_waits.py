@@ -1,4 +1,4 @@
-"""PTX whose kernels begin with a wait."""
+"""`waiting_ptx` makes kernels begin with `griddepcontrol.wait`."""
 
 import pytest
 
@@ -9,18 +9,18 @@ HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 
 def kernel(name: str, body: str = "ret;", rest: str = "") -> str:
-    """Return an entry point with a parameter."""
+    """Return the text of a kernel with one parameter."""
     return f".visible .entry {name}(\n\t.param .u64 {name}_p\n)\n{rest}\n{{\n{body}\n}}\n"
 
 
 def first_instructions(text: str) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Return the opcode and modifiers that each function begins with, as the parser reads them."""
+    """Return the opcode and modifiers of each function's first instruction, as the parser reads them."""
     found = {name: function.instructions[0] for name, function in parse(text).functions.items()}
     return {name: (first.opcode, first.modifiers) for name, first in found.items()}
 
 
 def waits(text: str) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Return what the functions begin with once the kernels wait; lines keep their numbers."""
+    """Return the functions' first instructions in the waiting text, after checking that it has as many lines."""
     made = waiting_ptx(text)
     assert made is not None
     assert made.count("\n") == text.count("\n")
@@ -31,7 +31,7 @@ WAIT = ("griddepcontrol", ("wait",))
 
 
 def test_every_kernel_of_a_module_begins_with_the_wait() -> None:
-    """Device functions are left alone, and so are declarations."""
+    """Every kernel with a body gets the wait; device functions and declarations are left alone."""
     text = (
         HEAD
         + ".func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; ret; }\n"
@@ -53,13 +53,13 @@ def test_every_kernel_of_a_module_begins_with_the_wait() -> None:
     ],
 )
 def test_the_wait_goes_behind_the_brace_that_opens_the_body(rest: str) -> None:
-    """Not behind one in a comment, a text or a nested block."""
+    """The wait follows the kernel's own opening brace, not a brace in a comment, a string or a nested block."""
     body = ".reg .b32 %r<4>;\n{ .reg .b32 %r9; mov.b32 %r9, 1; }\nL: add.s32 %r1, %r1, 1;\nbra L;"
     assert waits(HEAD + kernel("k", body, rest)) == {"k": WAIT}
 
 
 def test_kernels_in_comments_and_texts_are_none() -> None:
-    """A file with no other has nothing that could wait."""
+    """A file whose only kernels are in comments and strings has nothing that could wait."""
     assert waiting_ptx(HEAD + '// .entry k() { ret; }\n/* .entry l() { ret; } */\n.file 1 ".entry m() {"\n') is None
 
 
@@ -74,19 +74,19 @@ def test_kernels_in_comments_and_texts_are_none() -> None:
     ],
 )
 def test_version_and_target_become_those_that_have_the_wait(version: str, target: str, expected: str) -> None:
-    """Later ones stay."""
+    """Older versions and targets are raised to the first that have the wait; later ones stay."""
     made = waiting_ptx(f".version {version}\n.target {target}\n{kernel('k')}")
     assert made is not None
     assert made.startswith(expected)
 
 
 def test_code_for_lockstep_warps_is_left_alone() -> None:
-    """A driver schedules the threads of a warp as its target says, which a later target would change."""
+    """A target with lockstep warps gets no wait, since a later target changes how threads are scheduled."""
     assert waiting_ptx(".version 6.0\n.target sm_61\n" + kernel("k")) is None
 
 
 def test_loads_that_may_overtake_the_wait_become_plain_ones() -> None:
-    """With any other qualifiers; other loads and comments stay unchanged."""
+    """Loads lose their `.nc` qualifier and keep their others; other loads and comments stay unchanged."""
     loads = [
         "ld.global.nc.f32 %f1, [%rd1];",
         "ld.global.ca.nc.L1::no_allocate.L2::128B.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];",
@@ -107,12 +107,15 @@ def test_loads_that_may_overtake_the_wait_become_plain_ones() -> None:
 
 @pytest.mark.parametrize("read", ["tex.2d.v4.f32.f32", "tld4.r.2d.v4.f32.f32", "ldu.global.f32"])
 def test_kernels_that_read_textures_do_not_wait(read: str) -> None:
-    """Compilers read them before the wait (`tests/kernel_sources/test_waiting.py` shows it)."""
+    """A kernel that reads textures gets no wait, since compilers move such reads before it.
+
+    `tests/kernel_sources/test_waiting.py` shows that they do.
+    """
     assert waiting_ptx(HEAD + kernel("k", f"{read} {{%f1, %f2, %f3, %f4}}, [%rd1, {{%f1, %f2}}];")) is None
 
 
 def test_waits_of_the_author_stay() -> None:
-    """Waiting twice is waiting once."""
+    """A wait that the author wrote stays after the added one, since waiting twice is harmless."""
     made = waiting_ptx(HEAD + kernel("k", "griddepcontrol.wait;\ngriddepcontrol.launch_dependents;\nret;"))
     assert made is not None
     assert [each.modifiers for each in parse(made).functions["k"].instructions[:3]] == [
