@@ -1,5 +1,7 @@
 """A profile: the times of one measured frame, span by span, with statistics of earlier frames."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from engine.profiling.levels import ProfilingLevel
@@ -53,6 +55,9 @@ class SpanProfile(msgspec.Struct, frozen=True):
 
     `moved_bytes` is the size of all that it declares to read and to write in one turn; a kernel that leaves out some of
     that moves less. A region's own span moves nothing: the spans inside it do. `kernel` describes a single kernel.
+
+    `parts` are those parts of the node, such as layers of a network, for which a single operation's time counts in
+    equal shares.
     """
 
     node: str
@@ -70,6 +75,7 @@ class SpanProfile(msgspec.Struct, frozen=True):
     after: tuple[int, ...] = ()
     moved_bytes: int = 0
     kernel: KernelFacts | None = None
+    parts: tuple[str, ...] = ()
 
     @property
     def bytes_per_s(self) -> float | None:
@@ -83,6 +89,26 @@ class SpanProfile(msgspec.Struct, frozen=True):
 def is_outside(span: SpanProfile) -> bool:
     """Whether a span is outside of all regions: the times of such spans make up the work of a frame."""
     return not span.region
+
+
+def node_times(spans: Iterable[SpanProfile]) -> dict[str, int]:
+    """Return the mean time of each node of the patch in nanoseconds; regions count all that is in them."""
+    times: dict[str, int] = {}
+    for span in spans:
+        node = span.node.partition("/")[0]
+        if node and span.region.partition("/")[0] != node:  # otherwise the region's own span has its time
+            times[node] = times.get(node, 0) + span.mean_ns
+    return times
+
+
+def part_times(spans: Iterable[SpanProfile]) -> dict[str, dict[str, int]]:
+    """Return for each node with parts their mean times in nanoseconds, if single operations are measured."""
+    times: dict[str, dict[str, int]] = {}
+    for span in spans:
+        for part in span.parts:
+            of_node = times.setdefault(span.node, {})
+            of_node[part] = of_node.get(part, 0) + span.mean_ns // len(span.parts)
+    return times
 
 
 def work_share(time_ns: float, work_ns: float | None) -> float | None:

@@ -67,7 +67,8 @@ PHASES = {
     "device works": ("engine.runtime.frame.launcher:Launcher.synchronize",),
     "report": (
         "engine.runtime.frame.reporter:Reporter.prepare",
-        "engine.runtime.frame.cuda_engine:CudaEngine._end",
+        "engine.runtime.frame.cuda_engine:CudaEngine._record",
+        "engine.runtime.frame.reporter:Reporter.report",
     ),
 }
 COLLECTING, REST, TOTAL = "garbage collected", "the rest", "first frame"

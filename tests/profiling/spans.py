@@ -18,9 +18,10 @@ def span(
     after: tuple[int, ...] = (),
     moved_bytes: int = 0,
     kernel: KernelFacts | None = None,
+    parts: tuple[str, ...] = (),
 ) -> SpanProfile:
     """Return a span without pauses between its turns; the mean is that of this frame unless told."""
     mean_ns = busy_ns if mean_ns is None else mean_ns
     last_ns = first_ns + busy_ns
     times = first_ns, last_ns, busy_ns, turns, mean_ns, mean_ns + 1
-    return SpanProfile(node, name, region, operation, *times, is_region, branch, after, moved_bytes, kernel)
+    return SpanProfile(node, name, region, operation, *times, is_region, branch, after, moved_bytes, kernel, parts)

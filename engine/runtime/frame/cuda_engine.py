@@ -13,7 +13,6 @@ from threading import get_ident
 from typing import Any
 
 import numpy as np
-from msgspec.structs import force_setattr
 
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.executable.compiled_graph import CompiledGraph
@@ -123,6 +122,7 @@ class CudaEngine:
             raise self.fault
         began_ns = start_ns = _now_ns()
         launcher, updates, profiler, clock = self.launcher, self.updates, self.profiler, self.clock
+        reporter = self._reporter
         by_hand = not free_running
         if by_hand:
             changes = self.inbox or not updates.is_settled or profiler.level or launcher.redrawn
@@ -187,13 +187,12 @@ class CudaEngine:
                 clock.end()
                 is_ended = True
             in_flight = MOST_BURSTS * burst if overlaps else 1
-            told = frame, time_s, level, records, self.running, launcher.launches, in_flight
             is_late = by_hand and profiler.level  # the report has the times of this very launch
-            tells = not overlaps or self._reporter.is_due(level, self.running, start_ns)
+            tells = not overlaps or reporter.is_due(level, self.running, start_ns)
             if not tells:
-                self._reporter.put_off(told, began_ns, burst)
+                reporter.put_off(began_ns, frame, time_s, launcher.launches, in_flight, burst)
             elif not is_late:
-                self._reporter.prepare(*told, now=by_hand)
+                reporter.prepare(level, now=by_hand)
             stamps = self._stamps(frame, level, due_ns, began_ns) if is_done else None
             is_seen = self._saver.asked or self.previews.is_watched
             looks = profiler.level or has_status or is_seen or updates.diagnostics.fading
@@ -202,15 +201,23 @@ class CudaEngine:
             if looks:
                 self._look(compiled, is_launched, frame, has_status and waits, advance, by_hand)
                 if is_late:
-                    self._reporter.prepare(*told, now=by_hand)
+                    reporter.prepare(level, now=by_hand)
                 if tells:
-                    self._reporter.renew(self.running)
+                    reporter.renew()
         except DeviceError as problem:
             if is_ended and not self._is_frozen:
                 clock.back()
             self._break(problem, due_ns, began_ns)
             raise
-        return self._end(stamps, records, began_ns, burst, tells)
+        self._record(stamps, records)
+        if not tells:
+            return reporter.last
+        time_ns = (self._ended_ns - began_ns) // burst
+        report = reporter.report(frame, time_s, level, records, self.running, launcher.launches, in_flight, time_ns)
+        self.outbox.put_report(report)
+        if reporter.watches_profile and (profile := reporter.take_profile()) is not None:
+            self.outbox.put_profile(profile)
+        return report
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
@@ -245,7 +252,7 @@ class CudaEngine:
         why = self.updates.diagnostics.inlined.shown(why)
         self.fail(why)
         stamps = self._stamps(self.clock.moment.frame, _NONE, due_ns, began_ns)
-        self._end(stamps, _NO_RECORDS, began_ns, 1, tells=False)
+        self._record(stamps, _NO_RECORDS)
         problem.args = (f"node {why.node}: {why.message}" if why.node else why.message,)
 
     def cancel(self) -> None:
@@ -373,7 +380,7 @@ class CudaEngine:
         launcher, clock = self.launcher, self.clock
         for _ in range(count):
             stamps = self._stamps(clock.moment.frame, _NONE, due_ns, began_ns)
-            self._end(stamps, _NO_RECORDS, began_ns, 1, tells=False)
+            self._record(stamps, _NO_RECORDS)
             launcher.launched_ns = 0  # a launch that fails does not end
             clock.end()
             if real_time or not clock.is_set:
@@ -431,31 +438,16 @@ class CudaEngine:
             place = SavePlace(self.context.folder(), trusted=self.context.trusted)
             self._saver.save(compiled, place, wait=by_hand)
 
-    def _end(
-        self,
-        stamps: tuple[int, ...] | None,
-        records: tuple[UpdateRecord, ...],
-        began_ns: int,
-        burst: int,
-        tells: bool,
-    ) -> FrameReport:
-        """Record the frame, if it has `stamps`, and leave its report, if it `tells` one."""
+    def _record(self, stamps: tuple[int, ...] | None, records: tuple[UpdateRecord, ...]) -> None:
+        """Record the end of a frame, if it has `stamps`, and report its updates."""
         self._ended_ns = ended_ns = _now_ns()
-        reporter, outbox, recorder = self._reporter, self.outbox, self.recorder
+        recorder = self.recorder
         for record in records:
-            outbox.put_event(record)
+            self.outbox.put_event(record)
             recorder.note_update(record, ended_ns)
         if stamps is not None:
             recorder.put((*stamps, ended_ns))
             if ended_ns - stamps[2] > recorder.budget_ns:
                 recorder.note_slow(records, self._pictures_ns)
-        report = reporter.report
-        if tells:
-            # The one field that isn't known earlier.
-            force_setattr(report, "frame_time_ns", (ended_ns - began_ns) // burst)
-            outbox.put_report(report)
-            if reporter.watches_profile and (profile := reporter.take_profile()) is not None:
-                outbox.put_profile(profile)
         if stamps is None or not self.running:
             self.clock.hold()
-        return report

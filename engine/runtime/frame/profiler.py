@@ -6,8 +6,9 @@ records the time of every span. The difference is the cost of measuring, and lim
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,6 @@ from engine.compiler.executable.instrument import SPAN_TIME, Instrumented
 from engine.compiler.executable.span_order import spans_before
 from engine.compiler.executable.survey import Survey, statistics
 from engine.compiler.frame import FrameUniforms
-from engine.compiler.inlining import owner
 from engine.compiler.inspection.labels import name
 from engine.compiler.operations import FusedEntry, RegionEntry
 from engine.compiler.plan import Plan
@@ -40,6 +40,9 @@ from engine.runtime.frame.kernel_facts import LaunchFacts, moved_bytes
 _UNSEEN_NS = 10_000
 #: How many samples may be under way on the device.
 _SAMPLES = 3
+#: Of a span, what only a full profile has: `after`, `moved_bytes` and `kernel`.
+_Rest = tuple[tuple[int, ...], int, KernelFacts | None]
+_NO_REST: _Rest = ((), 0, None)
 
 
 @dataclass
@@ -96,20 +99,15 @@ class FrameProfiler:
         self._waiting: deque[_Sample] = deque()
         self._plan: Plan | None = None
         self._spans: tuple[Span, ...] = ()
-        #: For each span the node of the patch that its time counts for, if any.
-        self._counted: list[str | None] = []
-        #: For the numbers of spans that count for parts of a node: the node, and the parts.
-        self._parts: dict[int, tuple[str, tuple[str, ...]]] = {}
-        #: The constant facts of each span; None until they are needed.
+        #: Of each span, its constant facts, and those before it with the bytes that it moves; and the spans of each row
+        #: that has several, by its key. None until they are needed.
         self._facts: list[_SpanFacts] | None = None
-        #: The spans of each row that has several, by its key.
-        self._sums: dict[str, tuple[int, ...]] = {}
+        self._order: list[tuple[tuple[int, ...], int]] | None = None
+        self._sums: dict[str, tuple[int, ...]] | None = None
         #: The graph that was measured last, until it changes; and facts of its kernels, by operation.
         self._measured: CompiledGraph | None = None
         self._launch_facts, self._kernels = LaunchFacts(), dict[int, KernelFacts]()
         self._history = RecentRows(0)
-        #: What `work_ns` returned last, and after how many samples of which history: most frames ask again.
-        self._worked: tuple[tuple[RecentRows, int], int | None] = (self._history, 0), None
         #: The frames whose spans are in the history.
         self._frames = deque[int](maxlen=WINDOW)
         self._last = np.zeros(0, SPAN_TIME)
@@ -198,44 +196,6 @@ class FrameProfiler:
             if sample.is_current:
                 self._take(sample)
 
-    def node_times(self) -> dict[str, int]:
-        """Return the mean time of each node of the patch lately, in nanoseconds; regions count all that is in them."""
-        totals: dict[str, float] = {}
-        if not self._history.is_empty:
-            for node, time_ns in zip(self._counted, self._history.means().tolist(), strict=True):
-                if node is not None:
-                    totals[node] = totals.get(node, 0) + time_ns
-        return {node: round(time_ns) for node, time_ns in totals.items()}
-
-    def work_ns(self) -> int | None:
-        """Return the mean work of a frame lately: all that is outside of regions; None while no span is measured."""
-        known = self._history, self.samples
-        if self._worked[0] != known:
-            self._worked = known, self._mean_work_ns()
-        return self._worked[1]
-
-    def _mean_work_ns(self) -> int | None:
-        if self._history.is_empty or self._plan is None:
-            return None
-        operations, means = self._plan.operations, self._history.means().tolist()
-        outside = (m for span, m in zip(self._spans, means, strict=True) if not operations[span.operations[0]].scope)
-        total: float = sum(outside)
-        return round(total)
-
-    def part_times(self) -> dict[str, dict[str, int]]:
-        """Return the mean time of each part, such as a layer, of nodes with parts, if kernels are measured.
-
-        A kernel's time counts in equal shares for the parts whose results it stores.
-        """
-        found: dict[str, dict[str, int]] = {}
-        if self._parts and not self._history.is_empty:
-            means = self._history.means().tolist()
-            for number, (node, parts) in self._parts.items():
-                of_node = found.setdefault(node, {})
-                for part in parts:
-                    of_node[part] = of_node.get(part, 0) + round(means[number] / len(parts))
-        return found
-
     def spend_since(self, begun_ns: int) -> None:
         """Count the time since `begun_ns`, of `time.perf_counter_ns`, as a cost of measuring."""
         now_ns = time.perf_counter_ns()
@@ -245,28 +205,31 @@ class FrameProfiler:
         """Return the cost of a copy's last sample in nanoseconds, if its times were read after `time_ns`; else 0."""
         return self._cost_ns if self._sampled_ns >= time_ns else 0
 
-    def profile(self) -> Profile:
-        """Return the profile of the last measured frame."""
+    def profile(self, *, times_only: bool = False) -> Profile:
+        """Return the profile of the last measured frame.
+
+        `times_only` leaves out all that costs more: spans have no `after`, `moved_bytes` and `kernel`, and there are no
+        sums, buffers and side work.
+        """
         found: list[SpanProfile] = []
         sums_p99_ns: dict[str, int] = {}
-        plan = self._plan
-        if plan is not None and not self._history.is_empty:
-            single = self.level >= ProfilingLevel.PER_KERNEL
-            is_first = self._facts is None
+        plan, history = self._plan, self._history
+        if plan is not None and not history.is_empty:
             if self._facts is None:
-                self._facts = _span_facts(plan, self._spans, single=single)
-            if single and self._measured is not None:  # a graph that is gone may have lost its kernels
-                self._kernels = self._launch_facts.of(self._measured.kernels)
-            rounded = np.rint((self._history.means(), self._history.percentiles(0.99))).astype(np.int64)
-            means, high = rounded.tolist()
-            for at, mean_ns, p99_ns, (place, more) in zip(self._last.tolist(), means, high, self._facts, strict=True):
-                first_ns, last_ns, busy_ns, turns = at
-                times = first_ns, last_ns, busy_ns, turns, mean_ns, p99_ns
-                found.append(SpanProfile(*place, *times, *more, self._kernels.get(place[-1])))
-            if is_first:
-                self._sums = {row.key: row.spans for row in rows(found) if len(row.spans) > 1}
-            of_sums = self._history.percentiles_of_sums(tuple(self._sums.values()), 0.99)
-            sums_p99_ns = dict(zip(self._sums, np.rint(of_sums).astype(np.int64).tolist(), strict=True))
+                self._facts = _span_facts(plan, self._spans, single=self.level >= ProfilingLevel.PER_KERNEL)
+            means, high = np.rint((history.means(), history.percentiles(0.99))).astype(np.int64).tolist()
+            rest = [_NO_REST] * len(means) if times_only else self._rest(plan)
+            for facts, at, mean_ns, p99_ns, more in zip(
+                self._facts, self._last.tolist(), means, high, rest, strict=True
+            ):
+                (place, body, parts), (first_ns, last_ns, busy_ns, turns) = facts, at
+                times, (after, moved, kernel) = (first_ns, last_ns, busy_ns, turns, mean_ns, p99_ns), more
+                found.append(SpanProfile(*place, *times, *body, after, moved, kernel, parts))
+            if not times_only:
+                if self._sums is None:
+                    self._sums = {row.key: row.spans for row in rows(found) if len(row.spans) > 1}
+                of_sums = history.percentiles_of_sums(tuple(self._sums.values()), 0.99)
+                sums_p99_ns = dict(zip(self._sums, np.rint(of_sums).astype(np.int64).tolist(), strict=True))
         return Profile(
             self.frame,
             self.level,
@@ -275,13 +238,23 @@ class FrameProfiler:
             self._cost_ns,
             self._every_ns,
             tuple(found),
-            self._buffer_statistics(),
+            {} if times_only else self._buffer_statistics(),
             sums_p99_ns,
-            self._times.summary(),
+            () if times_only else self._times.summary(),
             len(self._frames),
             self._frames[0] if self._frames else 0,
             len(self.launch_ns),
         )
+
+    def _rest(self, plan: Plan) -> list[_Rest]:
+        """Return for each span what only a full profile has."""
+        if self._order is None:
+            self._order = list(zip(spans_before(plan, self._spans), moved_bytes(plan, self._spans), strict=True))
+        is_single = self.level >= ProfilingLevel.PER_KERNEL
+        if is_single and self._measured is not None:  # a graph that is gone may have lost its kernels
+            self._kernels = self._launch_facts.of(self._measured.kernels)
+        kernels = [self._kernels.get(span.operations[0]) if is_single else None for span in self._spans]
+        return [(*order, kernel) for order, kernel in zip(self._order, kernels, strict=True)]
 
     def close(self) -> None:
         """Free all resources."""
@@ -358,7 +331,8 @@ class FrameProfiler:
     def _follow(self, plan: Plan) -> None:
         """Begin with the spans of another plan."""
         is_other = self._plan is None or plan.schedule is not self._plan.schedule
-        self._plan, self._facts = plan, None
+        self._plan = plan
+        self._facts = self._order = self._sums = None
         if is_other:
             self._begin_again()
 
@@ -366,11 +340,7 @@ class FrameProfiler:
         """Forget the times of another graph or level."""
         self.launch_ns, self.measured_ns = Average(), Average()
         self._spans = spans(self._plan, self.level) if self._plan is not None else ()
-        self._counted = [_counted(self._plan, span.operations[0]) for span in self._spans] if self._plan else []
-        self._parts = (
-            _parts_of_spans(self._plan, self._spans) if self._plan and self.level >= ProfilingLevel.PER_KERNEL else {}
-        )
-        self._facts = None
+        self._facts = self._order = self._sums = None
         self._launch_facts, self._kernels = LaunchFacts(), {}
         self._history, self._last = RecentRows(len(self._spans)), np.zeros(len(self._spans), SPAN_TIME)
         self._frames.clear()
@@ -381,34 +351,23 @@ class FrameProfiler:
 
 
 class _SpanFacts(NamedTuple):
-    """The constant fields of a `SpanProfile`: those before the times, and those after."""
+    """The constant fields of a `SpanProfile`: those before the times, those after, and the last one."""
 
     place: tuple[str, str, str, int]
-    more: tuple[bool, str, tuple[int, ...], int]
+    body: tuple[bool, str]
+    parts: tuple[str, ...]
 
 
 def _span_facts(plan: Plan, found: Sequence[Span], *, single: bool) -> list[_SpanFacts]:
     """Return the facts of spans, which are `single` operations or blocks."""
-    facts = []
-    for span, after, moved in zip(found, spans_before(plan, found), moved_bytes(plan, found), strict=True):
+    facts, none = [], repeat((), len(found))
+    for span, parts in zip(found, _parts_of_spans(plan, found) if single else none, strict=True):
         region, branch = _body(plan, plan.operations[span.operations[0]].scope)
         is_region = any(isinstance(plan.operations[i].entry, RegionEntry) for i in span.operations)
         index = span.operations[0] if single else -1
         called = name(plan, index) if single else ""
-        facts.append(_SpanFacts((span.node, called, region, index), (is_region, branch, after, moved)))
+        facts.append(_SpanFacts((span.node, called, region, index), (is_region, branch), parts))
     return facts
-
-
-def _counted(plan: Plan, index: int) -> str | None:
-    """Return the node of the patch that an operation's time counts for; None inside a region of that node."""
-    operation = plan.operations[index]
-    node, scope = owner(operation.node), operation.scope
-    while scope:
-        around = plan.operations[plan.scopes[scope].region]
-        if owner(around.node) == node:
-            return None
-        scope = around.scope
-    return node or None
 
 
 def _body(plan: Plan, scope: int) -> tuple[str, str]:
@@ -419,18 +378,13 @@ def _body(plan: Plan, scope: int) -> tuple[str, str]:
     return plan.operations[body.region].node, branch_of(body.name)
 
 
-def _parts_of_spans(plan: Plan, found: Sequence[Span]) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Return the parts of a node that spans of one operation count for, by the numbers of the spans."""
+def _parts_of_spans(plan: Plan, found: Iterable[Span]) -> Iterator[tuple[str, ...]]:
+    """Yield for each span, of one operation, the parts of its node that it counts for."""
     described = plan.description.by_id
     work = {node: dict(each.description.work) for node, each in described.items() if each.description.work}
-    counted = {}
-    for number, span in enumerate(found):
+    for span in found:
         operation = plan.operations[span.operations[0]]
-        if (of_node := work.get(operation.node)) is None:
-            continue
-        entry, places = operation.entry, [operation.place]
+        of_node, entry, places = work.get(operation.node, {}), operation.entry, [operation.place]
         if isinstance(entry, FusedEntry):
             places = [place for node, place in entry.parts if node == operation.node]
-        if parts := dict.fromkeys(part for place in places if place in of_node for part in of_node[place].timed):
-            counted[number] = operation.node, tuple(parts)
-    return counted
+        yield tuple(dict.fromkeys(part for place in places if place in of_node for part in of_node[place].timed))

@@ -4,9 +4,6 @@ import logging
 import time
 from collections.abc import Mapping
 
-import msgspec
-from msgspec.structs import force_setattr
-
 from engine.diagnostics import Diagnostic, Sighting
 from engine.figures import plural
 from engine.patch.changes import PortRef
@@ -24,12 +21,10 @@ _SECOND_NS = 1_000_000_000
 _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 #: The longest time between reports of frames that overlap: to make one takes a quarter of Python's time for a frame.
 LONGEST_NS = 1_000_000
-#: The facts of a frame for `Reporter.prepare`.
-FrameFacts = tuple[int, float, UpdateLevel, tuple[UpdateRecord, ...], bool, int, int]
 
 
 class Reporter:
-    """Makes reports: `prepare` may be called while the device works, and then `renew` when it is done."""
+    """Makes reports: `prepare` while the device works, `renew` if there are results to look at, and then `report`."""
 
     def __init__(self, context: CudaContext, updates: Updater, profiler: FrameProfiler) -> None:
         self._context, self._updates, self._profiler = context, updates, profiler
@@ -40,7 +35,8 @@ class Reporter:
         self.watches_profile = False
         self._profiled_frame = -1
         self._profiled_ns = 0
-        self._samples = -1  # those whose times the reports of nodes have
+        #: What reports show of times; from `_samples` samples.
+        self._profile, self._samples = profiler.profile(times_only=True), -1
         self._renewed_ns = self._valued_ns = 0
         self._reported: tuple[Diagnostic, ...] | None = None  # the diagnostics in `_nodes` and `statistics`
         self._was_preparing = False
@@ -48,48 +44,36 @@ class Reporter:
         self._hot_logged_ns = 0
         self._counts: dict[str, int] = {}
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
-        #: That of the last frame; `frame_time_ns` is 0 at first.
-        self.report = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
+        #: The newest one.
+        self.last = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
         self._reported_ns = 0
-        self._put_off: tuple[FrameFacts, int, int] | None = None
+        #: The facts of a frame that is not reported unless nothing follows it: when it began, and for its report.
+        self._put_off: tuple[int, int, float, int, int, int] | None = None
 
     def is_due(self, level: UpdateLevel, running: bool, now_ns: int) -> bool:
         """True when a frame that overlaps others needs a report: it has something new, or the last report is old."""
-        is_same = level is _NONE and running and self.report.in_flight > 1
+        is_same = level is _NONE and running and self.last.in_flight > 1
         return not is_same or now_ns - self._reported_ns >= LONGEST_NS
 
-    def put_off(self, facts: FrameFacts, began_ns: int, burst: int) -> None:
+    def put_off(self, began_ns: int, frame: int, time_s: float, launches: int, in_flight: int, burst: int) -> None:
         """Note the last frame of a burst, which is not reported unless nothing follows it."""
-        self._put_off = facts, began_ns, burst
+        self._put_off = began_ns, frame, time_s, launches, in_flight, burst
 
     def catch_up(self, ended_ns: int) -> FrameReport | None:
         """Return the report of the last frame, which ended at a time; None if it was reported."""
         if self._put_off is None:
             return None
-        facts, began_ns, burst = self._put_off
-        self.prepare(*facts, now=True)
-        force_setattr(self.report, "frame_time_ns", (ended_ns - began_ns) // burst)
-        return self.report
+        began_ns, frame, time_s, launches, in_flight, burst = self._put_off
+        self.prepare(_NONE, now=True)
+        return self.report(frame, time_s, _NONE, (), True, launches, in_flight, (ended_ns - began_ns) // burst)
 
-    def prepare(
-        self,
-        frame: int,
-        time_s: float,
-        level: UpdateLevel,
-        records: tuple[UpdateRecord, ...],
-        running: bool,
-        launches: int,
-        in_flight: int,
-        *,
-        now: bool,
-    ) -> None:
-        """Make the report of a frame, all but its own time.
+    def prepare(self, level: UpdateLevel, *, now: bool) -> None:
+        """Renew what the report of a frame has beside the facts of that frame.
 
         The reports of nodes and the statistics are renewed where something changed; numbers that change all the time,
         at an interval that people can read, or `now`.
         """
         updates, profiler, time_ns = self._updates, self._profiler, time.perf_counter_ns()
-        store = updates.diagnostics
         self._reported_ns, self._put_off = time_ns, None
         is_other = profiler.level is not self.statistics.profiling  # which `_follow` renews
         if level > _HOT:
@@ -97,14 +81,14 @@ class Reporter:
         elif level is _HOT:
             self._hot_updates += 1
         changed = self._context.changed_blocks or updates.preparing != self._was_preparing
-        if store.all is not self._reported or changed:
+        if updates.diagnostics.all is not self._reported or changed:
             self._follow()
         is_due = now or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS
         if is_other or (profiler.level and is_due):
             self._renewed_ns = time_ns
             if is_other or profiler.samples != self._samples:
-                self._samples = profiler.samples
-                self._nodes.measure(profiler.node_times(), profiler.part_times())
+                self._samples, self._profile = profiler.samples, profiler.profile(times_only=True)
+                self._nodes.measure(self._profile)
             self._count()
             profiler.spend_since(time_ns)
         if not self._context.value_graph.is_empty:
@@ -114,13 +98,35 @@ class Reporter:
             self._values = {}
         if self._hot_updates != self._hot_logged and _log.isEnabledFor(logging.DEBUG):
             self._log_hot(time_ns)
+
+    def renew(self) -> None:
+        """Renew what the results of the frame's status words and pictures change."""
+        store = self._updates.diagnostics
+        if store.all is not self._reported:
+            self._follow()
+        if store.status is not self._counted:
+            self._counted, self._counts = store.status, append_counts(self._updates.compiled, store.status)
+
+    def report(
+        self,
+        frame: int,
+        time_s: float,
+        level: UpdateLevel,
+        records: tuple[UpdateRecord, ...],
+        running: bool,
+        launches: int,
+        in_flight: int,
+        frame_time_ns: int,
+    ) -> FrameReport:
+        """Return the report of a frame that has ended, from its facts and what was prepared."""
+        store = self._updates.diagnostics
         # By position, which takes half the time; the order is that of the fields. A deferred report would take longer.
-        self.report = FrameReport(
+        self.last = FrameReport(
             frame,
             level,
-            0,
+            frame_time_ns,
             self._nodes.reports,
-            updates.buffers,
+            self._updates.buffers,
             self.statistics,
             store.all,
             records,
@@ -135,33 +141,7 @@ class Reporter:
             False,
             store.sightings,
         )
-
-    def renew(self, running: bool) -> None:
-        """Update the report with the results of the frame's status words and pictures.
-
-        These may have paused the engine, which is then no longer `running`.
-        """
-        store, report = self._updates.diagnostics, self.report
-        if (
-            store.status is self._counted
-            and store.sightings is report.sightings
-            and store.all is report.diagnostics
-            and running is report.running
-        ):
-            return
-        if store.all is not self._reported:
-            self._follow()
-        self._counted, self._counts = store.status, append_counts(self._updates.compiled, store.status)
-        self.report = msgspec.structs.replace(
-            report,
-            nodes=self._nodes.reports,
-            statistics=self.statistics,
-            diagnostics=store.all,
-            running=running,
-            counts=self._counts,
-            preparing=self._was_preparing,
-            sightings=store.sightings,
-        )
+        return self.last
 
     def watch_profile(self, is_watched: bool) -> None:
         """Set whether profiles are visible; the current profile is shown first."""
@@ -217,8 +197,8 @@ class Reporter:
             device=self._context.device.info.name,
             blocks=len(self._context.registry.placed),
             kernels=len(updates.compiled.kernels) if updates.compiled else 0,
-            launch_ns=self._profiler.launch_ns.mean or self._profiler.measured_ns.mean,
-            work_ns=self._profiler.work_ns(),
+            launch_ns=self._profile.launch_ns or self._profile.measured_ns,
+            work_ns=self._profile.work_ns if self._profile.spans else None,
             profiling=self._profiler.level,
             pool_used_bytes=used_bytes,
             pool_allocated_bytes=used_bytes + pool.idle_bytes,

@@ -13,6 +13,7 @@ from engine.device.protocol import Memory
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import region_of
+from engine.profiling.profile import Profile, node_times, part_times
 from engine.protocol.messages import BufferReport, NodeReport, NodeState, PartReport
 from engine.runtime.model.context import CudaContext
 from engine.types import element_count
@@ -71,7 +72,9 @@ class NodeReports:
         self.reports: dict[str, NodeReport] = {}
         self._context = context
         self._kernels: Mapping[str, Kernels] = {}
-        self._parts_ns: Mapping[str, Mapping[str, int]] = {}
+        #: The times of nodes and of their parts, from the last profile.
+        self._times_ns: dict[str, int] = {}
+        self._parts_ns: dict[str, dict[str, int]] = {}
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._of_node: dict[str, list[Diagnostic]] = {}
         self._wrong: set[str] = set()
@@ -107,23 +110,25 @@ class NodeReports:
             known = reports.get(node)
             if node not in placed:
                 reports.pop(node, None)
+                self._times_ns.pop(node, None)
             elif known is None and node in self._kernels and node not in self._of_node and node not in self._parts_ns:
                 key = placed[node].type_id, self._kernels[node]
                 if key not in alike:
-                    alike[key] = self._report(node, None)
+                    alike[key] = self._report(node)
                 reports[node] = alike[key]
             else:
-                reports[node] = self._report(node, known.time_ns if known is not None else None)
+                reports[node] = self._report(node)
         self.reports = reports
 
-    def measure(self, times_ns: Mapping[str, int], parts_ns: Mapping[str, Mapping[str, int]]) -> None:
-        """Renew all reports with the times of nodes, and of the parts of each."""
-        self._parts_ns = parts_ns
+    def measure(self, profile: Profile) -> None:
+        """Renew all reports with the times of a profile."""
+        times_ns = self._times_ns = node_times(profile.spans)
+        self._parts_ns = part_times(profile.spans)
         before, reports, is_other = self.reports, dict[str, NodeReport](), False
         for node in self._context.registry.placed:
             known, time_ns = before.get(node), times_ns.get(node)
             if known is None or known.parts or known.state is NodeState.IDLE:
-                found = self._report(node, time_ns)
+                found = self._report(node)
             elif known.time_ns != time_ns:  # most of a thousand nodes have another one
                 found = NodeReport(known.type, known.state, known.message, time_ns, known.kernels, known.fused_into)
             else:
@@ -133,8 +138,8 @@ class NodeReports:
         if is_other or len(reports) != len(before):
             self.reports = reports
 
-    def _report(self, node: str, time_ns: int | None) -> NodeReport:
-        kind = self._context.registry.placed[node].type_id
+    def _report(self, node: str) -> NodeReport:
+        time_ns, kind = self._times_ns.get(node), self._context.registry.placed[node].type_id
         kernels = self._kernels.get(node, Kernels())
         number, fused_into, made_of = kernels
         times = self._parts_ns.get(node, {})

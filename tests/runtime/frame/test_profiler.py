@@ -158,7 +158,7 @@ def burning(call: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("place", "calls"),
     [
-        ("engine.runtime.frame.profiler.FrameProfiler.node_times", 2),
+        ("engine.runtime.report.node_reports.node_times", 2),
         ("engine.runtime.frame.profiler.FrameProfiler.profile", 1),
         ("engine.runtime.frame.instrumented_graph.Instrumented", 1),
         ("engine.compiler.executable.instrument.Instrumented.launch", 1),

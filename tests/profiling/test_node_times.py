@@ -1,0 +1,38 @@
+"""Times of nodes: sums of the means of a profile's spans."""
+
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.profile import Profile, node_times, part_times
+from tests.profiling.spans import span
+
+
+def test_a_node_takes_what_its_spans_take_by_their_means() -> None:
+    """Several kernels add up, those in a composite count for it, and the graph's own work for no node."""
+    spans = [
+        span("a", mean_ns=3),
+        span("a", mean_ns=4),
+        span("mix/blur", mean_ns=5),
+        span("mix/tone", mean_ns=6),
+        span(""),
+    ]
+    assert node_times(spans) == {"a": 7, "mix": 11}
+
+
+def test_a_region_counts_what_is_in_it_once() -> None:
+    """Its own span has all of it; blocks in it have their own times too, and regions in composites count for these."""
+    loop = span("loop", is_region=True, mean_ns=20)
+    inside = [span("loop", region="loop", mean_ns=1), span("step", region="loop", mean_ns=9)]
+    hidden = [span("c/loop", is_region=True, mean_ns=8), span("c/step", region="c/loop", mean_ns=7)]
+    assert node_times([loop, *inside, *hidden]) == {"loop": 20, "step": 9, "c": 8}
+
+
+def test_a_kernel_counts_in_equal_shares_for_its_parts() -> None:
+    """Together they never take more than the node."""
+    spans = [span("net", mean_ns=9, parts=("first", "second")), span("net", mean_ns=5, parts=("second",)), span("net")]
+    assert part_times(spans) == {"net": {"first": 4, "second": 9}}
+
+
+def test_shares_of_nodes_outside_of_regions_add_up_to_the_work() -> None:
+    """What is in a region is part of the region's time."""
+    spans = span("a", mean_ns=3), span("loop", is_region=True, mean_ns=20), span("b", region="loop", mean_ns=9)
+    times = node_times(spans)
+    assert times["a"] + times["loop"] == Profile(0, ProfilingLevel.PER_BLOCK, None, None, 0, 0, spans).work_ns
