@@ -28,7 +28,7 @@ from engine.ops.interface import OpInputPort, OpInterface, OpOutputPort, OpParam
 from engine.ops.lowering.kernel import OpKernel, compile_graph
 from engine.ops.table import CATEGORIES, OPS, OpInput, OpOutput, OpSetting, OpType
 
-_ = library  # its import fills the table
+_ = library  # importing it fills the table
 
 __all__ = [
     "CATEGORIES",

@@ -15,26 +15,26 @@ from engine.ops.types import F32, S32, Type, ValueType
 from engine.ops.uniformity import divergent_waits
 from engine.ops.wiring import PlacedOp, Wiring, wire
 
-#: The most passes over a region until the types of its loop converge.
+#: The number of passes over a loop's region after which its types count as not converging.
 _PASSES = 24
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
-#: The ops that have names: what the kernel's block calls its ports and parameters.
+#: The ops that have names. A kernel's block uses these names for its ports and parameters.
 NAMED_OPS = ("op.input", "op.output", "op.aggregate", "op.parameter")
 _WEAK_F32, _WEAK_S32 = (ValueType(kind.scalar, weak=True) for kind in (F32, S32))
 
 
 def literal_type(value: float) -> ValueType:
-    """Return the type of a number written out: one with a fraction makes whole numbers f32."""
+    """Return the weak type of a literal. A literal with a fraction turns whole numbers into f32."""
     return _WEAK_F32 if isinstance(value, float) and not value.is_integer() else _WEAK_S32
 
 
 @dataclass
 class Analysis:
-    """An op graph with its types: a signature for each op that has one, and all that is wrong."""
+    """An op graph with its types: a signature for each op that has one, and all errors."""
 
     wiring: Wiring
     signatures: dict[str, Signature] = field(default_factory=dict)
-    #: Ops that outputs or writes to memory need; the others are not emitted.
+    #: Ops that an output or a write to memory depends on. The others are not emitted.
     live: set[str] = field(default_factory=set)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ class Analysis:
         return signature.outputs if signature else {}
 
     def name(self, node_id: str) -> str:
-        """Return the name of an input, output or parameter: its setting, or else its id."""
+        """Return the name of an input, output or parameter: its `name` setting, or else its id."""
         return str(self.ops[node_id].settings["name"]) or node_id
 
 
@@ -79,7 +79,7 @@ def analyse(graph: OpGraph) -> Analysis:
 
 
 def _weighed(problem: Diagnostic, analysis: Analysis) -> Diagnostic:
-    """Return a problem as a warning when no output needs its op."""
+    """Return a problem, as a warning if no output needs its op."""
     if problem.node in analysis.ops and problem.node not in analysis.live:
         return msgspec.structs.replace(problem, severity=Severity.WARNING)
     return problem
@@ -119,7 +119,7 @@ def _naming(analysis: Analysis) -> list[Diagnostic]:
 
 
 class _Inference:
-    """Visits the scopes of a graph in order; a region again until the types of its loop converge."""
+    """Visits the scopes of a graph in order. A loop's region is visited again until its types converge."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
@@ -156,7 +156,7 @@ class _Inference:
                 return
 
     def _infer(self, placed: PlacedOp, *, comes_back: bool = False) -> None:
-        """Apply an op's type rule; with an input that is not known nothing is known of its outputs."""
+        """Apply an op's type rule. If an input's type is unknown, all outputs' types are unknown."""
         node_id, known = placed.node.id, self.analysis
         self.problems.pop(node_id, None)
         previous = known.signatures.pop(node_id, None)
@@ -187,5 +187,5 @@ class _Inference:
             place = {"node": node_id, "port": misuse.port, "expected": misuse.expected, "found": misuse.found}
             self.problems[node_id] = error(misuse.message, **place, mend=misuse.mend)
         if previous is not None and not comes_back and placed.op.regions and node_id in known.signatures:
-            # A repeated pass over a region begins with the types of the last one, so types only widen.
+            # A repeated pass over a region starts with the types of the last pass, so types only widen.
             known.signatures[node_id] = previous

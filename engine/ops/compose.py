@@ -1,4 +1,4 @@
-"""`compose`: several op graphs as one, so that what one computes feeds the next without a buffer between them."""
+"""`compose`: joins several op graphs into one, so that results pass between them without a buffer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from engine.types import NAMED, DType
 
 
 def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Collection[str] = ()) -> OpGraph:
-    """Return one graph that does what several do, bit for bit; OpError when a link can't be.
+    """Return one graph that does what several do, bit for bit. Raise OpError when a link is not possible.
 
-    `links` has the sources of inputs, written "part.input": "part.output" of another part, or "part.input", which makes
-    one input of two that read the same buffer. An output that feeds an input is stored only if `keep` has it. Inputs,
-    outputs, parameters and ops are called "part/name" in the graph, or "name" where a part's name is empty.
+    `links` maps an input, written "part.input", to its source. The source is "part.output" of another part, or
+    "part.input" of another input that reads the same buffer; the two then become one input. An output that feeds an
+    input is stored only if `keep` has it. Inputs, outputs, parameters and ops are called "part/name" in the graph, or
+    "name" where a part's name is empty.
     """
     found = {part: _Part(part, graph) for part, graph in parts.items()}
     nodes: list[OpNode] = []
@@ -39,10 +40,10 @@ def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Col
 
 
 def with_types(graph: OpGraph, types: Mapping[str, str]) -> OpGraph:
-    """Return a graph that computes the same when its inputs, by name, have elements of these types.
+    """Return a graph that computes the same when its inputs have these element types; `types` has them by name.
 
-    Facts that are otherwise passed at launch are then constants. A type "" is that of an input without a buffer. Other
-    inputs stay as they are.
+    Facts about the types, which are otherwise passed at launch, are then constants. The type "" is for an input without
+    a buffer. Other inputs stay as they are.
     """
     nodes, read = list[OpNode](), dict[str, str]()
     used = {tie.source for tie in graph.connections}
@@ -94,9 +95,9 @@ def _known(dtype: str, told: DType) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def with_own_elements(graph: OpGraph, inputs: Collection[str]) -> OpGraph:
-    """Return a graph that computes the same over as many elements, along each axis, as these inputs have, by name.
+    """Return a graph that computes the same, provided it computes as many elements along each axis as `inputs` have.
 
-    What it loads of them at the thread's own place in an image is then the element at its own index.
+    A load from one of these inputs at the thread's own place in an image becomes a read of its own element.
     """
     types = {node.id: node.type for node in graph.nodes}
     sources = {tie.target: tie.source for tie in graph.connections}
@@ -165,7 +166,7 @@ def _end(found: Mapping[str, _Part], text: str) -> _End:
 
 
 def _element(part: _Part, node_id: str, source: _End) -> Iterable[OpNode]:
-    """Return what takes the place of an input; nothing where it is another input of the composition."""
+    """Return the nodes that replace an input; none if another input of the composition replaces it."""
     from_part, from_id = source
     for end, held in ((part, node_id), source):
         if end.nodes[held].type == "op.output" and f"{held}.value" not in end.sources:
@@ -193,7 +194,7 @@ def _connections(part: _Part, targets: Mapping[_End, _End], gone: Collection[_En
 
 
 def _place(part: _Part, node_id: str, targets: Mapping[_End, _End]) -> str:
-    """Return what a node is called; an input that is the same as another is that one."""
+    """Return a node's name in the composition. Inputs that read the same buffer share one name."""
     for _ in range(len(targets) + 1):
         source, output = targets.get((part, node_id), (part, ""))
         if not output or source.nodes[output].type == "op.output":

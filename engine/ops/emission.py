@@ -1,4 +1,4 @@
-"""`Emission`: one kernel while it is written, as LLVM IR: its values, its arguments and the element of this thread."""
+"""`Emission`: the state of a kernel while it is written as LLVM IR: its values, arguments and this thread's element."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class InputPointer(msgspec.Struct, frozen=True, tag="input"):
 
 
 class ElementNumber(msgspec.Struct, frozen=True, tag="element"):
-    """What the elements of an input are, as a u32: see `engine.types.element_numbers`."""
+    """The element type of an input as a u32: see `engine.types.element_numbers`."""
 
     name: str
 
@@ -49,14 +49,14 @@ class OutputPointer(msgspec.Struct, frozen=True, tag="output"):
 
 
 class LiveParameter(msgspec.Struct, frozen=True, tag="parameter"):
-    """A parameter's number; a boolean is one byte."""
+    """The value of a live parameter; a boolean is one byte."""
 
     name: str
     dtype: str
 
 
 class OpExtent(msgspec.Struct, frozen=True, tag="extent"):
-    """A size as an s32: "size" (elements), "width", "height" or "depth" of a port, or of what is computed (port "")."""
+    """A size as an s32: "size" (elements), "width", "height" or "depth" of a port; port "" is the whole computation."""
 
     kind: str
     port: str = ""
@@ -67,14 +67,14 @@ class FramePointer(msgspec.Struct, frozen=True, tag="frame"):
 
 
 class GraphNumbers(msgspec.Struct, frozen=True, tag="numbers"):
-    """The numbers of the graph that its kernel takes as arguments, as a struct of floats."""
+    """The numbers in the graph that its kernel takes as arguments, as a struct of floats."""
 
 
 OpArgument = InputPointer | ElementNumber | OutputPointer | LiveParameter | OpExtent | FramePointer | GraphNumbers
 
 
 class OpValue(NamedTuple):
-    """A value in registers, one LLVM value for each component; `number` is that of a constant, which has no parts."""
+    """A value in registers, with one LLVM value per component. A constant has a `number` instead, and no parts."""
 
     type: ValueType
     parts: tuple[ir.Value, ...] = ()
@@ -83,9 +83,9 @@ class OpValue(NamedTuple):
 
 @dataclass(frozen=True)
 class OpBuffer:
-    """A handle in a kernel: where the elements are, and how many, on each axis.
+    """A handle in a kernel: the address of the elements, and their count along each axis.
 
-    `told` is the number of their type if that is known only at launch; `type` then is what they are read as.
+    If the element type is known only at launch, `told` is its number, and `type` is the type that elements are read as.
     """
 
     type: BufferType
@@ -96,10 +96,10 @@ class OpBuffer:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """An output with one element for each thread block: what its threads computed, combined."""
+    """An output with one element per thread block, which combines the values that its threads computed."""
 
     buffer: OpBuffer
-    #: The values' type, the value that changes nothing, and how two are combined.
+    #: The values' type, the neutral value, and the function that combines two values.
     kind: ValueType
     none: ir.Value
     both: Callable[[ir.Value, ir.Value], ir.Value]
@@ -120,7 +120,7 @@ def constant(scalar: DType, number: float) -> ir.Constant:
 
 @dataclass
 class Emission:
-    """A kernel being written. `builder` writes at the present place."""
+    """A kernel being written. `builder` writes at the current position."""
 
     module: ir.Module
     function: ir.Function
@@ -128,23 +128,23 @@ class Emission:
     arguments: list[OpArgument]
     #: Threads count the elements along this many axes.
     rank: int
-    #: True when all threads must go on to the end, since they wait for each other.
+    #: True when all threads must run to the end, since they wait for each other.
     waits: bool = False
-    #: This thread's element: its place on each axis and in the buffer, and whether there is one (None: there is).
+    #: This thread's element: its place on each axis and in the buffer, and whether it exists (None: it always does).
     place: list[ir.Value] = field(default_factory=list)
     index: Any = None
     inside: Any = None
-    #: Elements that were loaded before, by their pointer's name; unless None, where results go instead of memory.
+    #: Elements already loaded, by their pointer's name; and, unless None, a dict that takes results instead of memory.
     own: dict[str, OpValue] = field(default_factory=dict)
     results: dict[str, OpValue] | None = None
-    #: What aggregates take of the present element, by their pointer's name.
+    #: The current element's contribution to each aggregate, by the pointer's name.
     aggregated: dict[str, OpValue] = field(default_factory=dict)
     #: The debug information of loads and stores that no op emits, by their pointer's name.
     origins: dict[str, Any] = field(default_factory=dict)
     _given: dict[OpArgument, ir.Value] = field(default_factory=dict)
 
     def argument(self, argument: OpArgument, kind: ir.Type) -> ir.Value:
-        """Return a kernel argument, which is added to the signature on first use."""
+        """Return a kernel argument; its first use adds it to the signature."""
         value = self._given.get(argument)
         if value is None:
             value = ir.Argument(self.function, kind)
@@ -155,7 +155,7 @@ class Emission:
         return value
 
     def extent(self, kind: str, port: str = "") -> ir.Value:
-        """Return a size; the number of all elements is the product of the sizes along the axes that threads count."""
+        """Return a size. The number of all elements is the product of the sizes along the axes that threads count."""
         if kind == "size" and not port and self.rank > 1:
             axes = [self.extent(axis) for axis in ("width", "height", "depth")[: self.rank]]
             size = axes[0]
@@ -176,7 +176,7 @@ class Emission:
         return self.call(f"llvm.nvvm.read.ptx.sreg.{name}", I32, [])
 
     def parts(self, value: OpValue) -> tuple[ir.Value, ...]:
-        """Return a value's components; a number written out becomes one."""
+        """Return a value's components; a literal number becomes one component."""
         if value.number is None:
             return value.parts
         return (constant(value.type.scalar, value.number),) * value.type.components
@@ -194,7 +194,8 @@ class Emission:
     def scalar(self, part: ir.Value, source: DType, to: DType) -> ir.Value:
         """Return a number as another scalar type.
 
-        As in C++, but floats become whole numbers by truncation, NaN becomes 0, and numbers out of range the nearest.
+        Conversion follows C++, except from floats to whole numbers: fractions are dropped, NaN becomes 0, and a number
+        out of range becomes the nearest one in range.
         """
         builder, kind = self.builder, LLVM[to]
         if source is to:
@@ -216,11 +217,11 @@ class Emission:
         return part if to.size_bytes == source.size_bytes else builder.trunc(part, kind)
 
     def block(self, name: str) -> ir.Block:
-        """Return a new basic block, which comes last so far."""
+        """Return a new basic block, placed after the existing ones."""
         return self.function.append_basic_block(name)
 
     def when(self, holds: ir.Value, emit: Callable[[], list[ir.Value]], otherwise: list[ir.Value]) -> list[ir.Value]:
-        """Emit code that runs only where a condition holds; return its values there, and `otherwise` elsewhere."""
+        """Emit code that runs only if a condition holds. Return its values if it does, and `otherwise` if not."""
         builder = self.builder
         before, then, after = builder.block, self.block("then"), self.block("after")
         builder.cbranch(holds, then, after)

@@ -47,7 +47,7 @@ _COMPARED: dict[type[ast.cmpop], str] = {
     ast.Gt: "greater",
     ast.GtE: "greater_equal",
 }
-#: Predefined names, unless an input has them: the op and its output.
+#: Predefined names, each with its op and output. An input of the same name hides it.
 _NAMES = {
     "i": ("op.index", "index"),
     "count": ("op.index", "count"),
@@ -101,21 +101,21 @@ def parse_expression(
 ) -> OpGraph:
     """Return the op graph of an expression; raises an ExpressionError with the error and its place.
 
-    `inputs` has the element types of the inputs by name. A name that is neither an input nor known becomes a parameter,
-    with the settings that `parameters` has for it. Lines ``name = ...`` before the last one name parts of it.
+    `inputs` maps input names to element types. A name that is neither an input nor predefined becomes a parameter;
+    `parameters` may have settings for it. Lines ``name = ...`` before the last line name intermediate values.
     """
     return _Parser(dict(inputs or {}), dict(parameters or {})).parse(text, output, output_type)
 
 
 def function_names() -> dict[str, str]:
-    """Return what an expression may call: the name, and the op's help."""
+    """Return the functions that an expression may call, each name with the op's help."""
     names = {op.id.removeprefix("op."): op for op in OPS.values() if _is_callable(op.id)}
     names |= {alias: names[name] for alias, name in _ALIASES.items() if name in names}
     return {name: names[name].doc for name in sorted(names)}
 
 
 def _is_callable(op_id: str) -> bool:
-    """Whether an op has one result and takes values alone; a call can't choose settings."""
+    """Whether an op has one result and takes only values. A call can't choose settings."""
     op = OPS[op_id]
     takes_values = bool(op.inputs) and op.input("buffer") is None and op_id not in ("op.swizzle", "op.convert")
     return takes_values and any(port.name == "out" for port in op.outputs) and not (op.regions or op.acts)
@@ -190,7 +190,7 @@ class _Parser:
         return found
 
     def _op(self, name: str, node: ast.expr, operands: Mapping[str, Found] | None = None, **settings: Any) -> str:
-        """Place an op and return its id; numbers become settings where they can."""
+        """Place an op and return its id; literal numbers become settings where they can."""
         if f"op.{name}" not in OPS:
             raise self._fail(f"expression must use ops that exist, got {name}", node)
         self._count += 1
@@ -219,7 +219,7 @@ class _Parser:
         return OpPort(self._op(name, node, dict(zip(ports, operands, strict=False)), **settings), "out")
 
     def _once(self, op: str, node: ast.expr) -> str:
-        """Return the id of an op that every use shares."""
+        """Return the id of an op that is placed once and shared by all uses."""
         if op not in self._shared:
             self._shared[op] = self._op(op.removeprefix("op."), node)
         return self._shared[op]
@@ -308,7 +308,7 @@ class _Parser:
         return self._call_op("swizzle", node, value, pattern=node.attr)
 
     def _parse_subscript(self, node: ast.Subscript) -> Found:
-        """An element of an input elsewhere: ``x[i - 1]``, ``image[px + 1, py]``; beyond the edge it is the edge's."""
+        """Parse an element of an input at another place: ``x[i - 1]``, ``image[px + 1, py]``; indices are clamped."""
         if not isinstance(node.value, ast.Name) or node.value.id not in self._inputs:
             raise self._fail("only an input must be indexed", node)
         buffer = OpPort(node.value.id, "buffer")
@@ -365,7 +365,7 @@ def _is_number(value: Found) -> TypeGuard[int | float]:
 
 
 def _fold(kind: type[ast.operator], a: float, b: float) -> float | None:
-    """Return what two numbers give, None where it would not be finite or too large for a literal."""
+    """Return the result of an operation on two numbers; None if it is not finite or too large for a literal."""
     if kind not in _FOLDED or (kind is ast.Div and b == 0):
         return None
     try:

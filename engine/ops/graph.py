@@ -1,4 +1,4 @@
-"""`OpGraph`: a kernel drawn from ops, as plain data in the form in which a patch is stored."""
+"""`OpGraph`: a kernel drawn from ops, as plain data in the form that patches store."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import msgspec
 
 from engine.diagnostics import Diagnostic, WarploomError, error, printable
 
-#: The scope outside all regions; a region op's id is the scope of its body, "id.else" that of its other branch.
+#: The scope outside all regions. A region op's id names the scope of its body, "id.else" that of its other branch.
 TOP = ""
 
 
 class OpError(WarploomError):
-    """An op graph is wrong; `errors` holds one diagnostic for each reason, each with its op and port."""
+    """An op graph is wrong; `errors` holds a diagnostic for each reason, with its op and port."""
 
     def __init__(self, errors: Sequence[Diagnostic]) -> None:
         super().__init__("; ".join(map(str, errors)))
@@ -24,7 +24,7 @@ class OpError(WarploomError):
 
 
 class OpNode(msgspec.Struct, frozen=True):
-    """A placed op: `type` is an op's id such as "op.add", `region` the scope it lies in, `parameters` its settings."""
+    """A placed op: `type` is an op's id such as "op.add", `region` is its scope, `parameters` are its settings."""
 
     id: str
     type: str
@@ -33,25 +33,25 @@ class OpNode(msgspec.Struct, frozen=True):
 
 
 class OpConnection(msgspec.Struct, frozen=True):
-    """An output tied to an input; both are written "node.port"."""
+    """A connection from an output to an input; both are written "node.port"."""
 
     source: str
     target: str
 
 
 class OpGraph(msgspec.Struct, frozen=True):
-    """Ops and the connections between them; inputs, outputs and parameters have the order of their nodes."""
+    """Ops and their connections. The order of inputs, outputs and parameters is that of their nodes."""
 
     nodes: tuple[OpNode, ...] = ()
     connections: tuple[OpConnection, ...] = ()
 
     def key(self) -> str:
-        """Return the content address: equal for graphs that hold the same nodes in the same order, tied alike."""
+        """Return the content address; graphs share it if they have the same nodes, in one order, and connections."""
         return hashlib.blake2b(json.dumps(graph_to_json(self), sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 class OpPort(msgspec.Struct, frozen=True):
-    """An output of a node of a graph that is being built."""
+    """An output of a node in a graph that is being built."""
 
     node: str
     name: str
@@ -65,7 +65,7 @@ class OpGraphBuilder:
         self._connections: list[OpConnection] = []
 
     def add(self, type_id: str, node_id: str = "", *, region: str = TOP, **values: OpPort | Any) -> NodeHandle:
-        """Place an op; each value is an output, which is connected, or a setting. The id is made from the type."""
+        """Place an op. A value that is an `OpPort` is connected; others are settings. The type gives the default id."""
         stem = type_id.rpartition(".")[2]
         node = node_id or f"{stem}{len(self._nodes) + 1}"
         settings = {name: value for name, value in values.items() if not isinstance(value, OpPort)}
@@ -86,7 +86,7 @@ class OpGraphBuilder:
 
 
 class NodeHandle:
-    """A node of a graph that is being built; ``node["out"]`` is an output."""
+    """A node of a graph that is being built; ``node["out"]`` is its output "out"."""
 
     def __init__(self, builder: OpGraphBuilder, node_id: str) -> None:
         self._builder, self.id = builder, node_id
@@ -95,12 +95,12 @@ class NodeHandle:
         return OpPort(self.id, name)
 
     def connect(self, name: str, source: OpPort) -> None:
-        """Connect an output to an input, such as one that takes what comes back from the node's region."""
+        """Connect an output to an input later, such as a loop's input that takes a result of its own region."""
         self._builder.connect(source, self.id, name)
 
 
 def graph_to_json(graph: OpGraph) -> dict[str, Any]:
-    """Return a graph as a JSON object; connections are sorted, since their order means nothing."""
+    """Return a graph as a JSON object. Connections are sorted, since their order has no meaning."""
     nodes = []
     for node in graph.nodes:
         item: dict[str, Any] = {"id": node.id, "type": node.type}
@@ -114,7 +114,7 @@ def graph_to_json(graph: OpGraph) -> dict[str, Any]:
 
 
 def graph_from_json(data: object) -> OpGraph:
-    """Return the graph of a JSON object; OpError when it has another form. Fields of an editor are left out."""
+    """Return the graph of a JSON object, without fields that only an editor uses. Raise OpError if it is malformed."""
     if not isinstance(data, Mapping):
         raise _malformed("op graph", "an object with nodes and connections", data)
     nodes = [_node(item) for item in _items(data, "nodes")]

@@ -1,4 +1,4 @@
-"""What a block must know of an op graph: ports, parameters and numbers. They follow from its types, before any code."""
+"""What a block must know of an op graph: ports, parameters and numbers. Their types are enough; no code is needed."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from engine.types import DType, f64
 
 #: Threads of a thread block in kernels with aggregates.
 SHARE_THREADS = 256
-#: The thread block by the rank of kernels whose threads wait for each other: whole warps.
+#: The thread block for each rank, in kernels whose threads wait for each other. It consists of whole warps.
 _BLOCKS = {1: (256, 1, 1), 2: (32, 8, 1), 3: (32, 4, 2)}
 # fmt: off
-#: The ops whose code is hardly faster when it knows the numbers at their inputs. A kernel can take these as arguments
-#: of a launch. A divisor, an exponent or the number of turns of a loop is always a part of its code.
+#: Ops whose code is hardly faster with constants at their inputs. A kernel can take these numbers as launch
+#: arguments. A divisor, an exponent and a loop's number of turns are always constants in the code.
 _TOLD_TO = frozenset(f"op.{name}" for name in (
     "add", "subtract", "multiply", "multiply_add", "minimum", "maximum", "equal", "not_equal", "less", "less_equal",
     "greater", "greater_equal", "select", "clamp", "mix", "step", "vector2", "vector3", "vector4", "dot", "distance",
     "random", "value_noise", "gradient_noise", "simplex_noise", "sample_1d", "sample", "output", "element",
 ))
 # fmt: on
-#: The most numbers of a kernel that it is told: a launch has 4 KB of arguments.
+#: The most numbers that a kernel takes as arguments, since a launch has 4 KB of arguments.
 _MOST_TOLD = 256
 _F32_MAX = 3.4028234663852886e38
-#: Stands for a number that is passed at launch. It has a fraction, so that whole numbers can't take its place.
+#: Stands for a number that is passed at launch. It has a fraction, so it can't be mistaken for a whole number.
 ANY_NUMBER = 0.5
 
 
@@ -44,10 +44,10 @@ class OpInputPort(msgspec.Struct, frozen=True):
 
 
 class OpOutputPort(msgspec.Struct, frozen=True):
-    """An output of a kernel; `shape` is a shape rule, "" for the shape of what is computed.
+    """An output of a kernel; `shape` is a shape rule, or "" for the shape of the computation.
 
-    `initial` is "zeros" when it must be cleared before each launch. One that `is_aggregate` has an element for each
-    thread block.
+    `initial` is "zeros" if the output must be cleared before each launch. An output with `is_aggregate` has one element
+    per thread block.
     """
 
     name: str
@@ -79,25 +79,28 @@ class OpInterface(msgspec.Struct, frozen=True, kw_only=True):
     parameters: tuple[OpParameter, ...]
     #: Each element is computed from the inputs' elements at the same index, so the graph can be fused with others.
     is_elementwise: bool
-    #: No thread reads what another one writes.
+    #: No thread reads what another thread writes.
     is_independent: bool
     rank: int
-    #: Threads on each axis of a thread block when ops count on it; otherwise any will do.
+    #: Threads on each axis of a thread block, if ops depend on it; None if any thread block works.
     thread_block: tuple[int, int, int] | None
 
     @property
     def is_free(self) -> bool:
-        """True when the threads don't know of each other, so that any thread block will do."""
+        """True when threads don't depend on each other, so any thread block works."""
         return self.is_independent and self.thread_block is None
 
     @property
     def is_aggregate(self) -> bool:
-        """True when thread blocks aggregate their shares of the elements."""
+        """True when each thread block aggregates its share of the elements."""
         return any(output.is_aggregate for output in self.outputs)
 
 
 def interface_of(analysis: Analysis, rank: int = 0) -> OpInterface:
-    """Return the interface of an analysed graph, whose threads count along at least `rank` axes; OpError when wrong."""
+    """Return the interface of an analysed graph, whose threads count along at least `rank` axes.
+
+    Raise OpError if the graph has errors.
+    """
     errors = [problem for problem in analysis.diagnostics if problem.severity is Severity.ERROR]
     if errors:
         raise OpError(errors)
@@ -122,14 +125,14 @@ def interface_of(analysis: Analysis, rank: int = 0) -> OpInterface:
 
 
 def _meets_others(placed: PlacedOp, roamed: Container[str]) -> bool:
-    """True for an op by which threads know of each other; an op graph that loads elements that no op writes is not."""
+    """True for an op that makes threads depend on each other. Loads from elements that no op writes don't."""
     if placed.op.id == "op.output":
         return placed.node.id in roamed
     return placed.op.waits or (placed.op.roams and placed.op.id != "op.load")
 
 
 def named(analysis: Analysis, op: str) -> Iterator[tuple[str, PlacedOp]]:
-    """Give the ops of one type that have names, with these."""
+    """Yield the ops of one type, each with its name."""
     return ((analysis.name(p.node.id), p) for p in analysis.ops.values() if p.op.id == op)
 
 
@@ -154,8 +157,8 @@ def _parameters(analysis: Analysis) -> Iterator[OpParameter]:
 class ToldNumbers:
     """The numbers of an analysed graph that its kernel can take at launch.
 
-    `at` has their indices by the node and the input that takes them; `kinds` and `values` are their types and they
-    themselves, `places` the nodes and settings that hold them.
+    `at` maps the node and input that takes a number to the number's index. `kinds` and `values` hold the types and the
+    numbers; `places` holds the node and setting that each number comes from.
     """
 
     def __init__(self, analysis: Analysis) -> None:
@@ -163,7 +166,7 @@ class ToldNumbers:
         self.kinds: list[DType] = []
         self.values: list[float] = []
         self.places: list[tuple[str, str]] = []
-        #: The inputs that read a constant, with the type that they take, None for one that must know the number.
+        #: The inputs that read each constant, with the type that they convert it to; None if they need a constant.
         readers: dict[str, list[tuple[tuple[str, str], ValueType | None]]] = {}
         for node_id, placed in analysis.ops.items():
             if node_id not in analysis.live:
@@ -190,7 +193,7 @@ class ToldNumbers:
                 self._tell((source, "value"), number, by_kind)
 
     def _tell(self, place: tuple[str, str], number: float, readers: Mapping[DType, list[tuple[str, str]]]) -> None:
-        """Add the number at a place, once for each type that it takes on, unless that would be too many."""
+        """Add the number at a place, once for each type that it is converted to, unless the limit is exceeded."""
         if len(self.values) + len(readers) > _MOST_TOLD:
             return
         for kind, read in readers.items():
@@ -210,7 +213,7 @@ def _can_be_told(kind: ValueType, number: float) -> bool:
 
 
 def without_numbers(graph: OpGraph, told: ToldNumbers) -> OpGraph:
-    """Return the graph with ANY_NUMBER for each number that can be passed: equal graphs can then share a kernel."""
+    """Return the graph with ANY_NUMBER in place of each number passed at launch; equal results can share a kernel."""
     settings: dict[str, dict[str, float]] = {}
     for node, name in told.places:
         settings.setdefault(node, {})[name] = ANY_NUMBER

@@ -1,4 +1,4 @@
-"""Elements in memory: loads that widen, stores that narrow, and what happens at an index beyond the edge."""
+"""Elements in memory: loads that widen, stores that narrow, and the handling of out-of-bounds indices."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from engine.types.element_numbers import PARTS_AT, SIZE, element_number
 
 _IN_MEMORY: dict[DType, ir.Type] = {boolean: I8, u8: I8, s8: I8, u16: I16, s16: I16, f16: ir.HalfType(), bf16: I16}
 
-#: What a load does beyond the edge of a buffer, and what a store does there.
+#: What a load may do beyond the edge of a buffer; below, what a store may do there.
 LOAD_BOUNDARIES = ("clamp", "wrap", "mirror", "zero")
 STORE_BOUNDARIES = ("skip", "clamp", "wrap", "mirror")
 
 
 def stored(scalar: DType) -> ir.Type:
-    """Return what one component is in memory."""
+    """Return the type of one component in memory."""
     return _IN_MEMORY.get(scalar) or LLVM[scalar]
 
 
 def _layout(dtype: DType) -> tuple[DType, ir.Type]:
-    """Return the scalar of an element and how the whole is laid out; three components are not aligned to their size."""
+    """Return the scalar of an element and the whole element's type; three components are not aligned to their size."""
     scalar = dtype.of or dtype
     if dtype.components == 1:
         return scalar, stored(scalar)
@@ -38,12 +38,12 @@ def _address(emission: Emission, layout: ir.Type, buffer: OpBuffer, index: ir.Va
 
 
 def address(emission: Emission, buffer: OpBuffer, index: ir.Value) -> ir.Value:
-    """Return where the element at an index (i32) is."""
+    """Return the address of the element at an index (i32)."""
     return _address(emission, _layout(buffer.type.dtype)[1], buffer, index)
 
 
 def load(emission: Emission, buffer: OpBuffer, index: ir.Value) -> OpValue:
-    """Return the element at an index (i32), which must be inside."""
+    """Return the element at an index (i32), which must be in bounds."""
     if buffer.told is not None:
         return load_each(emission, buffer, [index])[0]
     builder, dtype = emission.builder, buffer.type.dtype
@@ -61,7 +61,7 @@ def load(emission: Emission, buffer: OpBuffer, index: ir.Value) -> OpValue:
 
 
 def store(emission: Emission, buffer: OpBuffer, index: ir.Value, parts: Sequence[ir.Value]) -> None:
-    """Write the element at an index (i32), which must be inside; `parts` are of the type that elements are read as."""
+    """Write the element at an index (i32), which must be in bounds; `parts` have the type that elements are read as."""
     builder, dtype = emission.builder, buffer.type.dtype
     scalar, layout = _layout(dtype)
     address = _address(emission, layout, buffer, index)
@@ -77,7 +77,7 @@ def store(emission: Emission, buffer: OpBuffer, index: ir.Value, parts: Sequence
 
 
 def load_each(emission: Emission, buffer: OpBuffer, indices: Sequence[ir.Value]) -> list[OpValue]:
-    """Return the elements at several indices (i32), which must be inside."""
+    """Return the elements at several indices (i32), which must be in bounds."""
     if buffer.told is None:
         return [load(emission, buffer, index) for index in indices]
     builder, kind = emission.builder, read_as(buffer.type.dtype)
@@ -94,7 +94,7 @@ def load_each(emission: Emission, buffer: OpBuffer, indices: Sequence[ir.Value])
         ends.append((builder.block, found))
         builder.branch(after)
     builder.position_at_end(other)
-    # An op that takes numbers gets only numbers.
+    # If the element type is known only at launch, it can't be a vector: the op takes only numbers.
     rest = [
         _is_not_zero(emission, buffer, index, buffer.told) if kind.is_boolean else zeros(kind)[0] for index in indices
     ]
@@ -109,7 +109,7 @@ def load_each(emission: Emission, buffer: OpBuffer, indices: Sequence[ir.Value])
 
 
 def _is_not_zero(emission: Emission, buffer: OpBuffer, index: ir.Value, told: ir.Value) -> ir.Value:
-    """Return whether any byte of an element is not 0, but for the signs of floats that it is made of."""
+    """Return whether an element has a bit that is not 0, apart from the signs of its floats."""
     builder, one = emission.builder, ir.Constant(I32, 1)
     size = builder.and_(told, ir.Constant(I32, SIZE))
     part = builder.and_(builder.lshr(told, ir.Constant(I32, PARTS_AT)), ir.Constant(I32, 15))
@@ -133,7 +133,7 @@ def _is_not_zero(emission: Emission, buffer: OpBuffer, index: ir.Value, told: ir
 
 
 def wide_bytes(buffer: OpBuffer, count: int) -> int:
-    """Return how many bytes one load of `count` elements takes, at most 16; vectors are loaded one by one."""
+    """Return the bytes of one load of `count` elements, at most 16; vectors are loaded one by one."""
     dtype = buffer.type.dtype
     if buffer.told is not None:
         return 1
@@ -141,7 +141,7 @@ def wide_bytes(buffer: OpBuffer, count: int) -> int:
 
 
 def load_many(emission: Emission, buffer: OpBuffer, first: ir.Value, count: int) -> list[OpValue]:
-    """Return elements next to each other; the buffer must be aligned to `wide_bytes`."""
+    """Return adjacent elements; the buffer must be aligned to `wide_bytes`."""
     builder, dtype = emission.builder, buffer.type.dtype
     at_once = wide_bytes(buffer, count) // dtype.size_bytes
     if dtype.components > 1 or at_once <= 1:
@@ -158,7 +158,7 @@ def load_many(emission: Emission, buffer: OpBuffer, first: ir.Value, count: int)
 
 
 def store_many(emission: Emission, buffer: OpBuffer, first: ir.Value, values: Sequence[OpValue]) -> None:
-    """Write elements next to each other; the buffer must be aligned to `wide_bytes`."""
+    """Write adjacent elements; the buffer must be aligned to `wide_bytes`."""
     builder, dtype = emission.builder, buffer.type.dtype
     at_once = wide_bytes(buffer, len(values)) // dtype.size_bytes
     if dtype.components > 1 or at_once == 1:
@@ -205,7 +205,7 @@ def _narrow(emission: Emission, scalar: DType, part: ir.Value) -> ir.Value:
 
 
 def _to_bf16(emission: Emission, part: ir.Value) -> ir.Value:
-    """Return the bits of the nearest bf16, ties to even; a NaN stays one."""
+    """Return the bits of the nearest bf16, with ties to even; NaN stays NaN."""
     builder = emission.builder
     bits = builder.bitcast(part, I32)
     high = builder.lshr(bits, ir.Constant(I32, 16))
@@ -217,7 +217,7 @@ def _to_bf16(emission: Emission, part: ir.Value) -> ir.Value:
 
 
 def through_memory(emission: Emission, dtype: DType, value: OpValue) -> OpValue:
-    """Return what would be read back if a value, which has the type elements are read as, were stored."""
+    """Return the value after a store and a load; it has the type that elements are read as."""
     scalar = dtype.of or dtype
     return OpValue(value.type, tuple(_widen(emission, scalar, _narrow(emission, scalar, p)) for p in value.parts))
 
@@ -228,7 +228,7 @@ def is_inside(emission: Emission, index: ir.Value, size: ir.Value) -> ir.Value:
 
 
 def bounded(emission: Emission, boundary: str, index: ir.Value, size: ir.Value) -> ir.Value:
-    """Return an index that is inside, where 0 < size; for "zero" and "skip" the index as it is."""
+    """Return an index in bounds, where 0 < size. For "zero" and "skip", return the index unchanged."""
     builder = emission.builder
     zero, one = ir.Constant(I32, 0), ir.Constant(I32, 1)
     if boundary == "clamp":
@@ -237,7 +237,7 @@ def bounded(emission: Emission, boundary: str, index: ir.Value, size: ir.Value) 
     if boundary == "wrap":
         return _modulo(emission, index, size)
     if boundary == "mirror":
-        # 0 1 2 2 1 0 0 1 2 ...: the index is taken modulo twice the size, and the upper half is turned round.
+        # 0 1 2 2 1 0 0 1 2 ...: the index modulo twice the size, with the upper half reversed.
         wide, wide_size = builder.sext(index, I64), builder.sext(size, I64)
         period = builder.shl(wide_size, ir.Constant(I64, 1))
         turned = _modulo(emission, wide, period)

@@ -25,24 +25,24 @@ from engine.ops.table import (
 from engine.ops.types import BOOLEAN, F32, S32, ValueType, promote
 from engine.types import DType
 
-#: Writes one component: the emission, the type of the operands, and the operands.
+#: Writes one component. Its arguments are the emission, the operands' type, and the operands.
 Scalar = Callable[..., ir.Value]
 
 OUT = (OpOutput("out", "The result."),)
 
 
 def take(name: str, doc: str, default: float | None = None, *, optional: bool = False) -> OpInput:
-    """Return an input; without a default it must be connected, unless it is optional."""
+    """Return an input. It must be connected unless it has a default or is optional."""
     return OpInput(name, doc, default, optional)
 
 
 def pair(default: float = 0.0) -> tuple[OpInput, OpInput]:
-    """Return the inputs a and b; b may be left as a number."""
+    """Return the inputs a and b; b has a default, so it may stay unconnected."""
     return take("a", "The first operand."), take("b", "The second operand.", default)
 
 
 def common(call: OpCall, names: Sequence[str]) -> ValueType:
-    """Return the type to which several inputs are promoted; Misuse when vectors among them differ in size."""
+    """Return the type that several inputs are promoted to. Raise Misuse if their vectors differ in size."""
     found = call.value(names[0])
     for name in names[1:]:
         given = call.value(name)
@@ -60,13 +60,13 @@ def names_of(call: OpCall) -> list[str]:
 
 
 def _uniform(call: OpCall, kind: ValueType, out: ValueType | None = None) -> Signature:
-    """Return the signature of an op whose operands all have one type, and its result that type or `out`."""
+    """Return the signature of an op whose operands all have one type; its result has that type or `out`."""
     kind = kind.strong()
     return Signature(dict.fromkeys(names_of(call), kind), {"out": out or kind})
 
 
 def numbers(call: OpCall) -> Signature:
-    """Promote all operands; the result has their type, and booleans become s32."""
+    """Promote all operands, with booleans as s32; the result has their type."""
     kind = common(call, names_of(call))
     return _uniform(call, kind.of(S32.scalar) if kind.is_boolean else kind)
 
@@ -85,13 +85,13 @@ def integers(call: OpCall) -> Signature:
 
 
 def whole_or_boolean(call: OpCall) -> Signature:
-    """As `integers`, but booleans stay booleans."""
+    """Promote whole numbers as `integers` does; booleans stay booleans."""
     kind = common(call, names_of(call))
     return _uniform(call, kind) if kind.is_boolean else integers(call)
 
 
 def booleans(call: OpCall) -> Signature:
-    """Convert all operands to booleans, as does the result; anything but 0 is true."""
+    """Convert all operands to booleans; the result is one too. Any number but 0 is true."""
     return _uniform(call, common(call, names_of(call)).of(BOOLEAN.scalar))
 
 
@@ -109,7 +109,7 @@ def _require_whole(call: OpCall, name: str) -> None:
 
 
 def scalar(call: OpCall, name: str) -> ValueType:
-    """Return the type of an input that must be a single number; Misuse when it is a vector."""
+    """Return the type of an input that must be a single number. Raise Misuse when it is a vector."""
     given = call.value(name)
     if given.components != 1:
         raise Misuse(f"{name} must be one number, got {given}", name, "number", str(given))
@@ -117,19 +117,19 @@ def scalar(call: OpCall, name: str) -> ValueType:
 
 
 def integer(call: OpCall, name: str) -> ValueType:
-    """Return s32 for an input that must be one whole number; Misuse when it is anything else."""
+    """Return s32 for an input that must be one whole number. Raise Misuse when it is anything else."""
     scalar(call, name)
     _require_whole(call, name)
     return S32
 
 
 def fixed(**outputs: ValueType) -> TypeRule:
-    """Return the rule of an op without inputs that always gives the same types."""
+    """Return the rule of an op without inputs whose output types never change."""
     return lambda call: Signature({}, outputs)
 
 
 def by_component(emit: Scalar) -> EmitOp:
-    """Return an emitter that writes each component of the result `out` by itself."""
+    """Return an emitter that writes each component of the result `out` independently."""
 
     def each(emission: Emission, code: OpCode) -> dict[str, OpValue]:
         operands = [emission.parts(code.value(name)) for name in code.signature.inputs]
@@ -163,14 +163,14 @@ def intrinsic(of_float: str, of_signed: str = "", of_unsigned: str = "") -> Scal
 
 
 def extreme(of_float: str, of_signed: str, of_unsigned: str) -> Scalar:
-    """Return the emitter of a minimum or maximum by its intrinsics: NaN if an operand is, and -0 lies below 0."""
+    """Return the emitter of a minimum or maximum. NaN in any operand gives NaN, and -0 is below 0."""
     of_numbers, is_largest = intrinsic(of_float, of_signed, of_unsigned), of_float == "maxnum"
 
     def emit(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.Value:
         if isinstance(a, ir.Constant):
             a, b = b, a
         if kind.kind == "float" and isinstance(b, ir.Constant) and not isnan(b.constant):
-            # Of 0 and -0, one is beyond the bound, and the comparison takes them for equal.
+            # The comparison treats 0 and -0 as equal, but one of them is beyond the bound.
             takes_equal = b.constant != 0 or (copysign(1, b.constant) > 0) == is_largest
             comparison = ("<" if is_largest else ">") + "=" * takes_equal
             return emission.builder.select(emission.builder.fcmp_ordered(comparison, a, b), b, a)
@@ -185,7 +185,7 @@ def extreme(of_float: str, of_signed: str, of_unsigned: str) -> Scalar:
 
 
 def pick(kind: DType, of_float: str, of_signed: str, of_unsigned: str = "") -> str:
-    """Return one of three names by the kind of a scalar; signed and unsigned ones share a name when there is one."""
+    """Return one of three names by the kind of a scalar; without an unsigned name, the signed one serves both."""
     if kind.kind == "float":
         return of_float
     return of_unsigned if of_unsigned and str(kind).startswith(("u", "b")) else of_signed
@@ -202,6 +202,6 @@ def define_by_component(
     tags: str = "",
     settings: tuple[OpSetting, ...] = (),
 ) -> None:
-    """Enter an op "op.NAME" that computes each component of its one result by itself."""
+    """Register an op "op.NAME" that computes each component of its one result independently."""
     found = tuple(tags.split())
     register(OpType(f"op.{name}", title, category, doc, inputs, OUT, rule, by_component(emit), settings, found))

@@ -1,4 +1,4 @@
-"""What an op is: its ports, settings and help as plain data, its type rule, and how it is written as LLVM IR."""
+"""What an op is: ports, settings and help as plain data, a type rule, and a function that emits LLVM IR."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Setting = Literal["float", "int", "bool", "str"]
 
 @dataclass(frozen=True)
 class OpInput:
-    """An input. With a `default` it also is a setting of its name, which holds while nothing is connected.
+    """An input. A `default` makes it a setting of the same name too, which is used while nothing is connected.
 
-    Without one it must be connected, unless it is `optional`. A `delayed` input takes what the op's own region
-    computes, in the branch `branch`; its op comes first anyway, so this is not a circle.
+    Without a default it must be connected, unless it is `optional`. A `delayed` input takes a result of the op's own
+    region, from the branch `branch`. The op is still ordered first, so this does not form a cycle.
     """
 
     name: str
@@ -29,13 +29,13 @@ class OpInput:
     optional: bool = False
     delayed: bool = False
     branch: str = ""
-    #: It takes a buffer; all other inputs take values.
+    #: The input takes a buffer; all other inputs take values.
     takes_buffer: bool = False
 
 
 @dataclass(frozen=True)
 class OpOutput:
-    """An output. One that is `inside` may be read in the op's region as well; `is_internal` is as for ops."""
+    """An output. With `inside`, the op's region may read it as well; `is_internal` is as in `OpType`."""
 
     name: str
     doc: str
@@ -45,7 +45,7 @@ class OpOutput:
 
 @dataclass(frozen=True)
 class OpSetting:
-    """A setting, which a person chooses; it can't be connected."""
+    """A setting that a person chooses; it can't be connected."""
 
     name: str
     type: Setting
@@ -57,7 +57,7 @@ class OpSetting:
 
 
 class Misuse(Exception):
-    """A type rule refuses an op; `port` is where. With `mend`, the expected type is the one to convert to."""
+    """A type rule refuses an op at `port`. With `mend`, a conversion to the expected type would fix the error."""
 
     def __init__(
         self, message: str, port: str | None = None, expected: str = "", found: str = "", mend: Mend | None = None
@@ -68,7 +68,7 @@ class Misuse(Exception):
 
 @dataclass(frozen=True)
 class OpCall:
-    """The input of a type rule: the types at the inputs (None for an optional input without one), and the settings."""
+    """A type rule's argument: the input types (None for an unconnected optional input), and the settings."""
 
     op: OpType
     node: OpNode
@@ -94,7 +94,7 @@ class OpCall:
 
 @dataclass(frozen=True)
 class Signature:
-    """The result of a type rule: the type to which each input is converted, and the types of the outputs."""
+    """A type rule's result: the type that each input is converted to, and the types of the outputs."""
 
     inputs: Mapping[str, ValueType] = field(default_factory=dict)
     outputs: Mapping[str, Type] = field(default_factory=dict)
@@ -102,35 +102,35 @@ class Signature:
 
 @dataclass(frozen=True)
 class Region:
-    """What the emitter of an op with regions calls."""
+    """The functions that the emitter of an op with regions calls."""
 
-    #: Give the outputs that the region reads.
+    #: Sets the outputs that the region reads.
     begin: Callable[[Mapping[str, OpValue | OpBuffer]], None]
-    #: Emit the ops in a branch, at the present place.
+    #: Emits the ops of a branch at the current position.
     emit: Callable[[str], None]
-    #: Return a delayed input, after its branch was emitted.
+    #: Returns the value of a delayed input, once its branch is emitted.
     back: Callable[[str], OpValue | OpBuffer | None]
 
 
 @dataclass(frozen=True)
 class OpCode:
-    """An op as it is emitted: its converted inputs, None where optional ones are not connected, and its settings."""
+    """An op while it is emitted: its converted inputs, None for unconnected optional ones, and its settings."""
 
     signature: Signature
     inputs: Mapping[str, OpValue | OpBuffer | None]
     settings: Mapping[str, Any]
-    #: The outputs that something reads.
+    #: The outputs that are read.
     used: Collection[str]
     region: Region
 
     def value(self, name: str) -> OpValue:
-        """Return an input that the type rule made a value."""
+        """Return an input that the type rule declared a value."""
         given = self.inputs[name]
         assert isinstance(given, OpValue)
         return given
 
     def buffer(self, name: str) -> OpBuffer:
-        """Return an input that the type rule made a buffer."""
+        """Return an input that the type rule declared a buffer."""
         given = self.inputs[name]
         assert isinstance(given, OpBuffer)
         return given
@@ -142,7 +142,7 @@ EmitOp = Callable[[Emission, OpCode], Mapping[str, "OpValue | OpBuffer"]]
 
 @dataclass(frozen=True)
 class OpType:
-    """An op of the table. `rule` infers and checks types; `emit` writes it as LLVM IR."""
+    """An op of the table. `rule` infers and checks types; `emit` writes the op as LLVM IR."""
 
     id: str
     title: str
@@ -154,15 +154,15 @@ class OpType:
     emit: EmitOp
     settings: tuple[OpSetting, ...] = ()
     tags: tuple[str, ...] = ()
-    #: The branches of the region that the op has; empty for an op that holds no others.
+    #: The branches of the op's region; empty for an op that holds no others.
     regions: tuple[str, ...] = ()
-    #: It does something besides its outputs, so it stays when no one reads them.
+    #: The op has side effects, so it stays when no one reads its outputs.
     acts: bool = False
-    #: It reads or writes other elements than its thread's own, so it can't be fused.
+    #: The op accesses other elements than its thread's own, so it can't be fused.
     roams: bool = False
-    #: Threads wait for each other in it, so all must reach it.
+    #: Threads wait for each other in this op, so all must reach it.
     waits: bool = False
-    #: Only fusion and blocks of the library put it into a graph, so no palette has it.
+    #: Only fusion and the library's blocks use this op, so no palette shows it.
     is_internal: bool = False
     #: The axes along which threads must count the elements.
     rank: int = 1
@@ -177,7 +177,7 @@ class OpType:
 
     @cached_property
     def values(self) -> tuple[OpSetting, ...]:
-        """All that a person sets on it: the settings, and the inputs that have a default."""
+        """The values that a person sets: the settings, and the inputs that have a default."""
         numbers = (OpSetting(i.name, "float", i.default, i.doc) for i in self.inputs if i.default is not None)
         return (*self.settings, *numbers)
 
@@ -204,7 +204,7 @@ OPS: dict[str, OpType] = {}
 
 
 def register(op: OpType) -> OpType:
-    """Enter an op in the table."""
+    """Register an op in the table."""
     if op.id in OPS or op.category not in CATEGORIES:
         raise ValueError(f"op must have a new id and a known category, got {op.id} in {op.category}")
     names = [*(port.name for port in op.inputs), *(port.name for port in op.outputs)]

@@ -1,4 +1,4 @@
-"""Types of the values in a kernel, what two of them become together, and how elements of buffers are read as values."""
+"""Types of the values in a kernel, their promotion, and how elements of buffers are read as values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from engine.types import NAMED, DType, bf16, boolean, f16, f32, f64, s8, s16, s3
 
 #: Numbers in the order of promotion: two types become the later one, as in C++.
 RANKS: dict[DType, int] = {boolean: 0, s32: 1, u32: 2, s64: 3, u64: 4, f32: 5, f64: 6}
-#: What an element that is not in RANKS is read as. It is narrowed again when it is stored.
+#: The types that elements not in RANKS are read as. Stores narrow them again.
 WIDENED: dict[DType, DType] = {u8: u32, u16: u32, s8: s32, s16: s32, f16: f32, bf16: f32}
 _LONG: dict[DType, str] = {f32: "float", f64: "double", s32: "int", u32: "uint", s64: "longlong", u64: "ulonglong"}
 
 
 @dataclass(frozen=True)
 class ValueType:
-    """A scalar or a small vector in registers. A `weak` type is that of a number written out: it takes on another's."""
+    """A scalar or a small vector in registers. A `weak` type is that of a literal; it adapts to the other operand."""
 
     scalar: DType
     components: int = 1
@@ -52,17 +52,17 @@ class ValueType:
         return ValueType(scalar, self.components)
 
     def strong(self) -> ValueType:
-        """Return the type that no longer takes on another's."""
+        """Return the type with `weak` removed."""
         return replace(self, weak=False) if self.weak else self
 
     def element(self) -> DType | None:
-        """Return the element type of buffers that hold such values, None for a vector of booleans."""
+        """Return the element type of buffers that hold such values; None for a vector of booleans."""
         return NAMED.get(str(self))
 
 
 @dataclass(frozen=True)
 class BufferType:
-    """A handle on memory that ops load from and store to: elements of `dtype`, in "global" or "shared" memory."""
+    """A handle on memory that ops access: elements of `dtype` in "global" or "shared" memory."""
 
     dtype: DType
     space: str = "global"
@@ -79,7 +79,7 @@ BOOLEAN, S32, U32, F32 = ValueType(boolean), ValueType(s32), ValueType(u32), Val
 
 @functools.cache
 def read_as(dtype: DType) -> ValueType | None:
-    """Return the type in which an element of a buffer is read, None for one that kernels of ops can't hold."""
+    """Return the type that an element of a buffer is read as; None if kernels of ops can't hold it."""
     scalar = dtype.of if dtype.kind == "vector" else dtype
     if scalar is None or (scalar not in RANKS and scalar not in WIDENED):
         return None
@@ -88,9 +88,9 @@ def read_as(dtype: DType) -> ValueType | None:
 
 #: The element types that inputs, outputs and shared memory may have.
 ELEMENTS = tuple(name for name, dtype in NAMED.items() if read_as(dtype) is not None)
-#: The types as which elements are read if their type is passed at launch: numbers, or whether they are not 0.
+#: The types that elements are read as if their type is passed at launch: as numbers, or as whether they are not 0.
 TOLD: dict[str, DType] = {"number": f64, "any": boolean}
-#: What else such an input gives: the element as a whole number, whether it is one, and whether there is a buffer.
+#: Further outputs of such an input: the element as a whole number, whether it is one, and whether a buffer exists.
 TOLD_PORTS = {"whole": ValueType(s64), "is_whole": ValueType(boolean), "is_connected": ValueType(boolean)}
 #: The types of live parameters and of conversions.
 NUMBERS = ("f32", "s32", "u32", "f64", "s64", "u64", "boolean")
@@ -99,8 +99,8 @@ NUMBERS = ("f32", "s32", "u32", "f64", "s64", "u64", "boolean")
 def promote(a: ValueType, b: ValueType) -> ValueType | None:
     """Return the type that both operands are converted to, None when vectors differ in size.
 
-    The later of boolean, s32, u32, s64, u64, f32, f64 is taken. A number written out takes the other operand's type,
-    but one with a fraction makes whole numbers f32. A scalar is repeated for each component of a vector.
+    The result is the later of boolean, s32, u32, s64, u64, f32, f64. A literal takes the other operand's type, except
+    that a literal with a fraction makes whole numbers f32. A scalar is repeated for each component of a vector.
     """
     if a.components != b.components and 1 not in (a.components, b.components):
         return None
@@ -114,7 +114,7 @@ def promote(a: ValueType, b: ValueType) -> ValueType | None:
 
 
 def can_hold(scalar: DType, number: float) -> bool:
-    """Return whether a number has a value of this type, which floats may round."""
+    """Return whether a type can represent a number; floats may round it."""
     if scalar.kind == "float":
         return True
     bits = 1 if scalar.kind == "boolean" else scalar.size_bytes * 8

@@ -1,4 +1,4 @@
-"""Which values all threads of a thread block have in common, and whether all threads reach the ops that wait."""
+"""Finds values that all threads of a thread block share, and checks that all threads reach the ops that wait."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMMON: dict[str, tuple[str, ...] | None] = {
 
 
 def divergent_waits(wiring: Wiring) -> Iterator[Diagnostic]:
-    """Yield a problem for each op that waits for others, but lies where not all threads come."""
+    """Yield a problem for each op that waits for other threads where not all threads arrive."""
     waiting = [placed for placed in wiring.ops.values() if placed.op.waits]
     if any(placed.op.id == "op.aggregate" for placed in wiring.ops.values()):
         for placed in waiting:
@@ -46,13 +46,13 @@ def divergent_waits(wiring: Wiring) -> Iterator[Diagnostic]:
 
 
 def _is_common(placed: PlacedOp, name: str, common: set[tuple[str, str]]) -> bool:
-    """Whether what feeds an input is the same in all threads; so is a number that is set."""
+    """Return whether the value at an input is the same in all threads; a number that a person sets always is."""
     source = placed.sources.get(name)
     return source is None or source in common
 
 
 def _common(wiring: Wiring) -> set[tuple[str, str]]:
-    """Return the outputs that all threads of a thread block have in common."""
+    """Return the outputs that are the same in all threads of a thread block."""
     common: set[tuple[str, str]] = set()
 
     def visit(scope: str) -> None:
@@ -64,7 +64,7 @@ def _common(wiring: Wiring) -> set[tuple[str, str]]:
             elif placed.op.id == "op.reduce" and placed.settings["scope"] == "thread block":
                 names = None
             elif placed.op.id == "op.for":
-                # `stop` comes from inside, where it is known only later: take it for different.
+                # `stop` is computed inside the region and not known yet. Assume that it differs between threads.
                 names = ("index",) if _is_common(placed, "count", common) and "stop" not in placed.sources else ()
             elif not (placed.op.roams or placed.op.regions or placed.op.acts):
                 names = None if all(source in common for source in placed.sources.values()) else ()

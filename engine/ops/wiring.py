@@ -1,4 +1,4 @@
-"""The form of an op graph: known ops, settings of the right kind, connections that may be, and the order of ops."""
+"""Checks the form of an op graph: known ops, valid settings, allowed connections, and an order of the ops."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from engine.diagnostics import Diagnostic, Mend, error, printable
 from engine.ops.graph import TOP, OpConnection, OpGraph, OpNode, shown
 from engine.ops.table import OPS, OpInput, OpOutput, OpSetting, OpType
 
-#: Regions inside each other; more than a person would draw, fewer than Python could follow.
+#: The deepest nesting of regions. A person would draw less, and Python's recursion could follow more.
 _DEEPEST = 16
 _KINDS = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text"}
 
 
 @dataclass
 class PlacedOp:
-    """A node with its op, its settings, and what feeds its inputs: an output of a node, by input."""
+    """A node with its op and settings, and the output that feeds each input."""
 
     node: OpNode
     op: OpType
     settings: dict[str, Any]
     sources: dict[str, tuple[str, str]] = field(default_factory=dict)
-    #: Inputs with a connection that was refused, so that what feeds them is not known.
+    #: Inputs whose connection was refused, so that their source is not known.
     refused: set[str] = field(default_factory=set)
 
 
 @dataclass
 class Wiring:
-    """Ops by id, in the graph's order; for each scope its ids, each after its dependencies; and the errors."""
+    """Ops by id, in the graph's order; the ids of each scope in dependency order; and the errors."""
 
     ops: dict[str, PlacedOp] = field(default_factory=dict)
     order: dict[str, list[str]] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
 
-    #: Ops that act, and region ops around such.
+    #: Ops with side effects, and region ops around them.
     acting: set[str] = field(default_factory=set)
 
     def acts(self, node_id: str) -> bool:
-        """Whether an op does something besides its outputs, or one in its region does."""
+        """Return whether an op, or an op in its region, has side effects."""
         return node_id in self.acting
 
     def chain(self, scope: str) -> list[str]:
-        """Return the scopes around and including one, outermost first."""
+        """Return a scope and the scopes around it, outermost first."""
         chain = [scope]
         while scope != TOP:
             scope = self.ops[scope.partition(".")[0]].node.region
@@ -55,7 +55,7 @@ class Wiring:
 
 
 def wire(graph: OpGraph) -> Wiring:
-    """Return the ops of a graph, connected and ordered; what can't be is left out, with a diagnostic."""
+    """Return the ops of a graph, connected and ordered. Anything invalid is left out, with a diagnostic."""
     found = Wiring()
     for node in graph.nodes:
         _place(found, node)
@@ -85,7 +85,7 @@ def _place(found: Wiring, node: OpNode) -> None:
 
 
 def _setting(found: Wiring, node: OpNode, setting: OpSetting) -> Any:
-    """Return the value of a setting; its default, with a diagnostic, when the graph has something else."""
+    """Return the value of a setting. If the graph has an invalid value, report it and return the default."""
     value = node.parameters.get(setting.name, setting.default)
     rule = ""
     if setting.type == "str" or setting.type == "bool":
@@ -115,7 +115,7 @@ def _is_number(value: float, *, whole: bool) -> bool:
 
 
 def _check_regions(found: Wiring) -> None:
-    """Move ops out of regions that they can't lie in."""
+    """Move ops out of regions where they are not allowed."""
     for placed in found.ops.values():
         scope, problem = placed.node.region, ""
         around: list[str] = []
@@ -173,7 +173,7 @@ def _connect(found: Wiring, connection: OpConnection) -> None:
 
 
 def crossing(found: Wiring, source: PlacedOp, output: OpOutput, target: PlacedOp, port: OpInput) -> str:
-    """Return why an input may not read an output, by the regions that the two ops lie in; "" when it may."""
+    """Return why the regions of two ops forbid a connection between them; "" if it is allowed."""
     source_id, inner, around = source.node.id, source.node.region, found.chain(target.node.region)
     if inner in around:
         lies_in_source = any(scope.partition(".")[0] == source_id for scope in around)
@@ -186,7 +186,7 @@ def crossing(found: Wiring, source: PlacedOp, output: OpOutput, target: PlacedOp
 
 
 def _order(found: Wiring) -> None:
-    """Sort the ops of each scope; those in a circle are left out, with a diagnostic at each."""
+    """Sort the ops of each scope. Ops in a cycle are left out, each with a diagnostic."""
     found.order = {TOP: []}
     for placed in found.ops.values():
         if placed.op.acts:
@@ -222,8 +222,8 @@ def _ordered_pairs(found: Wiring, placed: PlacedOp) -> Iterator[tuple[str, str]]
 def _sorted(found: Wiring, needs: dict[str, set[str]], place: dict[str, int]) -> list[str]:
     """Return the ops of a scope in order, each after what it needs.
 
-    Ops that only compute come as early as they can, so that a load sees what was there before a write or a barrier that
-    does not lead to it. Otherwise the order is the graph's.
+    Ops without side effects come as early as they can. So a load sees the memory as it was before any write or barrier
+    that the load does not depend on. Otherwise the order is the graph's.
     """
     while True:
         order = _kahn(found, needs, place)
@@ -244,7 +244,7 @@ def _sorted(found: Wiring, needs: dict[str, set[str]], place: dict[str, int]) ->
 
 
 def _kahn(found: Wiring, needs: dict[str, set[str]], place: dict[str, int]) -> list[str]:
-    """Return the ops of a scope that can be sorted, in order."""
+    """Return, in order, the ops of a scope that can be sorted."""
     missing = {node: len(before) for node, before in needs.items()}
     followers: dict[str, list[str]] = {node: [] for node in needs}
     for node, before in needs.items():

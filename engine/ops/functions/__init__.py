@@ -1,4 +1,4 @@
-"""Mathematical functions, written out in instructions that every device computes alike."""
+"""Mathematical functions, built from instructions whose results are equal on every device."""
 
 from engine.ops.functions.table import FUNCTIONS, MathFunction
 

@@ -14,7 +14,7 @@ def exponential(x: ScalarValue) -> tuple[ScalarValue, ScalarValue]:
 
 
 def _within_range(x: ScalarValue, unit: float) -> ScalarValue:
-    """Limit an exponent of 2^(1 / unit) to where the power is neither 0 nor infinite, and a little more."""
+    """Limit an exponent of 2^(1 / unit) to slightly more than the range where the power is neither 0 nor infinite."""
     format = x.format
     return clamped(x, -(format.bias + format.fraction + 2) * unit, (format.bias + 3) * unit)
 
@@ -55,7 +55,7 @@ def expm1(x: ScalarValue) -> ScalarValue:
 
 
 def _half_power(size: ScalarValue) -> ScalarValue:
-    """Return e^size / 2, which is finite somewhat longer than e^size."""
+    """Return e^size / 2, which overflows at a somewhat larger `size` than e^size."""
     less_one, exponent = exponential(_within_range(size, math.log(2)))
     return scaled(less_one + 1.0, exponent - 1)
 

@@ -34,7 +34,7 @@ def _sum(f: ScalarValue, exponent: ScalarValue, added: ScalarValue | None = None
 
 
 def _outside(x: ScalarValue, result: ScalarValue) -> ScalarValue:
-    """Return the result for x that is finite and above 0, and the logarithm's limits and NaN for others."""
+    """Return the result for x that is finite and above 0; for other x, the logarithm's limit or NaN."""
     result = select(x < _INFINITY, result, x)
     result = select(x < 0.0, float("nan"), result)
     return select(x.is_equal(0.0), -_INFINITY, result)
@@ -47,7 +47,7 @@ def log(x: ScalarValue) -> ScalarValue:
 
 
 def _of_base(x: ScalarValue, scale: str) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
-    """Return n, and a large and a small part of log(m) * scale, for x = m 2^n."""
+    """Return n, and log(m) * scale in a large and a small part, for x = m 2^n."""
     first, second = x.parts(scale, 2)
     exponent, m = split(x)
     f = m - 1.0
@@ -87,7 +87,7 @@ def log1p(x: ScalarValue) -> ScalarValue:
 
 
 def _of_large(x: ScalarValue) -> tuple[ScalarValue, ScalarValue]:
-    """Return whether 2 x is as good as x + sqrt(x^2 +- 1), and 1.0 if so, else 0.0."""
+    """Return whether 2 x may replace x + sqrt(x^2 +- 1), and that answer as 1.0 or 0.0."""
     is_large = x > 2.0 ** (x.format.fraction + 3)
     return is_large, select(is_large, 1.0, 0.0)
 
@@ -109,7 +109,7 @@ def acosh(x: ScalarValue) -> ScalarValue:
     inner = above.fma(above, above + above)
     root = inner.root()
     error = select(root > 0.0, root.fma(-root, inner) / (root + root), 0.0)
-    # The root is at least as large as what is above 1.
+    # `two_sum` needs the larger operand first: the root is at least as large as `above`.
     grown, low = two_sum(root, above)
     result = _log1p(select(is_large, x, grown), select(is_large, 0.0, low + error), doublings)
     result = select(x < _INFINITY, result, x)

@@ -1,4 +1,4 @@
-"""pow, and roots."""
+"""pow and roots."""
 
 from engine.ops.functions.logarithmic import split
 from engine.ops.functions.value import (
@@ -16,7 +16,7 @@ _INFINITY = float("inf")
 
 
 def _log2(x: ScalarValue) -> tuple[ScalarValue, ScalarValue]:
-    """Return the logarithm to base 2 in two parts, to half again the precision of x, for finite x above 0.
+    """Return the logarithm to base 2 in two parts with one and a half times the precision of x, for finite x above 0.
 
     log(m) = 2 s + 2/3 s^3 + ... with s = (m - 1) / (m + 1); all but the last terms are in two parts.
     """
@@ -49,7 +49,7 @@ def pow(x: ScalarValue, y: ScalarValue) -> ScalarValue:
     high, low = _log2(size)
     product, product_low = two_product(y, high)
     product_low = y.fma(low, product_low)
-    # Beyond the limit the power is 0 or infinite. Infinite and zero operands are left to `up` below.
+    # Beyond the limit the power is 0 or infinite. `up` below handles infinite and zero operands.
     limit = 2.0 * format.bias - 4.0
     is_within = abs(product) < limit
     product = select(is_within, product, select(product > 0.0, limit, -limit))
@@ -92,8 +92,8 @@ def cbrt(x: ScalarValue) -> ScalarValue:
     # A third of the exponent gives the root within 5 per cent.
     bits = a.bits()
     guess = bits.divided_by(3) + int(format.bits(1.0) * 2 / 3 - 0.0450 * 2.0**format.fraction)
-    root, quarter = guess.from_bits(), 0.25 * a  # a quarter, so that nothing overflows
-    for _ in range(1 if format.fraction == 23 else 2):  # Halley: three times the digits
+    root, quarter = guess.from_bits(), 0.25 * a  # a quarter of a, so that nothing overflows
+    for _ in range(1 if format.fraction == 23 else 2):  # each step of Halley's method triples the digits
         cube = (0.25 * root) * root * root
         root = root * ((cube + (quarter + quarter)) / ((cube + cube) + quarter))
     square, error = two_product(root, root)
@@ -104,12 +104,12 @@ def cbrt(x: ScalarValue) -> ScalarValue:
 
 
 def hypot(x: ScalarValue, y: ScalarValue) -> ScalarValue:
-    """sqrt(x^2 + y^2) without overflow between; infinite if one is, also beside NaN."""
+    """sqrt(x^2 + y^2) without intermediate overflow; infinite if x or y is, even if the other is NaN."""
     a, b = abs(x), abs(y)
     large, small = select(a > b, a, b), select(a > b, b, a)
     far = 2.0 ** (x.format.bias // 2 - 4)
     grows, shrinks = large < 1.0 / far, large > far
-    # The smaller end reaches further: subnormals must come to lie above 1 / far.
+    # Small numbers need the larger factor: it must lift subnormals above 1 / far.
     up, down = far * 2.0 ** (x.format.fraction + 8), 1.0 / far / 64
     factor = select(grows, up, select(shrinks, down, 1.0))
     back = select(grows, 1.0 / up, select(shrinks, 1.0 / down, 1.0))

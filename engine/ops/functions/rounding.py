@@ -22,19 +22,19 @@ def trunc(x: ScalarValue) -> ScalarValue:
 
 
 def round_half_even(x: ScalarValue) -> ScalarValue:
-    """The nearest integer; of two, the even one."""
+    """The nearest integer; ties go to the even one."""
     return x.round_to_even()
 
 
 def round_half_away(x: ScalarValue) -> ScalarValue:
-    """The nearest integer; of two, the one further from 0."""
+    """The nearest integer; ties go away from 0."""
     size = abs(x)
     whole = size.truncate()
     return (whole + select(size - whole >= 0.5, 1.0, 0.0)).with_sign_of(x)
 
 
 def fract(x: ScalarValue) -> ScalarValue:
-    """x - floor(x), but below 1."""
+    """x - floor(x), always below 1."""
     result = x - x.floor()
     largest = 1.0 - 2.0 ** -(x.format.fraction + 1)
     return select(result > largest, largest, result)
@@ -44,7 +44,7 @@ def fmod(x: ScalarValue, y: ScalarValue) -> ScalarValue:
     """The exact remainder of a division that is rounded towards 0; it has the sign of x, as in C."""
     a, b = abs(x), abs(y)
     quotient = (a / b).truncate()
-    # A quotient that was rounded up to an integer gives a rest below 0.
+    # If the quotient was rounded up to an integer, the rest is below 0.
     rest = (-quotient).fma(b, a)
     rest = select(rest < 0.0, rest + b, rest)
     is_exact = ~((quotient >= 2.0 ** (x.format.fraction + 1)) & (a < _INFINITY) & (b > 0.0))
@@ -53,7 +53,7 @@ def fmod(x: ScalarValue, y: ScalarValue) -> ScalarValue:
 
 
 def _long_division(a: ScalarValue, b: ScalarValue) -> ScalarValue:
-    """Return the remainder of a finite a by 0 < b < a, some bits of the quotient at a time."""
+    """Return the remainder of a finite a by 0 < b < a, computed a few quotient bits at a time."""
     format, builder = a.format, a.builder
     exponents = split(a)[0] - split(b)[0]
     first = select(exponents > format.fraction, exponents - format.fraction, exponents.like(0))

@@ -1,4 +1,4 @@
-"""The table of functions, and how one gets into a module."""
+"""The table of functions, and how a module gets the code of one."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -19,21 +19,21 @@ _DECLARED = re.compile(rf'^declare \w+ @"({_PREFIX}\w+)"', re.MULTILINE)
 class MathFunction:
     """A function of floats, for f32 and f64.
 
-    `ulp` is the largest error in units in the last place of the exact result, also of subnormal ones; README.md
-    describes its derivation.
+    `ulp` is the largest error, in units in the last place of the exact result, which may be subnormal. README.md
+    describes how it is derived.
     """
 
     name: str
     body: FunctionBody
     ulp: float
-    #: From approximate instructions, for f32 only; 2^-20 or so.
+    #: Built from approximate instructions, for f32 only; the relative error is about 2^-20.
     fast_body: FunctionBody | None = None
-    #: One or two instructions, which are written in place.
+    #: True for one or two instructions, which are written in place instead of called.
     is_short: bool = False
 
     @property
     def doc(self) -> str:
-        """What it gives, in a sentence."""
+        """The function's description, in one sentence."""
         return self.body.__doc__ or ""
 
     @property
@@ -48,9 +48,9 @@ class MathFunction:
         return len(self.parameters)
 
     def emit(self, builder: ir.IRBuilder, *arguments: ir.Value) -> ir.Value:
-        """Write the function of one or two floats, which are of one type, and return its value.
+        """Write the code of the function for one or two floats of the same type, and return its value.
 
-        A longer function becomes a call of one that the module declares; `definition` is what it calls.
+        A longer function becomes a call of a function that the module declares; `definition` returns that function.
         """
         if self.is_short:
             return _in_place(self.body, builder, arguments)
@@ -62,7 +62,7 @@ class MathFunction:
         return builder.call(declared, arguments)
 
     def emit_fast(self, builder: ir.IRBuilder, *arguments: ir.Value) -> ir.Value:
-        """Write the fast variant for f32; the same as `emit` where there is none."""
+        """Write the fast variant for f32, or what `emit` writes if there is none."""
         if self.fast_body is None or _format(arguments) is not F32:
             return self.emit(builder, *arguments)
         return _in_place(self.fast_body, builder, arguments)
@@ -79,7 +79,7 @@ def _in_place(body: FunctionBody, builder: ir.IRBuilder, arguments: Sequence[ir.
 
 @dataclass(frozen=True)
 class Definition:
-    """A function as LLVM IR: a definition that other modules can call, and the intrinsics that it needs declared."""
+    """A function as LLVM IR that other modules can call, with the declarations of the intrinsics that it uses."""
 
     name: str
     text: str
@@ -87,13 +87,13 @@ class Definition:
 
 
 def called(text: str) -> list[str]:
-    """Return the names of the functions that a module's LLVM IR declares and does not define."""
+    """Return the names of the functions that a module's LLVM IR declares but does not define."""
     return _DECLARED.findall(text)
 
 
 @cache
 def definition(name: str) -> Definition:
-    """Return the function that a module declares by this name."""
+    """Return the definition of a function that a module declares by this name."""
     stem, _, dtype = name.removeprefix(_PREFIX).rpartition("_")
     found, format = FUNCTIONS[stem], F32 if dtype == F32.name else F64
     module = ir.Module()
@@ -141,7 +141,7 @@ FUNCTIONS = _table(
     MathFunction("trunc", rounding.trunc, 0.0, is_short=True),
     MathFunction("round", rounding.round_half_even, 0.0, is_short=True),
     MathFunction("round_away", rounding.round_half_away, 0.0),
-    MathFunction("fract", rounding.fract, 1.0),  # just below 1 for tiny numbers below 0, 0.5 otherwise
+    MathFunction("fract", rounding.fract, 1.0),  # just below 1 for tiny negative numbers, half a unit otherwise
     MathFunction("fmod", rounding.fmod, 0.0),
     MathFunction("mod", rounding.mod, 0.5),
     MathFunction("erf", error_function.erf, 1.1),

@@ -20,7 +20,7 @@ from engine.ops.functions.value import (
 
 
 def _reduced(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
-    """Return the quadrant, an integer modulo 4, and the remainder of x in [-pi/4, pi/4] in two parts."""
+    """Return the quadrant of x, an integer modulo 4, and the remainder in [-pi/4, pi/4] in two parts."""
     if x.format is F32:
         quadrant, high, low = unless(abs(x) < 2.0**16, _subtracted(x), lambda: _multiplied_f32(x))
     else:
@@ -29,7 +29,7 @@ def _reduced(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
 
 
 def _subtracted(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
-    """Subtract a multiple of pi / 2 in three parts; the first difference is exact."""
+    """Subtract a multiple of pi / 2, given in three parts; the first difference is exact."""
     first, second, third = x.parts("HALF_PI", 3)
     whole, quadrant = nearest(x * x.parts("TWO_OVER_PI", 1)[0])
     product, rest = two_product(whole, second)
@@ -37,22 +37,22 @@ def _subtracted(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
     return quadrant, *two_sum(high, whole.fma(-third, error - rest))
 
 
-# For large x = m 2^e, bits of 2 / pi above 2^(2 - e) make multiples of 4 of the product, and need not be multiplied.
+# For large x = m 2^e, bits of 2 / pi above 2^(2 - e) contribute multiples of 4 to the product, so they are left out.
 # M. Payne and R. Hanek, Radian reduction for trigonometric functions, 1983.
 
 
 def _multiplied_f32(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
-    """Multiply in f64 by four of the parts, of 29 bits each, that 2 / pi is cut into: these products are exact."""
+    """Multiply in f64 by four of the 29-bit parts of 2 / pi; each product is exact."""
     width = 29
     wide, size = x.to_f64(), abs(x)
 
     def part(k: int) -> ScalarValue:
-        """The first part ends 27 bits after the point: its bits above that are zeros."""
+        """Return part k; the bits of part 0 end 27 bits after the point, and those before the point are zeros."""
         end = 27 + width * k
         return wide.constant(math.ldexp((TWO_OVER_PI_BITS >> (1280 - end)) % 2**width, -end))
 
     parts = [part(k) for k in range(7)]
-    # x is a multiple of 2^29 where the first part is left out, and so on.
+    # If the first part is left out, x is a multiple of 2^29, and so on.
     skips_two = size >= 2.0 ** (23 + 2 * width)
     parts = [select(skips_two, parts[i + 2], parts[i]) for i in range(5)]
     skips_one = size >= select(skips_two, 2.0 ** (23 + 3 * width), 2.0 ** (23 + width))
@@ -66,7 +66,7 @@ def _multiplied_f32(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarVal
 
 
 def _multiplied_f64(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
-    """Multiply the integer m by three words of 2 / pi; of the product two are kept, quadrant and fraction."""
+    """Multiply the integer m by three words of 2 / pi, and keep two words of the product: quadrant and fraction."""
     format, width = x.format, x.format.width
     bits = x.bits()
     m = (bits & ((1 << format.fraction) - 1)) | (1 << format.fraction)
@@ -78,7 +78,7 @@ def _multiplied_f64(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarVal
     quadrant = upper.shifted_right(width - 2)
     upper, lower = (upper << 2) | lower.shifted_right(width - 2), lower << 2
     quadrant = quadrant + upper.shifted_right(width - 1)  # the fraction is signed
-    # The fraction in three floats; the first two hold as many bits as fit exactly.
+    # Split the fraction into three floats; the first two hold as many bits as are exact.
     spare = width - format.fraction - 1
     first_float = (upper >> spare).to_float()
     second_float = (((upper & ((1 << spare) - 1)) << (width - 2 * spare)) | lower.shifted_right(2 * spare)).to_float()
@@ -99,7 +99,7 @@ def _multiplied_f64(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarVal
 
 
 def _bits_of_two_over_pi(first: ScalarValue) -> list[ScalarValue]:
-    """Return three words of the bits of 2 / pi, with a word of zeros before them, from a variable place on."""
+    """Return three words of 2 / pi, preceded by a word of zeros, starting at a variable word."""
     width = first.format.width
     last = (first.format.bias - first.format.fraction - 2 + width) // width
     places = range(1280 - width, 1280 - width * (last + 4), -width)

@@ -1,4 +1,4 @@
-"""Arithmetic on LLVM values as Python operators, so that a function reads like its formula."""
+"""LLVM values with Python operators, so that the code of a function reads like its formula."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Format:
     name: str
     type: ir.Type
     word: ir.IntType
-    #: As wide as two words.
+    #: An integer with twice the width of a word.
     double_word: ir.IntType
-    #: Bits after the point.
+    #: The number of bits after the point.
     fraction: int
     bias: int
     code: str
 
     @property
     def width(self) -> int:
-        """All bits."""
+        """The number of all bits."""
         return int(self.word.width)
 
     @property
@@ -37,11 +37,11 @@ class Format:
 
     @property
     def sign(self) -> int:
-        """The bits of -0."""
+        """The bit pattern of -0."""
         return 1 << (self.width - 1)
 
     def bits(self, value: float) -> int:
-        """Return the bits of a number."""
+        """Return a number's bit pattern."""
         return int.from_bytes(struct.pack(f"<{self.code}", value), "little")
 
 
@@ -53,8 +53,8 @@ F64 = Format("f64", ir.DoubleType(), ir.IntType(64), ir.IntType(128), 52, 1023, 
 class ScalarValue:
     """A float, an integer or a condition in the code that a builder writes.
 
-    Operators write the instruction; Python numbers become constants of the same type. Integers are signed in `>>`,
-    comparisons and `float`. Comparisons with NaN are false, also `is_unequal`.
+    Each operator writes an instruction. Python numbers become constants of the same type. `>>`, comparisons and `float`
+    treat integers as signed. Comparisons with NaN are false, even `is_unequal`.
     """
 
     builder: ir.IRBuilder
@@ -69,7 +69,7 @@ class ScalarValue:
         return ScalarValue(self.builder, self.format, raw)
 
     def like(self, number: ScalarValue | float) -> ScalarValue:
-        """Return a constant of this value's type; a `ScalarValue` as it is."""
+        """Return a number as a constant of this value's type; a `ScalarValue` is returned as it is."""
         return number if isinstance(number, ScalarValue) else self._new(ir.Constant(self.raw.type, number))
 
     def constant(self, number: float) -> ScalarValue:
@@ -77,7 +77,7 @@ class ScalarValue:
         return self._new(ir.Constant(self.format.type, number))
 
     def parts(self, name: str, count: int) -> tuple[float, ...]:
-        """Return the first parts of a constant whose sum is the constant to `count` times the precision."""
+        """Return a constant's first `count` parts; their sum has `count` times the precision of a float."""
         return TABLES[self.format.name][name][:count]
 
     # -- operators ---------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class ScalarValue:
         return self._new(self.builder.ashr(self.raw, self.like(count).raw))
 
     def shifted_right(self, count: ScalarValue | int) -> ScalarValue:
-        """Return the integer shifted to the right, with zeros from the left."""
+        """Return the integer shifted to the right; zeros enter from the left."""
         return self._new(self.builder.lshr(self.raw, self.like(count).raw))
 
     def divided_by(self, divisor: int) -> ScalarValue:
@@ -136,7 +136,7 @@ class ScalarValue:
         return self._new(self.builder.udiv(self.raw, self.like(divisor).raw))
 
     def shifted_left_with(self, following: ScalarValue, count: ScalarValue) -> ScalarValue:
-        """Return the word shifted to the left, with the upper bits of the following word from the right."""
+        """Return the word shifted to the left; the upper bits of `following` enter from the right."""
         return self._intrinsic("fshl", following, count)
 
     def _compare(self, sign: str, other: ScalarValue | float) -> ScalarValue:
@@ -156,11 +156,11 @@ class ScalarValue:
         return self._compare(">=", other)
 
     def is_equal(self, other: ScalarValue | float) -> ScalarValue:
-        """Whether both are equal."""
+        """Return whether both are equal."""
         return self._compare("==", other)
 
     def is_unequal(self, other: ScalarValue | float) -> ScalarValue:
-        """Whether both are numbers and differ."""
+        """Return whether both are numbers and differ."""
         return self._compare("!=", other)
 
     # -- bits and conversions ----------------------------------------------------------------------------------------
@@ -209,11 +209,11 @@ class ScalarValue:
         return self._intrinsic("fabs")
 
     def floor(self) -> ScalarValue:
-        """Return the integer at or below."""
+        """Return the nearest integer at or below this value."""
         return self._intrinsic("floor")
 
     def ceil(self) -> ScalarValue:
-        """Return the integer at or above."""
+        """Return the nearest integer at or above this value."""
         return self._intrinsic("ceil")
 
     def truncate(self) -> ScalarValue:
@@ -221,7 +221,7 @@ class ScalarValue:
         return self._intrinsic("trunc")
 
     def round_to_even(self) -> ScalarValue:
-        """Return the nearest integer, the even one of two."""
+        """Return the nearest integer; ties go to the even one."""
         return self._intrinsic("roundeven")
 
     def root(self) -> ScalarValue:
@@ -249,7 +249,7 @@ def select(condition: ScalarValue, yes: ScalarValue | float, no: ScalarValue | f
 
 
 def polynomial(x: ScalarValue, name: str) -> ScalarValue:
-    """Return a polynomial of coefficients.py at x by Horner's rule."""
+    """Return the value at x of a polynomial of coefficients.py, by Horner's rule."""
     *others, result = (x.constant(c) for c in TABLES[x.format.name][name])
     for coefficient in reversed(others):
         result = result.fma(x, coefficient)
@@ -257,19 +257,19 @@ def polynomial(x: ScalarValue, name: str) -> ScalarValue:
 
 
 def power_of_two(exponent: ScalarValue) -> ScalarValue:
-    """Return 2^exponent for an integer exponent of a normal number."""
+    """Return 2^exponent; the exponent is an integer and the result a normal number."""
     format = exponent.format
     return ((exponent + format.bias) << format.fraction).from_bits()
 
 
 def scaled(x: ScalarValue, exponent: ScalarValue) -> ScalarValue:
-    """Return x * 2^exponent, which may be subnormal or overflow, for x near 1."""
+    """Return x * 2^exponent for x near 1; the result may be subnormal or overflow."""
     half = exponent >> 1
     return x * power_of_two(half) * power_of_two(exponent - half)
 
 
 def nearest(x: ScalarValue) -> tuple[ScalarValue, ScalarValue]:
-    """Return the nearest integer as a float and as an integer, for |x| below 2^(fraction - 1)."""
+    """Return the nearest integer, as a float and as an integer, for |x| below 2^(fraction - 1)."""
     magic = 1.5 * 2.0**x.format.fraction
     shifted = x + magic
     return shifted - magic, shifted.bits() - x.format.bits(magic)
@@ -303,7 +303,7 @@ def clamped(x: ScalarValue, low: float, high: float) -> ScalarValue:
 def unless(
     condition: ScalarValue, usual: Sequence[ScalarValue], rare: Callable[[], Sequence[ScalarValue]]
 ) -> list[ScalarValue]:
-    """Return the usual values where the condition holds; where it does not, run `rare` for others."""
+    """Return `usual` where the condition holds; elsewhere run `rare` and return its values."""
     builder, before = condition.builder, condition.builder.block
     with builder.if_then((~condition).raw):
         others = rare()
@@ -318,5 +318,5 @@ def unless(
 
 
 def unordered(x: ScalarValue, y: ScalarValue) -> ScalarValue:
-    """Whether one of two is NaN."""
+    """Return whether x or y is NaN."""
     return ScalarValue(x.builder, x.format, x.builder.fcmp_unordered("uno", x.raw, y.raw))

@@ -1,4 +1,4 @@
-"""The ops of the table, a file for each category; importing this package registers all ops."""
+"""The ops of the table, one file per category. Importing this package registers all ops."""
 
 from engine.ops.library import (
     arithmetic,

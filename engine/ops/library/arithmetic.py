@@ -13,7 +13,7 @@ from engine.types import DType, s32, s64
 
 
 def divide_whole(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Return quotient and remainder toward zero; for a divisor of 0 both are 0, and the smallest number by -1 wraps."""
+    """Return quotient and remainder, rounded toward zero; x / 0 gives 0 and 0, and the smallest number by -1 wraps."""
     builder, is_signed = emission.builder, kind in (s32, s64)
     zero, one = constant(kind, 0), constant(kind, 1)
     is_zero = builder.icmp_unsigned("==", b, zero)
@@ -57,7 +57,7 @@ def _remainder(emission: Emission, kind: DType, a: ir.Value, b: ir.Value) -> ir.
 
 
 def _is_below(emission: Emission, kind: DType, remainder: ir.Value, b: ir.Value) -> ir.Value:
-    """Return whether a quotient toward zero lies above the one toward minus infinity."""
+    """Return whether the quotient rounded toward zero is above the one rounded toward minus infinity."""
     builder, zero = emission.builder, constant(kind, 0)
     differs = builder.icmp_signed("<", builder.xor(remainder, b), zero)
     return builder.and_(builder.icmp_unsigned("!=", remainder, zero), differs)

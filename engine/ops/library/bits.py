@@ -1,4 +1,4 @@
-"""The bits of whole numbers, component by component."""
+"""Operations on the bits of whole numbers, component by component."""
 
 from __future__ import annotations
 

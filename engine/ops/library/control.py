@@ -1,4 +1,4 @@
-"""Ops that hold others: If runs one of two branches, For repeats its body and carries values from turn to turn."""
+"""Ops that hold others: If runs one of two branches; For repeats its body and carries values between turns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.ops.types import BOOLEAN, S32, ValueType, promote
 
 _CATEGORY = "Control"
 _SLOTS = "abcd"
-#: The scope of the branch that runs when the condition does not hold; patches use the same name.
+#: The scope of the branch that runs when the condition is false; patches use the same name.
 _ELSE = "else"
 
 
@@ -149,7 +149,7 @@ def _for(emission: Emission, code: OpCode) -> dict[str, OpValue | OpBuffer]:
 
 
 def _named(slots: dict[str, OpValue], parts: list[ir.Value]) -> dict[str, OpValue]:
-    """Return the index and the carried values, whose components are concatenated in `parts`."""
+    """Return the index and the carried values; `parts` holds the concatenated components."""
     made, at = {"index": OpValue(S32, (parts[0],))}, 1
     for slot, value in slots.items():
         count = value.type.components

@@ -1,4 +1,4 @@
-"""Conversions of values to other types, by their number or by their bits."""
+"""Conversions of values to other types: by their numeric value, or by their bits."""
 
 from __future__ import annotations
 

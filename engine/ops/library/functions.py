@@ -48,7 +48,7 @@ _TITLES = {
     "erf": "Error Function",
     "erfc": "Complementary Error Function",
 }
-#: Replaced by op.modulo and op.remainder, which take whole numbers too.
+#: Functions that have no op here: op.modulo and op.remainder do the same, and take whole numbers too.
 _ELSEWHERE = ("mod", "fmod")
 _PRECISION = OpSetting(
     "precision",
@@ -68,7 +68,7 @@ def _register(function: MathFunction) -> None:
         def one(emission: Emission, kind: DType, *operands: ir.Value) -> ir.Value:
             return write(emission.builder, *operands) if kind.kind == "float" else operands[0]
 
-        return dict(by_component(one)(emission, code))  # type: ignore[arg-type]  # it gives values alone
+        return dict(by_component(one)(emission, code))  # type: ignore[arg-type]  # every result is a value
 
     op = OpType(
         f"op.{function.name}",

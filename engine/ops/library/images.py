@@ -1,4 +1,4 @@
-"""Sampling: interpolated values between a buffer's elements."""
+"""Sampling: values interpolated between a buffer's elements."""
 
 from __future__ import annotations
 

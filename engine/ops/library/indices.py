@@ -15,7 +15,7 @@ _EXTENTS = ("width", "height", "depth")
 
 
 def _element(emission: Emission, code: OpCode) -> dict[str, OpValue]:
-    """Return only outputs that are used: a size that no op uses does not become an argument."""
+    """Emit only outputs that are used, so that an unused size does not become an argument."""
     made: dict[str, OpValue] = {}
     for at, (axis, share, extent) in enumerate(zip("xyz", "uvw", _EXTENTS, strict=True)):
         if axis in code.used:

@@ -123,7 +123,7 @@ def _input(emission: Emission, code: OpCode) -> dict[str, OpValue | OpBuffer]:
 
 
 def _told(emission: Emission, code: OpCode, buffer: OpBuffer, number: ir.Value) -> dict[str, OpValue]:
-    """Return the value of an input whose element type is passed at launch, as the type's number."""
+    """Return the value of an input whose element type is passed at launch as a number."""
     made, zero = dict[str, OpValue](), ir.Constant(I32, 0)
     if "whole" in code.used:
         made["whole"] = own_element(emission, replace(buffer, type=BufferType(s64)))
@@ -136,7 +136,7 @@ def _told(emission: Emission, code: OpCode, buffer: OpBuffer, number: ir.Value) 
 
 
 def own_element(emission: Emission, buffer: OpBuffer) -> OpValue:
-    """Return the element at this thread's own index; zeros if the thread has no element."""
+    """Return the element at this thread's own index, or zeros if the thread has no element."""
     kind = read_as(buffer.type.dtype)
     assert kind is not None
     known = emission.own.get(buffer.pointer.name)
@@ -245,7 +245,7 @@ def _output_type(call: OpCall) -> Signature:
 
 
 def type_as_element(given: ValueType, dtype: DType, port: str) -> ValueType:
-    """Return the type of a value when it is stored as an element; Misuse when the conversion would lose too much."""
+    """Return a value's type when it is stored as an element. Raise Misuse if the conversion would lose too much."""
     kind = read_as(dtype)
     assert kind is not None
     if given.components not in (1, kind.components):

@@ -1,4 +1,4 @@
-"""Hashes, random numbers and noise: the same on every device for the same position and seed."""
+"""Hashes, random numbers and noise. A position and a seed give the same result on every device."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SEED = take("seed", "Start of the random sequence; another seed gives other num
 
 
 def _mixed(h: ScalarValue) -> ScalarValue:
-    """Return a hash that depends on every bit of a word: lowbias32 of Wellons' hash prospector."""
+    """Return a hash of a word in which every output bit depends on every input bit: lowbias32, by Chris Wellons."""
     h = (h ^ h.shifted_right(16)) * 0x7FEB352D
     h = (h ^ h.shifted_right(15)) * -0x7B935975
     return h ^ h.shifted_right(16)
@@ -80,7 +80,7 @@ def _cell(emission: Emission, x: ScalarValue) -> tuple[ScalarValue, ScalarValue]
 
 
 def _gradient(h: ScalarValue, offsets: Sequence[ScalarValue]) -> ScalarValue:
-    """Return the product of an offset with a gradient, whose components are 10 bits of the hash each, from -1 to 1."""
+    """Return the dot product of the offsets and a gradient, whose components are 10 bits of the hash, from -1 to 1."""
     parts = [((h.shifted_right(10 * at) & 1023).to_float() * (2 / 1023) - 1.0) * o for at, o in enumerate(offsets)]
     return reduce(lambda a, b: a + b, parts)
 
@@ -88,7 +88,7 @@ def _gradient(h: ScalarValue, offsets: Sequence[ScalarValue]) -> ScalarValue:
 def _lattice(
     emission: Emission, seed: ScalarValue, place: list[ScalarValue], corner: Callable[..., ScalarValue]
 ) -> ScalarValue:
-    """Return the blend of the corners of a position's cell by 6 t^5 - 15 t^4 + 10 t^3 along each axis, x first."""
+    """Return the corners of a position's cell blended with 6 t^5 - 15 t^4 + 10 t^3 along each axis, x first."""
     cells, offsets = zip(*(_cell(emission, x) for x in place), strict=True)
     blends = [t * t * t * (t * (t * 6.0 - 15.0) + 10.0) for t in offsets]
     values = []
@@ -122,7 +122,7 @@ def _simplex_noise(emission: Emission, seed: ScalarValue, place: list[ScalarValu
     ranks = _ranks(offsets)
     total: ScalarValue | None = None
     for corner in range(count + 1):
-        # The corners are reached one axis after the other, along the longest offset first.
+        # Walk to the corners one axis at a time, beginning with the longest offset.
         steps = [select(rank < corner, 1.0, offsets[0].like(0.0)) for rank in ranks]
         whole = [ScalarValue(step.builder, step.format, emission.scalar(step.raw, f32, s32)) for step in steps]
         offset = [o - step + corner * unskew for o, step in zip(offsets, steps, strict=True)]
@@ -133,12 +133,12 @@ def _simplex_noise(emission: Emission, seed: ScalarValue, place: list[ScalarValu
         part = rest * rest * rest * rest * value
         total = part if total is None else total + part
     assert total is not None
-    # The largest sums, with each gradient along its offset, were found by search: 1 / 70.1 and 1 / 62.2.
+    # A search found the largest sums, with each gradient along its offset: 1 / 70.1 and 1 / 62.2.
     return total * (70.0 if count == 2 else 62.0)
 
 
 def _ranks(offsets: list[ScalarValue]) -> list[ScalarValue]:
-    """Return for each offset the number of larger ones; of equal offsets the first counts as larger."""
+    """Return the number of larger offsets for each offset; among equal offsets, the first counts as larger."""
     ranks = []
     for at, own in enumerate(offsets):
         larger = [

@@ -14,7 +14,7 @@ from engine.ops.types import ELEMENTS, BufferType, read_as
 from engine.types import NAMED
 
 _CATEGORY = "Threads"
-#: Shared memory in bytes that every GPU has for a thread block without opting in to more.
+#: The bytes of shared memory that a thread block has on every GPU without opting in to more.
 _SHARED_BYTES = 48 * 1024
 
 
@@ -32,7 +32,7 @@ def shared_array(emission: Emission, name: str, size_bytes: int) -> ir.Value:
     variable = ir.GlobalVariable(emission.module, layout, emission.module.get_unique_name(name), addrspace=3)
     variable.linkage, variable.align = "internal", 16
     variable.initializer = ir.Constant(layout, ir.Undefined)
-    variable.type = SHARED  # llvmlite still gives variables typed pointers, which LLVM no longer has
+    variable.type = SHARED  # llvmlite gives variables typed pointers, which LLVM no longer has
     return variable
 
 

@@ -1,4 +1,4 @@
-"""Small vectors: construction, components, and geometry."""
+"""Small vectors: construction, components and geometry."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _WARP = 32
 
 
 def _words(emission: Emission, part: ir.Value, change: Callable[[ir.Value], ir.Value]) -> ir.Value:
-    """Return a number with a function applied to each of its 32-bit words."""
+    """Apply a function to each 32-bit word of a number, and return the resulting number."""
     builder, kind = emission.builder, part.type
     if kind == I1:
         return builder.trunc(change(builder.zext(part, I32)), I1)
@@ -48,7 +48,7 @@ def _words(emission: Emission, part: ir.Value, change: Callable[[ir.Value], ir.V
 
 
 def shuffled(emission: Emission, mode: str, part: ir.Value, lane: ir.Value) -> ir.Value:
-    """Return the value of another lane of the warp; all lanes must take part."""
+    """Return the value that another lane of the warp holds; all lanes must take part."""
     last = ir.Constant(I32, 0 if mode == "up" else _WARP - 1)
     name = {"index": "idx", "xor": "bfly"}.get(mode, mode)
     arguments = [_EVERY_LANE, lane, last]
@@ -105,7 +105,7 @@ def _vote_type(call: OpCall) -> Signature:
 
 
 def _vote(emission: Emission, code: OpCode) -> dict[str, OpValue]:
-    """Threads without an element have no vote."""
+    """Emit a vote among the threads that have an element."""
     builder, (holds,) = emission.builder, code.value("value").parts
     inside = emission.inside if emission.inside is not None else constant(BOOLEAN.scalar, 1)
     arguments = [_EVERY_LANE, builder.and_(holds, inside)]
@@ -172,7 +172,7 @@ def _collective_type(call: OpCall) -> Signature:
 
 
 def _own(emission: Emission, code: OpCode) -> list[ir.Value]:
-    """Return this thread's components; for a thread without an element, the neutral element."""
+    """Return this thread's components, or the neutral element if the thread has no element."""
     value = code.value("value")
     none = _identity(code.settings["operation"], value.type.scalar)
     if emission.inside is None:
@@ -208,7 +208,7 @@ def _scan_warp(emission: Emission, combine: Scalar, kind: DType, part: ir.Value,
 
 
 def _of_warps(emission: Emission, code: OpCode, parts: list[ir.Value], is_writer: ir.Value) -> list[ir.Value]:
-    """Return in lane n the value that warp n's writer has; beyond the last warp, the neutral element."""
+    """Return, in lane n, the value from warp n's writer; lanes beyond the last warp get the neutral element."""
     kind, builder = code.value("value").type, emission.builder
     lane, warp, warps = _warp_place(emission)
     dtype = kind.element()
@@ -313,7 +313,7 @@ register(
 )
 
 
-# Aggregates make threads compute many elements, one after the other; see `engine.ops.lowering.lanes`.
+# Each thread of a kernel with aggregates computes many elements in turn; see `engine.ops.lowering.lanes`.
 
 
 _AGGREGATES = {name: _COMBINE[name] for name in ("add", "minimum", "maximum")}
@@ -338,7 +338,7 @@ def _aggregate(emission: Emission, code: OpCode) -> dict[str, OpValue]:
 
 
 def aggregate(emission: Emission, buffer: OpBuffer, kind: ValueType, operation: str) -> Aggregate:
-    """Return how the values of an aggregate are combined."""
+    """Return the aggregate that combines these values."""
     combine, none = _AGGREGATES[operation], _identity(operation, kind.scalar)
     return Aggregate(buffer, kind, none, lambda a, b: combine(emission, kind.scalar, a, b))
 

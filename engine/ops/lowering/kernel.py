@@ -1,4 +1,4 @@
-"""`compile_graph`: an op graph to a kernel: PTX, and what a block must know to launch it."""
+"""`compile_graph`: compiles an op graph to a kernel: its PTX, and the facts that a block needs to launch it."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class OpKernel(OpInterface, frozen=True, kw_only=True, dict=True, weakref=True):
     """A compiled op graph. Each thread computes `elements_per_thread` along x.
 
     The kernel calls functions such as the sine, which its LLVM IR declares. `arguments` are in the order of the
-    kernel's signature; `numbers` are the bytes of GraphNumbers among them. Lines are counted from 1. The line that a
-    `.loc` and so a KernelFault's `source_line` names is the place in `ops`, from 1.
+    kernel's signature; `numbers` are the bytes of its GraphNumbers argument. Lines are counted from 1. The line of a
+    `.loc` directive, and so a KernelFault's `source_line`, is an op's place in `ops`, counted from 1.
     """
 
     entry: str
@@ -57,28 +57,28 @@ class OpKernel(OpInterface, frozen=True, kw_only=True, dict=True, weakref=True):
 
     @cached_property
     def kernel_ptx(self) -> str:
-        """The PTX of the kernel alone, which LLVM writes on request."""
+        """The PTX of the kernel alone; LLVM writes it on first use."""
         return to_ptx(self.llvm_ir)
 
     @property
     def ptx(self) -> str:
-        """The PTX of the kernel, followed by the functions that it calls."""
+        """The PTX of the kernel and of the functions that it calls."""
         return self.kernel_ptx + functions_ptx(self.llvm_ir)
 
     def inlined_ptx(self) -> str:
-        """Return PTX that computes the same bits without calls: it takes longer to compile, and runs faster."""
+        """Return PTX without calls that computes the same bits. It takes longer to compile, and runs faster."""
         return inlined(self.llvm_ir)
 
     def ptx_lines(self) -> dict[int, str]:
-        """Return the op that each line of the PTX comes from."""
+        """Return the op of each line of the PTX."""
         return self.lines_of(self.ptx)
 
     def lines_of(self, code: str) -> dict[int, str]:
-        """Return the op that each line of other code with the `.loc` lines of this kernel comes from."""
+        """Return the op of each line of other code that has this kernel's `.loc` lines."""
         return ptx_lines(code, self.ops)
 
     def llvm_lines(self) -> dict[int, str]:
-        """Return the op that each line of the LLVM IR comes from."""
+        """Return the op of each line of the LLVM IR."""
         return llvm_lines(self.llvm_ir, self.ops)
 
 
@@ -90,13 +90,14 @@ def compile_graph(
     elements_per_thread: Literal[1, 2, 4] = 1,
     is_told: bool = False,
 ) -> OpKernel:
-    """Return the kernel of an op graph; OpError when the graph is wrong.
+    """Return the kernel of an op graph. Raise OpError when the graph is wrong.
 
-    Threads count the elements along as many axes as the ops need, at least `rank`. With several elements per thread a
-    GPU reads and writes faster, but the kernel takes longer to compile. A kernel whose threads know of each other, or
-    that counts along several axes, has one all the same, as its `elements_per_thread` says. The same graph gives the
-    same PTX, and any number of elements the same bits. A kernel that `is_told` reads `numbers` from its arguments.
-    Otherwise they are in its code, which takes less time to compile; it ignores the argument.
+    Threads count the elements along as many axes as the ops need, and along at least `rank`. With several elements per
+    thread, a GPU reads and writes faster, but the kernel takes longer to compile. A kernel whose threads depend on each
+    other, or count along several axes, always has one element per thread; its `elements_per_thread` says so. The same
+    graph always gives the same PTX, and any number of elements per thread gives the same bits. A kernel with `is_told`
+    reads `numbers` from its arguments. Otherwise the numbers are constants in its code, which compiles faster, and the
+    kernel ignores the argument.
     """
     return lower(analyse(graph), entry, rank, elements_per_thread, is_told=is_told)
 
@@ -109,7 +110,7 @@ def lower(
     *,
     is_told: bool = False,
 ) -> OpKernel:
-    """Return the kernel of a graph that was analysed, as `compile_graph` does."""
+    """Return the kernel of an analysed graph, as `compile_graph` does."""
     return _Lowering(analysis, entry, rank, is_told=is_told).kernel(elements_per_thread)
 
 
@@ -143,7 +144,7 @@ class _Lowering:
         self._places = {placed.node.id: MetadataRef(FIRST + at) for at, placed in enumerate(self._live)}
 
     def kernel(self, elements_per_thread: int) -> OpKernel:
-        """Emit everything."""
+        """Emit the whole kernel."""
         emission, interface = self._emission, self._interface
         ends = [placed for op in ("op.input", "op.output", "op.aggregate") for _, placed in named(self._analysis, op)]
         for argument, placed in zip(self._pointers(), ends, strict=True):
@@ -153,7 +154,7 @@ class _Lowering:
             self._number_struct = emission.argument(
                 GraphNumbers(), ir.LiteralStructType([LLVM[kind] for kind in kinds])
             )
-        for port in interface.inputs:  # before all else, for the same order however many elements a thread has
+        for port in interface.inputs:  # first, so that their order does not depend on the number of elements per thread
             if port.dtype in TOLD:
                 emission.argument(ElementNumber(port.name), I32)
         aggregates = self._aggregates()
@@ -178,13 +179,13 @@ class _Lowering:
         )
 
     def _body(self) -> None:
-        """Emit all ops for the present element."""
+        """Emit all ops for the current element."""
         self._values.clear()
         self._scope(TOP)
         self._emission.builder.debug_metadata = MetadataRef(NOWHERE)
 
     def _own_inputs(self) -> list[OpBuffer]:
-        """Return the inputs of which each thread reads its own elements."""
+        """Return the inputs that are read at each thread's own index."""
         return [
             input_buffer(self._emission, name, placed.settings["type"])
             for name, placed in named(self._analysis, "op.input")
@@ -257,7 +258,7 @@ class _Lowering:
             self._values[node_id, port] = value
 
     def _back(self, placed: PlacedOp, name: str) -> OpValue | OpBuffer | None:
-        """Return what a delayed input gets, at the end of the region that computes it."""
+        """Return the value of a delayed input, at the end of the region that computes it."""
         value = self._input(placed, name)
         self._emission.builder.debug_metadata = self._places[placed.node.id]
         return value
@@ -279,7 +280,7 @@ class _Lowering:
         return self._emission.convert(value, to) if isinstance(value, OpValue) and to is not None else value
 
     def _pointers(self) -> list[OpArgument]:
-        """Return the arguments that come first: all inputs, then all outputs."""
+        """Return the leading arguments: all inputs, then all outputs."""
         inputs = [InputPointer(port.name, port.dtype) for port in self._interface.inputs]
         outputs = [OutputPointer(port.name, port.dtype) for port in self._interface.outputs]
         return [*inputs, *outputs]

@@ -1,12 +1,12 @@
 """Kernels whose threads compute several elements each.
 
-In element-wise kernels for GPUs, a thread has neighbouring elements, with loads and stores of up to 16 bytes. Those at
-the end, and all in buffers that are not aligned, are computed one by one.
+In element-wise kernels for GPUs, a thread computes neighbouring elements, with loads and stores of up to 16 bytes.
+Elements at the end are computed one by one, and so are all elements if a buffer is not aligned.
 
-In kernels with aggregates, each thread block has a share of the elements, one after the other. Each of its threads
-computes four elements at once, a thread block's width apart, so that their loads don't wait for each other and
-neighbouring threads load neighbouring elements. What it combines, and in which order, follows from the number of
-elements and of thread blocks alone: results are the same on every device, and with any fusion.
+In kernels with aggregates, each thread block goes through its share of the elements in order. Each thread computes
+four elements at once, which lie a thread block's width apart. Their loads don't wait for each other, and neighbouring
+threads load neighbouring elements. The elements that a thread combines, and their order, depend only on the number of
+elements and thread blocks. So results are the same on every device and with any fusion.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.ops.library.threads import barrier, shared_array
 from engine.ops.lowering.places import NOWHERE, MetadataRef
 from engine.ops.types import BufferType, read_as
 
-#: How many elements each thread of a kernel with aggregates computes at once.
+#: The number of elements that each thread of a kernel with aggregates computes at once.
 SHARE_LANES = 4
 
 
@@ -34,16 +34,16 @@ def emit_lanes(
     outputs: Sequence[OpBuffer],
     body: Callable[[], None],
 ) -> None:
-    """Write a kernel whose threads compute `count` elements each: `body` writes the code for the present element.
+    """Write a kernel whose threads compute `count` elements each; `body` writes the code for the current element.
 
-    `inputs` and `outputs` are the buffers that are read and written several elements at once.
+    `inputs` and `outputs` are the buffers that are loaded and stored several elements at a time.
     """
     builder, size = emission.builder, emission.extent("size")
     thread = builder.add(
         builder.mul(emission.special("ctaid.x"), emission.special("ntid.x")), emission.special("tid.x")
     )
     step = ir.Constant(I32, count)
-    # The first element is counted without a sign, since threads beyond the end may pass 2^31.
+    # The index of the first element is unsigned, since threads beyond the end may pass 2^31.
     first = builder.mul(thread, step)
     some, full, single, done = (emission.block(name) for name in ("some", "wide", "single", "done"))
     builder.cbranch(builder.icmp_unsigned("<", first, size), some, done)
@@ -70,7 +70,7 @@ def emit_lanes(
 
 
 def _place(emission: Emission, index: ir.Value) -> None:
-    """Make an index the present element."""
+    """Make an index the current element."""
     builder, rest, place = emission.builder, index, list[ir.Value]()
     for extent in ("width", "height")[: emission.rank - 1]:
         size = emission.extent(extent)
@@ -80,7 +80,7 @@ def _place(emission: Emission, index: ir.Value) -> None:
 
 
 def _are_aligned(emission: Emission, count: int, buffers: Sequence[OpBuffer]) -> ir.Value:
-    """Return whether every buffer starts where loads of several elements may."""
+    """Return whether every buffer is aligned for loads and stores of several elements."""
     builder = emission.builder
     low: ir.Value = ir.Constant(I64, 0)
     for buffer in buffers:
@@ -116,7 +116,7 @@ def _wide(
     emission.builder.debug_metadata = MetadataRef(NOWHERE)
 
 
-#: What each lane of a thread has combined so far, by aggregate.
+#: The value that each lane of a thread has combined so far, by aggregate.
 _Held = list[list[ir.Value]]
 
 
@@ -127,7 +127,7 @@ def emit_shares(
     builder, one, width = emission.builder, ir.Constant(I32, 1), ir.Constant(I32, SHARE_THREADS)
     thread, at_once = emission.special("tid.x"), ir.Constant(I32, SHARE_LANES * SHARE_THREADS)
     size, blocks, block = emission.extent("size"), emission.special("nctaid.x"), emission.special("ctaid.x")
-    # Counted without a sign, since threads beyond the end may pass 2^31.
+    # Unsigned arithmetic, since threads beyond the end may pass 2^31.
     share = builder.udiv(builder.sub(builder.add(size, blocks), one), blocks)
     start = emission.call("llvm.umin.i32", I32, [size, builder.mul(block, share)])
     end = emission.call("llvm.umin.i32", I32, [size, builder.add(start, share)])
@@ -139,7 +139,7 @@ def emit_shares(
         return _both(aggregates, held, taken)
 
     def is_full(first: ir.Value) -> ir.Value:
-        """Whether all lanes of all threads have an element: the same for the whole thread block."""
+        """Return whether all lanes of all threads have an element; the answer is the same in the whole thread block."""
         return builder.icmp_unsigned(">=", builder.sub(end, first), at_once)
 
     def all_lanes(first: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
@@ -161,7 +161,7 @@ def emit_shares(
         return builder.icmp_unsigned("<", index, end)
 
     def first_lane(index: ir.Value, held: _Held) -> tuple[ir.Value, _Held]:
-        """The lane is then placed after the others."""
+        """Combine one element in the first lane, then move that lane behind the others."""
         _place(emission, index)
         return builder.add(index, width), [*held[1:], combined(held[0])]
 
@@ -185,7 +185,7 @@ def _loop(
     first: ir.Value,
     none: _Held,
 ) -> tuple[ir.Value, _Held]:
-    """Write a loop over elements; return the first one after it, and what lanes hold then."""
+    """Write a loop over elements. Return the index after the last one, and the values that lanes hold then."""
     builder, before = emission.builder, emission.builder.block
     head, inside, after = (emission.block(name) for name in ("head", "inside", "after"))
     builder.branch(head)
@@ -207,9 +207,9 @@ def _loop(
 def _store_totals(
     emission: Emission, aggregates: Sequence[Aggregate], values: Sequence[ir.Value], block: ir.Value
 ) -> None:
-    """Combine what all threads of the thread block hold, and store it.
+    """Combine the values of all threads of the thread block, and store the total.
 
-    It goes through shared memory: shuffles take longer on a CPU, and there is one total for many elements.
+    This goes through shared memory: shuffles take longer on a CPU, and there is only one total for many elements.
     """
     builder, thread = emission.builder, emission.special("tid.x")
     buffers = []

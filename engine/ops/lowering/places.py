@@ -1,7 +1,8 @@
-"""Which op each line of LLVM IR and PTX comes from.
+"""Finds the op of each line of LLVM IR and PTX.
 
-Each instruction has debug information whose line is the number of its op. LLVM turns it into `.loc` directives, which a
-device names when a kernel fails. It is written as text: llvmlite's objects take longer than all else in a small kernel.
+Each instruction has debug information whose line is the number of its op. LLVM turns it into `.loc` directives, which
+a device reports when a kernel fails. The metadata is written as text, since llvmlite's metadata objects would take
+longer than the rest of a small kernel.
 """
 
 from __future__ import annotations
@@ -39,15 +40,15 @@ class MetadataRef:
 
 
 def places_text(entry: str, count: int) -> str:
-    """Return the metadata of a kernel with so many ops, to follow the text of its module."""
+    """Return the metadata of a kernel with `count` ops, to append to its module's text."""
     lines = (f"!{FIRST + n} = !DILocation(line: {n + 1}, column: 1, scope: !{PROGRAM})\n" for n in range(count))
     return _HEADER.format(entry=entry) + "".join(lines)
 
 
 def ptx_lines(ptx: str, ops: tuple[str, ...]) -> dict[int, str]:
-    """Return the op that each line of PTX comes from, by line from 1; lines that serve the whole kernel are missing.
+    """Return the op of each line of PTX, by line from 1. Lines that serve the whole kernel are missing.
 
-    SASS with such `.loc` lines will do too.
+    SASS with such `.loc` lines works too.
     """
     lines: dict[int, str] = {}
     at = 0
@@ -63,12 +64,12 @@ def ptx_lines(ptx: str, ops: tuple[str, ...]) -> dict[int, str]:
 
 
 def without_lines(ptx: str) -> str:
-    """Return PTX without the ops of its lines."""
+    """Return PTX without its `.loc` lines."""
     return _LOC_LINE.sub("", ptx)
 
 
 def llvm_lines(text: str, ops: tuple[str, ...]) -> dict[int, str]:
-    """Return the op that each line of LLVM IR comes from, by line from 1."""
+    """Return the op of each line of LLVM IR, by line from 1."""
     lines: dict[int, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         found = _DEBUG.match(line)

@@ -13,7 +13,7 @@ from llvmlite import ir
 from engine.ops.functions.table import called, definition
 
 TRIPLE = "nvptx64-nvidia-cuda"
-#: What the labels of loops that ops make begin with.
+#: The prefix of the labels of loops that ops emit.
 LOOP = "for.header"
 _CALL_NUMBER = re.compile(r" // callseq \d+(?:, \d+)?")
 
@@ -31,7 +31,7 @@ def _safe() -> frozenset[str]:
     return frozenset(f"llvm.{name}" for name in names)
 
 
-#: The intrinsics that ops may call. LLVM ends the process at one that its backend can't select; tests try each.
+#: The intrinsics that ops may call. LLVM ends the process if its backend can't select one; tests try each of them.
 SAFE = _safe()
 
 
@@ -40,28 +40,28 @@ def _machine() -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(TRIPLE)
-    # tanh.approx came with PTX 7.0. Level 0 takes half as long as the next; who loads PTX optimises it anyway.
+    # tanh.approx came with PTX 7.0. Optimisation level 0 takes half as long as level 1; drivers optimise PTX anyway.
     return target.create_target_machine(cpu="sm_75", features="+ptx70", opt=0)
 
 
 @cache
 def data_layout() -> str:
-    """Return how LLVM lays out memory for GPUs."""
+    """Return LLVM's memory layout for GPUs."""
     return str(_machine().target_data)
 
 
 def check_calls(module: ir.Module) -> None:
-    """Make sure that a module calls no intrinsic but those in SAFE; another one is a bug of an op."""
+    """Check that a module calls only intrinsics in SAFE. Another intrinsic is a bug of an op."""
     _check_safe(function.name for function in module.functions)
 
 
 def to_ptx(text: str) -> str:
-    """Return the PTX of a module that calls functions of `engine.ops.functions`, without these functions."""
+    """Return a module's PTX without that of the functions of `engine.ops.functions` that it calls."""
     return compiled(text).replace("\n.extern .func", "\n.func")
 
 
 def functions_ptx(text: str) -> str:
-    """Return the PTX of the functions that a module calls; it belongs behind that of the module.
+    """Return the PTX of the functions that a module calls, to append to the module's PTX.
 
     Each function is compiled once.
     """
@@ -69,9 +69,9 @@ def functions_ptx(text: str) -> str:
 
 
 def inlined(text: str) -> str:
-    """Return the PTX of a module, whose text is `text`, without calls: it takes longer to compile, and runs faster.
+    """Return PTX without calls for a module with this text. It takes longer to compile, and runs faster.
 
-    Both compute the same bits. Loops that ops make are unrolled, all of a loop whose number of turns is a constant.
+    Both versions compute the same bits. Loops of ops are unrolled, completely if the number of turns is a constant.
     """
     intrinsics: dict[str, str] = {}
     unrolls = LOOP in text
@@ -84,7 +84,7 @@ def inlined(text: str) -> str:
 
 
 def _within(text: str) -> str:
-    """Return a definition as one that is to be inlined."""
+    """Return a definition marked to be inlined."""
     return text.replace("define ", "define internal ", 1).replace("\n{", " alwaysinline\n{", 1)
 
 
@@ -106,7 +106,7 @@ def _check_safe(names: Iterable[str]) -> None:
 
 
 def compiled(text: str, *, inlines: bool = False, unrolls: bool = False) -> str:
-    """Return the PTX of LLVM IR, which must be known to be safe; the passes that are run here bring no intrinsics."""
+    """Return the PTX of LLVM IR that was checked for unsafe intrinsics; the passes run here add none."""
     parsed = llvm.parse_assembly(text, llvm.create_context())
     parsed.verify()
     if inlines:
@@ -119,5 +119,5 @@ def compiled(text: str, *, inlines: bool = False, unrolls: bool = False) -> str:
         options = llvm.create_pipeline_tuning_options(speed_level=2 if unrolls else 0)
         passes.run(parsed, llvm.create_pass_builder(_machine(), options))
     ptx: str = _machine().emit_assembly(parsed)
-    # LLVM numbers calls through the life of the process; the same module gives the same PTX every time.
+    # LLVM numbers calls throughout the process. The numbers are removed, so that a module always gives the same PTX.
     return _CALL_NUMBER.sub("", ptx.replace("\t.section\t.debug_macinfo\t{\t}\n", ""))
