@@ -1,5 +1,6 @@
 """`Engine`: a patch and the engine that runs it in this process; `LocalEngine` answers them."""
 
+import gc
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -32,7 +33,6 @@ from engine.protocol.outbox import Outbox
 from engine.protocol.pipe import connect
 from engine.protocol.questions import Answer, Question
 from engine.runtime.frame.cuda_engine import CudaEngine
-from engine.runtime.frame.gc_scheduler import COLLECTOR
 from engine.runtime.frame.marked_engine import MarkedEngine
 from engine.runtime.frame.thread import EngineLoop, FrameLock
 from engine.runtime.frame.trace_frames import trace_frames
@@ -42,6 +42,10 @@ from engine.runtime.update.cost import cost_of
 _log = logging.getLogger(__name__)
 #: Time that closing waits for the current frame before it abandons blocks' code and interrupts the device.
 PATIENCE_S = 0.4
+#: New objects are made old from this number on (a young collection of fewer takes half a millisecond); after so many in
+#: all, everything is collected.
+_LEAST_AGED, _MOST_AGED = 2_000, 1_000_000
+_aged = 0
 
 
 class Engine(Client):
@@ -65,7 +69,7 @@ class Engine(Client):
         share: bool = True,
         plain_edges: bool = False,
     ) -> None:
-        with COLLECTOR.deferred():  # a large patch is thousands of messages
+        with _without_collections():  # a large patch is thousands of messages
             local = LocalEngine(patch, device, profiling=profiling, time_step_s=time_step_s, plain_edges=plain_edges)
             super().__init__(patch, local)
         self.device = local.device
@@ -161,7 +165,7 @@ class LocalEngine:
         try:
             if engine.launcher.launches:
                 return engine.frame(real_time=real_time)
-            with COLLECTOR.deferred():
+            with _without_collections():
                 return engine.frame(real_time=real_time)
         finally:
             lock.release()
@@ -272,6 +276,32 @@ class LocalEngine:
             yield
         finally:
             timer.cancel()
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Make the objects of a large patch, which all stay, while Python collects no garbage.
+
+    Then they are moved to the oldest generation, so that the next young collection does not look at them. Python does
+    not count objects that are moved, so everything is collected here after many of them.
+    """
+    global _aged
+    if not gc.isenabled():  # somebody else collects
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        made = gc.get_count()[0]
+        if made >= _LEAST_AGED and not gc.get_freeze_count():  # `unfreeze` would reach what others froze
+            gc.freeze()
+            gc.unfreeze()
+            _aged += made
+        gc.enable()
+        if _aged > _MOST_AGED:
+            _aged = 0
+            gc.collect()
 
 
 def _closed() -> WarploomError:

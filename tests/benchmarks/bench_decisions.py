@@ -4,11 +4,7 @@ Each table compares a decision with its alternatives in one run.
 """
 
 import argparse
-import gc
-import itertools
-import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from statistics import median
 from typing import Any
@@ -18,14 +14,9 @@ import numpy as np
 from scipy import ndimage
 
 from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.api import Moment, Value, ValueBlock, value_port
 from engine.patch.changes import ParameterChanged
-from engine.runtime.frame import gc_scheduler
 from tests.benchmarks.bench_host import best
 from tests.benchmarks.host_kernels.cases import cases, compile_ptx
-
-RATE_HZ = 240
-GC_SECONDS = 10
 
 
 def numpy_twins() -> None:
@@ -82,68 +73,6 @@ def parallel_chains(device: str, chains: int = 8, length: int = 12) -> None:
             print(f"{name:10} {median(times) / 1e3:8.1f} us a frame   {used / 2**20:6.2f} MB")
 
 
-BEGUN_NS: list[int] = []
-
-
-class FrameTimes(ValueBlock, id="bench.frame_times", category="Benchmarks"):
-    """Record when each frame began."""
-
-    out: Value[float] = value_port(doc="The number of frames.")
-
-    def update(self, now: Moment) -> None:
-        BEGUN_NS.append(time.perf_counter_ns())
-        self.out = float(len(BEGUN_NS))
-
-
-def garbage(live_objects: int = 200_000) -> None:
-    """Print how late frames begin while another thread makes garbage, with each way of collecting it."""
-    live = [[number] for number in range(live_objects)]
-    for rate, name in itertools.product((2_000, 20_000, 100_000), ("automatic", "between frames")):
-        held = gc_scheduler.COLLECTOR.hold
-        if name == "automatic":
-            gc_scheduler.COLLECTOR.hold = lambda gap: None  # type: ignore[method-assign]
-        late = _lateness_ms(rate)
-        gc_scheduler.COLLECTOR.hold = held  # type: ignore[method-assign]
-        late.sort()
-        missed = sum(item > 1e3 / RATE_HZ for item in late)
-        missed_part, p99 = f"{missed} of {len(late)} frames a period late", late[int(len(late) * 0.99)]
-        print(f"{rate:7} cycles a second   {name:15} {missed_part}, p99 {p99:.2f} ms, worst {late[-1]:.2f} ms")
-    assert len(live) == live_objects
-
-
-def _lateness_ms(rate: int) -> list[float]:
-    patch = Patch()
-    source = patch.add("buffer.constant", shape="1024")
-    block = patch.add("math.scale_offset")
-    patch.connect(source["out"], block["x"])
-    times = patch.add("bench.frame_times")
-    patch.connect(times["out"], block["scale"])
-    BEGUN_NS.clear()
-    stop = threading.Event()
-
-    def make_garbage() -> None:
-        recent: deque[list[Any]] = deque(maxlen=100_000)  # objects that live for a while make Python collect everything
-        while not stop.is_set():
-            for _ in range(rate // 1000):
-                cycle: list[Any] = [{}]
-                cycle[0]["self"] = cycle
-                recent.append(cycle)
-            time.sleep(0.001)
-
-    with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
-        engine.start(rate=RATE_HZ)
-        maker = threading.Thread(target=make_garbage)
-        maker.start()
-        time.sleep(GC_SECONDS)
-        stop.set()
-        maker.join()
-        engine.stop()
-    gc.collect()
-    period = 1e9 / RATE_HZ
-    steady = BEGUN_NS[RATE_HZ:]
-    return [(b - a - period) / 1e6 for a, b in itertools.pairwise(steady)]
-
-
 def messages() -> None:
     """Print what it costs to encode and decode one slider's message."""
     change = ParameterChanged("forces", "gravity", -4.0, -9.81)
@@ -160,7 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="host")
     device = parser.parse_args().device
-    for part in (numpy_twins, lambda: parallel_chains(device), garbage, messages):
+    for part in (numpy_twins, lambda: parallel_chains(device), messages):
         part()
 
 

@@ -4,7 +4,8 @@ The real editor, on Qt's offscreen platform unless a display is requested, with 
 program edits a large patch at random (`edit_session.py`). `stall_meter.py` says what counts as waiting. `--no-engine`
 makes the same edits with no engine: what is left is the machine's and Qt's own. `--launch-ms 1` has the host device
 sleep for as long in place of running its kernels, so that they take no one's core, as on a GPU; all else that the
-engine does stays. The longest waits are reported with what the other threads did right after.
+engine does stays. `--python-collects` leaves garbage collection to Python, in any thread. The longest waits are
+reported with what the other threads did right after.
 
 On a machine that others use as well, `chrt -r 1` before the command keeps them off the cores: a thread that holds the
 interpreter's lock and has no core keeps everybody waiting. Measured in that way on two cores, 500 blocks, five minutes:
@@ -56,6 +57,7 @@ def main() -> None:
     parser.add_argument("--no-engine", action="store_true")
     parser.add_argument("--launch-ms", type=float, help="sleep in place of each launch on the host")
     parser.add_argument("--gestures", action="store_true", help="time single gestures at 100 and 1000 blocks instead")
+    parser.add_argument("--python-collects", action="store_true", help="without the editor's own garbage collection")
     parser.add_argument("--worst", type=int, default=12, help="how many of the longest waits to tell")
     arguments = parser.parse_args()
     if arguments.launch_ms is not None:
@@ -75,6 +77,8 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     app = QApplication(["bench_ui"])
     kernel = KernelFile(folder)
     window = MainWindow(make_engine, folder / "state")
+    if arguments.python_collects:
+        window.gc_timer.close()
     faults: list[str] = []
     remove_handler = install_fault_handler(faults.append, lambda: "the log")
     window.show()

@@ -9,7 +9,6 @@ from engine.diagnostics import DeviceError, Source, error
 from engine.processes.scope import Cancelled
 from engine.protocol.pacing import Pacer
 from engine.runtime.frame.cuda_engine import CudaEngine
-from engine.runtime.frame.gc_scheduler import COLLECTOR, Gap
 
 #: How long a thread keeps the interpreter while another one waits for it, in seconds.
 #:
@@ -58,8 +57,6 @@ def release_switch_interval() -> None:
 _log = logging.getLogger(__name__)
 #: How often a paused engine polls its inbox.
 _IDLE_NS = 10_000_000
-#: The gap of a paused engine: no frame will begin.
-_FOREVER_NS = 2**62
 
 
 class FrameLock(RLock):  # type: ignore[misc]  # not final at run time; as a base it saves each frame two calls
@@ -85,14 +82,13 @@ class EngineLoop:
     """Runs the frames of one engine on a thread of its own until `stop`, holding `lock` during each frame.
 
     With `real_time` the patch's time follows the wall clock; otherwise each frame is one fixed step. While the thread
-    runs, threads switch quickly and garbage is collected between frames. The loop itself leaves no objects behind.
+    runs, threads switch quickly. The loop itself leaves no objects behind.
     """
 
     def __init__(self, engine: CudaEngine, lock: FrameLock, *, real_time: bool) -> None:
         self._engine = engine
         self._lock = lock
         self._real_time = real_time
-        self._gap = Gap()
         self._stopping = False
         #: Released to wake the thread; an `Event` would make objects for each wait.
         self._wake = threading.Lock()
@@ -114,7 +110,6 @@ class EngineLoop:
 
     def _run(self) -> None:
         hold_switch_interval()
-        COLLECTOR.hold(self._gap)
         try:
             self._engine.device.activate()
             self._turns()
@@ -128,16 +123,14 @@ class EngineLoop:
             text = f"the engine must run, got {type(problem).__name__}: {problem}"
             self._engine.fail(error(text, remedy="start the engine again", source=Source.ENGINE))
         finally:
-            COLLECTOR.release(self._gap)
             release_switch_interval()
 
     def _turns(self) -> None:
-        engine, gap, lock, wake = self._engine, self._gap, self._lock, self._wake
+        engine, lock, wake = self._engine, self._lock, self._wake
         engine.clock.hold()
         pacer = Pacer(engine.pacing)
         while not self._stopping:
             if engine.has_work:
-                gap.free_until_ns = 0
                 launches = engine.launcher.launches
                 lock.acquire()  # unlike `with`, this does not note that a thread waits: only this loop lets others in
                 try:
@@ -149,19 +142,11 @@ class EngineLoop:
                 pacer.advance()
                 if not engine.running:
                     pacer.hurry(_IDLE_NS)  # an edit comes next, and must not wait for a slow rate
-                gap.free_until_ns = pacer.due_ns
-                self._collect()
                 # A free frame follows at once. A sleep takes 60 us even when it is for no time at all, and threads that
                 # want the interpreter get it while the driver works.
                 if engine.pacing.rate is not None or engine.launcher.launches == launches or lock.waiting:
                     pacer.wait(wake)
             else:
-                gap.free_until_ns = _FOREVER_NS
-                self._collect()
                 if wake.acquire(timeout=_IDLE_NS / 1e9):
                     return
                 pacer.restart()
-
-    def _collect(self) -> None:
-        if not COLLECTOR.is_adopted:
-            COLLECTOR.collect()

@@ -2,12 +2,10 @@
 
 import gc
 import sys
-import threading
 import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,8 +15,6 @@ from engine.patch.changes import PortRef
 from engine.profiling.recorder import LATEST_FRAMES
 from engine.protocol.messages import FrameReport, Reset, SetFrameBudget, SetPacing, SetRunning
 from engine.protocol.pacing import Pacing
-from engine.runtime.frame.cuda_engine import CudaEngine
-from engine.runtime.frame.gc_scheduler import COLLECTOR
 from engine.runtime.frame.thread import SWITCH_INTERVAL_S
 from tests.runtime.conftest import Kernels
 from tests.waiting import next_report, until
@@ -46,113 +42,19 @@ def told(engine: Engine) -> list[float]:
     return [float(value) for value in engine.read(PortRef("tell", "out"))]
 
 
-class Watch:
-    """Notes where collections begin while it is attached: in which frame's thread, and whether inside a frame."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.inside, self.between = 0, 0
-        self._in_frame = threading.local()
-        frame = CudaEngine.frame
-
-        def watched(*arguments: Any, **more: Any) -> FrameReport:
-            self._in_frame.now = True
-            try:
-                return frame(*arguments, **more)
-            finally:
-                self._in_frame.now = False
-
-        monkeypatch.setattr(CudaEngine, "frame", watched)
-
-    def __call__(self, phase: str, info: dict[str, int]) -> None:
-        if phase == "start":
-            if getattr(self._in_frame, "now", False):
-                self.inside += 1
-            else:
-                self.between += 1
-
-
-def litter(engine: CudaEngine, monkeypatch: pytest.MonkeyPatch, cycles: int) -> None:
-    """Have each frame leave so many cycles behind."""
-    begin = engine.clock.begin
-
-    def littering(now_ns: int, **how: bool) -> None:
-        for _ in range(cycles):
-            cycle: list[object] = []
-            cycle.append(cycle)
-        begin(now_ns, **how)
-
-    monkeypatch.setattr(engine.clock, "begin", littering)
-
-
-@pytest.mark.parametrize("pacing", [Pacing.free(), Pacing.fixed(250)])
-def test_no_collection_begins_in_a_frame_and_garbage_is_bounded(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, pacing: Pacing
-) -> None:
-    """Frames leave garbage behind, back to back or at a rate."""
-    watch = Watch(monkeypatch)
-    litter(engine.core, monkeypatch, cycles=500)
-    most = 0
-    gc.callbacks.append(watch)
-    try:
-        engine.start(pacing=pacing)
-        start = count(engine)
-
-        def look() -> bool:
-            nonlocal most
-            most = max(most, gc.get_count()[0])
-            return count(engine) > start + 150
-
-        until(look)
-        engine.stop()
-    finally:
-        gc.callbacks.remove(watch)
-    assert watch.inside == 0
-    assert watch.between >= 3
-    assert most < 30_000, "75,000 objects were made"
-
-
-def test_the_thread_restores_the_settings_of_the_interpreter(engine: Engine, kernels: Kernels) -> None:
+def test_the_thread_restores_the_switch_interval(engine: Engine) -> None:
     """This holds for two engines that overlap, and when one ends by a failure."""
-    before, frozen = (gc.isenabled(), sys.getswitchinterval()), gc.get_freeze_count()
+    before = sys.getswitchinterval()
     with Engine(Patch(), "host") as other:
         engine.start()
         other.start()
         until(lambda: other.core.clock.moment.frame > 0 and count(engine) > 0)
-        assert not gc.isenabled()
         assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL_S)
         engine.stop()
-        assert not gc.isenabled()
         assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL_S)
         other.core.clock.begin = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]  # it has to fail somewhere
-        until(gc.isenabled)
-        until(lambda: sys.getswitchinterval() == before[1])
-    assert (gc.isenabled(), sys.getswitchinterval()) == before
-    assert gc.get_freeze_count() <= frozen, "what was frozen before may go, and nothing is added"
-
-
-def test_an_adopted_collector_is_not_run_by_the_engine(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever its frames leave behind, the engine's thread collects nothing until the collector is disowned."""
-    litter(engine.core, monkeypatch, cycles=500)
-    seen: list[str] = []
-
-    def note(phase: str, info: dict[str, int]) -> None:
-        seen.append(threading.current_thread().name)
-
-    COLLECTOR.adopt()
-    gc.callbacks.append(note)
-    try:
-        engine.start(rate=None)
-        start = count(engine)
-        until(lambda: count(engine) > start + 60)
-        assert seen == []
-        COLLECTOR.collect()
-        assert set(seen) == {"MainThread"}
-        COLLECTOR.disown()
-        until(lambda: "warploom-engine" in seen)
-    finally:
-        gc.callbacks.remove(note)
-        if COLLECTOR.is_adopted:
-            COLLECTOR.disown()
+        until(lambda: sys.getswitchinterval() == before)
+    assert sys.getswitchinterval() == before
 
 
 def test_frames_on_the_thread_keep_no_objects(engine: Engine) -> None:
@@ -166,7 +68,7 @@ def test_frames_on_the_thread_keep_no_objects(engine: Engine) -> None:
         found = tracemalloc.take_snapshot().filter_traces(code).statistics("filename")
         return sum(made.count for made in found)
 
-    COLLECTOR.adopt()
+    gc.disable()
     tracemalloc.start()
     try:
         engine.post(SetFrameBudget(10**12))  # slow frames are kept
@@ -175,7 +77,7 @@ def test_frames_on_the_thread_keep_no_objects(engine: Engine) -> None:
         assert kept(1000) - before < 300
     finally:
         tracemalloc.stop()
-        COLLECTOR.disown()
+        gc.enable()
 
 
 def test_the_thread_follows_the_wall_and_a_step_by_hand_does_not(engine: Engine) -> None:
