@@ -1,4 +1,4 @@
-"""A block class that lacks something is refused when it is defined; the message says what is missing."""
+"""An incomplete block class is refused when it is defined, and the message says what is missing."""
 
 from pathlib import Path
 from types import new_class
@@ -182,7 +182,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("body", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_a_wrong_declaration_is_refused(body: dict[str, Any], message: str) -> None:
-    """The message names the block and the member, says what must hold, and the type does not reach the catalogue."""
+    """The message names the block and the member and says what must hold, and the catalogue lacks the type."""
     import blocks.math.saxpy
 
     with pytest.raises(BlockDefinitionError) as refused:
@@ -193,7 +193,7 @@ def test_a_wrong_declaration_is_refused(body: dict[str, Any], message: str) -> N
 
 
 def test_an_annotation_that_names_nothing_is_refused() -> None:
-    """A forgotten import is named, with the block that needs it."""
+    """An annotation whose import was forgotten is reported together with its block."""
     with pytest.raises(BlockDefinitionError) as refused:
         define(x=("In[nonsense]", port(doc="X.")))
     assert str(refused.value) == (
@@ -225,7 +225,7 @@ def test_a_block_says_what_it_is() -> None:
 
 
 def test_a_base_class_holds_what_several_blocks_declare() -> None:
-    """A type's own ports and parameters come first; what it declares by an inherited name replaces that."""
+    """A type's own ports and parameters come first; one that has an inherited name replaces the inherited one."""
 
     class Gained(Block, abstract=True):
         """Has a gain."""
@@ -262,14 +262,14 @@ def test_a_base_class_holds_what_several_blocks_declare() -> None:
 
 
 def test_defining_a_block_again_in_its_module_replaces_it() -> None:
-    """Loading a module again replaces the class; its id is not a duplicate."""
+    """A module that is loaded again replaces its class, and the id is not reported as a duplicate."""
     define(x=X)
     second = define(x=X)
     assert block_types.get("test_def.sample") is second
 
 
 def test_a_block_without_describe_says_so_when_it_is_described() -> None:
-    """The base class does nothing by itself."""
+    """A block without `describe` is reported when it is described: the base class does nothing."""
 
     class Silent(Block, id="test_def.silent"):
         """Says nothing."""

@@ -1,4 +1,4 @@
-"""What a parameter is in `describe`, and which texts become its value."""
+"""What a parameter is inside `describe`, and which texts become its value."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -53,7 +53,7 @@ def block() -> Any:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_live_parameter_cannot_be_computed_with_and_says_why(block: Any, operation: Callable[[Any], object]) -> None:
-    """In `describe` its value is not known, so an expression of it would be wrong after the next change."""
+    """`describe` doesn't know a live parameter's value, so an expression of it would be wrong after the next change."""
     with pytest.raises(TypeError) as refused:
         operation(block.a)
     assert str(refused.value) == (
@@ -63,7 +63,7 @@ def test_a_live_parameter_cannot_be_computed_with_and_says_why(block: Any, opera
 
 
 def test_a_structural_parameter_is_its_value(block: Any) -> None:
-    """`describe` computes with it."""
+    """`describe` computes with the value of a structural parameter."""
     assert block.n + 1 == 5
 
 
@@ -81,7 +81,7 @@ def test_a_structural_parameter_is_its_value(block: Any) -> None:
     ],
 )
 def test_typed_text_becomes_a_value_of_the_parameters_type(hint: type, text: str, value: object) -> None:
-    """The command line and the inspector convert alike."""
+    """The command line and the inspector convert texts alike."""
     default: Any = {float: 0.0, int: 0, bool: True, str: "", Path: ""}[hint]
     spec = ParameterSpec("a", TYPES[hint], default, "A.")
     assert parse_text(spec, text) == value
@@ -100,7 +100,7 @@ def test_typed_text_becomes_a_value_of_the_parameters_type(hint: type, text: str
     ],
 )
 def test_typed_text_that_does_not_fit_is_refused(hint: type, text: str, message: str) -> None:
-    """The message says what the parameter takes."""
+    """The error for a text that does not fit says what the parameter takes."""
     default: Any = {float: 0.0, int: 0, bool: True, np.ndarray: np.zeros(1)}[hint]
     spec = ParameterSpec("a", TYPES[hint], default, "A.")
     with pytest.raises(PatchError) as refused:

@@ -1,4 +1,4 @@
-"""Fields that ports declare beyond type and shape, and views that `describe` makes."""
+"""Declared fields of ports beyond type and shape, and the views that `describe` makes."""
 
 import re
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def described(action: Callable[[Any, BlockBuilder], None]) -> BlockDescription:
 
 
 def test_ports_keep_what_they_declare() -> None:
-    """Strided and delayed inputs, an output that has no value while its region is skipped."""
+    """Inputs keep their fields `strided` and `delayed`, and outputs their default for when their region is skipped."""
     x, late, rows = described(lambda self, build: build.view(self.rows, self.x, SliceView(0))).ports
     assert (x.strided, x.delayed) == (True, False)
     assert (late.strided, late.delayed) == (False, True)
@@ -43,7 +43,7 @@ def test_ports_keep_what_they_declare() -> None:
 
 
 def test_a_view_is_recorded_and_strides_are_extents() -> None:
-    """Nothing else happens at run time."""
+    """A view is recorded with its strides as extents, and adds no work to a frame."""
     found = described(lambda self, build: build.view(self.rows, self.x, SliceView(0, 2)))
     assert (found.views, found.entries) == ((View("rows", "x", SliceView(0, 2)),), ())
     seen: list[Extent] = []
@@ -66,13 +66,13 @@ def test_a_view_is_recorded_and_strides_are_extents() -> None:
     ],
 )
 def test_a_view_shows_one_input_in_one_output(action: Callable[[Any, Any], Any], message: str) -> None:
-    """An output has one memory."""
+    """A view must show one input in an output, and an output can be made a view only once."""
     with pytest.raises(ValueError, match=re.escape(message)):
         described(action)
 
 
 def test_an_append_buffer_has_its_count_beside_it() -> None:
-    """One number, of the same lifetime as the buffer."""
+    """The count of an append buffer is one number, with the same lifetime as the buffer."""
 
     class Appends(Block, id="test_port_fields.appends"):
         """Fills a buffer from the front."""
@@ -101,7 +101,7 @@ def test_an_append_buffer_has_its_count_beside_it() -> None:
     ],
 )
 def test_declarations_that_make_no_sense_are_refused(ports: dict[str, Any], message: str) -> None:
-    """The error comes when the class is defined, not when it is used."""
+    """Declarations that make no sense are refused when the class is defined, not when it is used."""
     body: dict[str, Any] = {
         "__doc__": "Wrong.",
         "__annotations__": {name: direction[f32] for name, (direction, _) in ports.items()},

@@ -1,4 +1,4 @@
-"""Folders of blocks whose types are gone when a test ends, and files that hang until it says so."""
+"""Folders whose block types are removed when a test ends, and files that hang until a test lets them go."""
 
 import io
 import os
@@ -15,34 +15,34 @@ from tests.catalogue.block_texts import BlockFolder
 
 
 class HeldRunner(CodeRunner):
-    """Runs files whose time is over when a test says so, however busy the machine is."""
+    """Runs files whose time limit ends when a test says so, however busy the machine is."""
 
     def __init__(self) -> None:
         super().__init__()
         self._is_over = False
 
     def end_time(self) -> None:
-        """Let the time of the file that runs now be over."""
+        """End the time limit of the file that runs now."""
         self._is_over = True
 
     @property
     def limits(self) -> TimeLimits:
-        """The limits of the file that runs now."""
+        """The time limit of the file that runs now."""
         is_over, self._is_over = self._is_over, False
         return FILE._replace(total_s=0.0) if is_over else FILE._replace(total_s=1e9)
 
     @limits.setter
     def limits(self, _: TimeLimits) -> None:
-        """Ignore others."""
+        """Ignore other limits."""
 
 
 class Gate:
-    """Block code that waits outside Python, where no exception reaches it, until it may go on."""
+    """A gate for block code, which waits at it outside Python, where no exception reaches the code."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
         self._path, self._reader = path, io.FileIO(os.devnull)
-        # More than a pipe holds.
+        # More bytes than a pipe holds.
         self.code = f"with open({str(path)!r}, 'wb', buffering=0) as gate: gate.write(bytes(1 << 20))"
 
     def wait_until_reached(self) -> None:
@@ -51,7 +51,7 @@ class Gate:
         self._reader.read(1)
 
     def open(self) -> None:
-        """Let the code go on; safe to call again."""
+        """Let the code go on. A second call does nothing."""
         if not self._reader.closed:
             self._reader.readall()
             self._reader.close()
@@ -68,7 +68,7 @@ def folder(tmp_path: Path) -> Iterator[BlockFolder]:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldRunner]:
-    """What runs the files: none takes too long before the test says so."""
+    """The runner of the files; no file exceeds its time limit before the test says so."""
     with closing(HeldRunner()) as runner:
         monkeypatch.setattr(block_folders, "code", runner)
         yield runner
@@ -76,7 +76,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldRunner]:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Gate]:
-    """A gate that is shut until the test ends."""
+    """A gate that is opened when the test ends."""
     made = Gate(tmp_path / "gate")
     yield made
     made.open()

@@ -1,4 +1,4 @@
-"""The catalogue finds block types by id and by words, and suggests when it finds none."""
+"""The catalogue finds block types by id and by words, and suggests similar ids for an unknown one."""
 
 import sys
 from pathlib import Path
@@ -50,27 +50,27 @@ def found(catalogue: Catalogue, text: str) -> list[str]:
 
 
 def test_search_ranks_title_before_tags_before_help(catalogue: Catalogue) -> None:
-    """A title that begins with the word comes first, then one that holds it, then tags, then help."""
+    """A title that begins with the word comes first, then a title that contains it, then tags, then help."""
     names = ["first", "second", "third", "fourth"]
     assert found(catalogue, "quux") == [f"test_search.{name}" for name in names]
     assert found(catalogue, "QuUx ") == found(catalogue, "quux")
 
 
 def test_search_needs_every_word(catalogue: Catalogue) -> None:
-    """More words find fewer blocks; nonsense finds none."""
+    """Every word must match, so more words find fewer blocks and nonsense finds none."""
     assert found(catalogue, "quux third") == ["test_search.third"]
     assert found(catalogue, "quux xyzzy") == []
 
 
 def test_empty_search_lists_everything(catalogue: Catalogue) -> None:
-    """By category and title, as the browser shows it."""
+    """An empty search lists all blocks by category and title, as the browser shows them."""
     everything = catalogue.search("")
     assert everything == catalogue.all()
     assert [(b.category, b.title) for b in everything] == sorted((b.category, b.title) for b in everything)
 
 
 def test_a_user_finds_the_shipped_blocks_by_what_they_do() -> None:
-    """Words that a person would type lead to the block first."""
+    """For words that a person would type, the fitting block comes first."""
     catalogue = default_catalogue()
     for text, expected in (
         ("blur", "image.gaussian_blur"),
@@ -82,7 +82,7 @@ def test_a_user_finds_the_shipped_blocks_by_what_they_do() -> None:
 
 
 def test_unknown_types_suggest_near_ones(catalogue: Catalogue) -> None:
-    """A typing error gets the right name suggested."""
+    """For an id with a typing error, the right id is suggested."""
     with pytest.raises(PatchError) as refused:
         catalogue.require("test_search.frst")
     assert "got 'test_search.frst'; did you mean test_search.first" in str(refused.value)

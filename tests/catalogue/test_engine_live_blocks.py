@@ -1,4 +1,4 @@
-"""A saved block file reaches the running engine: instances are replaced, and those that can't be run on."""
+"""A saved block file reaches the running engine: blocks are replaced, and broken versions leave the last good one."""
 
 import time
 from collections.abc import Callable
@@ -37,15 +37,15 @@ class Live:
         block_folders.reload([self.folder.write(name, text)]).result()
 
     def step(self) -> FrameReport:
-        """Do a frame."""
+        """Run a frame."""
         return self.engine.step()
 
     def out(self, port: str = "out") -> list[float]:
-        """Return what the block's output holds."""
+        """Return the contents of the block's output."""
         return [float(value) for value in self.engine.read(self.scale[port])]
 
     def problem(self) -> Diagnostic:
-        """Return the only problem, which must be the block's."""
+        """Return the only problem, which must be on the block."""
         (problem,) = self.engine.step().diagnostics
         assert problem.node == self.scale.id
         return problem
@@ -53,7 +53,7 @@ class Live:
 
 @pytest.fixture
 def live(folder: BlockFolder) -> Any:
-    """Make patches with a live block; their engines are closed."""
+    """Make patches with a live block; their engines are closed at the end."""
     made: list[Live] = []
 
     def make(text: str, **values: Any) -> Live:
@@ -69,7 +69,7 @@ MakeLive = Callable[..., Live]
 
 
 def test_a_changed_description_is_cold_and_keeps_the_values(live: MakeLive) -> None:
-    """The new launch runs, with the gain that was set."""
+    """The new version's launch runs, with the gain that was set before."""
     one = live(block_text(), gain=3.0)
     assert one.step().update_level is UpdateLevel.COLD
     assert one.out() == [3, 6, 9]
@@ -83,7 +83,7 @@ def test_a_changed_description_is_cold_and_keeps_the_values(live: MakeLive) -> N
 
 
 def test_code_that_asks_for_the_same_rebuilds_nothing(live: MakeLive) -> None:
-    """Comments, help and ranges are not structure; a new default reaches the running graph."""
+    """Comments, help and ranges cost no rebuild; a new default reaches the running graph."""
     one = live(block_text(gain="2.0"))
     one.step()
     one.save(block_text(gain="5.0, max=9") + "\n# a comment\n")
@@ -96,7 +96,7 @@ def test_code_that_asks_for_the_same_rebuilds_nothing(live: MakeLive) -> None:
 
 
 def test_the_newest_value_is_kept(live: MakeLive) -> None:
-    """This holds for a value written directly from the inbox."""
+    """A value that is written directly from the inbox survives a new version."""
     one = live(block_text())
     one.step()
     for gain in (2.0, 3.0, 4.0):
@@ -111,7 +111,7 @@ def test_the_newest_value_is_kept(live: MakeLive) -> None:
 
 
 def test_a_value_set_after_a_new_default_is_kept(live: MakeLive) -> None:
-    """The new default reaches the graph like an edit."""
+    """A value that is set between two changes of the default is kept."""
     one = live(block_text(gain="2.0"))
     one.step()
     one.save(block_text(gain="5.0"))
@@ -125,7 +125,7 @@ def test_a_value_set_after_a_new_default_is_kept(live: MakeLive) -> None:
 
 
 def test_a_parameter_that_is_gone_comes_back_with_its_value(live: MakeLive) -> None:
-    """The patch keeps it meanwhile."""
+    """A value of a parameter that is gone stays in the patch, and applies again when the parameter is back."""
     one = live(block_text())
     one.patch.set(one.scale, gain=2.0)
     one.step()
@@ -140,7 +140,7 @@ def test_a_parameter_that_is_gone_comes_back_with_its_value(live: MakeLive) -> N
 
 
 def test_a_value_that_no_longer_fits_gets_its_default_and_the_node_says_so(live: MakeLive) -> None:
-    """This lasts until the value is set again, or fits again."""
+    """The node reports the default until the value is set again, or fits again."""
     one = live(block_text(), gain=50.0)
     one.step()
     one.save(block_text(gain="0.5, max=1"))
@@ -190,7 +190,7 @@ FAILURES = [
 def test_code_that_fails_marks_the_node_and_the_last_version_runs_on(
     live: MakeLive, text: str, message: str, line: int
 ) -> None:
-    """It still follows its parameters, and the rest of the patch can be edited; fixed code takes over."""
+    """The last good version still follows its parameters, and the patch can be edited; fixed code replaces it."""
     one = live(block_text(), gain=2.0)
     one.step()
     one.save(text)
@@ -214,7 +214,7 @@ def test_code_that_fails_marks_the_node_and_the_last_version_runs_on(
 
 
 def test_a_node_placed_while_the_file_fails_gets_the_last_version(live: MakeLive) -> None:
-    """It has the same error."""
+    """A new node runs the last good version and shows the same error."""
     one = live(block_text())
     one.save("1 / 0\n" + block_text())
     second = one.patch.add("live.scale", gain=2.0)
@@ -225,7 +225,7 @@ def test_a_node_placed_while_the_file_fails_gets_the_last_version(live: MakeLive
 
 
 def test_a_type_that_is_gone_leaves_a_placeholder_and_the_last_graph(live: MakeLive) -> None:
-    """When it comes back, the node is what it was."""
+    """When the type comes back, the node has its values and connections again."""
     one = live(block_text(), gain=2.0)
     one.step()
     one.save(block_text("live.other"))
@@ -239,7 +239,7 @@ def test_a_type_that_is_gone_leaves_a_placeholder_and_the_last_graph(live: MakeL
 
 
 def test_a_type_that_comes_later_brings_its_placeholders_to_life(folder: BlockFolder) -> None:
-    """This happens when a person trusts a folder after opening the patch."""
+    """Placeholders become blocks when a person trusts a folder after opening the patch."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     patch = Patch()
@@ -263,7 +263,7 @@ def test_a_type_that_comes_later_brings_its_placeholders_to_life(folder: BlockFo
 
 
 def test_a_port_that_vanished_leaves_a_dangling_connection(live: MakeLive) -> None:
-    """The node names it and the rest runs; the connection is saved, loaded and live again when the port is back."""
+    """The node names the missing port, and the rest runs; the connection is saved, and works again with the port."""
     one = live(block_text())
     after = one.patch.add("math.scale_offset", scale=10.0)
     made = one.patch.connect(one.scale["out"], after["x"])
@@ -290,14 +290,14 @@ def test_a_port_that_vanished_leaves_a_dangling_connection(live: MakeLive) -> No
     assert one.step().diagnostics == ()
     one.patch.undo()
     assert len(one.step().diagnostics) == 1
-    one.patch.undo()  # which made the connection
+    one.patch.undo()  # undoes the connection
     assert more not in one.patch.connections
     assert one.step().diagnostics == ()
     assert made in one.patch.connections
 
 
 def test_an_output_that_vanished_leaves_the_last_graph_running(live: MakeLive) -> None:
-    """Its reader reports a missing input; another connection heals it."""
+    """The reader of the missing output reports a missing input; another connection corrects it."""
     one = live(block_text(), gain=2.0)
     after = one.patch.add("math.scale_offset", scale=10.0)
     one.patch.connect(one.scale["out"], after["x"])
@@ -312,7 +312,7 @@ def test_an_output_that_vanished_leaves_the_last_graph_running(live: MakeLive) -
 
 
 def test_after_edits_of_code_an_engine_runs_what_a_fresh_one_runs(live: MakeLive) -> None:
-    """This holds after any sequence of versions."""
+    """After any sequence of versions, the engine's results are those of a new engine."""
     texts = [
         block_text(factor="2.0"),
         "1 / 0",
@@ -336,7 +336,7 @@ def test_after_edits_of_code_an_engine_runs_what_a_fresh_one_runs(live: MakeLive
 
 
 def test_a_composite_in_a_patch_follows_its_children(live: MakeLive) -> None:
-    """Its own file does not change."""
+    """A composite follows its children although its own file doesn't change."""
     from tests.catalogue.test_loading import COMPOSITE
 
     one = live(block_text())
@@ -351,7 +351,7 @@ def test_a_composite_in_a_patch_follows_its_children(live: MakeLive) -> None:
 
 
 def test_saves_reach_a_running_engine(live: MakeLive) -> None:
-    """This includes files and folders that are added while it runs, and a block saved together with its kernel."""
+    """Files and folders that are added while the engine runs are followed, and so is a block saved with its kernel."""
     one = live(block_text(), gain=2.0)
     one.engine.watch_files()
     one.engine.start(rate=None)
@@ -380,7 +380,7 @@ def test_saves_reach_a_running_engine(live: MakeLive) -> None:
 
 
 def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, held: HeldRunner) -> None:
-    """Frames go on while it hangs."""
+    """The engine's frames continue while a block file hangs."""
     one = live(block_text(), gain=2.0)
     one.engine.start(rate=None)
     begun = one.folder.path / "begun"
@@ -397,7 +397,7 @@ def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, held: HeldRunner) -
 
 
 def test_a_value_set_while_the_type_was_missing_counts(live: MakeLive) -> None:
-    """The last good graph, which ran on, gets the value."""
+    """The last good graph, which kept running, receives the value."""
     one = live(block_text(), gain=2.0)
     one.step()
     one.save(block_text("live.other"))
@@ -409,7 +409,7 @@ def test_a_value_set_while_the_type_was_missing_counts(live: MakeLive) -> None:
 
 
 def test_a_value_that_only_the_next_version_takes_is_kept(live: MakeLive) -> None:
-    """It may even be set between the save of a version that refuses it and the next frame."""
+    """A value may be set between the save of a version that refuses it and the next frame; the next version gets it."""
     one = live(block_text())
     one.patch.set(one.scale, gain=5.0)
     one.patch.reset(one.scale, "gain")

@@ -1,4 +1,4 @@
-"""After any saves and edits, a running engine gives the results of a fresh one with the same patch and files."""
+"""After any saves and edits, a running engine has the results of a new one with the same patch and files."""
 
 import tempfile
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from engine.patch.changes import PortRef
 from tests.catalogue.block_texts import BlockFolder, block_text
 from tests.fuzzing import many
 
-#: Versions of one block: of other structure, of other parameters and ports, and some that fail.
+# Versions of one block: with other structure, other parameters or ports, and some that fail.
 TEXTS = {
     "plain": block_text(),
     "default": block_text(gain="3.0, max=9"),
@@ -52,7 +52,7 @@ EDITS: dict[str, Callable[[Patch], object]] = {
 
 
 def make_patch() -> Patch:
-    """Return an array, the live block, and one behind it, with nothing to undo."""
+    """Return a patch of an array, the live block, and a block behind it, with an empty undo history."""
     patch = Patch()
     x = patch.add("io.array", data=np.array([1.0, 2.0, 3.0], np.float32))
     scale, after = patch.add("live.scale", gain=2.0), patch.add("math.scale_offset", scale=10.0)
@@ -64,7 +64,7 @@ def make_patch() -> Patch:
 @settings(max_examples=many(12))
 @given(st.lists(st.sampled_from([*TEXTS, *EDITS]), min_size=2, max_size=14))
 def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> None:
-    """Where the fresh engine has an error, the running one has one as well."""
+    """Where the new engine has an error, the running one has an error as well."""
     with tempfile.TemporaryDirectory() as place:
         folder = BlockFolder(Path(place).resolve() / "blocks")
         folder.write("scale.py", TEXTS["plain"])
@@ -89,7 +89,7 @@ def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> Non
 
 
 def compare(engine: Engine, patch: Patch) -> None:
-    """Compare a running engine with a fresh one."""
+    """Compare a running engine with a new one."""
     report = engine.step()
     with Engine(patch, device="host") as fresh:
         expected = fresh.step()

@@ -49,7 +49,7 @@ class Driven:
         block_folders.reload([self.folder.write(name, text)]).result()
 
     def out(self) -> float:
-        """Run two frames, the second to apply what the first one loaded, and return the first number."""
+        """Run two frames, of which the second applies what the first one loaded, and return the first number."""
         self.engine.step()
         self.report = self.engine.step()
         return float(self.engine.read(self.scale["out"])[0])
@@ -57,14 +57,14 @@ class Driven:
 
 @pytest.fixture
 def driven(folder: BlockFolder) -> Iterator[Driven]:
-    """A patch whose engine is closed in the end."""
+    """A patch whose engine is closed at the end."""
     made = Driven(folder)
     yield made
     made.engine.close()
 
 
 def test_a_value_block_is_replaced_without_a_rebuild(driven: Driven) -> None:
-    """Its parameters and connections stay."""
+    """A new version of a value block keeps the parameters and connections."""
     assert driven.out() == 20
     driven.save("count.py", value_text("30.0 * self.rate"))
     assert driven.engine.step().update_level <= UpdateLevel.HOT
@@ -72,7 +72,7 @@ def test_a_value_block_is_replaced_without_a_rebuild(driven: Driven) -> None:
 
 
 def test_a_value_block_that_fails_goes_on_as_it_was(driven: Driven) -> None:
-    """The node shows why; fixed code takes over."""
+    """A failing value block shows its error and keeps its last version; fixed code replaces it."""
     assert driven.out() == 20
     driven.save("count.py", "1 / 0\n" + value_text("7.0"))
     assert driven.out() == 20
@@ -84,7 +84,7 @@ def test_a_value_block_that_fails_goes_on_as_it_was(driven: Driven) -> None:
 
 
 def test_a_driven_block_is_replaced_and_driven_on(driven: Driven) -> None:
-    """The parameter's value in the patch is kept for when the connection is removed."""
+    """The patch keeps the parameter's own value, for when the connection is removed."""
     assert driven.out() == 20
     driven.save("scale.py", block_text(factor="self.gain", extra='more: float = param(3.0, doc="More.")'))
     assert driven.out() == 20
@@ -98,9 +98,7 @@ ANEW = """build.launch(
 
 
 def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
-    """The first launch of a new graph has the driven value, not the patch's, whether built by hand or in the
-    background.
-    """
+    """The first launch of a new graph has the driven value, not the patch's, whether a step or the worker built it."""
     assert driven.out() == 20
     engine, port = driven.engine.core, driven.scale["out"]
     driven.save("scale.py", block_text(describe=ANEW))
@@ -114,7 +112,7 @@ def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
 
 
 def test_the_stored_value_of_a_driven_parameter_survives_new_versions(driven: Driven) -> None:
-    """This holds when it had no value, and when the new version is not described yet."""
+    """The patch keeps its value even if it had none before, or if the new version is not described yet."""
     for connect, number in ((driven.patch.reset, 7.0), (None, 8.0)):
         if connect is not None:
             connect(driven.scale, "gain")
@@ -130,7 +128,7 @@ def test_the_stored_value_of_a_driven_parameter_survives_new_versions(driven: Dr
 
 
 def test_a_driven_parameter_that_was_reset_has_the_default_of_a_new_version(driven: Driven) -> None:
-    """The patch no longer sets it."""
+    """The default is used because the patch no longer sets the parameter."""
     assert driven.out() == 20
     driven.patch.reset(driven.scale, "gain")
     driven.save("scale.py", block_text(gain="9.0, min=-100, max=100"))
@@ -140,7 +138,7 @@ def test_a_driven_parameter_that_was_reset_has_the_default_of_a_new_version(driv
 
 
 def test_a_driven_parameter_gets_back_what_a_version_between_did_not_take(driven: Driven) -> None:
-    """Bounds that are too narrow for the value are reported until they are wide enough again."""
+    """Bounds that exclude the value are reported until they include it again."""
     assert driven.out() == 20
     driven.save("scale.py", block_text(gain="1.0, min=-1, max=1"))
     assert driven.out() == 1
@@ -154,7 +152,7 @@ def test_a_driven_parameter_gets_back_what_a_version_between_did_not_take(driven
 
 @pytest.mark.parametrize("end", ["source", "target"])
 def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
-    """The rest runs with the patch's values, the node names the connection, and it works again when the end is back."""
+    """The node names the connection, the patch's values apply, and the connection works again once its end is back."""
     assert driven.out() == 20
     if end == "source":
         driven.save("count.py", value_text("7.0", outputs="other"))
@@ -162,7 +160,7 @@ def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
     else:
         driven.save("scale.py", block_text().replace("gain: float", "amount: float").replace(".gain", ".amount"))
         assert driven.out() == 1
-    problems = driven.report.diagnostics  # the value of a removed parameter has no parameter either
+    problems = driven.report.diagnostics  # the value of a removed parameter is reported too
     assert {(p.node, p.port, p.severity) for p in problems} == {(driven.scale.id, "gain", Severity.WARNING)}
     assert len([p for p in problems if "delete the connection" in p.remedy]) == 1
     driven.save("count.py", value_text("10.0 * self.rate"))
@@ -174,7 +172,7 @@ def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
 
 
 def test_a_port_that_becomes_a_parameter_is_driven(driven: Driven) -> None:
-    """The current types of its ends decide the kind of connection."""
+    """The current types of both ends decide whether a connection carries a buffer or a value."""
     driven.save("count.py", block_text("live.count", source="rate", out="value"))
     driven.engine.step()
     driven.save("count.py", value_text("10.0 * self.rate"))

@@ -1,4 +1,4 @@
-"""Folders of blocks with odd files, odd names, files that hang, and folders that follow each other."""
+"""Folders of blocks with odd files, odd names, files that hang, and folders that replace each other."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ from tests.waiting import until
 
 
 def is_there(type_id: str) -> bool:
-    """True when a block type is in the catalogue."""
+    """Return whether a block type is in the catalogue."""
     return default_catalogue().get(type_id) is not None
 
 
@@ -40,7 +40,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
 def test_a_file_of_any_content_keeps_no_other_from_loading(folder: BlockFolder, content: bytes) -> None:
-    """The problem names it."""
+    """The problem names the file with the odd content, and the other files load."""
     (folder.path / "a.py").write_bytes(content)
     folder.write("b.py", block_text())
     (problem,) = trust_blocks(folder.path)
@@ -50,7 +50,7 @@ def test_a_file_of_any_content_keeps_no_other_from_loading(folder: BlockFolder, 
 
 
 def test_files_of_other_codings_load(folder: BlockFolder) -> None:
-    """They are read as in Python: with a byte order mark, or in the coding that the first line declares."""
+    """Files are decoded as by Python: with a byte order mark, or in the encoding that the first line declares."""
     (folder.path / "mark.py").write_bytes(b"\xef\xbb\xbf" + block_text("live.mark").encode())
     (folder.path / "latin.py").write_bytes(b"# coding: latin-1\n# h\xe4\n" + block_text("live.latin").encode())
     assert trust_blocks(folder.path) == []
@@ -59,7 +59,10 @@ def test_files_of_other_codings_load(folder: BlockFolder) -> None:
 
 
 def test_links_and_what_is_no_file(folder: BlockFolder, tmp_path: Path) -> None:
-    """A link to a file counts as one; cyclic folders, dangling links, folders with such names and pipes are ignored."""
+    """A link to a file counts as a file.
+
+    Cyclic folders, dangling links, pipes and folders called `*.py` are ignored.
+    """
     (tmp_path / "outside.py").write_text(block_text())
     (folder.path / "link.py").symlink_to(tmp_path / "outside.py")
     (folder.path / "circle").symlink_to(folder.path)
@@ -70,12 +73,12 @@ def test_links_and_what_is_no_file(folder: BlockFolder, tmp_path: Path) -> None:
     assert trust_blocks(folder.path) == []
     assert is_there("live.scale")
     with Engine(Patch(), "host") as engine:
-        engine.watch_files()  # this looks at every file, and must not wait for a pipe
+        engine.watch_files()  # looks at every file, and must not wait for a pipe
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
-    """On Linux a name may have any bytes."""
+    """On Linux a folder's name may have any bytes."""
     odd = BlockFolder(tmp_path / os.fsdecode(b"caf\xe9") / "blocks")
     odd.write("scale.py", block_text())
     assert trust_blocks(odd.path) == []
@@ -85,7 +88,7 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
 
 
 def test_names_that_look_like_one_module(folder: BlockFolder) -> None:
-    """Dots in names don't confuse modules; a file that a package of the same name hides is reported."""
+    """Names with dots don't collide as modules; a file that is hidden by a package of its name is reported."""
     folder.write("a.b.py", block_text("live.dotted"))
     folder.write("a_b.py", block_text("live.underlined"))
     folder.write("c.py", block_text("live.hidden"))
@@ -103,7 +106,7 @@ def test_names_that_look_like_one_module(folder: BlockFolder) -> None:
 
 
 def test_files_that_import_each_other(folder: BlockFolder) -> None:
-    """They load when Python can import them, and otherwise report Python's error."""
+    """Such files load when Python can import them, and otherwise report Python's error."""
     folder.write("a.py", f"from . import b\n{block_text('live.a')}VALUE = 1\n")
     folder.write("b.py", f"from . import a\n{block_text('live.b')}")
     assert trust_blocks(folder.path) == []
@@ -118,7 +121,7 @@ def test_files_that_import_each_other(folder: BlockFolder) -> None:
 
 
 def test_a_folder_takes_over_types_that_another_drops(folder: BlockFolder, tmp_path: Path) -> None:
-    """This happens when patches with the same blocks beside them are opened one after the other."""
+    """This is the case when patches with the same blocks beside them are opened one after the other."""
     other = BlockFolder(tmp_path / "other")
     for place in (folder, other):
         place.write("scale.py", block_text())
@@ -138,7 +141,7 @@ def test_a_folder_takes_over_types_that_another_drops(folder: BlockFolder, tmp_p
 def test_files_beside_one_that_hangs_load(
     folder: BlockFolder, gate: Gate, held: HeldRunner, can_be_stopped: bool
 ) -> None:
-    """They load even if it can't be stopped; it is not tried again at each save of another file."""
+    """Other files load even if the hanging one can't be stopped; it is not run again when another file is saved."""
     runs = folder.path / "runs"
     code = "while True:\n    time.sleep(0)" if can_be_stopped else gate.code
     folder.write("a.py", f"import time\nwith open({str(runs)!r}, 'a') as f:\n    f.write('.')\n{code}\n{block_text()}")
@@ -163,7 +166,7 @@ def test_files_beside_one_that_hangs_load(
 
 
 def test_saves_before_the_watching_began_are_loaded(folder: BlockFolder) -> None:
-    """There is a delay between trusting a folder and watching it."""
+    """A file that is saved between trusting a folder and watching it is loaded."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     with Engine(Patch(), "host") as engine:
@@ -176,7 +179,7 @@ def test_saves_before_the_watching_began_are_loaded(folder: BlockFolder) -> None
 
 
 def test_an_engine_watches_although_a_folder_is_gone(folder: BlockFolder) -> None:
-    """Its types stay, and all other saves are followed."""
+    """The types of the missing folder stay, and all other saves are followed."""
     path = folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     path.unlink()
@@ -189,7 +192,7 @@ def test_an_engine_watches_although_a_folder_is_gone(folder: BlockFolder) -> Non
 
 @pytest.mark.parametrize("where", ["describe", "__init__"])
 def test_a_block_that_ends_the_program_marks_its_node(folder: BlockFolder, where: str) -> None:
-    """`exit()` in a block's code is one more exception."""
+    """`exit()` in a block's code is reported as any exception is."""
     if where == "describe":
         text = block_text(describe="if self.node: exit()")
     else:
@@ -206,7 +209,7 @@ def test_a_block_that_ends_the_program_marks_its_node(folder: BlockFolder, where
 
 
 def test_blocks_where_python_was_started_are_not_the_library(tmp_path: Path) -> None:
-    """A folder `blocks` there may be anybody's, even as a package: nothing in it runs."""
+    """A folder `blocks` in the current directory may belong to anybody: nothing in it runs, even if it is a package."""
     folder = tmp_path / "blocks"
     folder.mkdir()
     (folder / "__init__.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\n")
@@ -222,7 +225,7 @@ def test_blocks_where_python_was_started_are_not_the_library(tmp_path: Path) -> 
 
 
 def test_the_configuration_folder_is_never_forgotten(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stays even when a patch beside it is closed."""
+    """The configuration folder stays even when a patch beside it is closed."""
     folder.write("scale.py", block_text())
     monkeypatch.setattr(catalogue, "configured_folder", lambda: folder.path)
     trust_blocks(folder.path)
@@ -232,7 +235,7 @@ def test_the_configuration_folder_is_never_forgotten(folder: BlockFolder, monkey
 
 
 def test_a_type_whose_file_still_runs_is_not_said_to_be_untrusted(folder: BlockFolder, gate: Gate) -> None:
-    """Its nodes run as soon as it is done, and until then they and `add` say that it runs."""
+    """Until the file is done, its nodes and `add` report that it still runs; then the nodes run."""
     folder.write("scale.py", f"{gate.code}\n{block_text()}")
     trust_blocks(folder.path, wait_s=0.0)
     patch = Patch()
@@ -256,7 +259,7 @@ def test_a_type_whose_file_still_runs_is_not_said_to_be_untrusted(folder: BlockF
 def test_a_description_that_never_ends_does_not_hold_up_the_files(
     folder: BlockFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is loaded, and the block's node reports the error, after the time that a description may take."""
+    """The file is loaded, and the block's node reports an error once the description has used up its time."""
     monkeypatch.setattr(load_file, "SHORT_CALL", TimeLimits(0.05, 0.05))
     folder.write("scale.py", block_text(describe="while True: pass"))
     assert trust_blocks(folder.path) == []

@@ -1,4 +1,4 @@
-"""A port or parameter that says what it `replaces` takes over values and connections, in files and in live patches."""
+"""Ports and parameters that `replaces` names hand values and connections to the new name, in files and live patches."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def define_value(output: str = "said", old: tuple[str, ...] = ()) -> None:
 
 
 def patch_of(output: str, parameter: str) -> Patch:
-    """Return a patch of a block with a set value, one that is driven, and a reader of the first."""
+    """Return a patch of a block with a set parameter, a reader of that block, and a block with a driven parameter."""
     define_value()
     patch = Patch()
     made = patch.add("test_renames.made", node_id="made", **{parameter: 3.0})
@@ -67,7 +67,7 @@ def read(engine: Engine) -> list[float]:
 
 @pytest.mark.parametrize("structural", [False, True])
 def test_a_file_with_the_old_names_gives_the_same_numbers(structural: bool) -> None:
-    """Its values and connections have the new names when it is saved again."""
+    """The loaded values and connections have the new names when the patch is saved again."""
     define("old_", "old", structural=False)
     text = dump_patch(patch_of("old", "old_"))
     define("new", "result", ("old",))
@@ -83,7 +83,7 @@ def test_a_file_with_the_old_names_gives_the_same_numbers(structural: bool) -> N
 
 @pytest.mark.parametrize("is_followed", [True, False])
 def test_a_running_patch_keeps_its_numbers(is_followed: bool) -> None:
-    """It does so whether the document has followed the new version yet (the editor does) or not; undo keeps working."""
+    """The numbers stay whether the document follows the new version at once, as in the editor, or not; undo works."""
     define("old_", "old")
     patch = patch_of("old", "old_")
     patch.set("made", old_=4.0)
@@ -108,7 +108,7 @@ def test_a_running_patch_keeps_its_numbers(is_followed: bool) -> None:
 
 
 def test_a_value_without_a_parameter_is_reported_and_kept() -> None:
-    """A warning at the node; saving again loses nothing, and resetting it ends the warning."""
+    """The node has a warning; saving again loses nothing, and resetting the value ends the warning."""
     define("old_", "old")
     text = dump_patch(patch_of("old", "old_"))
     define("new", "old")
@@ -124,7 +124,7 @@ def test_a_value_without_a_parameter_is_reported_and_kept() -> None:
 
 
 def test_what_drove_a_parameter_that_is_gone_is_told_once() -> None:
-    """Also when the parameter had a value of its own; the driven block has its default."""
+    """One diagnostic reports it, even if the parameter also had a value; the driven block has its default."""
     define("old_", "old")
     patch = patch_of("old", "old_")
     patch.set("driven", old_=9.0)
@@ -164,7 +164,7 @@ class Reader(Block, id="test_renames.reader"):
 
 
 def test_an_old_name_is_understood_by_edits() -> None:
-    """The result has the new one."""
+    """Edits accept the old name, and the patch stores the new one."""
     patch = Patch()
     made, reader = patch.add("buffer.constant"), patch.add("test_renames.reader")
     assert patch.connect(made["out"], reader["input"]).target == PortRef(reader.id, "x")

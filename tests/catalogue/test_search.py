@@ -14,7 +14,7 @@ WORDS = sorted({(word.lower(), block.id) for block in CATALOGUE.all() for word i
 
 
 def found(text: str) -> list[str]:
-    """Return the titles of what is found."""
+    """Return the titles of the blocks that are found."""
     return [block.title for block in CATALOGUE.search(text)]
 
 
@@ -32,13 +32,13 @@ def found(text: str) -> list[str]:
     ],
 )
 def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:
-    """Not only somewhere in the list."""
+    """The fitting block comes first in the list."""
     assert found(text)[0] == title
 
 
 @given(st.sampled_from(WORDS), st.data())
 def test_one_typo_in_a_word_of_a_title_still_finds_the_block(known: tuple[str, str], data: st.DataObject) -> None:
-    """A letter too many, too few, another one, or two swapped; unless the result is a word that finds others."""
+    """A typo is an extra, missing, changed or swapped letter; a typo that is a word of other blocks finds those."""
     word, block = known
     at = data.draw(st.integers(1, len(word) - 2))
     letter = data.draw(st.sampled_from("abcdefghijklmnopqrstuvwxyz"))
@@ -59,7 +59,7 @@ def test_one_typo_in_a_word_of_a_title_still_finds_the_block(known: tuple[str, s
 
 @given(st.text("abc", max_size=6), st.text("abc", max_size=6))
 def test_typos_are_counted_as_by_trying_all_edits(one: str, other: str) -> None:
-    """Against the definition, letter by letter."""
+    """The count of typos is that of the definition, which tries all edits."""
 
     def count(a: str, b: str) -> int:
         if not a or not b:
@@ -73,12 +73,12 @@ def test_typos_are_counted_as_by_trying_all_edits(one: str, other: str) -> None:
 
 
 def test_an_exact_word_finds_nothing_else() -> None:
-    """Guesses are only made when nothing matches."""
-    assert set(found("gaussian")) == {"Gaussian Blur", "Glow", "Normal Numbers"}  # which name it in their help
+    """Guesses are made only when no block matches exactly."""
+    assert set(found("gaussian")) == {"Gaussian Blur", "Glow", "Normal Numbers"}  # the last two name it in their help
     assert search(CATALOGUE.all(), "xyzzyx") == []
 
 
 def test_every_word_of_other_tools_leads_somewhere() -> None:
-    """The table names no block that does not exist."""
+    """The table of other tools' words names no block that does not exist."""
     assert [word for word in SYNONYMS if not CATALOGUE.search(word)] == []
     assert [word for word, meant in SYNONYMS.items() if not CATALOGUE.search(meant)] == []

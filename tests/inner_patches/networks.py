@@ -1,4 +1,4 @@
-"""Networks that tests train, as a person wires them."""
+"""Networks that tests train, connected as a person connects them."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 
 
 def small() -> NetworkPatch:
-    """Return the network of a new block: one number is learned from 64, by `hidden` and `last`."""
+    """Return the network of a new block, which learns one number from 64 with its layers `hidden` and `last`."""
     return NetworkPatch.parse(_SMALL)
 
 

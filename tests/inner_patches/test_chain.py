@@ -1,4 +1,4 @@
-"""Library calls that a person wires: one captured node, whose ports and sliders are the chain's ends."""
+"""Chains of library calls: each is one captured node, whose ports and sliders are the chain's ends."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def matrix(seed: int, size: int = 5) -> Array:
 
 
 def running(chain: ChainPatch, *arrays: Array) -> tuple[Patch, NodeRef]:
-    """Return a patch with a chain's block, whose inputs have these arrays in order."""
+    """Return a patch with a chain's block; the arrays feed its inputs in order."""
     patch = Patch()
     node = patch.add("kernel.chain", graph=chain.json())
     block_type = patch.block_type(node.id)
@@ -37,7 +37,7 @@ def products() -> ChainPatch:
 
 
 def test_a_chain_is_one_captured_node() -> None:
-    """A chain of two calls, with an internal buffer between them, is one captured node."""
+    """Two calls with an internal buffer between them become one captured node."""
     a, b = matrix(1), matrix(2)
     patch, node = running(products(), a, b)
     with Engine(patch, device="host") as engine:
@@ -50,7 +50,7 @@ def test_a_chain_is_one_captured_node() -> None:
 
 
 def test_a_number_is_a_live_parameter() -> None:
-    """Of several calls at once; a call's own setting holds where no number is connected."""
+    """A number can drive several calls; a call without a connected number uses its own setting."""
     chain = products()
     number = chain.add("chain.number", node_id="gain", default=2.0, minimum=0.0, maximum=4.0)
     chain.connect(number["value"], chain["first"]["alpha"])
@@ -69,7 +69,7 @@ def test_a_number_is_a_live_parameter() -> None:
 
 
 def test_what_lies_between_can_be_an_output_too() -> None:
-    """Later calls read it there."""
+    """An intermediate result can be an output of the chain while later calls still read it."""
     chain = products()
     between = chain.add("chain.output", node_id="between")
     chain.connect(chain["first"]["out"], between["value"])
@@ -128,7 +128,7 @@ def empty(chain: ChainPatch) -> None:
     ],
 )
 def test_each_mistake_is_told_at_its_block(harm: Any, node: str | None, port: str | None, words: str) -> None:
-    """The chain that ran before runs on, with the message on the chain's block."""
+    """The problem names the node of the chain; the chain that ran before continues, and its block shows the message."""
     a, b = matrix(7), matrix(8)
     patch, placed = running(products(), a, b)
     chain = products()
@@ -146,7 +146,7 @@ def test_each_mistake_is_told_at_its_block(harm: Any, node: str | None, port: st
 
 
 def test_a_chain_goes_to_json_and_back() -> None:
-    """With places, settings and the order of its nodes."""
+    """JSON keeps positions, settings and the order of the nodes."""
     chain = products()
     chain.set("first", alpha=2.0)
     again = ChainPatch.parse(chain.json())
@@ -154,7 +154,7 @@ def test_a_chain_goes_to_json_and_back() -> None:
 
 
 def test_the_catalogue_has_ends_and_library_calls_alone() -> None:
-    """Blocks with kernels, and blocks that compute single numbers, are not among them."""
+    """The catalogue of chains has no blocks with kernels, and no blocks that compute single numbers."""
     members = {block.id for block in chain_catalogue().all()}
     assert {"chain.input", "chain.output", "chain.number", "linalg.multiply"} <= members
     assert members.isdisjoint({"math.add", "value.slider", "kernel.chain", "control.for"})
@@ -162,7 +162,7 @@ def test_the_catalogue_has_ends_and_library_calls_alone() -> None:
 
 
 def test_a_call_in_a_chain_may_fail() -> None:
-    """Its warning stands at the chain's output."""
+    """The warning of a failed call is shown at the chain's output."""
     chain = ChainPatch()
     ends = [chain.add("chain.input", node_id=name) for name in "ab"]
     solve, norm = chain.add("linalg.solve"), chain.add("linalg.norm")
@@ -177,7 +177,7 @@ def test_a_call_in_a_chain_may_fail() -> None:
 
 
 def in_place() -> ChainPatch:
-    """Return y + |y| x, and that by its length; |y| and y are outputs too."""
+    """Return a chain of y + |y| x and that sum times its own length; |y| and the sum are outputs too."""
     chain = ChainPatch()
     x, y = (chain.add("chain.input", node_id=name) for name in "xy")
     length, add = chain.add("linalg.norm", node_id="length"), chain.add("linalg.add_scaled", node_id="add")
@@ -194,12 +194,12 @@ def in_place() -> ChainPatch:
 
 
 def test_calls_that_work_in_place_change_nothing_that_others_read(device: Device) -> None:
-    """Neither the chain's inputs, which other blocks read, nor what another call or an output reads."""
+    """Calls that work in place change neither the chain's inputs nor values that other calls or outputs read."""
     x, y = matrix(9, 7)[0], matrix(10, 7)[0]
     patch, node = running(in_place(), x, y)
     source = next(c.source for c in patch.connections if c.target.port == "y")
     with Engine(patch, device=device) as engine:
-        for _ in range(2):  # the second frame would see what the first has changed
+        for _ in range(2):  # the second frame would read what the first one has changed
             assert not engine.step().diagnostics
             total = y + np.linalg.norm(y) * x
             np.testing.assert_allclose(engine.read(node["size"]), [np.linalg.norm(y)], rtol=1e-6)
@@ -210,7 +210,7 @@ def test_calls_that_work_in_place_change_nothing_that_others_read(device: Device
 
 
 def test_a_copy_takes_no_gaps() -> None:
-    """What is changed in place must lie in one piece, as outside of chains."""
+    """An array that a call changes in place must have no gaps, inside a chain as elsewhere."""
     patch, node = running(in_place(), matrix(9, 7)[0], matrix(10, 7)[0])
     source = next(c.source for c in patch.connections if c.target.port == "y")
     view = patch.add("buffer.transpose")
@@ -223,7 +223,7 @@ def test_a_copy_takes_no_gaps() -> None:
 
 
 def test_settings_that_a_file_has_wrong_count_as_the_defaults() -> None:
-    """As in any patch: names, numbers, and parameters that a block does not have."""
+    """Wrong names, wrong numbers and unknown parameters count as the defaults, as in any patch."""
     chain = products().json()
     chain["nodes"][0]["parameters"] = {"name": 3.5}
     chain["nodes"][2]["parameters"] = {"transpose_a": "maybe", "gone": 1}

@@ -1,4 +1,4 @@
-"""The op graph of a block, open as a patch, and the patch around it follow each other."""
+"""The op graph of a block, when opened as a patch, and the patch around it follow each other."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""A kind of inner patch is one class that its block type names: nothing else has to know of it.
+"""A kind of inner patch is one class, which its block type names; no other code knows of the kind.
 
-The kind here is a group of blocks, with ends for its ports, whose content composes the blocks.
+The kind here is a group of blocks, with ends for its ports; its content composes the blocks.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +40,7 @@ _ENDS: dict[str, type[Block]] = {_INPUT.id: _INPUT, _OUTPUT.id: _OUTPUT}
 
 
 class GroupCatalogue(Catalogue):
-    """The library, and the ends of a group."""
+    """The library's block types, and the ends of a group."""
 
     def get(self, type_id: str) -> type[Block] | None:
         return _ENDS.get(type_id) or super().get(type_id)
@@ -52,7 +52,7 @@ class GroupCatalogue(Catalogue):
 
 
 class Group(Parts):
-    """What the blocks of a group compose."""
+    """The blocks that a group composes."""
 
     def __init__(self, patch: InnerPatch) -> None:
         super().__init__(patch)
@@ -191,7 +191,7 @@ def test_its_nodes_are_pasted_where_they_belong(outer: Patch) -> None:
 
 
 def test_a_block_without_a_patch_says_so(outer: Patch) -> None:
-    """Also one that is gone, and a type that has no parameter for a patch."""
+    """A block without an inner patch, a block that is gone, and a type without a parameter for a patch are refused."""
     outer.add("math.add", node_id="add")
     outer.add("kernel.expression", node_id="formula")
     for node in ("add", "formula", "gone"):

@@ -1,4 +1,4 @@
-"""A network that a person wires: what its members compute, its shapes, and each mistake at its node."""
+"""A network that a person connects: what its members compute, its shapes, and each mistake at its node."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-#: What members give for x and y, f64[rows, 6], with the settings below.
+# The results of members for x and y, f64[rows, 6], with the settings below.
 GIVES: dict[str, Callable[[Array, Array], Array]] = {
     "net.relu": lambda x, y: np.maximum(x, 0),
     "net.crelu": lambda x, y: np.clip(x, 0, 1),
@@ -76,7 +76,7 @@ def pair() -> tuple[NetworkPatch, NodeRef, NodeRef]:
 
 
 def joined(network: NetworkPatch, type_id: str, node_id: str | None = None, **settings: Any) -> NodeRef:
-    """Add a node whose inputs are x and, of a second one, y."""
+    """Add a node whose inputs are x and, if it has a second one, y."""
     node = network.add(type_id, node_id=node_id, **settings)
     for port, source in zip(MEMBERS[type_id].inputs, "xy", strict=False):
         network.connect(network[source]["out"], node[port])
@@ -84,7 +84,7 @@ def joined(network: NetworkPatch, type_id: str, node_id: str | None = None, **se
 
 
 def test_members_give_what_numpy_does() -> None:
-    """All that are no ends, layers or losses, each as an output of one block."""
+    """Every member that is no end, layer or loss has numpy's results, each as an output of one block."""
     assert GIVES.keys() == of_categories(ACTIVATIONS, ARITHMETIC, SHAPES)
     network, *_ = pair()
     joined(network, "net.squared_error")
@@ -105,7 +105,7 @@ def test_members_give_what_numpy_does() -> None:
 
 @pytest.mark.parametrize("type_id", sorted(COSTS))
 def test_losses_are_those_of_numpy(type_id: str) -> None:
-    """For each example, times the weight; several losses are added up."""
+    """A loss has one value per example, times the weight, and several losses are added up."""
     assert COSTS.keys() == of_categories(LOSSES)
     network, *_ = pair()
     joined(network, type_id, weight=0.5)
@@ -120,7 +120,7 @@ def test_losses_are_those_of_numpy(type_id: str) -> None:
 
 
 def connect(network: NetworkPatch, source: str, target: str) -> None:
-    """Connect a node's output to a port, in place of what fed it."""
+    """Connect a node's output to a port, in place of the connection that was there."""
     node, port = target.split(".")
     network.connect(network[source]["out"], network[node][port])
 
@@ -194,7 +194,7 @@ MISTAKES: list[tuple[Harm, str | None, str | None, str, str]] = [
 def test_each_mistake_is_told_at_its_node(
     harm: Harm, node: str | None, port: str | None, words: str, remedy: str
 ) -> None:
-    """Once, with what to do, and without lines of Warploom's own code."""
+    """Each mistake is reported once, at its node, with a remedy and without file names of Warploom's own code."""
     network = small()
     harm(network)
     found = [problem for problem in network.problems if words in problem.message]
@@ -204,7 +204,7 @@ def test_each_mistake_is_told_at_its_node(
 
 
 def test_nodes_in_a_circle_are_told() -> None:
-    """The error is at one of the connections, which a file may contain."""
+    """A circle, which a file may contain, is reported at one of its nodes."""
     network = small().json()
     for item in network["connections"]:
         if item["target"] == "hidden.x":
@@ -214,7 +214,7 @@ def test_nodes_in_a_circle_are_told() -> None:
 
 
 def test_what_is_no_member_is_told_and_stays() -> None:
-    """A file may have block types that are gone, and settings that no member has."""
+    """An unknown block type in a file is reported and kept; a setting that no member has is ignored."""
     stored = small().json()
     stored["nodes"].append({"id": "gone", "type": "net.gone", "position": [0, 0]})
     stored["nodes"][1]["parameters"] = {"units": 64, "colour": 3}
@@ -238,7 +238,7 @@ def test_what_is_no_member_is_told_and_stays() -> None:
     ],
 )
 def test_a_wrong_setting_of_a_file_is_told(setting: str, value: object, rule: str) -> None:
-    """Only at its node, and the file keeps it."""
+    """A wrong setting is reported only at its node, and the file keeps it."""
     stored = small().json()
     stored["nodes"][1]["parameters"] = {setting: value}
     network = NetworkPatch.parse(stored)
@@ -249,7 +249,7 @@ def test_a_wrong_setting_of_a_file_is_told(setting: str, value: object, rule: st
 
 
 def test_what_is_no_network_is_told_in_a_line() -> None:
-    """The network of a new block stands in, and the message doesn't spell it out."""
+    """A value that is no network is quoted in one line, and the default network is used."""
     patch = Patch()
     patch.restore([NodeAdded(Node(id="train", type="tensor.train", parameters={"graph": [1]}))])
     with Engine(patch, device="host") as engine:
@@ -261,7 +261,7 @@ def test_what_is_no_network_is_told_in_a_line() -> None:
 
 
 def test_the_mistake_of_a_block_is_told_and_training_goes_on() -> None:
-    """With the network that ran before, until undo."""
+    """The network that ran before continues to train until the edit is undone."""
     network = small()
     patch, node = placed(network, {"x": data(5, 4, 64), "y": data(6, 4, 1)})
     network.set("y", name="loss")
@@ -278,7 +278,7 @@ def test_the_mistake_of_a_block_is_told_and_training_goes_on() -> None:
 
 @pytest.mark.parametrize("runs_before", [False, True])
 def test_a_mistake_is_told_once_at_the_block(runs_before: bool) -> None:
-    """With the remedy of the inner node alone, and without a word on the block's connections."""
+    """The block shows the inner node's remedy only, and its connections have no diagnostics."""
     network = small()
     patch, node = placed(network, {"x": data(5, 4, 64), "y": data(6, 4, 1)})
     for number, port in enumerate(("losses", "hiddenw", "result")):
@@ -295,17 +295,17 @@ def test_a_mistake_is_told_once_at_the_block(runs_before: bool) -> None:
 
 
 def test_shapes_are_known_at_each_port() -> None:
-    """Also where something else is wrong."""
+    """Shapes are known at ports that don't depend on a mistake elsewhere."""
     network = small()
     network.disconnect(network["last"]["x"])
     flows = [str(network.flow(PortRef("hidden", port), is_input=port == "x")) for port in ("x", "out")]
     assert flows == ["f32[64, 1], batched"] * 2
     assert all(network.flow(PortRef("last", port), is_input=port == "x") is None for port in ("x", "out"))
-    assert network.live == {"x", "y", "last", "result", "error"}  # nothing follows from `hidden`
+    assert network.live == {"x", "y", "last", "result", "error"}  # no loss or output depends on `hidden`
 
 
 def test_a_network_goes_to_json_and_back() -> None:
-    """With places, settings and the order of its nodes, which that of ports follows."""
+    """JSON keeps positions, settings and the order of the nodes, which decides the order of the ports."""
     network = small()
     network.set("hidden", units=7, activation="tanh")
     network.move("hidden", (8, 16))
@@ -314,7 +314,7 @@ def test_a_network_goes_to_json_and_back() -> None:
 
 
 def test_undo_brings_back_the_network() -> None:
-    """The shapes follow the edit, too."""
+    """The shapes of the weights follow the edit and its undo."""
     network = small()
     before = network.json()
     network.set("hidden", units=7)
@@ -324,7 +324,7 @@ def test_undo_brings_back_the_network() -> None:
 
 
 def test_the_catalogue_has_the_members() -> None:
-    """By category, and found by other names."""
+    """The catalogue has all members, and its search finds them by other names."""
     catalogue = network_catalogue()
     assert {block.id for block in catalogue.all()} == MEMBERS.keys()
     assert "net.dense" in {block.id for block in catalogue.search("fully connected")}
@@ -332,6 +332,6 @@ def test_the_catalogue_has_the_members() -> None:
 
 
 def test_names_of_parameters_are_not_for_ends() -> None:
-    """The list is that of the block type."""
+    """An end can't have the name of a parameter of the block type; the list of those names is complete."""
     block_type = Patch().catalogue.get("tensor.train")
     assert block_type is not None and block_type.parameters.keys() == PARAMETERS

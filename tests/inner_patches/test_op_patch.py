@@ -66,7 +66,7 @@ def test_an_input_takes_a_buffer_just_when_the_table_says_so(op: Any) -> None:
             used = op.rule(OpCall(op, _node(op.id), {**right, port.name: wrong}, settings)).inputs
         except Misuse as refused:
             assert refused.expected == ("buffer" if port.takes_buffer else "value")
-        else:  # by its settings the op doesn't read this input
+        else:  # with these settings the op doesn't read this input
             assert port.name not in used and not port.takes_buffer
 
 

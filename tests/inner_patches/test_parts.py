@@ -1,4 +1,4 @@
-"""Kernels of a step count for the members of the network that they were made from."""
+"""Kernels of a training step are attributed to the members of the network that they were made from."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from tests.inner_patches.networks import data, placed, small
 
 
 def with_activation() -> NetworkPatch:
-    """Return the small network, of which a node of its own is the first layer's activation."""
+    """Return the small network with the activation of its first layer as a node of its own."""
     network = small()
     network.set("hidden", activation="none")
     network.add("net.relu", node_id="bend")
@@ -36,7 +36,7 @@ def measured(network: NetworkPatch, profiling: ProfilingLevel, **options: object
 
 
 def test_each_operation_knows_its_parts() -> None:
-    """Those of a gradient are those of what is differentiated, those of an update those of the weights."""
+    """A gradient belongs to the parts of what is differentiated, and an update to the part of its weights."""
     network = build_network(Model(with_activation()).builder, AdamW(), average=True)
     step = network.functions["step"].writes
     for name in ("hiddenw", "hiddenb", "lastw", "lastb"):
@@ -48,7 +48,7 @@ def test_each_operation_knows_its_parts() -> None:
 
 
 def test_what_replaces_several_nodes_counts_for_their_parts_alone() -> None:
-    """Parts that something else needs too are computed elsewhere."""
+    """A combined node belongs to the parts that it replaces, except for those of a node that is still computed."""
     builder = NetworkBuilder()
     x = builder.dense_input("x", (3, 1))
     with made_for(("first",)):
@@ -63,7 +63,7 @@ def test_what_replaces_several_nodes_counts_for_their_parts_alone() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"query": False, "clip_gradients": True, "optimiser": "Ranger"}])
 def test_times_of_members_add_up(options: dict[str, object]) -> None:
-    """To no more than the block's time; what no member asks for, such as the curve of losses, is the rest."""
+    """Times of members add up to at most the block's time; the rest is work such as the curve of losses."""
     report = measured(with_activation(), ProfilingLevel.PER_KERNEL, **options)
     parts = report.parts
     assert report.time_ns is not None and parts.keys() == {"hidden", "bend", "last", "error"}
@@ -74,14 +74,14 @@ def test_times_of_members_add_up(options: dict[str, object]) -> None:
 
 
 def test_no_times_without_a_measurement_of_each_kernel() -> None:
-    """What is fused is known all the same."""
+    """At the level of blocks no times are known, but still which members are fused."""
     parts = measured(with_activation(), ProfilingLevel.PER_BLOCK).parts
     assert [part.time_ns for part in parts.values()] == [None] * 4
     assert "hidden" in parts["bend"].fused_into and parts["hidden"].kernels
 
 
 def test_other_parts_don_t_change_what_is_computed() -> None:
-    """An activation that is another node, with the same function, is the same step."""
+    """An activation as a separate node gives the same step as one in the layer."""
     found = []
     for network in (small(), with_activation()):
         patch, node = placed(network, {"x": data(1, 9, 64), "y": data(2, 9, 1)})

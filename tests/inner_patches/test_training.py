@@ -1,4 +1,4 @@
-"""Train computes what the same network, written down layer by layer, does with numpy, and keeps what it has learned."""
+"""Train computes the same as numpy does for a network that is written out by hand, and keeps its weights."""
 
 import math
 from collections.abc import Callable
@@ -25,7 +25,7 @@ WEIGHTS = ("hiddenw", "hiddenb", "lastw", "lastb")
 
 
 def reference(optimiser: str, decay: float, seed: int = 3, clip_norm: float | None = None) -> Simulation:
-    """Return the small network by hand."""
+    """Return the small network, written out by hand."""
     builder = NetworkBuilder(seed=seed)
     x, y = builder.dense_input("x", (64, 1)), builder.dense_input("y", (1, 1))
     hidden = builder.affine("hidden", 64, 64).forward(x).relu()
@@ -46,7 +46,7 @@ def as_columns(inputs: dict[str, Array]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("optimiser", sorted(OPTIMISERS))
 def test_steps_are_those_of_the_network_by_hand(optimiser: str, device: Device) -> None:
-    """Outputs are what the network gave before the step; seven steps have one in which Ranger's slow weights move."""
+    """Outputs are those before the step. The seven steps include one in which Ranger moves its slow weights."""
     inputs, decay, steps = given(), 0.01, 7
     patch, node = placed(small(), inputs, optimiser=optimiser, weight_decay=decay, learning_rate=RATE, seed=3)
     simulation, losses = reference(optimiser, decay), []
@@ -81,7 +81,7 @@ def sparse_network() -> NetworkPatch:
 
 
 def test_a_sparse_input_is_a_dense_one_of_zeros_and_ones() -> None:
-    """Where there are fewer ones, places are -1; a step is compared with the formulas of gradient descent."""
+    """Places without a one are -1; the step equals the formulas of gradient descent on the dense input."""
     places = np.array([[0, 19, 5], [7, -1, 5], [-1, -1, -1]], np.int32)
     dense = np.zeros((3, 20))
     for row, column in [(0, 0), (0, 19), (0, 5), (1, 7), (1, 5)]:
@@ -105,14 +105,14 @@ def test_a_sparse_input_is_a_dense_one_of_zeros_and_ones() -> None:
 
 
 def forward(engine: Engine, node: Any, x: Array) -> Array:
-    """Return what the small network gives with the weights of now."""
+    """Return the small network's results with the current weights."""
     hidden, bias, last, end = (engine.read(node[name]).astype(np.float64) for name in WEIGHTS)
     found: Array = np.maximum(x @ hidden.T + bias, 0) @ last.T + end
     return found
 
 
 def test_ports_are_known_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor is the network differentiated: a person who edits it doesn't wait for that."""
+    """Neither weights nor gradients are computed to find the ports, so an edit of the network doesn't wait for them."""
     monkeypatch.setattr(FirstWeights, "draw", lambda first: pytest.fail(f"{first.name} was drawn"))
     monkeypatch.setattr(training, "build_network", lambda *_, **__: pytest.fail("the network was differentiated"))
     network = small()
@@ -125,7 +125,7 @@ def test_ports_are_known_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_query_is_answered_with_the_weights_of_the_same_frame() -> None:
-    """It has rows of its own, and their number may change."""
+    """A query has its own number of rows, which may change, and its result comes from this frame's weights."""
     inputs = {**given(), "query_x": data(4, 3, 64)}
     patch, node = placed(small(), inputs, query=True, learning_rate=RATE)
     with Engine(patch, device="host") as engine:
@@ -150,7 +150,7 @@ def test_a_query_may_be_sparse() -> None:
 
 
 def test_a_block_without_a_network_does_nothing() -> None:
-    """It has no ports, and nothing is wrong."""
+    """A block with an empty network has no ports and no diagnostics."""
     patch = Patch()
     patch.add("tensor.train", node_id="train", graph={})
     block_type = patch.block_type("train")
@@ -160,7 +160,7 @@ def test_a_block_without_a_network_does_nothing() -> None:
 
 
 def test_without_training_weights_stay() -> None:
-    """The loss of other data is still computed."""
+    """With `train` off, the loss is still computed for other data."""
     patch, node = placed(small(), given(), learning_rate=RATE)
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -175,7 +175,7 @@ def test_without_training_weights_stay() -> None:
 
 
 def test_the_learning_rate_is_live() -> None:
-    """Nothing is compiled; a rate of 0 changes no weight."""
+    """A new rate compiles nothing, and with a rate of 0 the weights stay as they are."""
     patch, node = placed(small(), given(), learning_rate=RATE)
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -189,7 +189,7 @@ def test_the_learning_rate_is_live() -> None:
 
 
 def rates(schedule: str, steps: int, factor: float, warmup: int) -> Callable[[int], float]:
-    """Return what the rate is multiplied by in a step."""
+    """Return a function from the number of a step to the factor of the rate."""
     falling: dict[str, Callable[[int], float]] = {
         "warm-up": lambda step: 1.0,
         "steps": lambda step: factor ** (step // steps),
@@ -204,7 +204,7 @@ def rates(schedule: str, steps: int, factor: float, warmup: int) -> Callable[[in
 @pytest.mark.parametrize("warmup", [0, 2])
 @pytest.mark.parametrize("schedule", ["warm-up", "steps", "exponential", "cosine"])
 def test_the_rate_follows_a_schedule(schedule: str, warmup: int, device: Device) -> None:
-    """From the number of the step, in which the warm-up counts from 1 / (n + 1) to 1; all numbers are live."""
+    """The rate follows the number of the step; a warm-up of n steps begins at 1 / (n + 1). All numbers are live."""
     inputs = given()
     options = {"schedule": schedule, "schedule_steps": 3, "schedule_factor": 0.25, "warmup_steps": warmup}
     patch, node = placed(small(), inputs, optimiser="SGD", learning_rate=RATE, seed=3, **options)
@@ -224,7 +224,7 @@ def test_the_rate_follows_a_schedule(schedule: str, warmup: int, device: Device)
 
 
 def test_gradients_are_clipped_by_their_norm(device: Device) -> None:
-    """All together, as in the network by hand; the norm is live."""
+    """The norm of all gradients together is limited, as in the network by hand, and the limit is live."""
     inputs = given()
     patch, node = placed(small(), inputs, optimiser="SGD", learning_rate=0.1, seed=3, clip_gradients=True)
     simulation = reference("SGD", 0.0, clip_norm=1.0)
@@ -240,7 +240,7 @@ def test_gradients_are_clipped_by_their_norm(device: Device) -> None:
 
 
 def test_what_was_learned_survives_edits() -> None:
-    """Of the rest of the patch, of the batch size, and of other layers; another seed begins again."""
+    """Weights are kept through edits elsewhere, another batch size and other layers; another seed draws them again."""
     patch, node = placed(small(), given(), learning_rate=0.0)
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -279,7 +279,7 @@ def test_what_was_learned_survives_edits() -> None:
     [("y", (3, 1), "[5, 1]"), ("y", (7, 1), "[5, 1]"), ("y", (5, 2), "[5, 1]"), ("x", (5, 63), "[5, 64]")],
 )
 def test_inputs_must_have_the_shapes_of_the_network(name: str, shape: tuple[int, int], wanted: str) -> None:
-    """Inputs must have the network's shapes and equal numbers of rows; one message stands at the port."""
+    """One diagnostic at the port names the expected shape, with the number of rows of the other inputs."""
     patch, _ = placed(small(), {**given(), name: data(9, *shape)})
     with Engine(patch, device="host") as engine:
         problems = engine.step().diagnostics
@@ -288,7 +288,7 @@ def test_inputs_must_have_the_shapes_of_the_network(name: str, shape: tuple[int,
 
 
 def test_an_optimiser_begins_anew_with_the_weights() -> None:
-    """Also when the optimiser, a layer or the seed is another: at a rate of 0, Ranger's slow weights move nothing."""
+    """With another optimiser, layer or seed the optimiser's state is new: at a rate of 0, Ranger moves no weight."""
     network, edited = small(), small()
     edited.set("last", weights="glorot_normal")
     patch, node = placed(network, given(), learning_rate=RATE)

@@ -1,4 +1,4 @@
-"""Constants: parameters that a person has compiled into the kernel of a block, from any source."""
+"""Constants: parameters that a person has compiled into a block's kernel, from any source of kernels."""
 
 from pathlib import Path
 
@@ -77,7 +77,7 @@ SOURCES = [
 
 
 def _place(patch: Patch, source: str, folder: Path, **values: object) -> str:
-    """Place a block `scale` whose kernel computes gain * x, with X for x."""
+    """Place a block `scale` whose kernel computes gain * X."""
     texts = {"cuda file": ("scale.cu", CUDA), "ptx file": ("scale.ptx", PTX), "triton": ("scale.py", TRITON)}
     if source in texts:
         name, text = texts[source]
@@ -98,7 +98,7 @@ def _place(patch: Patch, source: str, folder: Path, **values: object) -> str:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_another_value_of_a_constant_swaps_the_code(device: Device, source: str, tmp_path: Path) -> None:
-    """Of each source: the same results as with the live parameter, bit for bit; live again, it is HOT."""
+    """For each source, a constant and a live parameter give the same bits; a parameter that is live again is HOT."""
     patch = Patch()
     node = _place(patch, source, tmp_path, gain=0.1)
     with Engine(patch, device=device) as engine:
@@ -109,7 +109,7 @@ def test_another_value_of_a_constant_swaps_the_code(device: Device, source: str,
             got = engine.read(PortRef(node, "out"))
             expected = np.float32(gain) * X
             if "cuda" in source:
-                expected += np.float32(0)  # where its sum begins
+                expected += np.float32(0)  # the kernel's sum begins with 0
             np.testing.assert_array_equal(got.view(np.uint32), expected.view(np.uint32))
 
         step(UpdateLevel.COLD, 0.1)
@@ -130,7 +130,7 @@ def test_another_value_of_a_constant_swaps_the_code(device: Device, source: str,
 
 @pytest.mark.parametrize("source", ["cuda text", "op graph"])
 def test_constants_are_saved_with_the_patch_and_undone(source: str, tmp_path: Path) -> None:
-    """A loaded patch has them again; one undo step takes a mark back, another one a value."""
+    """A loaded patch has its constants; one undo step takes a mark back, and another one a value."""
     patch = Patch()
     node = _place(patch, source, tmp_path, constants="gain", gain=0.5)
     patch.set(node, gain=1.5)
@@ -176,7 +176,7 @@ def test_switches_and_counts_are_constants_too(device: Device) -> None:
 
 
 def test_a_half_is_a_number(device: Device) -> None:
-    """C++ passes it as a struct; live and as a constant it is rounded to f16."""
+    """C++ passes a half as a struct. Both as a live parameter and as a constant, it is rounded to f16."""
     code = """#include <cuda_fp16.h>
 extern "C" __global__ void scale(const float* x, float* out, const __half gain, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -197,7 +197,7 @@ extern "C" __global__ void scale(const float* x, float* out, const __half gain, 
 
 @pytest.mark.parametrize(("kind", "size"), [("float2", 8), ("float4", 16), ("__nv_bfloat16", 2)])
 def test_other_structs_are_no_parameters_of_a_block(kind: str, size: int) -> None:
-    """One message says so, instead of a slider for their bytes."""
+    """One diagnostic reports the struct, instead of a slider for its bytes."""
     code = f'extern "C" __global__ void set({kind}* out, {kind} value) {{ *out = value; }}'
     patch = Patch()
     node = patch.add("kernel.cuda", code=f"#include <cuda_bf16.h>\n{code}")
@@ -207,7 +207,7 @@ def test_other_structs_are_no_parameters_of_a_block(kind: str, size: int) -> Non
 
 
 def test_fused_neighbours_take_constants(device: Device) -> None:
-    """A constant of a formula is one of the kernel that does the work of several blocks."""
+    """A formula's constant is compiled into the kernel that does the work of several fused blocks."""
     patch = Patch()
     first = patch.add("kernel.expression", expression="x * gain", gain=3.0, constants="gain")
     second = patch.add("math.scale_offset", scale=2.0, offset=1.0)
@@ -225,7 +225,7 @@ def test_fused_neighbours_take_constants(device: Device) -> None:
 
 @pytest.mark.parametrize("source", ["cuda text", "op graph"])
 def test_a_value_that_comes_with_the_mark_counts_and_the_next_one_too(source: str, tmp_path: Path) -> None:
-    """The value is live when it comes, and a constant once the frame has begun; and back."""
+    """A value set together with its mark applies at once, and so do later values, with and without the mark."""
     patch = Patch()
     node = _place(patch, source, tmp_path, gain=2.0)
     with Engine(patch, device="host") as engine:
@@ -239,7 +239,7 @@ def test_a_value_that_comes_with_the_mark_counts_and_the_next_one_too(source: st
 
 @pytest.mark.parametrize("source", ["cuda text", "op graph"])
 def test_a_constant_is_not_driven(source: str, tmp_path: Path) -> None:
-    """A connection to it is refused, and one that is there already is told on the node, which takes its own value."""
+    """A new connection to a constant is refused; the node reports an existing one, and uses its own value."""
     patch = Patch()
     node = _place(patch, source, tmp_path, gain=2.0)
     lfo = patch.add("value.lfo", offset=5.0, amplitude=0.0)
@@ -260,7 +260,7 @@ def test_a_constant_is_not_driven(source: str, tmp_path: Path) -> None:
 
 
 def test_names_that_are_no_parameters_are_told() -> None:
-    """A port, a size and an unknown name; the kernel runs with the constants that there are."""
+    """Ports, sizes and unknown names can't be constants; the node reports them, and the other constants apply."""
     patch = Patch()
     node = patch.add("kernel.cuda", code=CUDA, constants="x, count, gain, nothing", times=1)
     patch.connect(patch.add("io.array", data=X)["out"], node["x"])
@@ -288,7 +288,7 @@ def test_a_saved_file_keeps_its_constants(tmp_path: Path) -> None:
 
 
 def test_marking_keeps_the_other_names() -> None:
-    """A list loses what the kernel has no longer, and no name stands in it twice."""
+    """Marking a constant removes names that the kernel no longer has, and duplicates."""
     assert constant_names(" a;b , a,,") == ["a", "b"]
     assert marked("a, gone", "b", is_constant=True, known=["a", "b"]) == "a, b"
     assert marked("a; b", "a", is_constant=False, known=["a", "b"]) == "b"

@@ -1,4 +1,4 @@
-"""`kernel.expression` and `kernel.cuda`: a formula or a kernel written in the block itself."""
+"""`kernel.expression` and `kernel.cuda` hold their formula or kernel in the block itself."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_unknown_names_are_sliders(device: Device) -> None:
 
 
 def test_a_slider_without_a_range_has_the_usual_one() -> None:
-    """It is wide enough for its default."""
+    """The usual range of a slider is widened where its default lies beyond it."""
     patch = Patch()
     node = patch.add("kernel.expression", expression="x * gain + offset", sliders="offset = 25")
     gain, offset = (_type(patch, node.id).parameters[name] for name in ("gain", "offset"))
@@ -50,7 +50,7 @@ def test_a_slider_without_a_range_has_the_usual_one() -> None:
 
 
 def test_a_slider_that_the_formula_does_not_read_is_left_out_with_a_warning() -> None:
-    """Also one that is called like an input; the formula runs."""
+    """The warning also names a slider that has the name of an input; the formula runs."""
     patch = Patch()
     node = patch.add("kernel.expression", expression="x * gain", sliders="gain: 0..2; freq: 0..20; x: 0..1")
     assert [name for name, spec in _type(patch, node.id).parameters.items() if not spec.structural] == ["gain"]
@@ -63,7 +63,7 @@ def test_a_slider_that_the_formula_does_not_read_is_left_out_with_a_warning() ->
 
 
 def test_without_inputs_it_makes_a_picture(device: Device) -> None:
-    """`u` and `v` are the place in it."""
+    """Without inputs, `u` and `v` are the position in the picture."""
     patch = Patch()
     node = patch.add("kernel.expression", expression="vec(u, v, px, py)", reads="", width=7, height=5)
     with Engine(patch, device=device) as engine:
@@ -74,7 +74,7 @@ def test_without_inputs_it_makes_a_picture(device: Device) -> None:
 
 
 def test_inputs_have_the_types_that_are_named() -> None:
-    """A picture is read as float4."""
+    """An input has the type that the block names for it, and a picture is read as float4."""
     patch = Patch()
     node = patch.add("kernel.expression", expression="image * gain + x", reads="image: float4, x")
     ports = _type(patch, node.id).ports
@@ -100,14 +100,14 @@ def test_inputs_have_the_types_that_are_named() -> None:
     ],
 )
 def test_mistakes_are_told(values: dict[str, str], told: str) -> None:
-    """The message says what must hold, and where."""
+    """The message for a mistake says what must hold, and where."""
     patch = Patch()
     node = patch.add("kernel.expression", **values)
     assert _problem(patch, node.id) == told
 
 
 def test_cuda_code_in_a_block(device: Device) -> None:
-    """Another text is a new kernel; a mistake names its line, and the last good kernel keeps running."""
+    """A new text is a new kernel; a mistake names its line, and the last good kernel continues."""
     patch = Patch()
     node = patch.add("kernel.cuda", gain=3.0)
     code = _type(patch, node.id).parameters["code"].default

@@ -1,6 +1,6 @@
-"""Random edits of files: what a patch computes is what follows from the files as they are, in any engine of a process.
+"""Random edits of files: in any engine of a process, a patch computes what the files hold at that time.
 
-The oracle knows only what was written: each file's numbers, whether it is right, and which one a link points to.
+The oracle knows only what was written: each file's numbers, whether the file is correct, and where links point.
 """
 
 import os
@@ -26,7 +26,7 @@ PICTURE, GREYS = "p.bmp", (0, 255)
 
 @dataclass
 class Written:
-    """What the files of a folder hold: numbers for right ones, None for those that are wrong or not there."""
+    """The contents of a folder's files: numbers for correct files, None for wrong or missing ones."""
 
     folder: Path
     choose: random.Random
@@ -38,7 +38,7 @@ class Written:
     grey: int | None = None
 
     def begin(self) -> None:
-        """Write all of them."""
+        """Write all files."""
         for folder in ("one", "two"):
             (self.folder / folder).mkdir()
             for name in KERNELS:
@@ -50,7 +50,7 @@ class Written:
         self.write_picture()
 
     def edit(self, *, watched: bool) -> None:
-        """Change one thing."""
+        """Change one file, link or folder."""
         folder, name = self.choose.choice(("one", "two")), self.choose.choice(KERNELS)
         edits = [
             lambda: self.write_kernel(f"{folder}/{name}"),
@@ -66,7 +66,7 @@ class Written:
         self.choose.choice(edits)()
 
     def write_kernel(self, name: str) -> None:
-        """Write a kernel with its parameters in any order."""
+        """Write a kernel with its parameters in random order."""
         times, includes = float(self.choose.randint(1, 9)), self.choose.random() < 0.5
         parameters = ["const float* x", "float* out", "float gain", "float bias", "int count"]
         self.choose.shuffle(parameters)
@@ -80,7 +80,7 @@ class Written:
         self.kernels[name] = times, includes
 
     def spoil(self, name: str) -> None:
-        """Delete a kernel, or write what is none."""
+        """Delete a kernel, or replace it by text that is no kernel."""
         if self.choose.random() < 0.5:
             (self.folder / name).unlink(missing_ok=True)
         else:
@@ -96,7 +96,7 @@ class Written:
         (self.folder / folder / "h.h").unlink(missing_ok=True)
 
     def point(self, link: str) -> None:
-        """Point a link to a kernel, or to a folder of them, which may be the same as before."""
+        """Point a link to a kernel, or to a folder of kernels; it may be the same as before."""
         place = self.folder / link.partition("/")[0]
         target = self.choose.choice(("one", "two"))
         self.links[link] = f"{target}/a.cu" if "/" in link else f"{target}/{self.choose.choice(KERNELS)}"
@@ -104,7 +104,7 @@ class Written:
         place.symlink_to(self.folder / (target if "/" in link else self.links[link]))
 
     def exchange_folders(self) -> None:
-        """Give each folder the other's name."""
+        """Exchange the names of both folders."""
         one, two, between = (self.folder / name for name in ("one", "two", "between"))
         one.rename(between)
         two.rename(one)
@@ -124,7 +124,7 @@ class Written:
         self.factor = None
 
     def write_manifest(self) -> None:
-        """Write what the ports are called, or delete it."""
+        """Write a manifest that names the ports, or delete it."""
         self.names = self.choose.choice((("a", "b"), ("input", "output"), ("left", "right")))
         if self.names == ("a", "b"):
             (self.folder / "t.json").unlink(missing_ok=True)
@@ -155,11 +155,11 @@ class Written:
 
     @property
     def files(self) -> list[str]:
-        """The kernel files that nodes name."""
+        """Return the kernel files that nodes name."""
         return [f"{folder}/{name}" for folder in ("one", "two") for name in KERNELS] + [*LINKS, PTX]
 
     def expected(self, file: str) -> np.ndarray | None:
-        """Return what a node with this file gives; None when its file is wrong."""
+        """Return the output of a node with this file, or None if the file is wrong."""
         if file == PTX:
             return None if self.factor is None else self.factor * X
         real = self.links.get(file, file)
@@ -175,7 +175,7 @@ def _node(file: str) -> str:
 
 
 def _opened(written: Written) -> Patch:
-    """Return a patch with a node for each file, wired as far as they have ports."""
+    """Return a patch with a node for each file, connected where the nodes have the ports."""
     patch = Patch()
     x = patch.add("io.array", node_id="x", data=X)
     patch.add("io.load_image", node_id="picture", file=str(written.folder / PICTURE))
@@ -191,7 +191,7 @@ def _opened(written: Written) -> Patch:
 
 
 def _wrong(engine: Engine, written: Written, ran: dict[str, list[np.ndarray]] | None = None) -> str:
-    """Return what is not as it should be; `ran` are the versions that may run on where the present one is wrong."""
+    """Return what differs from the files; `ran` are the versions that may continue while a file is wrong."""
     told = {item.node for item in engine.step().diagnostics}
     for file in written.files:
         node, expected = _node(file), written.expected(file)
@@ -209,7 +209,7 @@ def _wrong(engine: Engine, written: Written, ran: dict[str, list[np.ndarray]] | 
 
 @pytest.mark.parametrize("seed", seeds(2))
 def test_a_patch_that_is_opened_goes_by_what_the_files_hold(tmp_path: Path, seed: int) -> None:
-    """Nothing watches. Files may be saved between the patch and the engine's start."""
+    """The files may be saved between opening the patch and starting the engine, which watches nothing."""
     written = Written(tmp_path, random.Random(seed))
     written.begin()
     for _ in range(many(8)):
@@ -224,7 +224,7 @@ def test_a_patch_that_is_opened_goes_by_what_the_files_hold(tmp_path: Path, seed
 
 @pytest.mark.parametrize("seed", seeds(2))
 def test_an_engine_that_watches_comes_to_what_the_files_hold(tmp_path: Path, seed: int) -> None:
-    """Several edits may come at once; what can't be read leaves the last good version running, with a word on it."""
+    """Several edits may come at once; a file that can't be read is reported, and its last good version continues."""
     written = Written(tmp_path, random.Random(seed))
     written.begin()
     with Engine(_opened(written), "host") as engine:

@@ -1,4 +1,4 @@
-"""`kernel.file`: a `.cu` or `.ptx` file is a block with the ports and parameters of its kernel."""
+"""`kernel.file` makes a block of a `.cu` or `.ptx` file, with the ports and parameters of its kernel."""
 
 import json
 from pathlib import Path
@@ -75,7 +75,7 @@ def _problem(patch: Patch, node: str) -> Diagnostic:
 
 
 def test_ports_parameters_and_help_come_from_the_source(tmp_path: Path) -> None:
-    """Pointers are ports, numbers sliders with the range of their comment, `count` is a size."""
+    """Pointers become ports, numbers become sliders with the range in their comment, and `count` is the size."""
     patch = Patch()
     node = _place(patch, tmp_path / "sharpen.cu", SHARPEN)
     found = _type(patch, node)
@@ -92,7 +92,7 @@ def test_ports_parameters_and_help_come_from_the_source(tmp_path: Path) -> None:
 
 
 def test_it_runs_and_its_sliders_are_hot(tmp_path: Path) -> None:
-    """The kernel computes what it says, at a size that fills no whole thread block."""
+    """The block computes its kernel, also at a size that doesn't fill the last thread block."""
     values = np.random.default_rng(1).normal(size=1027).astype(np.float32)
     patch = Patch()
     node = _place(patch, tmp_path / "sharpen.cu", SHARPEN)
@@ -110,7 +110,7 @@ def test_it_runs_and_its_sliders_are_hot(tmp_path: Path) -> None:
 
 
 def test_a_kernel_without_inputs_makes_outputs_of_a_size_that_is_set(tmp_path: Path) -> None:
-    """A launch in two dimensions gives [height, width]."""
+    """The size is a parameter of the block, and a launch in two dimensions makes outputs of [height, width]."""
     patch = Patch()
     node = _place(patch, tmp_path / "plasma.cu", PLASMA, width=19, height=7, scale=0.5)
     with Engine(patch, device="host") as engine:
@@ -121,7 +121,7 @@ def test_a_kernel_without_inputs_makes_outputs_of_a_size_that_is_set(tmp_path: P
 
 
 def test_ptx_without_names_takes_the_bound_of_its_threads_for_the_size(tmp_path: Path) -> None:
-    """What the kernel compares its thread index with is the number of elements."""
+    """The number of elements is the number that the kernel compares its thread index with."""
     patch = Patch()
     node = _place(patch, tmp_path / "twice.ptx", BY_HAND)
     assert list(_type(patch, node).ports) == ["a", "b"]
@@ -133,7 +133,7 @@ def test_ptx_without_names_takes_the_bound_of_its_threads_for_the_size(tmp_path:
 
 
 def test_a_manifest_adds_to_what_the_ptx_says(tmp_path: Path) -> None:
-    """Names, element types, help and what a number stands for come from the `.json` beside the `.ptx`."""
+    """The `.json` beside a `.ptx` adds names, element types, help, and the meanings of numbers."""
     (tmp_path / "twice.json").write_text(
         '{"name": "twice", "summary": "Double.", "parameters": ['
         '{"index": 0, "name": "x", "element_type": "f32", "direction": "in"},'
@@ -149,7 +149,7 @@ def test_a_manifest_adds_to_what_the_ptx_says(tmp_path: Path) -> None:
 
 
 def test_an_entry_point_is_chosen_by_name(tmp_path: Path) -> None:
-    """A file with several kernels gives as many blocks; an unknown name is reported with those that are there."""
+    """Each kernel of a file can be a block; for an unknown name, the message lists the names that exist."""
     patch = Patch()
     node = _place(patch, tmp_path / "both.cu", SHARPEN + PLASMA, entry="plasma")
     assert list(_type(patch, node).ports) == ["image"]
@@ -169,7 +169,7 @@ def test_an_entry_point_is_chosen_by_name(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_wishes_are_told(tmp_path: Path, values: dict[str, object], told: str) -> None:
-    """The message says what must hold."""
+    """The message for an impossible setting says what must hold."""
     patch = Patch()
     node = _place(patch, tmp_path / "sharpen.cu", SHARPEN, **values)
     assert _problem(patch, node).message == told
@@ -185,28 +185,28 @@ def test_wrong_wishes_are_told(tmp_path: Path, values: dict[str, object], told: 
 def test_names_that_a_port_can_not_have_get_an_underscore(
     tmp_path: Path, parameters: str, body: str, ports: list[str]
 ) -> None:
-    """Other ports' names, words of Python and those of a block's own are such names."""
+    """Refused names are those of other ports, keywords of Python, and members of a block."""
     patch = Patch()
     text = f'extern "C" __global__ void k({parameters}) {{ {body} }}'
     assert list(_type(patch, _place(patch, tmp_path / "k.cu", text)).ports) == ports
 
 
 def test_a_default_beyond_its_range_is_told(tmp_path: Path) -> None:
-    """A comment that contradicts itself names the parameter."""
+    """The message names the parameter whose comment contradicts itself."""
     patch = Patch()
     node = _place(patch, tmp_path / "sharpen.cu", SHARPEN.replace("[0, 4] = 0.5", "[0, 4] = 7"))
     assert _problem(patch, node).message == "block kernel.file: default of parameter amount must be at most 4, got 7.0"
 
 
 def test_a_path_that_no_file_can_have_is_told() -> None:
-    """A node with it can be placed, and fixed."""
+    """A node with an impossible path can be placed, and corrected later."""
     patch = Patch()
     node = patch.add("kernel.file", file="a\0b.cu").id
     assert "null" in _problem(patch, node).message
 
 
 def test_files_that_are_missing_or_wrong_are_told_on_the_node(tmp_path: Path) -> None:
-    """A node without a file waits for one; others name file and line."""
+    """A node without a path waits for one; other problems name file and line."""
     patch = Patch()
     node = patch.add("kernel.file", node_id="kernel").id
     with Engine(patch, device="host") as engine:
@@ -225,7 +225,7 @@ def test_files_that_are_missing_or_wrong_are_told_on_the_node(tmp_path: Path) ->
 
 
 def test_a_saved_file_swaps_code_and_changes_ports_while_the_patch_runs(tmp_path: Path) -> None:
-    """The same signature is a swap of the function (CODE), another gives the node other ports and parameters."""
+    """A save with the same signature swaps the function (CODE); another signature changes ports and parameters."""
     file = tmp_path / "k.cu"
     head = 'extern "C" __global__ void k(const float* x, float* out, int n)'
     text = head + "{{ int i = threadIdx.x; if (i < n) out[i] = {}; }}"
@@ -242,7 +242,7 @@ def test_a_saved_file_swaps_code_and_changes_ports_while_the_patch_runs(tmp_path
         return np.array_equal(engine.read(PortRef(node, "out")), np.arange(5) + added)
 
     with Engine(patch, device="host") as engine:
-        engine.watch_files()  # which follows the files of blocks too
+        engine.watch_files()  # watches the files that blocks read, too
         engine.start()
         until(lambda: shows(1))
         save(text.format("x[i] + 2"))
@@ -269,7 +269,7 @@ def test_a_saved_file_swaps_code_and_changes_ports_while_the_patch_runs(tmp_path
 def test_a_manifest_that_needs_review_is_a_warning_on_the_node(
     tmp_path: Path, told: dict[str, object], names: str
 ) -> None:
-    """The kernel runs all the same, and the warning goes when the file says that it is right."""
+    """The kernel runs despite the warning, which goes once the manifest says that it was reviewed."""
     parameters = [
         {"index": 0, "name": "a", "ptx_type": "u64", "is_pointer": True, "direction": "in"},
         {"index": 1, "name": "b", "ptx_type": "u64", "is_pointer": True, "direction": "out"},
@@ -293,7 +293,7 @@ def test_a_manifest_that_needs_review_is_a_warning_on_the_node(
 
 
 def test_what_ptx_does_not_tell_is_a_warning_until_a_manifest_says_it(tmp_path: Path) -> None:
-    """A pointer that the kernel stores somewhere may be read or written by anybody."""
+    """Without a manifest, a pointer that the kernel stores somewhere might be read or written later."""
     hidden = BY_HAND.replace("ret;\n}", "st.global.u64 [%rd2], %rd1;\n    ret;\n}")
     patch = Patch()
     node = _place(patch, tmp_path / "twice.ptx", hidden)

@@ -1,4 +1,4 @@
-"""`kernel.graph`: an op graph is a block; `BlockBuilder.compute` runs one for any block."""
+"""`kernel.graph` makes a block of an op graph; any block can run one with `BlockBuilder.compute`."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ SIZES = (1, 7, 1023, 1027)
 
 
 def _scaled(factor: float = 2.0, *, beside: str = "op.add") -> OpGraph:
-    """Return x * amplitude + y, and the sum of x and y, or what else `beside` makes of them, beside it."""
+    """Return x * amplitude + y, and beside it the sum of x and y, or what `beside` makes of them."""
     g = OpGraphBuilder()
     x, y = g.add("op.input", "x"), g.add("op.input", "y")
     amplitude = g.add("op.parameter", "amplitude", default=factor, minimum=-8.0, maximum=8.0)
@@ -26,7 +26,7 @@ def _scaled(factor: float = 2.0, *, beside: str = "op.add") -> OpGraph:
 
 
 def _ramp(first: float = 0.5) -> OpGraph:
-    """Return the index of each element along x, counted from `first`, without an input."""
+    """Return a graph without inputs: the index of each element along x, counted from `first`."""
     g = OpGraphBuilder()
     g.add("op.output", "out", value=g.add("op.add", a=g.add("op.index", "at")["index"], b=first)["out"])
     return g.graph()
@@ -34,7 +34,7 @@ def _ramp(first: float = 0.5) -> OpGraph:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_graph_computes_each_element(device: Device, size: int) -> None:
-    """Inputs, outputs and sliders have the names of their ops."""
+    """The graph's inputs, outputs and sliders have the names of their ops."""
     x, y = np.random.default_rng(size).normal(size=(2, size)).astype(np.float32)
     patch = Patch()
     node = patch.add("kernel.graph", graph=graph_to_json(_scaled()))
@@ -50,7 +50,7 @@ def test_a_graph_computes_each_element(device: Device, size: int) -> None:
 
 
 def test_a_rewired_graph_runs_and_a_wrong_one_leaves_the_last_good_one() -> None:
-    """Undo brings back what ran before; the message names the op."""
+    """The message names the wrong op, and undo brings the previous graph back."""
     patch = Patch()
     node = patch.add("kernel.graph", graph=graph_to_json(_ramp()), size=5)
     with Engine(patch, device="host") as engine:
@@ -67,7 +67,7 @@ def test_a_rewired_graph_runs_and_a_wrong_one_leaves_the_last_good_one() -> None
 
 
 def test_a_rewired_graph_with_the_same_ports_is_swapped_into_the_running_graph(device: Device) -> None:
-    """Nothing is rebuilt, as predicted; sliders keep their values, and undo brings back the function from before."""
+    """Nothing is rebuilt, as predicted; sliders keep their values, and undo restores the previous function."""
     x, y = np.random.default_rng(5).normal(size=(2, 1027)).astype(np.float32)
     patch = Patch()
     node = patch.add("kernel.graph", graph=graph_to_json(_scaled()), amplitude=0.25)
@@ -89,7 +89,7 @@ def test_a_rewired_graph_with_the_same_ports_is_swapped_into_the_running_graph(d
 
 
 def test_equal_graphs_share_one_module() -> None:
-    """The content of a graph is its address."""
+    """A graph's module is found by the graph's contents."""
     patch = Patch()
     for _ in range(3):
         patch.add("kernel.graph", graph=graph_to_json(_ramp()), size=7)
@@ -100,7 +100,7 @@ def test_equal_graphs_share_one_module() -> None:
 
 
 def test_a_file_keeps_the_graph() -> None:
-    """It is part of the patch's JSON."""
+    """The graph is part of the patch's JSON."""
     patch = Patch()
     node = patch.add("kernel.graph", graph=graph_to_json(_ramp()), size=3)
     loaded = parse_patch(dump_patch(patch))
@@ -136,7 +136,7 @@ def test_any_block_may_compute_a_graph(device: Device) -> None:
 
 
 def _waves(offset: float, name: str = "moved") -> OpGraph:
-    """Return the sine of each index and an offset; `name` is that of an op."""
+    """Return the sine of each index plus an offset; `name` is the name of an op."""
     g = OpGraphBuilder()
     moved = g.add("op.add", name, a=g.add("op.index", "at")["index"], b=offset)
     g.add("op.output", "out", value=g.add("op.sin", x=moved["out"])["out"])
@@ -144,14 +144,14 @@ def _waves(offset: float, name: str = "moved") -> OpGraph:
 
 
 def test_the_last_of_several_edits_is_optimised_first(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code that comes in then gives the same bits; of older versions, that before may be left."""
+    """Optimised code gives the same bits, and the queue keeps only the compile of the newest edit."""
     queue = optimiser.OptimiserQueue(0)
     monkeypatch.setattr(optimiser, "QUEUE", queue)
     patch = Patch()
     node = patch.add("kernel.graph", graph=graph_to_json(_waves(0.5)), size=1027)
     with Engine(patch, device=device) as engine:
         engine.step()
-        first = len(queue._jobs)  # the engine's own kernels are among them
+        first = len(queue._jobs)  # includes compiles of the engine's own kernels
         for offset in (1.5, 7.5, 1e4 + 0.5, 1e6 + 0.5):
             patch.set(node, graph=graph_to_json(_waves(offset, f"by{offset:.0f}")))
             assert engine.step().update_level is UpdateLevel.CODE
@@ -165,7 +165,7 @@ def test_the_last_of_several_edits_is_optimised_first(device: Device, monkeypatc
 
 
 def test_optimised_code_is_told_other_numbers(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code that was compiled quickly has its numbers in it, so until then each edit of a number compiles."""
+    """Code that was compiled quickly has its numbers built in; until optimised code runs, each new number compiles."""
     queue = optimiser.OptimiserQueue(0)
     monkeypatch.setattr(optimiser, "QUEUE", queue)
     patch = Patch()
@@ -190,7 +190,7 @@ def test_optimised_code_is_told_other_numbers(device: Device, monkeypatch: pytes
             becomes(UpdateLevel.WARM, first, 8.5)
         waiting = len(queue._jobs)
         patch.set(nodes[1], graph=graph_to_json(_ramp(-0.125)))
-        becomes(UpdateLevel.CODE, 0.25, -0.125)  # it takes over the other's code, and compiles nothing
+        becomes(UpdateLevel.CODE, 0.25, -0.125)  # reuses the other node's code, and compiles nothing
         patch.set(nodes[1], graph=graph_to_json(_ramp(3.75)))
         becomes(UpdateLevel.WARM, 0.25, 3.75)
         assert len(queue._jobs) <= waiting

@@ -1,4 +1,4 @@
-"""How kernel blocks launch: in place, over which port, with which shared memory, and by which manifests."""
+"""How kernel blocks launch: in place, over which port, with how much shared memory, and by which manifests."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def _problem(patch: Patch, node: NodeRef) -> str:
     [("  // [inout] what is drawn into", ""), ("  /* [in, out] drawn into */", ""), ("", "image")],
 )
 def test_a_kernel_draws_into_the_picture_that_it_is_given(device: Device, comment: str, in_place: str) -> None:
-    """A person says so in the source or on the block, since the code only writes."""
+    """The code only writes to the picture, so the source or the block must say that it is drawn into."""
     patch = Patch()
     node = patch.add("kernel.cuda", code=DOT.format(comment=comment), in_place=in_place, at=2)
     assert _ports(patch, node) == [("image", "in"), ("image_out", "out")]
@@ -53,7 +53,7 @@ def test_a_kernel_draws_into_the_picture_that_it_is_given(device: Device, commen
 
 
 def test_a_ptx_draws_into_the_picture_as_its_manifest_says(tmp_path: Path) -> None:
-    """A PTX kernel draws into the picture by its manifest, or by the block's `in_place`."""
+    """Either the kernel's manifest or the block's `in_place` says that a PTX kernel draws into a picture."""
     (tmp_path / "dot.ptx").write_text(
         ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry dot(.param .u64 image)\n"
         "{ .reg .b64 %rd; .reg .f32 %f;\n"
@@ -83,7 +83,7 @@ def test_a_ptx_draws_into_the_picture_as_its_manifest_says(tmp_path: Path) -> No
     ],
 )
 def test_a_direction_that_the_code_refutes_is_told(comment: str, values: dict[str, Any], message: str) -> None:
-    """On the node."""
+    """The node reports a manifest whose direction for a pointer contradicts the code."""
     patch = Patch()
     node = patch.add("kernel.cuda", code=DOT.format(comment=comment), **values)
     assert message in _problem(patch, node)
@@ -99,7 +99,7 @@ ROWS = """extern "C" __global__ void rows(const float* x, float* out, float* mor
 
 
 def test_threads_go_over_the_first_output_unless_another_port_is_named(device: Device) -> None:
-    """Also where that has a shape of its own, which a warning says."""
+    """Without `over`, a first output with a shape of its own decides the threads, and a warning says so."""
     patch = Patch()
     node = patch.add("kernel.cuda", code=ROWS, shapes="out: [360]", thread_block="32")
     patch.connect(patch.add("io.array", data=np.arange(16, dtype=np.float32))["out"], node["x"])
@@ -130,7 +130,7 @@ REVERSED = """extern "C" __global__ void reversed(const float* x, float* out) {
 
 
 def test_dynamic_shared_memory_is_a_parameter_of_the_block(device: Device) -> None:
-    """The parameter has no default: only the code knows the size."""
+    """The parameter for shared memory has no default: only the code's author knows the size."""
     patch = Patch()
     node = patch.add("kernel.cuda", code=REVERSED, thread_block="64")
     x = np.arange(64, dtype=np.float32)
@@ -175,7 +175,7 @@ PTX = """.version 7.0
 def test_what_a_manifest_can_not_mean_is_refused(
     tmp_path: Path, fields: dict[str, Any], parameter: dict[str, Any], message: str
 ) -> None:
-    """On the node, with the field and the file."""
+    """The node names the manifest's file and the impossible field."""
     (tmp_path / "fill.ptx").write_text(PTX)
     told = {"name": "fill", "parameters": [{"index": 0, "name": "a", "is_pointer": True, **parameter}], **fields}
     (tmp_path / "fill.json").write_text(json.dumps(told))
@@ -204,7 +204,7 @@ PLANE = """extern "C" __global__ void plane(const float* x, float* out, int widt
 def test_a_kernel_computes_all_elements_or_is_refused(
     device: Device, kind: str, values: dict[str, str], shape: tuple[int, ...]
 ) -> None:
-    """Threads that count two axes would leave out all but the first image of a stack."""
+    """Threads that count two axes would compute only the first image of a stack, so the stack is refused."""
     patch = Patch()
     x = np.random.default_rng(len(shape)).random(shape, np.float32)
     node = patch.add(kind, **values)
@@ -223,7 +223,7 @@ def test_a_kernel_computes_all_elements_or_is_refused(
 @pytest.mark.parametrize("read", ["image[px, py]", "sample(image, u, v)"])
 @pytest.mark.parametrize("shape", [(12,), (3, 4), (1, 3, 4), (2, 3, 4)])
 def test_an_image_that_is_read_elsewhere_is_no_stack(device: Device, read: str, shape: tuple[int, ...]) -> None:
-    """All but its first image would not be read."""
+    """An op graph that reads an image elsewhere would read only the first image of a stack, so the stack is refused."""
     patch = Patch()
     node = patch.add("kernel.expression", expression=f"x + {read}", reads="x, image")
     for port, size in (("x", (3, 4)), ("image", shape)):

@@ -1,4 +1,4 @@
-"""Numbers of kernels: what reaches a parameter is the value that is shown, in the parameter's own type."""
+"""Numbers of kernels: a parameter receives the value that is shown, in the parameter's own type."""
 
 import ctypes
 import math
@@ -19,7 +19,7 @@ from engine.diagnostics import PatchError
 from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import seeds
 
-#: C types that a parameter may have, some of them in several ways, with what they are to C.
+# C types that a parameter may have, in their various spellings, with the ctypes or struct format of each.
 INTEGERS: dict[str, type[Any]] = {
     "bool": ctypes.c_bool,
     "char": ctypes.c_byte,
@@ -54,7 +54,7 @@ template <class T> __device__ void put(unsigned char* out, int at, T value) {
 
 
 def _range(kind: str) -> tuple[float, float]:
-    """Return the least and the greatest finite number of a C type, by ctypes and the formats of IEEE 754."""
+    """Return the least and the greatest finite number of a C type, from ctypes and the formats of IEEE 754."""
     if kind in FLOATS:
         most = {"<f": (2 - 2.0**-23) * 2.0**127, "<d": (2 - 2.0**-52) * 2.0**1023, "<e": 65504.0}[FLOATS[kind]]
         return -most, most
@@ -75,7 +75,7 @@ def _size(kind: str) -> int:
 
 
 def _source(kinds: list[str], random: Random) -> str:
-    """Return a kernel that copies its parameters' bytes, with pointers that it doesn't use among them."""
+    """Return a kernel that copies its parameters' bytes, and that has unused pointers among them."""
     declared = ["unsigned char* out", "const float* unused", *(f"{kind} p{i}" for i, kind in enumerate(kinds))]
     random.shuffle(declared)
     body = "".join(f" put(out, {16 * i}, p{i});" for i in range(len(kinds)))
@@ -83,7 +83,7 @@ def _source(kinds: list[str], random: Random) -> str:
 
 
 def _values(kind: str, random: Random) -> list[tuple[float, bool]]:
-    """Return numbers at and about the ends of a type's range, and whether they are in it."""
+    """Return numbers at and around the ends of a type's range, each with whether it is inside."""
     low, high = _range(kind)
     if kind == "bool":
         return [(False, True), (True, True)]
@@ -98,7 +98,7 @@ def _values(kind: str, random: Random) -> list[tuple[float, bool]]:
 
 @pytest.mark.parametrize("seed", seeds(3))
 def test_what_reaches_a_kernel_is_what_is_shown_or_it_is_refused(device: Device, seed: int) -> None:
-    """Random signatures and values, against the bytes that C has for them."""
+    """Random signatures and values are compared with the bytes that C stores for them."""
     random = Random(seed)
     kinds = random.choices([*INTEGERS, *FLOATS], k=random.randrange(1, 9))
     patch = Patch()
@@ -124,7 +124,7 @@ def test_what_reaches_a_kernel_is_what_is_shown_or_it_is_refused(device: Device,
 
 @pytest.mark.parametrize("seed", seeds(2))
 def test_driven_numbers_are_kept_in_the_range_of_their_type(device: Device, seed: int) -> None:
-    """A value block's number is rounded for an integer, and the nearest limit stands for what is beyond."""
+    """A driven number is rounded for an integer, and limited to the range of the parameter's type."""
     random = Random(seed)
     kinds = random.sample([*INTEGERS, *FLOATS], k=6)
     patch = Patch()
@@ -164,7 +164,7 @@ def test_driven_numbers_are_kept_in_the_range_of_their_type(device: Device, seed
     ],
 )
 def test_a_number_beyond_its_type_is_refused(kind: str, value: float, rule: str) -> None:
-    """By `set`, with the type's range, and in a file: there the default stands in."""
+    """`set` refuses the number and names the range; in a file, the number is replaced by the default."""
     code = f'{HEAD}extern "C" __global__ void show(unsigned char* out, {kind} k) {{ put(out, 0, k); }}'
     patch = Patch()
     node = patch.add("kernel.cuda", code=code)
@@ -173,7 +173,7 @@ def test_a_number_beyond_its_type_is_refused(kind: str, value: float, rule: str)
 
 
 def test_a_range_in_a_comment_ends_where_the_type_does() -> None:
-    """A slider offers nothing that the kernel can't take."""
+    """A slider offers only values that the kernel can take."""
     code = """extern "C" __global__ void k(int* out, char a,  // [-500, 1e9] = 3
     unsigned b /* [-7, 9] */) { *out = a + b; }"""
     patch = Patch()
@@ -185,13 +185,13 @@ def test_a_range_in_a_comment_ends_where_the_type_does() -> None:
 
 
 def test_numbers_of_an_op_graph_have_the_range_of_their_type() -> None:
-    """As those of a kernel in C++."""
+    """Op graphs limit their numbers as kernels in C++ do."""
     assert ParameterSpec("k", "int", 0, "", number="s16").bounds == (-32768, 32767)
     assert ParameterSpec("k", "int", 0, "", minimum=-3, number="s16").bounds == (-3, 32767)
 
 
 class Shorts(Block, id="tests.shorts"):
-    """Pass a parameter without a range, and a size, to a kernel that takes less."""
+    """Passes a parameter without a range, and a size, to a kernel with narrower types."""
 
     out: Out[u8] = port(shape="[300]", doc="The bytes.")
     k: int = param(7, doc="Passed as a short.")
@@ -205,7 +205,7 @@ class Shorts(Block, id="tests.shorts"):
 
 @pytest.mark.parametrize(("kinds", "fits"), [("short k, int n", 32767), ("unsigned short k, short n", 65535)])
 def test_a_block_of_ones_own_passes_what_the_kernel_takes(tmp_path: Path, kinds: str, fits: int) -> None:
-    """`check` and the engine say it in the same words, also of a size."""
+    """`check` and the engine report a number that doesn't fit with the same words, and a size too."""
     (tmp_path / "shorts.cu").write_text(
         f'extern "C" __global__ void shorts(unsigned char* out, {kinds}) {{ out[0] = k; out[1] = n; }}'
     )
@@ -230,7 +230,7 @@ def test_a_block_of_ones_own_passes_what_the_kernel_takes(tmp_path: Path, kinds:
 
 
 def test_a_pointer_that_the_code_does_not_use_is_still_one() -> None:
-    """Commenting out its use leaves port and connection; a const one is an input, another an output."""
+    """An unused pointer keeps its port and connection; a const pointer is an input, any other an output."""
     code = """extern "C" __global__ void mix(const float* x, const float* y, float* out, float* more, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;

@@ -7,7 +7,7 @@ from engine.api import Block, BlockBuilder, In, Out, f32, port, u32
 
 @pytest.fixture
 def region_blocks() -> None:
-    """Define a loop, a choice of two branches, a pass-through of numbers and a block that delays them by a frame."""
+    """Define a loop, a choice of two branches, a pass-through of numbers, and a delay of one frame."""
 
     class Loop(Block, id="test_region.loop", regions=("",)):
         """Repeat what is inside."""
@@ -36,7 +36,7 @@ def region_blocks() -> None:
         def describe(self, build: BlockBuilder) -> None: ...
 
     class Delay(Block, id="test_region.delay"):
-        """Output the numbers of the last frame."""
+        """Output the previous frame's numbers."""
 
         x: In[f32] = port(delayed=True, optional=True, doc="Numbers.")
         out: Out[f32] = port(shape="[1]", doc="Numbers of the last frame.")

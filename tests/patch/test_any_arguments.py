@@ -1,4 +1,4 @@
-"""A patch that edits accept can be saved and loaded equal; every refusal is one message."""
+"""Whatever edits a patch accepts, it can be saved and loaded as an equal patch; a refusal is one message."""
 
 import inspect
 import itertools
@@ -20,7 +20,7 @@ from engine.patch.sentinels import SentinelAction
 from engine.types.bits import same
 from tests.fuzzing import many, seeds
 
-#: Values of all kinds that a script may pass by mistake.
+# Values of all kinds that a script may pass by mistake.
 ODD: tuple[Any, ...] = (
     None,
     True,
@@ -107,7 +107,7 @@ ODD: tuple[Any, ...] = (
 
 
 def deep(levels: int) -> dict[str, Any]:
-    """Return objects that lie in each other."""
+    """Return objects that are nested this deep."""
     made: dict[str, Any] = {}
     for _ in range(levels):
         made = {"a": made}
@@ -116,7 +116,7 @@ def deep(levels: int) -> dict[str, Any]:
 
 ODD += (deep(98), deep(99), deep(100), deep(600))
 
-#: Edits and questions; `restore` applies changes unchecked, as its docstring says, and `edit` is tested by itself.
+# Methods to call. `restore` applies changes unchecked, as its docstring says, and `edit` has a test of its own.
 METHODS = sorted(
     name
     for name, value in inspect.getmembers(Patch, inspect.isfunction)
@@ -137,7 +137,7 @@ TYPES = (
 
 
 def start() -> Patch:
-    """Return a patch with blocks of many kinds, a region, connections, a value, a sentinel and edits to undo."""
+    """Return a patch with blocks of many kinds, a region, connections, a value, a sentinel, and an undo history."""
     patch = Patch()
     array = patch.add("io.array", data=np.arange(4, dtype=np.float32))
     saxpy = patch.add("math.saxpy", position=(3, 4), title="Übung")
@@ -152,7 +152,7 @@ def start() -> Patch:
 
 
 def contents(patch: Patch) -> dict[str, object]:
-    """Return all that a file holds of a patch; the user's own memory is not."""
+    """Return everything that a file stores of a patch; user memory is left out."""
     nodes = {
         node.id: (
             (node.type, node.version, node.title, node.region, *node.position),
@@ -168,7 +168,7 @@ def contents(patch: Patch) -> dict[str, object]:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Compare by value, arrays by their bits; a number may be read as 1 where 1.0 was written, never another way."""
+    """Compare by value, arrays by their bits; a number may be 1 in one patch and 1.0 in the other."""
     if isinstance(one, dict):
         return isinstance(other, dict) and list(one) == list(other) and all(equal(one[k], other[k]) for k in one)
     if isinstance(one, tuple):
@@ -179,7 +179,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def argument(draw: random.Random, patch: Patch, name: str) -> Any:
-    """Return something that fits a parameter of this name, or anything."""
+    """Return a value that fits a parameter of this name, or any value."""
     node = draw.choice([*patch.nodes, "gone"])
     ports = [PortRef(node, port) for port in ("out", "x", "y", "a", "value", "image", "gone")]
     with_ports = [patch[n][p] for n, p in (("array", "out"), ("saxpy", "x")) if n in patch.nodes]
@@ -228,7 +228,7 @@ def call(draw: random.Random, patch: Patch, method: str) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("seed", seeds(12))
 def test_an_edit_can_be_saved_or_is_refused_whole(seed: int, tmp_path: Path) -> None:
-    """For every public method of a patch, with arguments of right and wrong types and extreme values."""
+    """Every public method gets arguments of right and wrong types, and extreme values."""
     draw = random.Random(seed)
     patch = start()
     for turn in range(many(150)):
@@ -254,7 +254,7 @@ def test_an_edit_can_be_saved_or_is_refused_whole(seed: int, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("value", ODD, ids=lambda value: type(value).__name__)
 def test_an_edit_block_and_a_listener_refuse_what_they_cannot_use(value: Any) -> None:
-    """A name is a text and a listener a function."""
+    """The name of an edit must be text and a listener must be a function."""
     patch = start()
     if not isinstance(value, str):
         with pytest.raises(PatchError, match="name of an edit must be a text"), patch.edit(value):
@@ -267,7 +267,7 @@ def test_an_edit_block_and_a_listener_refuse_what_they_cannot_use(value: Any) ->
 
 
 def test_a_shelved_edit_is_only_redone() -> None:
-    """No one hears of it; one that changes nothing, or is refused, leaves the history as it was."""
+    """A shelved edit notifies nobody; one that changes nothing, or is refused, leaves the history as it was."""
     patch = start()
     before, names, heard = contents(patch), patch.history.names, []
     patch.subscribe(heard.append)
@@ -283,7 +283,7 @@ def test_a_shelved_edit_is_only_redone() -> None:
 
 
 def test_what_the_issue_names() -> None:
-    """A title that is a number, and a place that no file can hold."""
+    """A title that is a number, and a path that no file can have, are refused."""
     patch = Patch()
     node = patch.add("io.array")
     with pytest.raises(PatchError, match="title must be a text of at most 1000 characters, got 3"):
@@ -296,13 +296,13 @@ def test_what_the_issue_names() -> None:
 
 
 def nested(levels: int) -> str:
-    """Return the JSON of op graphs in each other."""
+    """Return the JSON of nested op graphs."""
     return '{"nodes": [{"id": "n", "type": "kernel.graph", "parameters": {"graph": ' * levels + "3" + "}}]}" * levels
 
 
 @pytest.mark.parametrize("levels", [600, 6000])
 def test_op_graphs_too_deep_in_each_other_are_refused_before_anything_is_replaced(levels: int) -> None:
-    """By the file and by an edit, in one message."""
+    """Both a file and an edit report the nesting in one message, and nothing is replaced."""
     patch = start()
     before = contents(patch)
     graph = nested(levels)
@@ -315,7 +315,7 @@ def test_op_graphs_too_deep_in_each_other_are_refused_before_anything_is_replace
 
 
 def mutated(draw: random.Random, value: Any) -> Any:
-    """Return JSON with some parts replaced, dropped, or put inside many lists."""
+    """Return JSON in which some parts are replaced, dropped, or nested in many lists."""
     if draw.random() < 0.03:
         wild: list[Any] = [None, True, -1, 1e308, 10**30, "\ud800", [], {}, "x" * 5000, "@1", "@25", "@600"]
         return draw.choice(wild)
@@ -329,12 +329,12 @@ def mutated(draw: random.Random, value: Any) -> Any:
 
 @pytest.mark.parametrize("seed", seeds(20))
 def test_a_mutated_file_gives_a_patch_or_one_error(seed: int) -> None:
-    """What loads is dumped and loads again equal, however deep or wide it is."""
+    """A patch that loads can be dumped and loaded as an equal patch, however deep or wide it is."""
     draw = random.Random(seed)
     document = json.loads(dump_patch(start()))
     for _ in range(many(15)):
         text = json.dumps(mutated(draw, document))
-        for levels in (1, 25, 600):  # of op graphs in each other; `dumps` could not write the last
+        for levels in (1, 25, 600):  # levels of nested op graphs; `dumps` could not write the last one
             text = text.replace(f'"@{levels}"', nested(levels))
         if draw.random() < 0.2:
             cut = draw.randrange(len(text))
@@ -352,7 +352,7 @@ def test_a_mutated_file_gives_a_patch_or_one_error(seed: int) -> None:
 
 
 def test_a_title_of_megabytes_is_cut_where_it_is_shown_and_kept_where_it_is_saved() -> None:
-    """It is laid out, measured and named in menus by its first characters; a type's name has a limit."""
+    """Only its first characters are laid out, measured and shown in menus; the name of a type has a limit."""
     text = json.dumps({"schema": 1, "nodes": [{"id": "n", "type": "math.saxpy", "title": "x" * 5_000_000}]})
     patch = parse_patch(text)
     assert patch.title("n") == "x" * 200 + "…"

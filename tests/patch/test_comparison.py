@@ -1,4 +1,4 @@
-"""Two patches: the changes lead from one to the other, and the description lists what differs."""
+"""The changes between two patches lead from one to the other, and the description lists the differences."""
 
 import random
 
@@ -15,7 +15,7 @@ TYPES = ("math.saxpy", "math.scale_offset", "control.if_else", "control.for", "i
 
 
 def random_patch(rng: random.Random) -> Patch:
-    """Return a patch of nodes a to g, in which everything that a file may hold is random."""
+    """Return a patch of nodes a to g, with random contents of everything that a file may hold."""
     patch = Patch()
     ids = rng.sample("abcdefg", rng.randint(0, 7))
     made: list[Change] = []
@@ -52,7 +52,7 @@ def random_patch(rng: random.Random) -> Patch:
 
 @pytest.mark.parametrize("seed", seeds(150))
 def test_a_difference_can_be_applied_and_undone(seed: int) -> None:
-    """It takes one undo step, and every region that a node names exists meanwhile; only files that differ get lines."""
+    """A difference is one undo step, in an order in which every named region exists; only different files get lines."""
     rng = random.Random(seed)
     before, after = random_patch(rng), random_patch(rng)
     old, new = dump_patch(before), dump_patch(after)
@@ -74,7 +74,7 @@ def test_a_difference_can_be_applied_and_undone(seed: int) -> None:
 
 
 def test_differences_are_described_in_words() -> None:
-    """There is a line for each block; connections of removed blocks are not listed."""
+    """Each changed block has a line, and the connections of removed blocks have none."""
     patch = Patch()
     x = patch.add("io.array")
     for name in ("one", "two", "three"):

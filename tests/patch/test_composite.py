@@ -1,4 +1,4 @@
-"""Composites: block types made of others, and what they expose of them."""
+"""Composites: block types made of others, and the ports and parameters that they expose."""
 
 import re
 from itertools import pairwise
@@ -82,14 +82,14 @@ class Glow(Composite, id="test_composite.glow", tags=("bloom",)):
 
 @pytest.fixture(autouse=True)
 def _defined() -> None:
-    """Define the types above again, in case an earlier test removed them from the catalogue."""
+    """Define the types above again, as an earlier test may have removed them from the catalogue."""
 
     default_catalogue()
     block_types.commit({block.id: block for block in (Gain, Sum, Same, Repeat, Glow)}, ())
 
 
 def test_a_composite_is_a_block_like_any_other() -> None:
-    """It has ports and parameters with types, ranges and help, and the search finds it."""
+    """A composite has ports and parameters with types, ranges and help, and the search finds it."""
     assert list(Glow.ports) == ["numbers", "glowing"]
     numbers, glowing = Glow.ports.values()
     assert (numbers.is_input, numbers.dtype, numbers.rank, numbers.optional) == (True, f32, 1, False)
@@ -104,7 +104,7 @@ def test_a_composite_is_a_block_like_any_other() -> None:
 
 
 def test_a_patch_places_connects_and_saves_a_composite() -> None:
-    """The document sees one node."""
+    """In the document a composite is one node."""
     patch = Patch()
     source, glow = patch.add("io.array"), patch.add("test_composite.glow", strength=3.0)
     patch.connect(source["out"], glow["numbers"])
@@ -117,7 +117,7 @@ def test_a_patch_places_connects_and_saves_a_composite() -> None:
 
 
 def test_a_composite_describes_its_children() -> None:
-    """Each child is described by its own type, with the values that the composite gives it."""
+    """Each child is described by its own type, with the values that the composite passes to it."""
     composition = describe(Glow("g", {"strength": 5.0, "passes": 3})).composition
     assert composition is not None
     gain, total = composition.children
@@ -131,7 +131,7 @@ def test_a_composite_describes_its_children() -> None:
 
 
 def test_live_values_leave_the_description_as_it_is_and_structural_ones_do_not() -> None:
-    """A live one is HOT, a structural one is not."""
+    """An edit of a live parameter is HOT; one of a structural parameter is not."""
     base = describe(Glow("g"))
     assert base.structural_equals(describe(Glow("g", {"strength": 1.0})))
     assert not base.structural_equals(describe(Glow("g", {"passes": 2})))
@@ -139,7 +139,7 @@ def test_live_values_leave_the_description_as_it_is_and_structural_ones_do_not()
 
 
 def test_shapes_and_types_of_outputs_are_shown_in_terms_of_the_inputs() -> None:
-    """A rule that depends on the inside is shown as "data"; a constant rule is shown as it is."""
+    """A rule that depends on the inside is shown as "data"; a constant rule is shown unchanged."""
 
     class Chain(Composite, id="test_composite.chain"):
         """Two pass-throughs in a row."""
@@ -160,10 +160,10 @@ def test_shapes_and_types_of_outputs_are_shown_in_terms_of_the_inputs() -> None:
 
 
 def test_feedback_of_a_patch_can_be_inside_a_composite() -> None:
-    """An input that all children delay is declared as delayed; one of two sources gives the shape."""
+    """An input is delayed if all children delay it, and one of two sources can decide the shape."""
 
     class Trail(Composite, id="test_composite.trail"):
-        """Numbers of the last frame, as large as what is connected."""
+        """Outputs the previous frame's numbers, as many as the input has."""
 
         def compose(self, build: CompositeBuilder) -> None:
             delay, same = build.add_child("buffer.frame_delay"), build.add_child(Same)
@@ -188,10 +188,10 @@ def test_feedback_of_a_patch_can_be_inside_a_composite() -> None:
 
 
 def test_several_children_may_share_an_input_and_a_parameter() -> None:
-    """The composite requires what all of them require."""
+    """A shared input must satisfy the requirements of all children that share it."""
 
     class Shared(Composite, id="test_composite.shared"):
-        """Everything at once."""
+        """Shares all inputs and parameters."""
 
         def compose(self, build: CompositeBuilder) -> None:
             gain, total, same = build.add_child(Gain), build.add_child(Sum), build.add_child(Same)
@@ -212,7 +212,7 @@ def test_several_children_may_share_an_input_and_a_parameter() -> None:
 
 
 def test_composites_of_composites_and_regions() -> None:
-    """A child may be a composite, lie in a region child, and have any number of copies."""
+    """A child may be a composite or lie in a region child, and there may be any number of children of one type."""
 
     class Deep(Composite, id="test_composite.deep"):
         """Glow several times, in a loop."""
@@ -313,7 +313,7 @@ def bad(body: str) -> None:
     ],
 )
 def test_a_composite_that_does_not_hold_together_is_refused_when_defined(body: str, message: str) -> None:
-    """The rules of patches hold inside; the message names the rule."""
+    """The rules of patches hold inside a composite, and the message names the broken rule."""
     with pytest.raises(BlockDefinitionError) as refused:
         bad(body)
     assert message in str(refused.value)
@@ -322,7 +322,7 @@ def test_a_composite_that_does_not_hold_together_is_refused_when_defined(body: s
 
 
 def test_a_composite_declares_neither_ports_nor_live_parameters() -> None:
-    """They come from its children."""
+    """Ports and live parameters of a composite come from its children."""
     with pytest.raises(BlockDefinitionError, match="must expose its ports in compose, got x"):
 
         class Ports(Composite, id="test_composite.ports"):
@@ -351,7 +351,7 @@ def test_a_composite_declares_neither_ports_nor_live_parameters() -> None:
 
 
 def test_what_is_exposed_does_not_depend_on_parameters() -> None:
-    """Otherwise a patch's connections would come and go with a value."""
+    """If the exposed ports depended on a value, a patch's connections would come and go with the value."""
 
     class Moody(Composite, id="test_composite.moody"):
         """Exposes another port now and then."""
@@ -371,7 +371,7 @@ def test_what_is_exposed_does_not_depend_on_parameters() -> None:
 
 
 def test_a_child_that_can_not_be_described_is_named() -> None:
-    """The message names the child."""
+    """The message names the child that can't be described."""
 
     class Picky(Block, id="test_composite.picky"):
         """Refuses to be described."""
@@ -382,7 +382,7 @@ def test_a_child_that_can_not_be_described_is_named() -> None:
             raise PatchError("path must name a file, got nothing")
 
     class Holder(Composite, id="test_composite.holder"):
-        """Holds it."""
+        """Holds the child above."""
 
         def compose(self, build: CompositeBuilder) -> None:
             build.expose_output("out", build.add_child(Picky, "inner")["out"])
@@ -393,7 +393,7 @@ def test_a_child_that_can_not_be_described_is_named() -> None:
 
 
 def test_the_readme_of_the_room_shows_a_composite_that_holds_together() -> None:
-    """Its example can be placed in a patch."""
+    """The example in the README can be placed in a patch."""
     import engine.patch
 
     (folder,) = engine.patch.__path__

@@ -1,4 +1,4 @@
-"""Patch files: loading gives what was saved, and errors of a bad file name the place."""
+"""Patch files: a loaded patch equals the saved one, and errors of a bad file name the place."""
 
 import base64
 import json
@@ -46,7 +46,7 @@ arrays = npst.arrays(numeric, npst.array_shapes(min_dims=0, max_dims=3, max_side
 
 @given(arrays)
 def test_arrays_are_loaded_bit_by_bit_as_they_were_saved(array: np.ndarray[Any, Any]) -> None:
-    """Element type, shape and every bit survive, NaN and infinities included."""
+    """Element type, shape and every bit of an array are saved, NaN and infinities included."""
     patch = Patch()
     patch.add("io.array", data=array)
     loaded = parse_patch(dump_patch(patch))
@@ -81,7 +81,7 @@ def test_unknown_types_and_fields_survive_load_and_save(
     patch_extra: dict[str, Any],
     title: str,
 ) -> None:
-    """A patch of a newer or richer Warploom is saved as it was found."""
+    """A patch of a newer Warploom is saved with all that it contains."""
     patch = Patch()
     patch.extra = patch_extra
     patch.restore(
@@ -99,7 +99,7 @@ def test_unknown_types_and_fields_survive_load_and_save(
 
 @given(st.floats(-10, 10), st.tuples(st.integers(-9999, 9999), st.integers(-9999, 9999)), st.text(max_size=20))
 def test_load_inverts_save(a: float, position: tuple[int, int], title: str) -> None:
-    """Parameters, positions, titles and connections are as they were."""
+    """Parameters, positions, titles and connections are loaded as they were saved."""
     patch = Patch()
     x = patch.add("io.array")
     saxpy = patch.add("math.saxpy", a=a, position=(float(position[0]), float(position[1])), title=title)
@@ -116,7 +116,7 @@ whole = st.integers(-10, 10)
 
 @given(whole | whole.map(float), st.tuples(whole | st.sampled_from([-0.0, 136.0, 0.25])))
 def test_what_nobody_touches_is_saved_as_it_was_written(number: float, position: tuple[float]) -> None:
-    """A whole number stays 136 or 136.0, whatever its parameter's type; setting it to the same value is no edit."""
+    """A number stays 136 or 136.0 as it was written, whatever the parameter's type; an equal value is no edit."""
     lines = [node(version=1, position=[*position, 136], parameters={"a": number})]
     patch = parse_patch(document(*lines))
     assert json.dumps(json.loads(dump_patch(patch))["nodes"]) == json.dumps(lines)
@@ -131,13 +131,13 @@ def test_what_nobody_touches_is_saved_as_it_was_written(number: float, position:
 
 
 def test_the_shipped_examples_are_saved_as_they_came() -> None:
-    """Byte for byte."""
+    """Loading and saving an example gives the same bytes."""
     for path in EXAMPLES_FOLDER.glob("*.loom"):
         assert dump_patch(load_patch(path)) == path.read_text(encoding="utf-8")
 
 
 def test_the_text_does_not_depend_on_the_order_of_edits() -> None:
-    """Nodes, connections and parameters are sorted, so that a diff shows what changed."""
+    """Nodes, connections and parameters are sorted, so that a diff shows only real changes."""
     one, two = Patch(), Patch()
     for patch, order in ((one, ("b", "a")), (two, ("a", "b"))):
         for name in order:
@@ -153,7 +153,7 @@ def test_the_text_does_not_depend_on_the_order_of_edits() -> None:
 
 
 def test_saving_and_loading_a_file(tmp_path: Path) -> None:
-    """A saved patch counts as saved, knows its path, and is readable UTF-8 text."""
+    """A saved patch is unmodified and knows its path, and the file is readable UTF-8 text."""
     patch = Patch()
     patch.add("math.saxpy", title="Größe Ω", a=0.1)
     path = tmp_path / "patch.loom"
@@ -170,14 +170,14 @@ def test_saving_and_loading_a_file(tmp_path: Path) -> None:
 
 
 def test_half_a_surrogate_pair_survives(tmp_path: Path) -> None:
-    """JSON may hold one and UTF-8 can't; such a patch can be loaded, saved and loaded again."""
+    """JSON may hold half a surrogate pair, which UTF-8 can't; such a patch can be loaded, saved and loaded again."""
     patch = parse_patch(document(node(title="\ud800 x")))
     save_patch(patch, tmp_path / "p.loom")
     assert load_patch(tmp_path / "p.loom").nodes["n"].title == "\ud800 x"
 
 
 def test_a_save_that_fails_leaves_the_old_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the disk fails halfway, the old file is untouched and no part of the new one is left."""
+    """If the disk fails halfway, the old file is untouched and nothing of the new one is left."""
     patch = Patch()
     patch.add("io.array")
     path = tmp_path / "patch.loom"
@@ -198,7 +198,7 @@ def test_a_save_that_fails_leaves_the_old_file_whole(tmp_path: Path, monkeypatch
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    """The errors of saving without a folder and of loading without a file name the path."""
+    """Errors of saving into a missing folder and of loading a missing file name the path."""
     path = tmp_path / "gone" / "patch.loom"
     with pytest.raises(PatchError, match=r"patch must be writable: .*gone/patch\.loom: No such file or directory"):
         save_patch(Patch(), path)
@@ -207,7 +207,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_a_saved_file_keeps_its_permissions(tmp_path: Path) -> None:
-    """Replacing a file does not make it more or less private than it was; a new one follows the umask."""
+    """Replacing a file keeps its permissions; a new file follows the umask."""
     path = tmp_path / "patch.loom"
     mask = os.umask(0o027)
     try:
@@ -224,7 +224,7 @@ def test_a_saved_file_keeps_its_permissions(tmp_path: Path) -> None:
 def test_a_save_writes_through_links_and_removes_what_a_killed_one_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unnamed: bool
 ) -> None:
-    """A link stays a link, also one to a file that does not exist yet; only one file is added."""
+    """A link stays a link, even if its target doesn't exist yet; leftovers of a killed save are removed."""
     if not unnamed:
         monkeypatch.delattr(os, "O_TMPFILE")
     target = tmp_path / "elsewhere" / "real.loom"
@@ -243,7 +243,7 @@ def test_a_save_writes_through_links_and_removes_what_a_killed_one_left(
 
 
 def test_threads_that_save_one_file_leave_one_whole_version(tmp_path: Path) -> None:
-    """However their steps interleave, each save succeeds, the file is one of them, and nothing else is left."""
+    """In any interleaving each save succeeds, the file is one whole version, and no other files are left."""
     path = tmp_path / "p"
     versions = [bytes([letter]) * 50_000 for letter in b"abcd"]
     with ThreadPoolExecutor(len(versions)) as threads:
@@ -320,7 +320,7 @@ def test_a_bad_file_says_where_it_is_bad(text: str, message: str) -> None:
     ("value", "message"), [("x", "must be a finite number, got 'x'"), (11, "must be at most 10, got 11")]
 )
 def test_a_value_that_its_type_refuses_is_kept_and_reported(value: Any, message: str) -> None:
-    """Types change: such a patch opens, shows the default, and is saved as it was; a check reports the value."""
+    """If a type now refuses a value, the patch opens with the default, keeps the value, and a check reports it."""
     patch = parse_patch(document(node(parameters={"a": value})), "p")
     assert patch.value("n", "a") == patch.catalogue.require("math.saxpy").parameters["a"].default
     assert json.loads(dump_patch(patch))["nodes"][0]["parameters"] == {"a": value}
@@ -352,13 +352,13 @@ def encoded(**changed: Any) -> dict[str, Any]:
     ids=str,
 )
 def test_a_damaged_array_says_which_parameter_it_is(value: dict[str, Any]) -> None:
-    """For every fault of an array, the error names node and parameter."""
+    """For each way of damaging an array, the error names node and parameter."""
     with pytest.raises(PatchError, match=r"p: nodes\[0\] \(n\.data\) must be an array \(dtype, shape, base64\): "):
         parse_patch(document(node("io.array", parameters={"data": value})), "p")
 
 
 def test_a_file_of_other_data_is_refused(tmp_path: Path) -> None:
-    """A picture is not a patch."""
+    """A file that is no patch, such as a picture, is refused."""
     path = tmp_path / "p.loom"
     path.write_bytes(b"\x89PNG\r\n\x1a\n\xff\xfe")
     with pytest.raises(PatchError, match=r"p\.loom must be a patch \(UTF-8 JSON\), got other data"):
@@ -366,7 +366,7 @@ def test_a_file_of_other_data_is_refused(tmp_path: Path) -> None:
 
 
 def test_placeholders_can_be_looked_at_moved_and_connected_but_not_set() -> None:
-    """A node of an unknown type is kept and shown; edits that need its type say that it is unknown."""
+    """A node of an unknown type is kept and shown; edits that need its type report that the type is unknown."""
     patch = parse_patch(
         document(
             node("gone.type", parameters={"k": [1]}),
@@ -413,7 +413,7 @@ def test_placeholders_can_be_looked_at_moved_and_connected_but_not_set() -> None
     )
 )
 def test_any_json_gives_a_patch_or_a_patch_error(value: Any) -> None:
-    """Files with the right words in the wrong places never raise another error."""
+    """Files with the right words in the wrong places raise no error but PatchError."""
     text = json.dumps({"schema": 1, **value} if isinstance(value, dict) else value)
     try:
         parse_patch(text)
@@ -423,7 +423,7 @@ def test_any_json_gives_a_patch_or_a_patch_error(value: Any) -> None:
 
 @pytest.mark.parametrize("path", [None, 3, float("nan"), b"a.loom", [], "", "nul\0"])
 def test_what_is_no_path_is_refused_in_one_message(path: Any) -> None:
-    """By both, and as an error of the patch."""
+    """Saving and loading refuse a value that is no path with a PatchError."""
     for call in (load_patch, partial(save_patch, Patch())):
         with pytest.raises(PatchError, match=r"path must be a Path or a text|patch must be (readable|writable)"):
             call(path)

@@ -1,4 +1,4 @@
-"""Undo and redo: every edit of a patch can be undone and redone."""
+"""Every edit of a patch can be undone and redone."""
 
 import contextlib
 from collections.abc import Callable
@@ -31,20 +31,20 @@ from engine.patch.rules import crossed_region, find_cycle
 
 @pytest.fixture(autouse=True)
 def _regions(region_blocks: None) -> None:
-    """Random edits place region blocks as well."""
+    """Define region blocks, which random edits also place."""
 
 
 TYPES = ("io.array", "math.saxpy", "io.viewer", "image.mix", "test_region.loop", "test_region.choice")
 
 
 def random_scope(patch: Patch, data: st.DataObject) -> str:
-    """Return a scope that a patch may have; the edit refuses one that it hasn't."""
+    """Return a scope of the patch, or one that doesn't exist, which edits refuse."""
     node = data.draw(st.sampled_from(["", *sorted(patch.nodes)]))
     return node + (".else" if node and data.draw(st.booleans()) else "")
 
 
 def random_edit(patch: Patch, data: st.DataObject) -> None:
-    """Do one edit that hypothesis chooses; nothing happens if the patch refuses it."""
+    """Do one edit that hypothesis chooses; an edit that the patch refuses changes nothing."""
     nodes = sorted(patch.nodes)
     kind = data.draw(
         st.sampled_from(
@@ -108,7 +108,7 @@ def random_edit(patch: Patch, data: st.DataObject) -> None:
 
 @given(st.data())
 def test_undo_takes_every_edit_back_and_redo_brings_it_again(data: st.DataObject) -> None:
-    """After any edits, undo shows each earlier text in turn, and redo each later one."""
+    """After any edits, undo restores each earlier text in turn, and redo each later one."""
     patch = Patch()
     texts = [dump_patch(patch)]
     for _ in range(data.draw(st.integers(1, 12))):
@@ -147,7 +147,7 @@ def test_listeners_can_follow_a_patch_by_its_changes_alone(data: st.DataObject) 
 
 @given(st.data())
 def test_lookups_agree_with_a_walk_over_the_patch(data: st.DataObject) -> None:
-    """The connections at a node, the members of a region and all scopes, after edits, undo and redo."""
+    """After edits, undo and redo, the lookups of connections, members and scopes equal a search of the patch."""
     patch = Patch()
     for _ in range(8):
         step: Callable[[], Any] = data.draw(st.sampled_from((lambda: random_edit(patch, data), patch.undo, patch.redo)))
@@ -163,7 +163,7 @@ def test_lookups_agree_with_a_walk_over_the_patch(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_no_edit_leaves_an_order_that_can_not_be(data: st.DataObject) -> None:
-    """After any edits, nothing depends on itself, no branch reads the other, and only regions hold blocks."""
+    """After any edits no block depends on itself, no branch reads the other one, and only regions hold blocks."""
     patch = Patch()
     for _ in range(data.draw(st.integers(1, 12))):
         with contextlib.suppress(PatchError):
@@ -177,7 +177,7 @@ def test_no_edit_leaves_an_order_that_can_not_be(data: st.DataObject) -> None:
 
 
 def test_one_gesture_is_one_undo_step() -> None:
-    """All moves of one slider drag are taken back at once; the next drag is a step of its own."""
+    """All moves of one slider drag are undone at once; the next drag is a separate step."""
     patch = Patch()
     saxpy = patch.add("math.saxpy", a=1.0)
     for value in (2.0, 3.0, 4.0):
@@ -194,7 +194,7 @@ def test_one_gesture_is_one_undo_step() -> None:
 
 
 def test_one_gesture_may_move_several_nodes() -> None:
-    """Dragging a selection is one step, which brings every node back to where it was."""
+    """Dragging a selection is one step, and its undo moves every node back."""
     patch = Patch()
     nodes = [patch.add("io.array", position=(float(i), 0.0)) for i in range(3)]
     for step in (10.0, 20.0):
@@ -207,7 +207,7 @@ def test_one_gesture_may_move_several_nodes() -> None:
 
 
 def test_after_undo_and_after_saving_a_gesture_begins_a_new_step() -> None:
-    """Undo returns to the saved state and to the undone state, although the drag continues."""
+    """A drag that continues after an undo or a save begins a new step, so undo stops at that state."""
     patch = Patch()
     saxpy = patch.add("math.saxpy", a=1.0)
     patch.set(saxpy, gesture=1, a=2.0)
@@ -224,7 +224,7 @@ def test_after_undo_and_after_saving_a_gesture_begins_a_new_step() -> None:
 
 
 def test_a_new_edit_ends_what_could_be_redone() -> None:
-    """History is linear."""
+    """A new edit drops what could be redone."""
     patch = Patch()
     patch.add("io.array")
     patch.undo()
@@ -236,7 +236,7 @@ def test_a_new_edit_ends_what_could_be_redone() -> None:
 
 
 def test_an_edit_that_changes_nothing_is_no_step() -> None:
-    """Setting the same value, moving nowhere and renaming to the same leave no entry."""
+    """Setting the same value, moving by nothing and renaming to the same title add no step."""
     patch = Patch()
     node = patch.add("math.saxpy", a=1.5, position=(1.0, 2.0))
     array = patch.add("io.array", data=np.arange(3.0))
@@ -250,7 +250,7 @@ def test_an_edit_that_changes_nothing_is_no_step() -> None:
 
 
 def test_an_edit_that_fails_half_way_leaves_nothing() -> None:
-    """Its changes before the failure are reverted, and listeners hear of that."""
+    """The changes before the failure are reverted, and listeners receive the reverting changes too."""
     patch = Patch()
     kept = patch.add("io.array")
     before, heard = dump_patch(patch), Patch()
@@ -266,7 +266,7 @@ def test_an_edit_that_fails_half_way_leaves_nothing() -> None:
 
 
 def test_an_inner_edit_that_fails_takes_back_only_its_own_part() -> None:
-    """The outer edit keeps its own changes, and is one step."""
+    """The outer edit keeps its own changes, as one step."""
     patch = Patch()
     with patch.edit("Outer"):
         patch.add("io.array", node_id="one")
@@ -297,7 +297,7 @@ def test_listener_that_fails_does_not_split_an_edit() -> None:
 
 
 def test_the_end_of_an_edit_is_announced_once_after_its_changes() -> None:
-    """For edits of many changes, nested and failing ones, undo and redo; an edit without changes is not announced."""
+    """The end is announced for edits of many changes, nested or failed edits, undo and redo; an empty edit has none."""
     patch, told = Patch(), []
     end = patch.subscribe(lambda change: told.append(type(change).__name__), lambda: told.append("done"))
 
@@ -330,7 +330,7 @@ def test_the_end_of_an_edit_is_announced_once_after_its_changes() -> None:
 
 
 def test_a_listener_can_leave() -> None:
-    """After its unsubscribe a listener hears nothing more."""
+    """After unsubscribing, a listener receives no more changes."""
     patch = Patch()
     heard: list[Change] = []
     leave = patch.subscribe(heard.append)
@@ -358,7 +358,7 @@ def test_the_inverse_of_an_inverse_is_the_change(change: Change) -> None:
 
 
 def test_only_changes_of_the_same_thing_merge() -> None:
-    """Two values of one parameter merge into one change; other pairs stay two."""
+    """Two values of one parameter merge into one change; changes of different things stay separate."""
     first, second = ParameterChanged("a", "gain", 2.0, 1.0), ParameterChanged("a", "gain", 3.0, 2.0)
     assert merge(first, second) == ParameterChanged("a", "gain", 3.0, 1.0)
     assert merge(first, ParameterChanged("a", "other", 3.0, 2.0)) is None
@@ -371,7 +371,7 @@ def test_only_changes_of_the_same_thing_merge() -> None:
 
 
 def test_history_forgets_the_oldest_steps_and_with_them_the_saved_moment() -> None:
-    """Beyond its limit the oldest edit is dropped; without the saved state, no undo makes the patch count as saved."""
+    """Once the saved state is older than the oldest step, no undo makes the patch count as saved."""
     change = NodeRenamed("a", "x", "")
     history = History(limit=3)
     for i in range(5):
@@ -386,7 +386,7 @@ def test_history_forgets_the_oldest_steps_and_with_them_the_saved_moment() -> No
 
 @given(st.lists(st.sampled_from(["edit", "edit", "edit", "undo", "redo", "save"]), max_size=40), st.integers(1, 4))
 def test_history_is_saved_in_the_saved_state_alone(steps: list[str], limit: int) -> None:
-    """Whatever was undone, done again or dropped since: the states before and after each edit are named by numbers."""
+    """A history counts as saved exactly in the saved state, whatever was undone or redone since."""
     history, state, saved = History(limit), 0, 0
     before: dict[str, int] = {}
     for number, step in enumerate(steps, start=1):
@@ -404,7 +404,7 @@ def test_history_is_saved_in_the_saved_state_alone(steps: list[str], limit: int)
 
 
 def test_a_change_of_an_array_by_its_owner_does_not_reach_the_patch() -> None:
-    """The patch holds the values it was given; setting the array again after it changed is an edit."""
+    """The patch keeps the values that were set; setting the array again after it changed is an edit."""
     patch = Patch()
     data = np.zeros(4, np.float32)
     node = patch.add("io.array", data=data)
@@ -417,7 +417,7 @@ def test_a_change_of_an_array_by_its_owner_does_not_reach_the_patch() -> None:
 
 
 def test_connections_come_and_go_with_their_node() -> None:
-    """Removing a node removes its connections; undo brings all of them."""
+    """Removing a node removes its connections, and undo restores all of them."""
     patch = Patch()
     source, sink = patch.add("io.array"), patch.add("math.saxpy")
     patch.connect(source["out"], sink["x"])
@@ -432,7 +432,7 @@ def test_connections_come_and_go_with_their_node() -> None:
 
 
 def test_changes_are_plain_data_that_can_travel() -> None:
-    """The structs compare by value, so what arrives elsewhere equals what was sent."""
+    """Changes compare by value, so a change that was sent elsewhere equals the original."""
     import msgspec
 
     change = ParameterChanged("a", "gain", 2.0, None)

@@ -1,4 +1,4 @@
-"""Regions in the document: which blocks may lie where, how that orders them, and what edits do."""
+"""Regions in the document: which blocks they may hold, how they order blocks, and what edits do to them."""
 
 import json
 import random
@@ -18,7 +18,7 @@ from engine.patch.rules import CrossesBranches, WouldCycle, find_cycle
 
 @pytest.fixture
 def patch(region_blocks: None) -> Patch:
-    """A loop, a choice inside it, and four pass-throughs at the top."""
+    """A loop, a choice inside it, and four pass-throughs outside."""
     patch = Patch()
     loop = patch.add("test_region.loop", node_id="loop")
     patch.add("test_region.choice", node_id="choice", region=loop)
@@ -41,7 +41,7 @@ def regions(patch: Patch) -> dict[str, str]:
 
 
 def test_a_region_can_be_named_by_handle_body_or_text(patch: Patch) -> None:
-    """A handle stands for its body; the other branch has a name of its own."""
+    """A handle names the first body; the other branch has a name of its own."""
     loop, choice = patch["loop"], patch["choice"]
     assert (loop.body, choice.body, choice.otherwise) == ("loop", "choice", "choice.else")
     for n, region in enumerate((loop, loop.body, "loop", choice.otherwise, "")):
@@ -69,7 +69,7 @@ def test_only_region_blocks_hold_blocks(patch: Patch, region: str, message: str)
 
 
 def test_only_region_blocks_have_a_body(patch: Patch) -> None:
-    """Asking for one is refused, as is the other branch of a loop."""
+    """Only a region has a body, and only one with two branches has the other one."""
     with pytest.raises(RegionRefused, match="must be a block that holds others, got a"):
         _ = patch["a"].body
     with pytest.raises(RegionRefused, match="got its 'else' branch"):
@@ -77,7 +77,7 @@ def test_only_region_blocks_have_a_body(patch: Patch) -> None:
 
 
 def test_a_placeholder_may_be_a_region(patch: Patch) -> None:
-    """Whether an unknown block type holds blocks is not known."""
+    """A block of an unknown type may hold blocks, since it may be a region."""
     patch.restore([NodeAdded(Node(id="old", type="gone.loop"))])
     assert patch.add("test_region.pass", node_id="new", region="old.else").id == "new"
 
@@ -91,7 +91,7 @@ def test_no_region_lies_inside_itself(patch: Patch) -> None:
 
 
 def test_ids_hold_no_slash(patch: Patch) -> None:
-    """A slash separates a composite from a block inside it."""
+    """The slash separates a composite from a block inside it."""
     with pytest.raises(
         PatchError, match="node id must not hold a slash, which leads to a block in a composite, got 'a/b'"
     ):
@@ -104,7 +104,7 @@ def test_ids_hold_no_slash(patch: Patch) -> None:
 
 
 def test_moving_into_a_region_is_one_undo_step(patch: Patch) -> None:
-    """Several nodes move together; those that lie there already don't change."""
+    """Several nodes move together, and nodes that are already there don't change."""
     heard: list[Change] = []
     patch.subscribe(heard.append)
     patch.move_into([patch["a"], "b"], patch["choice"].otherwise)
@@ -120,7 +120,7 @@ def test_moving_into_a_region_is_one_undo_step(patch: Patch) -> None:
 
 
 def test_a_region_block_takes_along_what_lies_in_it(patch: Patch) -> None:
-    """Its members still lie in it."""
+    """The blocks in a region stay in it when it moves."""
     patch.move_into("a", "choice")
     patch.move_into("choice", "")
     assert regions(patch)["a"] == "choice"
@@ -128,7 +128,7 @@ def test_a_region_block_takes_along_what_lies_in_it(patch: Patch) -> None:
 
 
 def test_removing_a_region_leaves_what_lay_in_it(patch: Patch) -> None:
-    """The box is removed and its contents move to the region around it; undo restores everything."""
+    """The contents move to the region around the removed one; undo restores everything."""
     patch.move_into("a", "choice")
     patch.move_into("b", "choice.else")
     link(patch, "a.out choice.condition", "b.out c.x")
@@ -162,7 +162,7 @@ def test_a_way_out_of_a_region_and_back_is_a_cycle(patch: Patch) -> None:
 
 
 def test_a_region_and_its_own_body_order_each_other_in_no_way(patch: Patch) -> None:
-    """The body reads the turn and sets the condition."""
+    """A body may read its region's count and set its region's condition, which is no cycle."""
     patch.move_into(["a", "b"], "loop")
     link(patch, "loop.index a.i", "a.out b.x", "b.out loop.condition")
     patch.move_into("b", "choice")
@@ -170,7 +170,7 @@ def test_a_region_and_its_own_body_order_each_other_in_no_way(patch: Patch) -> N
 
 
 def test_a_block_can_not_feed_itself_in_a_region_either(patch: Patch) -> None:
-    """A turn can't read what it computes later."""
+    """An iteration can't read what it computes later."""
     patch.move_into(["a", "b"], "loop")
     with pytest.raises(WouldCycle, match=r"got a -> a$"):
         link(patch, "a.out a.x")
@@ -180,7 +180,7 @@ def test_a_block_can_not_feed_itself_in_a_region_either(patch: Patch) -> None:
 
 
 def test_one_branch_does_not_read_the_other(patch: Patch) -> None:
-    """Only one of them runs."""
+    """Only one branch runs, so neither can read the other."""
     patch.move_into("a", "choice")
     patch.add("test_region.loop", node_id="inner", region="choice.else")
     patch.move_into("b", "inner")
@@ -195,7 +195,7 @@ def test_one_branch_does_not_read_the_other(patch: Patch) -> None:
 
 
 def test_a_delayed_input_closes_no_cycle(patch: Patch) -> None:
-    """A value needed only in the next frame may come from a later block, within regions and across their borders."""
+    """A value that is needed only in the next frame may come from a later block, even across regions' borders."""
     patch.add("test_region.delay", node_id="delay")
     link(patch, "delay.out a.x", "a.out b.x", "b.out delay.x")
     patch.move_into("a", "loop")
@@ -205,7 +205,7 @@ def test_a_delayed_input_closes_no_cycle(patch: Patch) -> None:
 
 
 def test_one_branch_may_read_what_the_other_did_a_frame_ago(patch: Patch) -> None:
-    """Through a delay in its own branch; a node named twice moves once."""
+    """A delay in one branch may read the other branch's previous frame."""
     patch.add("test_region.delay", node_id="delay", region="choice.else")
     patch.move_into(["a", "a"], "choice")
     link(patch, "a.out delay.x")
@@ -215,7 +215,7 @@ def test_one_branch_may_read_what_the_other_did_a_frame_ago(patch: Patch) -> Non
 
 
 def test_a_move_that_would_close_a_cycle_is_refused(patch: Patch) -> None:
-    """One node of a chain can't leave a region to which the chain returns; the whole chain can."""
+    """One node of a chain can't leave a region to which the chain returns, but the whole chain can."""
     link(patch, "a.out b.x", "b.out c.x")
     with pytest.raises(WouldCycle) as refused:
         patch.move_into(["a", "c"], "loop")
@@ -231,7 +231,7 @@ def test_a_move_that_would_close_a_cycle_is_refused(patch: Patch) -> None:
 
 
 def test_a_cycle_that_a_file_brought_does_not_hold_up_other_moves(region_blocks: None) -> None:
-    """Only new cycles are refused, so that a broken patch can be corrected."""
+    """Only new cycles are refused, so a broken patch can be corrected."""
     nodes = [{"id": name, "type": "test_region.pass"} for name in "ab"] + [{"id": "loop", "type": "test_region.loop"}]
     connections = [{"source": "a.out", "target": "b.x"}, {"source": "b.out", "target": "a.x"}]
     patch = parse_patch(json.dumps({"schema": 1, "nodes": nodes, "connections": connections}))
@@ -243,7 +243,7 @@ def test_a_cycle_that_a_file_brought_does_not_hold_up_other_moves(region_blocks:
 
 
 def test_copies_stay_in_the_regions_that_come_along(patch: Patch) -> None:
-    """A copied region keeps its contents under new ids; blocks whose region is not copied move out."""
+    """A copied region keeps its contents under new ids; a copied block whose region is not copied moves out."""
     patch.move_into(["a", "b"], "choice.else")
     patch.move_into("c", "loop")
     ids = patch.insert(patch.excerpt(["choice", "a", "c", "d"]))
@@ -265,7 +265,7 @@ def test_copies_stay_in_the_regions_that_come_along(patch: Patch) -> None:
 
 
 def test_copied_ids_never_meet(region_blocks: None) -> None:
-    """A new id is not one that another copied node keeps."""
+    """A copy's new id differs from the ids of all nodes that are pasted with it."""
     patch, part = Patch(), Patch()
     patch.add("test_region.pass", node_id="a")
     for name in ("a", "a_2"):
@@ -276,7 +276,7 @@ def test_copied_ids_never_meet(region_blocks: None) -> None:
 
 
 def test_the_file_names_regions_only_where_there_are_some(patch: Patch) -> None:
-    """A patch without regions is written as before; one with regions comes back as it was."""
+    """A patch without regions has no mention of them in its file; one with regions is loaded unchanged."""
     patch.move_into("a", "choice.else")
     written = {node["id"]: node.get("region") for node in json.loads(dump_patch(patch))["nodes"]}
     assert written == {"loop": None, "choice": "loop", "a": "choice.else", "b": None, "c": None, "d": None}
@@ -342,7 +342,7 @@ def around(scope_of: dict[str, str], node: str) -> list[str]:
 
 @given(nested(), st.data())
 def test_lifting_finds_the_ends_in_the_innermost_common_scope(scope_of: dict[str, str], data: st.DataObject) -> None:
-    """Both results are the block or a region around it, lie in one scope, and no deeper scope holds both blocks."""
+    """Both results are the block or a region around it and share a scope; no deeper scope holds both blocks."""
     a, b = (data.draw(st.sampled_from(sorted(scope_of))) for _ in range(2))
     scopes = Scopes({node: scope for node, scope in scope_of.items() if scope})
     up, down = scopes.lift(a, b)
@@ -357,14 +357,14 @@ def test_lifting_finds_the_ends_in_the_innermost_common_scope(scope_of: dict[str
 
 @given(nested())
 def test_a_chain_leads_from_the_outside_in(scope_of: dict[str, str]) -> None:
-    """The chain is the path outwards, reversed."""
+    """The chain is the path from the block outwards, reversed."""
     scopes = Scopes(scope_of)
     for node in scope_of:
         assert list(scopes.chain(scope_of[node])) == around(scope_of, node)[:0:-1]
 
 
 def test_a_chain_of_many_regions_is_found() -> None:
-    """Nesting is not bounded by Python's stack."""
+    """Nesting is not limited by Python's stack."""
     scopes = Scopes({f"n{n}": f"n{n - 1}" for n in range(1, 20_000)})
     assert len(scopes.chain("n19999")) == 20_000
     assert scopes.lift("n19999", "n5") == ("n5", "n5")
@@ -372,13 +372,13 @@ def test_a_chain_of_many_regions_is_found() -> None:
 
 @pytest.mark.parametrize("scope", ["", "loop", "choice.else"])
 def test_a_scope_is_a_region_and_a_branch(scope: str) -> None:
-    """Taking it apart and putting it together gives it back."""
+    """Splitting a scope and joining its parts gives the same scope."""
     assert scope_text(region_of(scope), branch_of(scope)) == scope
 
 
 @given(st.integers(2, 8), st.integers(0, 16), st.integers(0, 10_000))
 def test_a_cycle_is_found_exactly_when_there_is_no_order(nodes: int, edges: int, seed: int) -> None:
-    """Any result is a cycle along the pairs; without one, the pairs can be sorted topologically."""
+    """A reported cycle follows the pairs; without one, the pairs can be sorted topologically."""
     choose = random.Random(seed)
     pairs = [(f"n{choose.randrange(nodes)}", f"n{choose.randrange(nodes)}") for _ in range(edges)]
     cycle = find_cycle(pairs)

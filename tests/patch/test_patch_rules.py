@@ -1,4 +1,4 @@
-"""What the patch refuses, and its messages."""
+"""Edits that the patch refuses, and the messages."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from engine.patch.rules import ConnectionRefused, TypeMismatch, UnknownPort, Wou
 
 @pytest.fixture
 def patch() -> Patch:
-    """A patch of three blocks: whole numbers, a pass-through of numbers, and one that takes anything."""
+    """A patch of three blocks: whole numbers, a pass-through of numbers, and one that accepts anything."""
 
     class Whole(Block, id="test_rules.whole"):
         """Whole numbers."""
@@ -69,16 +69,16 @@ def test_source_must_be_an_output_and_target_an_input(patch: Patch) -> None:
 
 
 def test_element_types_must_match(patch: Patch) -> None:
-    """Whole numbers don't go into an input of floats; an input of any type takes them."""
+    """Whole numbers can't feed an input of floats, but can feed an input of any type."""
     problem = refuse(patch, "whole.out", "pass.x")
     assert type(problem) is TypeMismatch
     assert str(problem) == "pass.x takes elements of f32, got s32 from whole.out"
     patch.connect(patch["whole"]["out"], patch["anything"]["x"])
-    patch.connect(patch["anything"]["out"], patch["pass"]["x"])  # known only when shapes are
+    patch.connect(patch["anything"]["out"], patch["pass"]["x"])  # the type is known only once shapes are
 
 
 def test_ports_must_exist(patch: Patch) -> None:
-    """The message lists the ports that there are."""
+    """The message lists the existing ports."""
     problem = refuse(patch, "pass.out", "b.y")
     assert type(problem) is UnknownPort
     assert str(problem) == "port of b must be one of x, out, got 'y'"
@@ -97,7 +97,7 @@ def test_a_cycle_is_refused_and_its_way_named(patch: Patch) -> None:
 
 
 def test_a_connection_that_replaces_the_one_which_closes_the_cycle_is_allowed(patch: Patch) -> None:
-    """The connection that is replaced does not count: two nodes can be swapped."""
+    """The replaced connection doesn't count, so two nodes can be swapped."""
     patch.connect(patch["pass"]["out"], patch["b"]["x"])
     patch.add("io.array", node_id="array")
     patch.disconnect(patch["b"]["x"])
@@ -106,7 +106,7 @@ def test_a_connection_that_replaces_the_one_which_closes_the_cycle_is_allowed(pa
 
 
 def test_checking_a_long_chain_is_quick(patch: Patch) -> None:
-    """A ladder of 200 rungs has 2**200 paths and is checked at once."""
+    """A ladder of 200 rungs has 2**200 paths and is still checked at once."""
     for i in range(200):
         patch.add("math.saxpy", node_id=f"n{i}")
     for i in range(199):
@@ -117,7 +117,7 @@ def test_checking_a_long_chain_is_quick(patch: Patch) -> None:
 
 
 def test_connecting_an_input_again_replaces_its_connection_in_one_step(patch: Patch) -> None:
-    """An input has one source; undo brings the earlier one back."""
+    """An input has one source; undo restores the earlier one."""
     patch.connect(patch["pass"]["out"], patch["c"]["x"])
     patch.connect(patch["b"]["out"], patch["c"]["x"])
     assert [str(c) for c in patch.connections] == ["b.out -> c.x"]
@@ -126,7 +126,7 @@ def test_connecting_an_input_again_replaces_its_connection_in_one_step(patch: Pa
 
 
 def test_making_the_same_connection_twice_is_no_edit(patch: Patch) -> None:
-    """The second time nothing changes and nothing can be undone."""
+    """The second connection changes nothing and adds no undo step."""
     patch.connect(patch["pass"]["out"], patch["c"]["x"])
     steps = len(patch.history.names)
     patch.connect(patch["pass"]["out"], patch["c"]["x"])
@@ -134,7 +134,7 @@ def test_making_the_same_connection_twice_is_no_edit(patch: Patch) -> None:
 
 
 def test_only_a_connection_of_the_patch_can_be_taken_away(patch: Patch) -> None:
-    """Both ends must match; the input alone is enough, too."""
+    """A connection to remove is given with both ends, or by its input alone."""
     made = patch.connect(patch["pass"]["out"], patch["c"]["x"])
     with pytest.raises(PatchError, match=r"connection must be in the patch, got b\.x"):
         patch.disconnect(patch["b"]["x"])
@@ -168,7 +168,7 @@ def test_parameter_values_are_checked(patch: Patch, values: dict[str, object], m
 
 
 def test_arrays_must_be_numeric_and_not_empty() -> None:
-    """Text, empty arrays, rows of different lengths and masked elements, which would be lost, are refused."""
+    """Text, empty arrays, rows of different lengths, and masked elements, which would be lost, are refused."""
     patch = Patch()
     array = patch.add("io.array")
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
@@ -182,7 +182,7 @@ def test_arrays_must_be_numeric_and_not_empty() -> None:
 
 
 def test_whole_numbers_keep_every_digit(patch: Patch) -> None:
-    """Above 2**53 a float can't hold them, but an int parameter does."""
+    """An int parameter keeps numbers above 2**53, which a float can't hold."""
     patch.set("pass", count=2**53 + 1)
     assert patch.value("pass", "count") == 2**53 + 1
     patch.set("pass", count=4.0)
@@ -191,7 +191,7 @@ def test_whole_numbers_keep_every_digit(patch: Patch) -> None:
 
 
 def test_a_scalar_array_keeps_its_empty_shape() -> None:
-    """A number given as an array has no dimensions, in the patch and in what the block provides."""
+    """A number given as an array has no dimensions, in the patch and in the block's output."""
     from engine.blocktypes.block import describe
 
     patch = Patch()
@@ -203,7 +203,7 @@ def test_a_scalar_array_keeps_its_empty_shape() -> None:
 
 
 def test_nodes_must_be_known_and_ids_new_and_without_dots(patch: Patch) -> None:
-    """The messages name the valid ones."""
+    """The messages name the existing nodes."""
     with pytest.raises(PatchError, match="node must be one of whole, pass, anything, b, c, got 'x'"):
         patch["x"]
     with pytest.raises(PatchError, match="node must be one of no nodes, got 'x'"):
@@ -215,7 +215,7 @@ def test_nodes_must_be_known_and_ids_new_and_without_dots(patch: Patch) -> None:
 
 
 def test_unknown_block_types_are_refused_with_a_suggestion() -> None:
-    """A misspelt type names the nearest one, a strange one the command that lists them."""
+    """A misspelt type gets the nearest name as a suggestion, a strange one the command that lists all types."""
     with pytest.raises(
         PatchError, match=r"block type must be in the catalogue, got 'math.saxp'; did you mean math.saxpy"
     ):
@@ -225,7 +225,7 @@ def test_unknown_block_types_are_refused_with_a_suggestion() -> None:
 
 
 def test_ids_are_made_from_the_type_and_never_repeat() -> None:
-    """The first block has the plain name, later ones a number; those of removed blocks are not reused."""
+    """The first block of a type gets the plain name and later ones a number; ids of removed blocks are not reused."""
     patch = Patch()
     assert [patch.add("io.array").id for _ in range(3)] == ["array", "array_2", "array_3"]
     patch.remove("array_2")
@@ -238,7 +238,7 @@ def test_ids_are_made_from_the_type_and_never_repeat() -> None:
 
 
 def test_insert_copies_nodes_and_what_connects_them_under_free_ids() -> None:
-    """A pasted selection keeps its connections among itself, and is one undo step."""
+    """A pasted selection keeps its inner connections, and pasting is one undo step."""
     patch, clip = Patch(), Patch()
     patch.add("io.array", node_id="array")
     a, b = clip.add("io.array", node_id="array", position=(1.0, 2.0)), clip.add("math.saxpy", node_id="saxpy", a=5.0)
@@ -253,7 +253,7 @@ def test_insert_copies_nodes_and_what_connects_them_under_free_ids() -> None:
 
 
 def test_titles_are_the_types_until_a_person_gives_one(patch: Patch) -> None:
-    """An empty title returns to the block type's; an unknown type shows its id."""
+    """An empty title returns to the block type's title; a node of an unknown type shows the type's id."""
     assert patch.title("pass") == "Pass"
     patch.rename("pass", "Gain stage")
     assert patch.title("pass") == "Gain stage"
@@ -262,7 +262,7 @@ def test_titles_are_the_types_until_a_person_gives_one(patch: Patch) -> None:
 
 
 def test_what_belongs_to_another_patch_is_refused() -> None:
-    """Its nodes may have the same ids; ports that are equal are interchangeable."""
+    """Nodes of another patch may have the same ids and are refused; equal ports are interchangeable."""
     mine, other = Patch(), Patch()
     for patch in (mine, other):
         patch.connect(patch.add("io.array")["out"], patch.add("buffer.copy")["x"])

@@ -1,4 +1,4 @@
-"""Sentinels in the document: what is refused, undo, copies, files, and what becomes of them with their connections."""
+"""Sentinels in the document: refusals, undo, copies, files, and their fate when connections go."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from engine.patch.sentinels import Sentinel, SentinelAction
 
 
 def chain(count: int = 3) -> tuple[Patch, list[NodeRef]]:
-    """Return an array and blocks behind it, in a row."""
+    """Return an array and a row of blocks behind it."""
     patch = Patch()
     nodes = [patch.add("io.array", data=np.ones(3, np.float32))]
     nodes += [patch.add("math.scale_offset") for _ in range(count - 1)]
@@ -48,7 +48,7 @@ def chain(count: int = 3) -> tuple[Patch, list[NodeRef]]:
     ],
 )
 def test_each_wrong_field_has_one_message(fields: dict[str, Any], rule: str) -> None:
-    """It names the output and the field, and nothing changes."""
+    """The message names the output and the field, and nothing changes."""
     patch, (source, *_) = chain()
     with pytest.raises(PatchError, match=rule) as refused:
         patch.set_sentinel(source["out"], **fields)
@@ -57,7 +57,7 @@ def test_each_wrong_field_has_one_message(fields: dict[str, Any], rule: str) -> 
 
 
 def test_only_an_output_that_feeds_numbers_to_something_can_be_checked() -> None:
-    """Every other place is refused with the reason."""
+    """Other places for a sentinel are refused with the reason."""
     patch, (source, first, last) = chain()
     gone = patch.add("math.scale_offset")
     wire = patch.connect(last["out"], gone["x"])
@@ -85,7 +85,7 @@ def test_only_an_output_that_feeds_numbers_to_something_can_be_checked() -> None
 
 
 def test_structs_of_several_types_are_no_numbers() -> None:
-    """What a port declares is known before anything runs."""
+    """The declared type of a port is known before anything runs, so a struct of several types is refused."""
     from tests.runtime import small_blocks
 
     patch = Patch()
@@ -95,7 +95,7 @@ def test_structs_of_several_types_are_no_numbers() -> None:
 
 
 def test_connections_inside_a_block_are_not_checked() -> None:
-    """Values between ops are in registers."""
+    """Values between ops are in registers, so they can't be checked."""
     patch = OpPatch()
     one, two = patch.add("op.sin"), patch.add("op.sin")
     wire = patch.connect(one["out"], two["x"])
@@ -104,7 +104,7 @@ def test_connections_inside_a_block_are_not_checked() -> None:
 
 
 def test_it_belongs_to_all_connections_of_an_output_and_goes_with_the_last() -> None:
-    """Undo brings it back with the connection; within one edit a connection may go and come back."""
+    """A sentinel goes with the last connection of its output, and undo restores it; replacing a connection keeps it."""
     patch, (source, first, last) = chain()
     second = patch.connect(source["out"], patch.add("math.scale_offset")["x"])
     made = patch.set_sentinel(second, maximum=3)
@@ -128,7 +128,7 @@ def test_it_belongs_to_all_connections_of_an_output_and_goes_with_the_last() -> 
 
 
 def test_setting_the_same_again_is_no_edit() -> None:
-    """Another rule is one step each, with its name; undo and redo go through them."""
+    """Each other rule is one step with a name of its own; undo and redo go through them."""
     patch, (source, *_) = chain()
     rules = [patch.set_sentinel(source["out"], maximum=m) for m in (1, 2, 2)]
     patch.remove_sentinel(source["out"])
@@ -154,7 +154,7 @@ SENTINELS = st.builds(
 
 
 def with_sentinels(*chosen: Sentinel | None) -> Patch:
-    """Return a chain of which each connection has a sentinel, or none."""
+    """Return a chain in which each connection has a sentinel, or none does."""
     patch, nodes = chain(len(chosen) + 1)
     for node, sentinel in zip(nodes, chosen, strict=False):
         if sentinel is not None:
@@ -164,7 +164,7 @@ def with_sentinels(*chosen: Sentinel | None) -> Patch:
 
 @given(st.lists(st.none() | SENTINELS, max_size=4))
 def test_files_hold_them(chosen: list[Sentinel | None]) -> None:
-    """What was saved is loaded, and saved again as the same text."""
+    """Loaded sentinels equal the saved ones, and are saved as the same text."""
     patch = with_sentinels(*chosen)
     text = dump_patch(patch)
     loaded = parse_patch(text)
@@ -175,9 +175,7 @@ def test_files_hold_them(chosen: list[Sentinel | None]) -> None:
 
 @given(st.lists(st.none() | SENTINELS, min_size=3, max_size=3), st.lists(st.none() | SENTINELS, min_size=1, max_size=5))
 def test_a_difference_leads_from_one_patch_to_the_other(before: list[Sentinel | None], after: list[Any]) -> None:
-    """The difference leads to the other patch, and its inverse back; patches with other checks are distinguished in
-    words.
-    """
+    """The difference leads to the other patch, and its inverse back; the description mentions different sentinels."""
     one, two = with_sentinels(*before), with_sentinels(*after)
     steps = difference(one, two)
     start = dict(one.sentinels)
@@ -194,7 +192,7 @@ def test_a_difference_leads_from_one_patch_to_the_other(before: list[Sentinel | 
 
 
 def test_copies_take_along_what_they_hold(tmp_path: Path) -> None:
-    """A copied connection keeps its check under the new ids; an output whose reader stays behind does not."""
+    """A copied connection keeps its sentinel under the new ids; an output without a copied reader has none."""
     patch, (source, first, last) = chain()
     patch.set_sentinel(source["out"], maximum=5)
     kept = patch.set_sentinel(first["out"], minimum=-5, action="freeze")
@@ -230,7 +228,7 @@ def test_copies_take_along_what_they_hold(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_with_a_mistake_says_where_it_is(entry: Any, rule: str) -> None:
-    """The message has the file, the entry and the rule; a file without sentinels has none."""
+    """The message has the file, the entry and the rule; a file without sentinels has no such entry."""
     document = json.loads(dump_patch(chain(2)[0]))
     assert not parse_patch(json.dumps(document)).sentinels
     document["sentinels"] = [entry]
@@ -242,7 +240,7 @@ def test_a_file_with_a_mistake_says_where_it_is(entry: Any, rule: str) -> None:
 
 
 def test_changes_of_one_output_merge_and_those_of_two_do_not() -> None:
-    """As the values of one parameter do."""
+    """Changes to the sentinel of one output merge, as the values of one parameter do."""
     here, there = PortRef("a", "x"), PortRef("a", "y")
     one, two = Sentinel(maximum=1.0), Sentinel(maximum=2.0)
     assert merge(SentinelChanged(here, one, None), SentinelChanged(here, two, one)) == SentinelChanged(here, two, None)
@@ -262,5 +260,5 @@ def test_changes_of_one_output_merge_and_those_of_two_do_not() -> None:
     ],
 )
 def test_a_rule_in_words(sentinel: Sentinel, text: str) -> None:
-    """As diagnostics and tooltips say it."""
+    """Diagnostics and tooltips show a rule in these words."""
     assert sentinel.rule_text == text

@@ -1,4 +1,4 @@
-"""Compilers that fail; they replace the real ones before a worker process gets the job."""
+"""Compilers that fail. They replace the real ones before a worker process gets the job."""
 
 import os
 import re
@@ -17,24 +17,24 @@ from engine.kernel_sources.nvrtc import CompiledSource, compile_kernels
 
 
 def refuse_all(*_: Any, **__: Any) -> NoReturn:
-    """Fail as a translator with a mistake of its own does."""
+    """Fail as a translator with a bug does."""
     raise AssertionError("a register is left")
 
 
 def with_a_bug(ptx: str, processor: tuple[str, str]) -> NoReturn:
-    """Translate by a translator that has a mistake."""
+    """Translate with a translator that has a bug."""
     with patch.object(module, "translate_kernel", refuse_all):
         translate(ptx, processor)
     raise AssertionError("the translator must have failed")
 
 
 def too_large(*_: Any) -> NoReturn:
-    """Refuse a kernel."""
+    """Refuse a kernel as too large."""
     raise KernelError("too large")
 
 
 def _as_told(text: str) -> None:
-    """Fail in the way that a kernel's name says; compile text without such a kernel."""
+    """Fail in the way that a kernel's name asks for; return without such a kernel."""
     found = re.search(r"(HANG|CRASH|STARVE)_\w+", text)
     if found is None:
         return
@@ -48,23 +48,23 @@ def _as_told(text: str) -> None:
 
 
 def process_file(name: str) -> Path:
-    """Return the file with the number of the process that hangs at a kernel."""
+    """Return the file that will hold the id of the process that hangs at a kernel."""
     return Path(os.environ["WARPLOOM_TESTS_HOME"]) / name
 
 
 def compile_as_told(source: str, *more: Any) -> CompiledSource:
-    """Compile CUDA C++, unless a kernel's name says how to fail."""
+    """Compile CUDA C++, unless a kernel's name asks for a failure."""
     _as_told(source)
     return compile_kernels(source, *more)
 
 
 def translate_as_told(ptx: str, processor: tuple[str, str]) -> CachedModule:
-    """Translate PTX, unless a kernel's name says how to fail."""
+    """Translate PTX, unless a kernel's name asks for a failure."""
     _as_told(ptx)
     return translate(ptx, processor)
 
 
 def optimise_for_ever(ptx: str, name: str, processor: tuple[str, str]) -> bytes:
-    """Never return from a kernel called `scale`."""
+    """Hang forever on a kernel called `scale`."""
     _as_told("HANG_optimiser" if name == "scale" else "")
     return build.optimise(ptx, name, processor)

@@ -1,4 +1,4 @@
-"""Functions for worker processes: they fail as compilers do."""
+"""Jobs for worker processes, which fail in the ways that compilers do."""
 
 import ctypes
 import logging
@@ -20,14 +20,14 @@ def add(a: int, b: int) -> int:
 
 
 def hang(started: Path) -> None:
-    """Write the process's number to a file, then never return."""
+    """Write the process id to a file, then never return."""
     _tell(started)
     while True:
         time.sleep(60)
 
 
 def hang_with_interpreter(started: Path) -> None:
-    """Never return, and let other threads run only when the interpreter makes them."""
+    """Never return, and let other threads run only when the interpreter forces a switch."""
     _tell(started)
     while True:
         pass
@@ -40,20 +40,20 @@ def hang_in_native_code(started: Path) -> None:
 
 
 def _tell(started: Path) -> None:
-    """Write the process's number; the file is there only when the number is in it."""
+    """Write the process id; the file appears only once it is complete."""
     part = started.with_suffix(".part")
     part.write_text(str(os.getpid()))
     part.rename(started)
 
 
 def die(number: int) -> None:
-    """End like a compiler that crashes."""
+    """Die from a signal, as a compiler that crashes."""
     os.kill(os.getpid(), number)
     signal.pause()
 
 
 def leave() -> None:
-    """End without a signal."""
+    """End the process without a signal."""
     os._exit(3)
 
 
@@ -63,29 +63,29 @@ def refuse() -> None:
 
 
 def fail() -> None:
-    """Raise an error like a bug of the translator."""
+    """Raise an error as a bug of the translator does."""
     raise TranslatorBug("a register is left")
 
 
 class Odd(Exception):
-    """Can't be pickled."""
+    """An exception that can't be pickled."""
 
     def __init__(self, a: int, b: int) -> None:
         super().__init__(f"{a} and {b}")
 
 
 def raise_odd() -> None:
-    """Raise an exception that can't be sent."""
+    """Raise an exception that can't be sent to another process."""
     raise Odd(1, 2)
 
 
 def number() -> int:
-    """Return the process's number."""
+    """Return the process id."""
     return os.getpid()
 
 
 def log_and_fail() -> None:
-    """Log a detail and a warning, then raise."""
+    """Log a message at debug level and a warning, then raise."""
     log = logging.getLogger("engine.tested")
     log.info("a detail")
     log.warning("cache %s cannot be written", "c")

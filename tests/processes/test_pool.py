@@ -23,7 +23,7 @@ ROOT = Path(engine.__file__).parents[1]
 
 
 def is_running(process: int) -> bool:
-    """True while there is such a process, and it is more than an entry that waits to be read; a thread may end last."""
+    """Return whether a process still runs. A zombie counts only until its last thread has ended."""
     folder = Path(f"/proc/{process}")
     try:
         has_threads = len(list((folder / "task").iterdir())) > 1
@@ -33,13 +33,13 @@ def is_running(process: int) -> bool:
 
 
 def started(path: Path) -> int:
-    """Wait for a job that hangs to begin, and return its process."""
+    """Wait for a hanging job to begin, and return its process id."""
     until(path.exists)
     return int(path.read_text())
 
 
 def test_a_function_runs_elsewhere_and_returns() -> None:
-    """What it prints doesn't disturb; the next job has the same process, which is warm."""
+    """A function may print without harm, and the next job runs in the same process, which is warm."""
     assert run(jobs.add, 2, 3) == 5
     first = run(jobs.number)
     assert first != os.getpid()
@@ -47,7 +47,7 @@ def test_a_function_runs_elsewhere_and_returns() -> None:
 
 
 def test_exceptions_arrive_as_they_were_raised() -> None:
-    """With file and line, and where they came from; one that can't be sent arrives as text. The process continues."""
+    """Exceptions keep file, line and cause; one that can't be sent arrives as text. The process continues."""
     process = run(jobs.number)
     with pytest.raises(KernelError, match="kernel must be right") as refused:
         run(jobs.refuse)
@@ -62,7 +62,7 @@ def test_exceptions_arrive_as_they_were_raised() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT, signal.SIGTERM])
 def test_a_process_that_dies_is_an_error_and_not_the_end(number: signal.Signals) -> None:
-    """The error names the signal, and the next job has another process."""
+    """The error names the signal, and the next job runs in another process."""
     with pytest.raises(CompilerCrash, match=f"got its end by {number.name}") as crash:
         run(jobs.die, number)
     assert ("memory runs out" in str(crash.value)) == (number == signal.SIGKILL)
@@ -70,7 +70,7 @@ def test_a_process_that_dies_is_an_error_and_not_the_end(number: signal.Signals)
 
 
 def test_a_process_that_ends_by_itself_is_an_error() -> None:
-    """It may do so in a job, or while it is idle, which no one notices."""
+    """A process may end in a job, which is an error, or while it is idle, which nobody notices."""
     with pytest.raises(CompilerCrash, match="exit status 3"):
         run(jobs.leave)
     process = run(jobs.number)
@@ -81,7 +81,7 @@ def test_a_process_that_ends_by_itself_is_an_error() -> None:
 
 @pytest.mark.parametrize("hang", [jobs.hang, jobs.hang_with_interpreter])
 def test_cancelled_jobs_are_killed(tmp_path: Path, hang: Callable[[Path], None]) -> None:
-    """All waiting callers are notified, in any scope around it; later calls in the scope are refused."""
+    """Cancelling a scope wakes the callers in it and in scopes inside it, and the scope refuses later calls."""
     outer, inner, path = CancelScope(), CancelScope(), tmp_path / "started"
 
     def work() -> None:
@@ -102,7 +102,7 @@ def test_cancelled_jobs_are_killed(tmp_path: Path, hang: Callable[[Path], None])
 
 
 def test_several_run_at_once_and_only_one_is_cancelled(tmp_path: Path) -> None:
-    """A scope is handed on to threads with the context."""
+    """Threads that are started with the context are in its scope; jobs outside the scope continue."""
     scopes = [CancelScope() for _ in range(3)]
     paths = [tmp_path / str(index) for index in range(3)]
     with ThreadPoolExecutor(3) as threads:
@@ -121,7 +121,7 @@ def test_several_run_at_once_and_only_one_is_cancelled(tmp_path: Path) -> None:
 
 
 def test_while_a_job_takes_long_another_process_is_made_ready(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """So a save that overtakes it finds a process that is warm."""
+    """While one job takes long, a second process is warmed up, so a newer edit needn't wait for a start."""
     monkeypatch.setattr(pool, "LONG_S", 0.01)
     own, scope = pool.WorkerPool(), CancelScope()
     monkeypatch.setattr(pool, "_pool", own)
@@ -139,7 +139,7 @@ def test_while_a_job_takes_long_another_process_is_made_ready(monkeypatch: pytes
 def test_a_job_in_the_background_leaves_a_process_to_those_who_wait(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It starts another process sooner than it takes the only one, and takes the one that was idle for longer."""
+    """A background job starts a second process if only one is idle; of several, it takes the one idle for longest."""
     own = pool.WorkerPool()
     monkeypatch.setattr(pool, "_pool", own)
     first = run(jobs.number)
@@ -179,7 +179,7 @@ while not Path({path!r}).exists(): pass
     ],
 )
 def test_processes_end_with_the_program(tmp_path: Path, how: str, then: str, status: int) -> None:
-    """Also one that doesn't guard its main module, that ends while a thread waits for a compile, or that is killed."""
+    """Workers end even if the program has no main guard, ends during a compile, or is killed."""
     path, file = tmp_path / "started", tmp_path / "program.py"
     text = f"import sys; sys.path.append({str(ROOT)!r})\n" + PROGRAM.format(path=str(path), then=then)
     file.write_text(text)
@@ -200,7 +200,7 @@ while not Path({path!r}).exists(): time.sleep(0.01)
 {then}
 os.kill(os.getpid(), 9)
 """
-#: What makes the end of a worker's standard input no sign of its parent's end.
+# Reasons why a worker's standard input may stay open although the parent has ended.
 UNTOLD = {
     "another process has the pipe": ("hang", "if os.fork() == 0: time.sleep(20); os._exit(0)"),
     "native code holds the interpreter": ("hang_in_native_code", ""),
@@ -213,7 +213,7 @@ UNTOLD = {
 
 @pytest.mark.parametrize("why", UNTOLD)
 def test_a_process_ends_when_its_parent_is_killed(tmp_path: Path, why: str) -> None:
-    """At any moment of either of them, even if other processes have the pipe."""
+    """A worker ends whenever its parent is killed, even if other processes hold the pipe."""
     path = tmp_path / "started"
     job, then = UNTOLD[why]
     text = KILLED.format(job=job, path=str(path), then=then)
@@ -224,7 +224,7 @@ def test_a_process_ends_when_its_parent_is_killed(tmp_path: Path, why: str) -> N
 
 
 def test_a_process_lives_on_when_the_thread_that_asked_for_it_ends() -> None:
-    """The next job, from another thread, has the same process."""
+    """The next job, from another thread, runs in the same process."""
     with ThreadPoolExecutor(1) as thread:
         first = thread.submit(run, jobs.number).result()
     assert is_running(first)
@@ -232,13 +232,13 @@ def test_a_process_lives_on_when_the_thread_that_asked_for_it_ends() -> None:
 
 
 def test_threads_of_a_program_share_the_processes() -> None:
-    """Many jobs at once all arrive, each with its own answer."""
+    """Of many jobs at once, each gets its own result."""
     with ThreadPoolExecutor(4) as threads:
         assert [*threads.map(run, [jobs.add] * 200, range(200), range(200))] == [*range(0, 400, 2)]
 
 
 def test_warnings_of_a_process_are_logged_here(caplog: pytest.LogCaptureFixture) -> None:
-    """With its number, also when the function raises; the next job's begin again."""
+    """Logged warnings carry the process id, also if the function raises; the next job's warnings don't repeat them."""
     with pytest.raises(KernelError):
         run(jobs.log_and_fail)
     (told,) = (record for record in caplog.records if record.name == "engine.tested")

@@ -20,7 +20,7 @@ def span(
     kernel: KernelFacts | None = None,
     parts: tuple[str, ...] = (),
 ) -> SpanProfile:
-    """Return a span without pauses between its turns; the mean is that of this frame unless told."""
+    """Return a span without pauses between its turns; by default its mean is this frame's time."""
     mean_ns = busy_ns if mean_ns is None else mean_ns
     last_ns = first_ns + busy_ns
     times = first_ns, last_ns, busy_ns, turns, mean_ns, mean_ns + 1

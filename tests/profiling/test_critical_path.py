@@ -1,4 +1,4 @@
-"""The longest chain of a frame, what each span has to spare, and how both go on into regions."""
+"""The longest chain of a frame, the slack of each span, and how both continue into regions."""
 
 import random
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[list[int], list[list[int]]]:
-    """Times, and for each member some of those before it."""
+    """Draw the times of some spans, and for each span the earlier ones that it waits for."""
     times = draw(st.lists(st.integers(0, 50), max_size=9))
     chance = random.Random(draw(st.integers(0, 2**32)))
     return times, [sorted(chance.sample(range(at), chance.randint(0, min(at, 3)))) for at in range(len(times))]
 
 
 def all_chains(after: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Every chain from any member to any other, one by one."""
+    """Return every chain between any two spans, one by one."""
     ending: list[list[tuple[int, ...]]] = []
     for number, earlier in enumerate(after):
         ending.append([(number,), *((*chain, number) for other in earlier for chain in ending[other])])
@@ -35,7 +35,7 @@ def all_chains(after: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
 
 @given(graphs())
 def test_the_longest_chain_is_the_longest_of_all(graph: tuple[list[int], list[list[int]]]) -> None:
-    """Also through each member; it is a chain, and what it takes is what it says."""
+    """The longest chain, and the longest through each span, are those of an exhaustive search."""
     times, after = graph
     taken = {chain: sum(times[at] for at in chain) for chain in all_chains(after)}
     found = longest_chains(times, after)
@@ -48,7 +48,7 @@ def test_the_longest_chain_is_the_longest_of_all(graph: tuple[list[int], list[li
 
 @given(graphs(), st.integers(0, 8), st.integers(0, 99))
 def test_slack_is_what_a_span_may_take_more(graph: tuple[list[int], list[list[int]]], which: int, more: int) -> None:
-    """Up to it the path stays as long as it is; by what is above it the path grows."""
+    """A path's length grows by the part of a delay that exceeds the span's slack."""
     times, after = graph
     if not times:
         return
@@ -59,7 +59,7 @@ def test_slack_is_what_a_span_may_take_more(graph: tuple[list[int], list[list[in
 
 
 def test_side_by_side_work_is_not_added_up() -> None:
-    """Two branches after one block, and one that waits for both."""
+    """Of two branches between one start and one end, only the longer one is on the path."""
     spans = [
         span("start", first_ns=0, busy_ns=10),
         span("short", first_ns=10, busy_ns=20, after=(0,)),
@@ -74,7 +74,7 @@ def test_side_by_side_work_is_not_added_up() -> None:
 
 
 def test_the_path_goes_on_inside_regions() -> None:
-    """Slack adds up from outside to inside; only the branch that ran is on the path."""
+    """The slack inside a region includes the region's own, and only the branch that ran is on the path."""
     spans = [
         span("loop", busy_ns=100, is_region=True),
         span("other", busy_ns=140),
@@ -92,7 +92,7 @@ def test_the_path_goes_on_inside_regions() -> None:
 
 
 def test_the_work_of_a_region_in_itself_ends_no_search() -> None:
-    """A block that loops in its own kernels lies in a region of its own name."""
+    """A block that loops in its own kernels has spans in a region of its own name, which must not loop the search."""
     spans = [span("solve", busy_ns=9, is_region=True), span("solve", region="solve", busy_ns=7, turns=3)]
     assert critical_path(spans).spans == (0, 1)
     lost = [span("inside", region="gone", busy_ns=3)]
@@ -100,7 +100,7 @@ def test_the_work_of_a_region_in_itself_ends_no_search() -> None:
 
 
 def test_a_frame_without_spans_has_no_path() -> None:
-    """At the summary level."""
+    """A profile at the summary level has no spans, so its path is empty."""
     assert critical_path([]).spans == ()
     assert critical_path([span(turns=0, busy_ns=0, mean_ns=8)]).spans == ()
     assert critical_path([span(turns=0, busy_ns=0, mean_ns=8)], lately=True).length_ns == 8
@@ -108,7 +108,7 @@ def test_a_frame_without_spans_has_no_path() -> None:
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_a_measured_path_takes_no_longer_than_the_frame(device: Device, level: ProfilingLevel) -> None:
-    """Its spans follow each other; in a chain of blocks all work is on it."""
+    """The spans of a measured path follow each other; in a chain of blocks all work is on the path."""
     with Engine(load_patch(EXAMPLES / "nested.loom"), device, profiling=level) as engine:
         for _ in range(4):
             engine.step()

@@ -25,7 +25,7 @@ PROFILE = Profile(7, ProfilingLevel.PER_KERNEL, 120, 150, 10, 200, SPANS, {"glow
 
 
 def test_json_has_the_frame_its_rows_and_buffers() -> None:
-    """Each row says what is around it, whether it is critical, and what it has to spare."""
+    """Each row has its parent, whether it is critical, and its slack."""
     found = json.loads(profile_json(PROFILE))
     rows = found.pop("rows")
     assert found == {
@@ -53,7 +53,7 @@ def test_json_has_the_frame_its_rows_and_buffers() -> None:
 
 
 def test_csv_has_the_same_rows() -> None:
-    """With a header; what is not known is empty; work beside the frames comes last."""
+    """CSV has a header, empty cells for what is not known, and the work outside the frames last."""
     read = list(csv.DictReader(io.StringIO(profile_csv(PROFILE))))
     beside = [{key: value for key, value in row.items() if value} for row in read[-2:]]
     assert beside == [
@@ -73,7 +73,7 @@ def test_csv_has_the_same_rows() -> None:
 
 
 def test_a_profile_without_spans_has_no_rows() -> None:
-    """At the summary level there is a header only."""
+    """An export of a profile at the summary level is a header only."""
     whole = Profile(3, ProfilingLevel.SUMMARY, 120, None, 10, 200)
     assert profile_object(whole)["rows"] == []
     assert profile_csv(whole).count("\n") == 1

@@ -1,4 +1,4 @@
-"""NVTX, against a profiler's library in C."""
+"""NVTX, tested with a profiler's library in C."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from engine import Engine, Patch
 from engine.profiling.nvtx import attached_profiler
 
-#: What a profiler does when it is loaded, as NVIDIA's headers declare it, and functions that print.
+# The functions of a profiler's library, as NVIDIA's headers declare them; here they print.
 INJECTION = r"""
 #include <stdint.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ with Engine(patch, device="host") as engine:
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_a_profiler_is_told_frames_and_updates(tmp_path: Path) -> None:
-    """In ranges that lie in each other, from the process that it started."""
+    """The profiler receives nested ranges for frames and updates from the process that it started."""
     source, library = tmp_path / "injection.c", tmp_path / "injection.so"
     source.write_text(INJECTION)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
@@ -67,7 +67,7 @@ def test_a_profiler_is_told_frames_and_updates(tmp_path: Path) -> None:
 def test_without_a_profiler_nothing_is_loaded(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A file that is not a library is reported in the log, and frames continue."""
+    """A named file that is not a library is reported in the log, and frames continue."""
     monkeypatch.delenv("NVTX_INJECTION64_PATH", raising=False)
     attached_profiler.cache_clear()
     assert attached_profiler() is None

@@ -9,9 +9,9 @@ from engine.profiling.recorder import FRAME_ROW, Stamps, frame_rows
     ("due", "waited", "launching", "launched", "told"),
     [
         (93, 0, 110, 130, (7, 100, 10, 20, 70)),  # waits for the device after the launch
-        (100, 104, 110, 130, (0, 100, 4, 20, 76)),  # and for room before it
+        (100, 104, 110, 130, (0, 100, 4, 20, 76)),  # waits also for room before the launch
         (150, 0, 110, 130, (0, 100, 10, 20, 70)),  # begins before it is due
-        (100, 60, 70, 80, (0, 100, 100, 0, 0)),  # doesn't launch: the stamps are of an earlier frame
+        (100, 60, 70, 80, (0, 100, 100, 0, 0)),  # launches nothing: the stamps are those of an earlier frame
         (100, 60, 110, 80, (0, 100, 100, 0, 0)),  # fails while it launches
     ],
 )

@@ -1,4 +1,4 @@
-"""The hierarchy of a profile: what is inside of what, and which times add up."""
+"""The hierarchy of a profile: which rows contain which, and which times add up."""
 
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def profile_of(spans: tuple[SpanProfile, ...], sums_p99_ns: dict[str, int]) -> P
 
 
 def test_regions_and_composites_hold_what_is_inside_them() -> None:
-    """Whichever lies in the other; the graph's own work is a row too, and a region's own work in each turn."""
+    """Regions and composites may contain each other; the graph and a region's loop have rows for their own work."""
     found = rows(SPANS)
     assert [("  " * row.depth + (row.name or row.node), str(row.kind), row.spans) for row in found] == [
         ("", "graph", (0,)),
@@ -67,7 +67,7 @@ def test_regions_and_composites_hold_what_is_inside_them() -> None:
 
 
 def test_a_block_is_in_its_region_although_a_part_of_its_work_is_not() -> None:
-    """Its buffer is cleared before the loop begins; the composite around it goes with it."""
+    """A block whose buffer is cleared before the loop still belongs to the loop, and so does its composite."""
     spans = (
         span("glow/mix", "fill out with 0", operation=0, busy_ns=1),
         span("loop", "region for", operation=1, busy_ns=100, is_region=True),
@@ -82,7 +82,7 @@ def test_a_block_is_in_its_region_although_a_part_of_its_work_is_not() -> None:
 
 
 def test_times_of_rows_add_up() -> None:
-    """A region's own span holds what is inside it; shares are of all work; the profile shows the p99 of sums."""
+    """A region's span includes what is inside it, shares are of all work, and the p99 of a group is the profile's."""
     found, idle = rows(SPANS), tuple(replace(each, mean_ns=0) for each in SPANS)
     profile = profile_of(SPANS, {"mix": 92})
     work_ns = sum(each.mean_ns for each in SPANS if not each.region)
@@ -98,7 +98,7 @@ def test_times_of_rows_add_up() -> None:
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_rows_of_an_example_follow_its_regions(device: Device, level: ProfilingLevel) -> None:
-    """A drop in a branch in a loop; both levels tell the same blocks."""
+    """A block in a branch in a loop has the same rows at both levels of profiling."""
     with Engine(load_patch(EXAMPLES / "nested.loom"), device, profiling=level) as engine:
         for _ in range(3):
             engine.step()
@@ -116,14 +116,14 @@ def test_rows_of_an_example_follow_its_regions(device: Device, level: ProfilingL
 
 
 def test_a_profile_without_spans_has_no_rows() -> None:
-    """At the summary level."""
+    """A profile at the summary level has no rows."""
     assert rows(()) == ()
     assert row_times((), profile_of((), {})) == []
 
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_the_p99_of_a_group_is_that_of_its_sums(device: Device, level: ProfilingLevel) -> None:
-    """Frame by frame, against numpy; all that are left out are single spans."""
+    """The p99 of a group is that of its sum in each frame, as numpy computes it; only single spans have no group."""
     with Engine(load_patch(EXAMPLES / "nested.loom"), device, profiling=level) as engine:
         profiler, samples = engine.core.profiler, list[np.ndarray[Any, Any]]()
         profiler.every_frame = True
@@ -131,7 +131,7 @@ def test_the_p99_of_a_group_is_that_of_its_sums(device: Device, level: Profiling
             engine.step()
             profile = profiler.profile()
             if number == 1:
-                samples.clear()  # the first frame of a graph counts only until there is another one
+                samples.clear()  # the first frame of a graph counts only until there is a second one
             samples.append(np.array([span.busy_ns for span in profile.spans]))
     found = rows(profile.spans)
     for row, times in zip(found, row_times(found, profile), strict=True):
@@ -143,7 +143,7 @@ def test_the_p99_of_a_group_is_that_of_its_sums(device: Device, level: Profiling
 
 @st.composite
 def measured(draw: st.DrawFn) -> tuple[SpanProfile, ...]:
-    """Spans of a frame: blocks and loops, in which there are blocks and loops; what is inside takes no longer."""
+    """Draw the spans of a frame: nested blocks and loops, where the inside takes no longer than the loop."""
     found: list[SpanProfile] = []
 
     def body(region: str, left_ns: int, depth: int) -> None:
@@ -162,7 +162,7 @@ def measured(draw: st.DrawFn) -> tuple[SpanProfile, ...]:
 
 @given(measured())
 def test_shares_add_up_to_one_and_nothing_is_more_than_what_is_around_it(spans: tuple[SpanProfile, ...]) -> None:
-    """For all measurements, shares are of the work of the same frames."""
+    """In any measurement, shares refer to the work of the same frames and add up to one; no row exceeds its parent."""
     found, profile = rows(spans), profile_of(spans, {})
     times = row_times(found, profile)
     top = [time.share for row, time in zip(found, times, strict=True) if row.parent < 0]

@@ -1,4 +1,4 @@
-"""How often frames are measured: simulations with frames, samples, reports and edits that take known times."""
+"""How often frames are measured, in simulations where frames, samples, reports and edits take known times."""
 
 import random
 
@@ -10,20 +10,20 @@ from engine.profiling.sampling import SHARE, Sampler
 
 
 class Simulation:
-    """An engine that runs freely: time passes by what frames take, and by what measuring takes."""
+    """An engine that plays: time passes with frames and with measuring."""
 
     def __init__(self, frame_ns: int, sample_ns: int) -> None:
         self.frame_ns, self.sample_ns = frame_ns, sample_ns
         self.sampler, self.now_ns, self.spent_ns, self.samples = Sampler(), 0, 0, 0
 
     def spend(self, cost_ns: int) -> None:
-        """Do something that belongs to measuring."""
+        """Let time pass for something that counts as measuring."""
         self.now_ns += cost_ns
         self.spent_ns += cost_ns
         self.sampler.spend(self.now_ns, cost_ns)
 
     def frame(self, *, with_report_ns: int = 0) -> None:
-        """Run a frame, measured if a sample is due, and record its times."""
+        """Run a frame, with a sample if one is due and with a report of the given cost."""
         if self.now_ns >= self.sampler.due_ns:
             self.samples += 1
             self.spend(self.sample_ns)
@@ -33,13 +33,13 @@ class Simulation:
 
     @property
     def share(self) -> float:
-        """The share of the time that measuring took."""
+        """The share of the time that was spent on measuring."""
         return self.spent_ns / self.now_ns
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=2, max_size=30), st.sampled_from((0.01, 0.05, 0.5)))
 def test_samples_take_no_more_than_their_share(costs_ns: list[int], share: float) -> None:
-    """However long each of them takes: the time until the next one is due pays for it."""
+    """Before each sample the time spent is within the share, however long the earlier samples took."""
     sampler, now_ns, spent_ns = Sampler(share), 0, 0
     assert sampler.due_ns <= now_ns
     for cost_ns in costs_ns:
@@ -54,7 +54,7 @@ def test_samples_take_no_more_than_their_share(costs_ns: list[int], share: float
 @pytest.mark.parametrize("sample_us", [20, 3_500, 200_000])
 @pytest.mark.parametrize("report_us", [0, 50, 4_000])
 def test_all_of_measuring_stays_within_its_share(frame_us: int, sample_us: int, report_us: int) -> None:
-    """Samples together with reports of times, ten a second; in the long run all of it is used."""
+    """Samples and ten reports a second stay within the share together, and in the long run use all of it."""
     run = Simulation(frame_us * 1000, sample_us * 1000)
     told_ns, told_samples, reports = 0, 0, 0
     while run.now_ns < 60_000_000_000:
@@ -63,13 +63,14 @@ def test_all_of_measuring_stays_within_its_share(frame_us: int, sample_us: int, 
         if is_told:
             told_ns, told_samples, reports = run.now_ns, run.samples, reports + 1
     assert reports > 10
-    least = (sample_us + report_us) * 1000 / (run.now_ns + run.frame_ns)  # the last one is not paid for yet
+    # The last sample and report are not yet paid for.
+    least = (sample_us + report_us) * 1000 / (run.now_ns + run.frame_ns)
     assert run.share <= SHARE + least
     assert run.share >= 0.9 * SHARE or frame_us > sample_us
 
 
 def test_time_without_samples_pays_for_nothing_later() -> None:
-    """After a long pause there is one sample, and the next one waits as long as ever."""
+    """After a long pause there is one sample, and the wait for the next one is as long as always."""
     sampler = Sampler(0.05)
     sampler.spend(0, 1_000)
     sampler.spend(10**12, 1_000)
@@ -77,7 +78,7 @@ def test_time_without_samples_pays_for_nothing_later() -> None:
 
 
 def test_what_was_spent_before_a_sample_was_due_adds_up() -> None:
-    """A copy that took a second to build, and its first sample, are paid for together."""
+    """The build of a copy and its first sample both count before the next sample is due."""
     sampler = Sampler(0.05)
     sampler.spend(100, 1_000)
     sampler.spend(200, 2_000)
@@ -85,7 +86,7 @@ def test_what_was_spent_before_a_sample_was_due_adds_up() -> None:
 
 
 def test_edits_bring_a_sample_soon_but_no_flood() -> None:
-    """A change in each tenth of a second, and slow samples: one in two seconds, no more."""
+    """With an edit in each tenth of a second and slow samples, at most one sample is taken in two seconds."""
     chance, run = random.Random(3), Simulation(1_000_000, 300_000_000)
     edited_ns = run.now_ns
     while run.now_ns < 60_000_000_000:

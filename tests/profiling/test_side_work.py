@@ -1,4 +1,4 @@
-"""What is done beside the work of frames: compiles, updates, uploads, pictures, reads and files."""
+"""The work beside frames: compiles, updates, uploads, pictures, reads and files."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from engine.profiling.side_work import SideKind, SideTimes, SideWork
 
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=50))
 def test_times_of_one_thing_are_counted_and_averaged(times_ns: list[int]) -> None:
-    """The mean is that of the last thirty; the size is that of the last time."""
+    """The mean covers the last thirty times, and the size is the last one."""
     times = SideTimes()
     for number, time_ns in enumerate(times_ns):
         times.add(SideKind.UPLOAD, "a.out", time_ns, number)
@@ -20,7 +20,7 @@ def test_times_of_one_thing_are_counted_and_averaged(times_ns: list[int]) -> Non
 
 
 def test_kinds_come_in_order_and_the_oldest_names_are_forgotten() -> None:
-    """Only a hundred of each kind are known; one that comes again is new."""
+    """Only a hundred names of each kind are kept; a forgotten name that returns is new."""
     times = SideTimes()
     times.add(SideKind.SAVE, "picture.png", 1)
     for number in range(100):
@@ -39,7 +39,7 @@ def test_kinds_come_in_order_and_the_oldest_names_are_forgotten() -> None:
 
 
 def test_what_fails_is_not_told() -> None:
-    """A compile that fails has its diagnostic."""
+    """Work that fails is left out: a compile that fails has its diagnostic."""
     times = SideTimes()
     with pytest.raises(ValueError, match="broken"), times.timed(SideKind.COMPILE, "a.cu"):
         raise ValueError("broken")

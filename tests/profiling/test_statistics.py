@@ -1,4 +1,4 @@
-"""Averages, percentiles and histories of what is measured."""
+"""Averages, percentiles and histories of measured times."""
 
 import math
 
@@ -27,7 +27,7 @@ def test_average_is_the_mean_of_the_last_values(numbers: list[int]) -> None:
 
 @given(values, st.sampled_from((0.0, 0.01, 0.5, 0.9, 0.99, 1.0)))
 def test_percentile_is_numpys_inverted_distribution(numbers: list[int], fraction: float) -> None:
-    """The smallest value that at least this share of the values does not exceed."""
+    """A percentile is the smallest value that at least this share of the values does not exceed."""
     assert percentile(numbers, fraction) == np.quantile(numbers, fraction, method="inverted_cdf")
 
 
@@ -38,7 +38,7 @@ def test_percentile_of_nothing_is_zero() -> None:
 
 @given(st.lists(st.tuples(*[st.integers(0, 10**9)] * 3), max_size=12), st.integers(1, 12))
 def test_a_history_has_statistics_of_each_column(rows: list[tuple[int, int, int]], window: int) -> None:
-    """Statistics include only the last rows; before the first row they are zeros."""
+    """Statistics cover the last rows only; before the first row they are zeros."""
     history = RecentRows(3, window)
     for row in rows:
         history.add(np.array(row))
@@ -54,13 +54,13 @@ def test_a_history_has_statistics_of_each_column(rows: list[tuple[int, int, int]
 
 
 def test_overhead_is_the_share_of_the_time() -> None:
-    """It is not known before the second sample."""
+    """The overhead is not known before the second sample."""
     assert Profile(0, ProfilingLevel.PER_BLOCK, None, None, 10, 0).overhead is None
     assert Profile(0, ProfilingLevel.PER_BLOCK, None, None, 10, 200).overhead == pytest.approx(0.05)
 
 
 def test_each_level_includes_those_before_it() -> None:
-    """So that "at least per block" is one comparison."""
+    """A level includes the ones before it, so "at least per block" is one comparison."""
     assert list(ProfilingLevel) == sorted(ProfilingLevel)
     names = "NONE SUMMARY PER_BLOCK PER_KERNEL DEEP_ASYNC DEEP_SYNC"
     assert " ".join(level.name for level in ProfilingLevel) == names

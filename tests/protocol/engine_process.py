@@ -1,4 +1,4 @@
-"""An engine in a child process, for tests."""
+"""Engines in child processes, for tests."""
 
 import os
 import subprocess
@@ -8,6 +8,6 @@ COMMAND = [sys.executable, "-m", "app", "engine"]
 
 
 def the_child() -> int:
-    """Return the process id of this process's only child that is an engine; CalledProcessError when there is none."""
+    """Return the process id of the only child that is an engine; CalledProcessError if there is none."""
     done = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "app engine"], capture_output=True, check=True)
     return int(done.stdout)

@@ -1,4 +1,4 @@
-"""Everything that crosses a pipe decodes to an equal value."""
+"""Everything that is sent over a pipe decodes to an equal value."""
 
 import math
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ ARRAYS = st_numpy.arrays(
     st_numpy.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
 )
 DTYPES = st.sampled_from([np.dtype("<f4"), np.dtype("?"), np.dtype([("at", "<f4", (3,)), ("id", "<i8")])])
-INTEGERS = st.integers(-(2**63), 2**64 - 1)  # msgpack's
+INTEGERS = st.integers(-(2**63), 2**64 - 1)  # the range of msgpack
 PATHS = st.lists(st.text(st.characters(exclude_characters="/\0", codec="utf-8"), min_size=1), max_size=3).map(
     lambda parts: Path(*parts)
 )
-#: What a parameter may hold: a number, a switch, a text, a path, an array, none of the user's memory.
+# The values that a parameter may have: numbers, switches, texts, paths and arrays, but no user memory.
 VALUES = st.one_of(st.none(), st.booleans(), INTEGERS, st.floats(), st.text(), PATHS, ARRAYS, st.just(UserArray()))
 RATES = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 
@@ -47,13 +47,13 @@ st.register_type_strategy(
 PIXELS = st.none() | st.tuples(INTEGERS, INTEGERS)
 st.register_type_strategy(Viewing, st.builds(Viewing, PIXELS, st.none() | RATES, PIXELS))
 st.register_type_strategy(SetKernelTimeLimit, st.builds(SetKernelTimeLimit, st.none() | RATES))
-#: Their fields refuse some values of the right types.
+# Types whose fields refuse some values of the right type.
 CHECKED = (Pacing, Viewing, SetKernelTimeLimit)
 
 
 @cache
 def of_type(kind: Any) -> st.SearchStrategy[Any]:
-    """Return values of a field's type, one strategy each; `Any` stands for the values of parameters."""
+    """Return one strategy for a field's type; `Any` stands for the values of parameters."""
     if kind is Any:
         return VALUES
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind not in CHECKED:
@@ -80,7 +80,7 @@ def of_type(kind: Any) -> st.SearchStrategy[Any]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """True when two values have equal types and contents; arrays and NaN are included."""
+    """Return whether two values have equal types and contents, arrays and NaN included."""
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
@@ -108,7 +108,7 @@ def every(union: Any) -> list[type]:
 @pytest.mark.parametrize("kind", every(ToEngine), ids=lambda kind: kind.__name__)
 @given(data=st.data())
 def test_everything_to_the_engine_decodes_as_it_was(kind: type[msgspec.Struct], data: st.DataObject) -> None:
-    """Every message and question, with every value that its fields may hold."""
+    """Every message and question, with every value of its fields, decodes as an equal one."""
     message = data.draw(of_type(kind))
     assert same(make_decoder(ToEngine).decode(encode(message)), message)
 
@@ -116,10 +116,10 @@ def test_everything_to_the_engine_decodes_as_it_was(kind: type[msgspec.Struct], 
 @pytest.mark.parametrize("kind", every(FromEngine), ids=lambda kind: kind.__name__)
 @given(data=st.data())
 def test_everything_from_the_engine_decodes_as_it_was(kind: type[msgspec.Struct], data: st.DataObject) -> None:
-    """Reports, pictures, events and answers."""
+    """Reports, pictures, events and answers decode as equal ones."""
     message = data.draw(of_type(kind))
     decoded = make_decoder(FromEngine).decode(encode(message))
-    if hasattr(message, "answer"):  # a copy of the bytes, encoded as it is
+    if hasattr(message, "answer"):  # a copy of the bytes, which are encoded unchanged
         assert bytes(decoded.answer) == bytes(message.answer)
     else:
         assert same(decoded, message)
@@ -128,14 +128,14 @@ def test_everything_from_the_engine_decodes_as_it_was(kind: type[msgspec.Struct]
 @pytest.mark.parametrize("kind", every(AnyQuestion), ids=lambda kind: kind.__name__)
 @given(data=st.data())
 def test_an_answer_decodes_as_the_type_that_its_question_names(kind: type[Question[Any]], data: st.DataObject) -> None:
-    """An array, a report, slices of a trace, a cost, a device, saved files or nothing."""
+    """An answer may be an array, a report, slices of a trace, a cost, a device, saved files, or nothing."""
     answer_type = kind.answer_type()
     answer = data.draw(st.none() if answer_type is type(None) else of_type(answer_type))
     assert same(make_decoder(answer_type).decode(encode(answer)), answer)
 
 
 def test_every_message_has_a_tag_of_its_own() -> None:
-    """Messages, questions and reports can be distinguished by their tag alone."""
+    """Messages, questions and reports are distinguished by their tags alone."""
     kinds = [*every(ToEngine), *every(FromEngine), *every(AnyQuestion)]
     tags = [kind.__struct_config__.tag for kind in kinds]
     assert None not in tags
@@ -144,7 +144,7 @@ def test_every_message_has_a_tag_of_its_own() -> None:
 
 
 def test_a_dtype_has_an_encoding() -> None:
-    """Padding inside a struct included."""
+    """An encoded dtype includes the padding of a struct."""
     padded = np.dtype({"names": ["a", "b"], "formats": ["u1", "<f8"], "offsets": [0, 8], "itemsize": 24})
     decoded = make_decoder(np.dtype).decode(encode(padded))
     assert decoded == padded
@@ -152,7 +152,7 @@ def test_a_dtype_has_an_encoding() -> None:
 
 
 def test_memory_of_the_users_own_stays_where_it_is() -> None:
-    """A block learns that the memory is in another process only when it uses it."""
+    """A block learns that memory belongs to another process only when it uses the memory."""
     change = ParameterChanged("mine", "array", UserArray(np.zeros(3)), None)
     decoded = make_decoder(ToEngine).decode(encode(change))
     assert isinstance(decoded, ParameterChanged)
@@ -170,7 +170,7 @@ def test_a_value_without_an_encoding_is_refused_by_name(value: object) -> None:
 
 
 def test_invalid_messages_are_refused() -> None:
-    """Unknown tags, wrong types and broken bytes, with msgspec's own error."""
+    """Unknown tags, wrong types and broken bytes raise msgspec's own error."""
     decoder = make_decoder(ToEngine)
     for wrong in ({"type": "Nothing"}, {"type": "SetInput", "name": 3, "value": 1.0}, [1, 2]):
         with pytest.raises(msgspec.ValidationError):
@@ -182,7 +182,7 @@ def test_invalid_messages_are_refused() -> None:
 @pytest.mark.parametrize("kind", get_args(Message))
 @given(data=st.data())
 def test_a_message_is_checked_as_the_decoder_checks_it(kind: type[msgspec.Struct], data: st.DataObject) -> None:
-    """Well-typed messages pass, and with another value in a field the check agrees with the decoder."""
+    """Well-typed messages pass; with another value in a field, the check agrees with the decoder."""
     message = data.draw(of_type(kind))
     check_message(message)
     if kind.__struct_fields__:
@@ -191,7 +191,7 @@ def test_a_message_is_checked_as_the_decoder_checks_it(kind: type[msgspec.Struct
         try:
             message = msgspec.structs.replace(message, **{field: value})
             check_message(message)
-        except DeviceError as refused:  # already by the message itself
+        except DeviceError as refused:  # refused by the message's own constructor
             assert field in str(refused)
         except WarploomError as refused:
             assert field in str(refused)

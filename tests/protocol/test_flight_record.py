@@ -40,7 +40,7 @@ RECORD = FlightRecord(
 
 
 def test_json_counts_from_the_first_frame() -> None:
-    """Events of frames that are no longer listed are before it."""
+    """Events of frames that the record no longer lists have negative times."""
     told = json.loads(record_json(RECORD))
     assert told["budget_ms"] == 16
     assert told["frames"][1] == {
@@ -69,7 +69,7 @@ def test_the_table_has_a_row_for_each_frame() -> None:
 
 
 def test_a_record_without_frames_is_told() -> None:
-    """Before the first frame."""
+    """Before the first frame, the JSON has an empty list and the table only a header."""
     record = FlightRecord(5, 16 * MS, np.zeros(0, FRAME_ROW))
     assert json.loads(record_json(record))["frames"] == []
     assert len(record_csv(record).splitlines()) == 1

@@ -1,4 +1,4 @@
-"""Deadlines of frames: exact, without bursts, and waited for without burning a core."""
+"""Deadlines of frames are exact, come without bursts, and are waited for without using up a core."""
 
 import math
 import threading
@@ -19,7 +19,7 @@ from engine.protocol.pacing import Pacer, Pacing, PacingMode
 
 
 class FakeTime:
-    """A clock that only waiting and working move; sleeps end late by `oversleep_ns`."""
+    """A clock that moves only by waiting and working; sleeps end `oversleep_ns` too late."""
 
     def __init__(self, oversleep_ns: int = 0) -> None:
         self.now_ns, self.oversleep_ns, self.woken = 7 * 10**12, oversleep_ns, False
@@ -42,14 +42,14 @@ class FakeTime:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
-    """Stands in for the wall clock and for sleeping."""
+    """A clock that replaces the wall clock and sleeping."""
     clock = FakeTime(oversleep_ns=60_000)
-    monkeypatch.setattr(pacing_module, "time", SimpleNamespace(sleep=clock.sleep))  # for this module alone
+    monkeypatch.setattr(pacing_module, "time", SimpleNamespace(sleep=clock.sleep))  # in this module alone
     return clock
 
 
 def frames(pacer: Pacer, clock: FakeTime, work_ns: list[int]) -> list[int]:
-    """Do frames of these durations, and return when each began."""
+    """Run frames of these durations, and return when each began."""
     starts = []
     for time_ns in work_ns:
         starts.append(clock.now_ns)
@@ -79,7 +79,7 @@ def test_short_sleeps_take_little_of_a_frame(clock: FakeTime) -> None:
 
 
 def test_a_hiccup_costs_no_frame(clock: FakeTime) -> None:
-    """After a frame of one and a half intervals, the next begins at once, and the one after that is on time again."""
+    """After a frame of one and a half intervals the next one begins at once, and the one after that is on time."""
     pacer = Pacer(Pacing.fixed(100), now_ns=clock)
     starts = frames(pacer, clock, [10**6] * 5 + [15 * 10**6] + [10**6] * 4)
     gaps = [(b - a) / 1e6 for a, b in pairwise(starts)]
@@ -88,7 +88,7 @@ def test_a_hiccup_costs_no_frame(clock: FakeTime) -> None:
 
 @given(st.integers(2, 50))
 def test_lost_frames_are_not_caught_up(intervals: int) -> None:
-    """After a stall the frames come at the rate again: the gaps before and after are whole intervals."""
+    """After a stall, frames keep their rate: the gaps before and after are whole intervals."""
     clock = FakeTime()
     pacer = Pacer(Pacing.fixed(100), now_ns=clock)
     with pytest.MonkeyPatch.context() as patch:
@@ -98,14 +98,14 @@ def test_lost_frames_are_not_caught_up(intervals: int) -> None:
 
 
 def test_frames_that_take_too_long_follow_each_other_at_once(clock: FakeTime) -> None:
-    """A patch that takes 11 ms of an interval of 10 ms runs at one frame each 11 ms, not each 20."""
+    """A patch that takes 11 ms with an interval of 10 ms runs one frame each 11 ms, not each 20 ms."""
     pacer = Pacer(Pacing.fixed(100), now_ns=clock)
     starts = frames(pacer, clock, [11 * 10**6] * 100)
     assert fmean(b - a for a, b in pairwise(starts)) == pytest.approx(11e6, rel=0.01)
 
 
 def test_free_frames_follow_each_other_at_once_and_let_others_run(clock: FakeTime) -> None:
-    """Between two of them there is one short wait."""
+    """Between two free frames there is one short wait, in which other threads run."""
     pacer = Pacer(Pacing.free(), now_ns=clock)
     starts = frames(pacer, clock, [10**6] * 10)
     assert {b - a for a, b in pairwise(starts)} == {10**6 + 2_000}
@@ -120,7 +120,7 @@ def test_overlap_is_a_switch(overlap: Any) -> None:
 
 
 def test_another_pacing_begins_with_the_next_frame(clock: FakeTime) -> None:
-    """A new grid starts where the change was made."""
+    """The deadlines of a new pacing count from the frame at which it was set."""
     pacer = Pacer(Pacing.fixed(10), now_ns=clock)
     frames(pacer, clock, [10**6] * 3)
     pacer.follow(Pacing.display(50))
@@ -129,7 +129,7 @@ def test_another_pacing_begins_with_the_next_frame(clock: FakeTime) -> None:
 
 
 def test_a_frame_can_be_wanted_earlier_but_not_later(clock: FakeTime) -> None:
-    """A rate of one in ten seconds does not hold an edit up; one of a thousand a second is not slowed down."""
+    """An edit may bring the next frame forward, but never delays it."""
     pacer = Pacer(Pacing.fixed(0.1), now_ns=clock)
     pacer.advance()
     pacer.hurry(10**7)
@@ -156,7 +156,7 @@ def test_a_wait_ends_when_woken(clock: FakeTime, rate: float | None) -> None:
 
 
 def test_the_wall_clock_is_never_ahead_of_the_grid() -> None:
-    """With real sleeps no frame begins before it is due; a lock that is released wakes at once."""
+    """With real sleeps no frame begins too early, and releasing the lock ends a wait at once."""
     pacer, wake = Pacer(Pacing.fixed(200)), threading.Lock()
     wake.acquire()
     for _ in range(20):
@@ -167,13 +167,13 @@ def test_the_wall_clock_is_never_ahead_of_the_grid() -> None:
     pacer.advance()
     threading.Timer(0.01, wake.release).start()
     assert pacer.wait(wake)
-    assert time.perf_counter_ns() < pacer.due_ns  # in 20 seconds
+    assert time.perf_counter_ns() < pacer.due_ns  # the frame is due in 20 seconds
 
 
 @pytest.mark.parametrize("rate", [0.0, -60.0, math.nan, math.inf, None])
 @pytest.mark.parametrize("mode", [PacingMode.FIXED, PacingMode.DISPLAY])
 def test_a_rate_must_be_positive(mode: PacingMode, rate: float | None) -> None:
-    """The error has the rule, the value and a usual one."""
+    """The error names the rule, the value and a usual rate."""
     with pytest.raises(WarploomError, match=rf"frame rate must be a positive number of frames a second, got {rate}; "):
         Pacing(mode, rate)
 
@@ -186,5 +186,5 @@ def test_free_pacing_has_no_rate() -> None:
 
 @pytest.mark.parametrize("pacing", [Pacing(), Pacing.free(), Pacing.fixed(25), Pacing.display(59.94)])
 def test_a_pacing_travels_as_text(pacing: Pacing) -> None:
-    """What is decoded equals what was encoded."""
+    """An encoded pacing decodes as an equal one."""
     assert msgspec.json.decode(msgspec.json.encode(pacing), type=Pacing) == pacing

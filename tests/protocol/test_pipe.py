@@ -1,4 +1,4 @@
-"""An engine in another process does what one in this process does."""
+"""An engine in another process behaves as one in this process does."""
 
 import os
 import signal
@@ -41,17 +41,17 @@ Connect = Callable[[Patch], Client]
 
 
 def here(patch: Patch) -> Client:
-    """Run a patch by an engine in this process."""
+    """Run a patch with an engine in this process."""
     return Engine(patch, "host")
 
 
 def in_a_child(patch: Patch) -> Client:
-    """Run a patch by an engine in a child process."""
+    """Run a patch with an engine in a child process."""
     return connect(patch, COMMAND, "host")
 
 
 def saxpy_patch() -> Patch:
-    """3 x + y over 0..999 and ones."""
+    """Return 3 x + y over 0..999 and ones."""
     patch = Patch()
     x = patch.add("io.array", node_id="x", data=np.arange(1000, dtype=np.float32))
     y = patch.add("io.array", node_id="y", data=np.ones(1000, np.float32))
@@ -95,7 +95,7 @@ def a_session(client: Client, patch: Patch) -> list[Any]:
         patch.connect(patch["y"]["out"], more["y"])
     told += [comparable(client.step()), client.read(more["out"]).tolist()]
     patch.set("x", data=np.linspace(0, 1, 7, dtype=np.float32))
-    told += [comparable(client.step())]  # of another size than y
+    told += [comparable(client.step())]  # its size is not that of y
     patch.set("x", data=np.arange(1000, dtype=np.float32))
     told += [comparable(client.step())]
     patch.disconnect(more["y"])
@@ -129,7 +129,7 @@ def test_a_child_process_says_what_an_engine_here_says() -> None:
 
 @pytest.mark.parametrize("connected", [here, in_a_child])
 def test_a_slider_moves_while_the_engine_plays(connected: Connect) -> None:
-    """A move reaches a frame as one parameter write; then the engine is paused and stepped by hand."""
+    """A move of the slider reaches a frame as one parameter write; after pausing, frames are stepped by hand."""
     patch = saxpy_patch()
     with connected(patch) as client:
         client.start(rate=200.0)
@@ -147,7 +147,10 @@ def test_a_slider_moves_while_the_engine_plays(connected: Connect) -> None:
 
 @pytest.mark.parametrize("connected", [here, in_a_child])
 def test_pictures_and_saved_files_arrive(connected: Connect, tmp_path: Path) -> None:
-    """A picture is what numpy makes of the image; a file goes beside the patch, also when that moves."""
+    """A picture equals numpy's conversion of the image.
+
+    A file is saved beside the patch, even after the patch moves.
+    """
     patch = Patch()
     board = patch.add("image.checkerboard", width=8, height=4, cell=2, dark=0.0, light=1.0)
     viewer = patch.add("io.viewer", node_id="viewer")
@@ -175,7 +178,7 @@ def test_pictures_and_saved_files_arrive(connected: Connect, tmp_path: Path) -> 
 
 
 def test_the_death_of_a_child_is_reported_in_one_message() -> None:
-    """The last report, one event and every later question report it; closing works as always."""
+    """The last report, one event and every later question carry the message; closing works as always."""
     patch = saxpy_patch()
     with in_a_child(patch) as client:
         client.step()
@@ -195,7 +198,7 @@ def test_the_death_of_a_child_is_reported_in_one_message() -> None:
 
 
 def test_a_question_that_waits_is_refused_when_the_child_dies() -> None:
-    """Waiting for its answer ends in an error."""
+    """A question that waits for its answer ends with an error."""
     with in_a_child(saxpy_patch()) as client:
         pid = the_child()
         os.kill(pid, signal.SIGSTOP)
@@ -207,7 +210,7 @@ def test_a_question_that_waits_is_refused_when_the_child_dies() -> None:
 
 
 def test_closing_ends_the_child() -> None:
-    """It ends with status 0, and later questions are refused, as by an engine in this process."""
+    """The child ends with status 0, and later questions are refused, as by a closed engine in this process."""
     client = in_a_child(saxpy_patch())
     client.step()
     client.close()
@@ -219,7 +222,7 @@ def test_closing_ends_the_child() -> None:
 
 
 def test_a_child_ends_with_its_parent() -> None:
-    """It ends even if the parent is killed; standard error, which both share, is then closed."""
+    """The child ends even if its parent is killed; then the standard error that both share is closed."""
     code = (
         "import os; from engine import Patch; from engine.protocol.pipe import connect;"
         "from tests.protocol.engine_process import COMMAND;"
@@ -246,7 +249,7 @@ def test_a_command_that_is_no_engine_is_named(command: list[str], message: str) 
 
 @pytest.mark.parametrize("connected", [here, in_a_child])
 def test_what_an_engine_refuses_is_the_same_exception(connected: Connect) -> None:
-    """It has the same class and message."""
+    """The exception has the class and message that an engine in this process raises."""
     patch = saxpy_patch()
     with connected(patch) as client:
         with pytest.raises(PatchError, match="outputs must come from a running patch"):
@@ -262,7 +265,7 @@ def test_an_unknown_device_is_refused() -> None:
 
 
 def test_memory_of_the_users_own_is_refused_on_its_node() -> None:
-    """An array in this process is not in the child; the rest of the patch can still be edited."""
+    """The child can't reach an array in this process's memory; the rest of the patch can still be edited."""
     patch = saxpy_patch()
     patch.add("io.external", node_id="mine", array=np.ones(4, np.float32))
     with in_a_child(patch) as client:
@@ -272,7 +275,7 @@ def test_memory_of_the_users_own_is_refused_on_its_node() -> None:
 
 
 def test_blocks_that_the_person_trusts_run_in_the_child(tmp_path: Path) -> None:
-    """Their output to stdout is not taken for messages."""
+    """What trusted blocks print to stdout is not taken for messages."""
     (tmp_path / "loud.py").write_text(
         "from engine.api import Block, BlockBuilder, Out, f32, port\n"
         "print('loud')\n"
@@ -296,7 +299,7 @@ def test_blocks_that_the_person_trusts_run_in_the_child(tmp_path: Path) -> None:
 
 
 def test_values_of_wrong_types_are_refused_and_the_engine_goes_on() -> None:
-    """Each raises at the call and names the field."""
+    """Each wrong value raises at the call, and the error names the field."""
     with in_a_child(saxpy_patch()) as client:
         with pytest.raises(WarploomError, match=r"frames must be a whole number of at least 0, got 1\.5"):
             client.trace(1.5)  # type: ignore[arg-type]
@@ -313,7 +316,7 @@ def test_values_of_wrong_types_are_refused_and_the_engine_goes_on() -> None:
 
 
 def test_an_answer_to_no_question_ends_the_connection() -> None:
-    """The program is no engine, so connecting to it fails instead of waiting for ever."""
+    """A program that is no engine fails to connect, instead of hanging."""
     program = """
 import sys
 from engine.protocol.encoding import Refused, encode
@@ -326,13 +329,13 @@ write_frame(sys.stdout.buffer, encode(Refused(77, "Odd", "text")))
 
 @pytest.mark.parametrize("command", ["", " ", "warploom 'engine", "warploom\0engine"])
 def test_invalid_commands_are_refused(command: str) -> None:
-    """It is empty, or has an open quotation or a NUL."""
+    """A command that is empty, or has an open quotation or a NUL, is refused."""
     with pytest.raises(DeviceError, match="engine command must be one that runs"):
         open_engine(saxpy_patch(), "host", command, profiling=ProfilingLevel.NONE)
 
 
 def test_a_command_may_be_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Split as a shell does; one that no shell could split is refused."""
+    """The string is split as by a shell, and refused if a shell could not split it."""
     started: list[list[str]] = []
 
     def start(_: Patch, command: Sequence[str]) -> None:
@@ -351,7 +354,7 @@ def test_a_command_may_be_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_child_that_still_starts_is_not_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl+C in the terminal reaches all of its processes; this one ends when it is closed."""
+    """Ctrl+C reaches all processes of the terminal; the child ignores it and ends when it is closed."""
     start = subprocess.Popen
 
     def interrupted(*command: Any, **how: Any) -> subprocess.Popen[bytes]:
@@ -367,7 +370,7 @@ def test_a_child_that_still_starts_is_not_interrupted(monkeypatch: pytest.Monkey
 
 
 def test_an_interrupted_question_is_not_waited_for(interrupts: None) -> None:
-    """The child is busy with a million frames, and is ended."""
+    """A child that is busy with a million frames is ended."""
     client = in_a_child(saxpy_patch())
     me = threading.main_thread().ident
     assert me is not None

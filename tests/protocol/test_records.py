@@ -1,4 +1,4 @@
-"""Log records of an engine in another process arrive here, from the level on that someone wants here."""
+"""Log records of an engine in another process arrive in this process, from the level that is wanted here."""
 
 import logging
 import os
@@ -23,12 +23,12 @@ def patch() -> Patch:
 
 
 def elsewhere(log_buffer: LogBuffer) -> list[Logged]:
-    """Take the records of other processes."""
+    """Receive the records of other processes."""
     return [told for told in log_buffer.take()[0] if told.process != os.getpid()]
 
 
 def test_records_arrive_with_their_place(patch: Patch, log_buffer: LogBuffer) -> None:
-    """The build of a patch is reported before the answer to its first step, as if it were here."""
+    """The build of a patch is logged before the answer to its first step, as with an engine in this process."""
     with connect(patch, COMMAND, "host") as client:
         client.step()
         found = elsewhere(log_buffer)
@@ -39,7 +39,7 @@ def test_records_arrive_with_their_place(patch: Patch, log_buffer: LogBuffer) ->
 
 
 def test_the_level_is_followed_while_it_runs(patch: Patch, log_buffer: LogBuffer) -> None:
-    """Details are made there only while they are wanted here."""
+    """The child makes records of details only while this process wants them."""
     with connect(patch, COMMAND, "host") as client:
         client.step()
         set_level(log_buffer, logging.DEBUG)
@@ -53,7 +53,7 @@ def test_the_level_is_followed_while_it_runs(patch: Patch, log_buffer: LogBuffer
 
 
 def test_records_that_come_too_fast_are_dropped_and_counted() -> None:
-    """The child keeps so many, however slowly they are read, and the next ones say how many are missing."""
+    """The child keeps a limited number of unread records; later ones say how many are missing."""
     program = """
 import logging, sys
 from engine.runtime import serve
@@ -83,7 +83,7 @@ serve.serve_standard_streams()
 
 
 def test_an_engine_that_is_killed_is_an_error_in_the_log(patch: Patch, log_buffer: LogBuffer) -> None:
-    """All facts that it could not report itself."""
+    """The error has all facts that the killed engine could not report itself."""
     with connect(patch, COMMAND, "host") as client:
         client.step()
         os.kill(elsewhere(log_buffer)[0].process, 9)
@@ -93,7 +93,7 @@ def test_an_engine_that_is_killed_is_an_error_in_the_log(patch: Patch, log_buffe
 
 
 def test_what_could_not_be_followed_is_logged_there_once(patch: Patch, log_buffer: LogBuffer) -> None:
-    """The record arrives here once too, beside the event."""
+    """The record arrives here once, in addition to the event."""
     with connect(patch, COMMAND, "host") as client:
         client.post(Disconnected(Connection(PortRef("gone", "out"), PortRef("gone", "x"))))
         client.step()

@@ -14,7 +14,7 @@ def make_struct(name: str, values: dict[str, Any] | None = None, **fields: Any) 
 
 
 def fields_of(types: list[DType]) -> st.SearchStrategy[list[tuple[DType, tuple[int, ...]]]]:
-    """Draw the fields of a struct: an element type and the shape of an array of it, () for a single one."""
+    """Draw the fields of a struct: an element type and the shape of an array of it, with () for a single element."""
     return st.lists(
         st.tuples(st.sampled_from(types), st.lists(st.integers(1, 3), max_size=2).map(tuple)), min_size=1, max_size=7
     )

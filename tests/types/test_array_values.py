@@ -1,4 +1,4 @@
-"""Arrays of booleans and complex numbers go into a patch, through a file, and out again."""
+"""Arrays of booleans and of complex numbers can be stored in a patch, saved, loaded, uploaded and read back."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ ARRAYS = [
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda array: str(array.dtype))
 def test_an_array_comes_back_from_the_device_as_it_was(array: np.ndarray[Any, Any]) -> None:
-    """Uploaded, copied by a block and read."""
+    """An array that is uploaded, copied by a block and read back is unchanged."""
     patch = Patch()
     source = patch.add("io.array", data=array)
     copy = patch.add("buffer.copy")
@@ -36,7 +36,7 @@ def test_an_array_comes_back_from_the_device_as_it_was(array: np.ndarray[Any, An
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda array: str(array.dtype))
 def test_an_array_is_saved_in_the_patch(array: np.ndarray[Any, Any]) -> None:
-    """Dtype, shape and every bit."""
+    """A patch file keeps an array's dtype, its shape and every bit."""
     patch = Patch()
     node = patch.add("io.array", data=array)
     found = parse_patch(dump_patch(patch)).nodes[node.id].parameters["data"]
@@ -54,7 +54,7 @@ def test_an_array_is_saved_in_the_patch(array: np.ndarray[Any, Any]) -> None:
     ],
 )
 def test_a_file_with_other_values_is_refused(dtype: str, data: str, message: str) -> None:
-    """A boolean that is neither 0 nor 1 would be undefined in a kernel."""
+    """A boolean that is neither 0 nor 1 would be undefined in a kernel, so the file is refused."""
     value = {"dtype": dtype, "shape": [2], "base64": data}
     node = {"id": "a", "type": "io.array", "version": 1, "position": [0, 0], "parameters": {"data": value}}
     with pytest.raises(PatchError) as refused:

@@ -26,14 +26,14 @@ def test_every_bf16_survives_the_way_to_f32_and_back() -> None:
     back = to_bf16(from_bf16(ALL_BITS))
     is_nan = np.isnan(from_bf16(ALL_BITS))
     np.testing.assert_array_equal(back[~is_nan], ALL_BITS[~is_nan])
-    np.testing.assert_array_equal(back[is_nan], ALL_BITS[is_nan] | 0x40)  # hardware makes them quiet
+    np.testing.assert_array_equal(back[is_nan], ALL_BITS[is_nan] | 0x40)  # hardware makes NaNs quiet
     assert is_nan.sum() == 2 * 127
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @given(value=st.one_of(st.floats(-LARGEST, LARGEST), st.floats(-(2.0**-125), 2.0**-125), st.floats(-3, 3)))
 def test_numbers_round_to_nearest_with_ties_to_even(dtype: type[np.floating], value: float) -> None:
-    """Compared with exact fractions, subnormal numbers included; from f64 there is one rounding, not two."""
+    """Results equal those of exact fractions, subnormal numbers included; an f64 is rounded once, not twice."""
     given_value = dtype(value)
     expected = nearest(float(given_value))
     found = float(from_bf16(to_bf16(np.array([given_value])))[0])
@@ -42,7 +42,7 @@ def test_numbers_round_to_nearest_with_ties_to_even(dtype: type[np.floating], va
 
 
 def test_a_tie_that_f32_would_hide_is_seen() -> None:
-    """1 + 2**-8 + 2**-40 lies above a tie; rounded to f32 first, it would become the tie and be rounded down."""
+    """1 + 2**-8 + 2**-40 lies above a tie. Rounded to f32 first, it would become the tie and be rounded down."""
     value = 1 + 2.0**-8 + 2.0**-40
     assert from_bf16(to_bf16(np.array([value])))[0] == 1 + 2.0**-7
     assert from_bf16(to_bf16(np.array([np.float32(value)])))[0] == 1
@@ -67,7 +67,7 @@ def test_infinities_and_nans_are_kept_with_their_signs() -> None:
 
 
 def test_arrays_of_any_shape_and_f16_convert() -> None:
-    """The result has the shape of the array; f16 is converted through f32, which is exact."""
+    """The result has the shape of the array. An f16 is converted through f32, which is exact."""
     halves = np.linspace(-2, 2, 12, dtype=np.float16).reshape(3, 4)[:, ::2]
     assert to_bf16(halves).shape == (3, 2)
     np.testing.assert_array_equal(to_bf16(halves), to_bf16(halves.astype(np.float64)))
@@ -75,8 +75,8 @@ def test_arrays_of_any_shape_and_f16_convert() -> None:
 
 
 def test_other_arrays_are_refused() -> None:
-    """Integers might not fit, and bits are uint16."""
+    """Integers must be converted first, as they might not fit, and bits must be uint16."""
     with pytest.raises(TypeError, match=r"array must hold f16, f32 or f64 to become bf16, got int64; use astype first"):
         to_bf16(np.array([1, 2], np.int64))
     with pytest.raises(TypeError, match="bf16 must be given by its bits, a uint16 array, got float32"):
-        from_bf16(np.zeros(2, np.float32))  # type: ignore[arg-type]  # what is being tested
+        from_bf16(np.zeros(2, np.float32))  # type: ignore[arg-type]  # the wrong type is what is tested

@@ -1,4 +1,4 @@
-"""Values are the same exactly when nothing can distinguish them."""
+"""Values count as the same exactly when nothing can distinguish them."""
 
 import math
 import struct
@@ -24,7 +24,7 @@ def bytes_of(value: Any) -> bytes:
 
 @given(_VALUES, _VALUES)
 def test_scalars_are_the_same_when_their_types_and_bytes_are(a: Any, b: Any) -> None:
-    """0.0 differs from -0.0, and 1 from 1.0 and True; NaNs with the same bits are the same."""
+    """0.0 differs from -0.0, and 1 differs from 1.0 and from True. NaNs with the same bits are the same."""
     assert same(a, b) == (bytes_of(a) == bytes_of(b))
     assert same([a, {"x": b}], [a, {"x": b}])
     assert same((a,), (b,)) == same(a, b)
@@ -32,7 +32,7 @@ def test_scalars_are_the_same_when_their_types_and_bytes_are(a: Any, b: Any) -> 
 
 @given(st.lists(_NUMBERS, max_size=3), st.lists(_NUMBERS, max_size=3))
 def test_arrays_are_the_same_when_their_bytes_are(a: list[float], b: list[float]) -> None:
-    """Element types and shapes count too."""
+    """Arrays differ if their element types or shapes differ, even with equal bytes."""
     x, y = np.array(a), np.array(b)
     assert same(x, y) == (x.shape == y.shape and x.tobytes() == y.tobytes())
     assert not same(x, x.astype(np.complex128))

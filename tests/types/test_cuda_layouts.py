@@ -29,7 +29,7 @@ def measured(source: str, expressions: list[str]) -> list[int]:
 
 
 def test_scalars_and_vectors_have_the_layout_of_their_cuda_types() -> None:
-    """Size and alignment of each, asked of the compiler in one go."""
+    """Each type has the size and alignment that the compiler reports for it."""
     names = [dtype.cuda_name for dtype in NAMED.values()]
     found = measured(_HEADERS, [f"{what}({name})" for name in names for what in ("sizeof", "alignof")])
     assert dict(zip(NAMED, zip(found[::2], found[1::2], strict=True), strict=True)) == {
@@ -42,7 +42,7 @@ def test_scalars_and_vectors_have_the_layout_of_their_cuda_types() -> None:
 def test_random_structs_have_the_layout_that_the_compiler_gives(
     drawn: list[tuple[list[tuple[DType, tuple[int, ...]]], list[tuple[DType, tuple[int, ...]]]]],
 ) -> None:
-    """Sizes, alignments and offsets of structs of any types, with arrays and with a struct inside."""
+    """Random structs, with arrays and with a struct inside, have the compiler's sizes, alignments and offsets."""
     expressions: list[str] = []
     expected: list[int] = []
     source = ""
@@ -60,14 +60,14 @@ def test_random_structs_have_the_layout_that_the_compiler_gives(
 
 
 def test_declarations_that_share_a_struct_follow_each_other() -> None:
-    """Each struct is declared once, inner ones first, and the compiler agrees with all that is asserted."""
+    """Each struct is declared once, inner structs first, and all assertions hold for the compiler."""
     text = declaration(Inner) + declaration(Outer) + declaration(Named)
     compile_cuda(f"{text}{_KERNEL}", Path("shared.cu"), "compute_75", toolkit_folders())
     assert declaration(Named).index("struct Inner {") < declaration(Named).index("struct Named {")
 
 
 def test_a_declaration_that_is_changed_does_not_compile() -> None:
-    """The assertions name the struct, and the field that moved."""
+    """The compiler's error names the struct and the field that moved."""
     text = declaration(Inner).replace("unsigned char flag;", "float4 flag[2];")
     with pytest.raises(KernelError, match="Inner must be 32 bytes"):
         compile_cuda(text, Path("changed.cu"), "compute_75", [])
@@ -79,7 +79,7 @@ def test_a_declaration_that_is_changed_does_not_compile() -> None:
 
 
 def test_types_that_cannot_be_declared_are_refused() -> None:
-    """A type that is no struct, a word of C++ as a name, and two structs of one name."""
+    """A type that is no struct, a field named like a C++ keyword, and two structs of one name are refused."""
     with pytest.raises(TypeError, match="a declaration must be of a struct, got float3"):
         declaration(float3)
     with pytest.raises(TypeError, match=r"struct P: a name in it must not be a keyword of C\+\+, got new"):

@@ -17,7 +17,7 @@ WHOLE = [dtype for dtype in SCALARS if dtype.kind == "integer"]
 @pytest.mark.parametrize("dtype", WHOLE, ids=str)
 @given(st.floats(allow_nan=False) | st.integers(-(1 << 70), 1 << 70).map(float))
 def test_whole_types_hold_the_nearest_that_they_reach(dtype: DType, value: float) -> None:
-    """They are truncated towards 0."""
+    """Numbers are truncated towards 0, and limited to what the type can hold."""
     info = np.iinfo(dtype.numpy)
     expected = info.max if value >= info.max else info.min if value <= info.min else math.trunc(value)
     found = nearest_number(dtype, value)
@@ -26,13 +26,13 @@ def test_whole_types_hold_the_nearest_that_they_reach(dtype: DType, value: float
 
 @pytest.mark.parametrize("dtype", WHOLE, ids=str)
 def test_nan_is_no_whole_number(dtype: DType) -> None:
-    """It becomes 0."""
+    """NaN becomes 0."""
     assert nearest_number(dtype, math.nan) == 0
 
 
 @given(st.floats(width=64))
 def test_floats_round_as_numpy_does(value: float) -> None:
-    """f16 and f32 do; numbers beyond their range become infinite."""
+    """Results for f16 and f32 equal numpy's, and numbers beyond the range become infinite."""
     for dtype in (f16, f32):
         with np.errstate(over="ignore"):
             expected = dtype.numpy.type(value)
@@ -42,14 +42,14 @@ def test_floats_round_as_numpy_does(value: float) -> None:
 
 @given(st.integers(-255, 255), st.integers(-100, 100))
 def test_bf16_is_its_bits(digits: int, exponent: int) -> None:
-    """Numbers of 8 significant bits are exact."""
+    """The result is the bits of a bf16; numbers of 8 significant bits are exact."""
     value = math.ldexp(digits, exponent)
     found = nearest_number(bf16, value)
     assert from_bf16(np.array([found]))[0] == np.float32(value)
 
 
 def test_vectors_and_complex_types_are_several_numbers() -> None:
-    """The function returns the value of one of them."""
+    """For a vector or a complex type, the function returns the value of one component."""
     assert nearest_number(float4, 1.5).tobytes() == np.float32(1.5).tobytes()
     assert nearest_number(c64, 1.5).tobytes() == np.float32(1.5).tobytes()
     assert nearest_number(c128, 1.5).tobytes() == np.float64(1.5).tobytes()
@@ -59,7 +59,7 @@ def test_vectors_and_complex_types_are_several_numbers() -> None:
 
 
 def test_a_struct_has_no_such_number() -> None:
-    """A struct has no such number, and neither has `any_type`."""
+    """A struct has no nearest number, and neither has `any_type`: both are a TypeError."""
 
     class One(Struct):
         x: f32

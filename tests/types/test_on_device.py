@@ -1,4 +1,4 @@
-"""Kernels read and write elements of every kind where numpy has them."""
+"""Kernels read and write elements of every kind with numpy's layout."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ COUNT = 257
 
 
 class Mixed(Struct):
-    """A struct of kinds that are easily laid out wrong."""
+    """A struct of element types that are easily laid out wrong."""
 
     on: boolean
     phase: c64
@@ -39,14 +39,14 @@ class Mixed(Struct):
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[Device]:
-    """The host device: the layout is the compiler's, whatever runs the code."""
+    """The host device. Layouts come from the compiler, so one device is enough."""
     with_device = open_device("host")
     yield with_device
     with_device.close()
 
 
 def launch(device: Device, folder: Path, source: str, *arrays: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-    """Run kernel `k` over COUNT threads on these arrays, and return them as they are then."""
+    """Run kernel `k` over COUNT threads on these arrays, and return the arrays afterwards."""
     (folder / "k.cu").write_text(source)
     architecture = device.info.architecture
     module = device.load_module(load_image(folder / "k.cu", architecture).payload(architecture))
@@ -67,7 +67,7 @@ def kernel(parameters: str, body: str) -> str:
 
 
 def test_complex_numbers_multiply(device: Device, tmp_path: Path) -> None:
-    """cuCmulf has the results of numpy, real and imaginary part each in its place."""
+    """cuCmulf has the results of numpy in both the real and the imaginary part."""
     x, y = np.random.default_rng(3).normal(size=(2, COUNT, 2)).astype(np.float32).view(np.complex64)[..., 0]
     source = "#include <cuComplex.h>\n" + kernel(
         "cuFloatComplex* x, const cuFloatComplex* y", "x[i] = cuCmulf(x[i], y[i]);"
@@ -87,7 +87,7 @@ def test_booleans_are_one_byte_each(device: Device, tmp_path: Path) -> None:
 
 
 def test_bf16_rounds_as_the_device_rounds(device: Device, tmp_path: Path) -> None:
-    """`to_bf16` gives the bits that `__float2bfloat16_rn` gives, and `from_bf16` reads them back."""
+    """`to_bf16` returns the same bits as `__float2bfloat16_rn`, and `from_bf16` reads them back."""
     bits = np.random.default_rng(4).integers(0, 1 << 32, COUNT, np.uint32)
     bits[:6] = [0x3F808000, 0x3F818000, 0x3F818001, 0x7F7FFFFF, 0x00008000, 0x80000001]
     x = bits.view(np.float32)
@@ -101,7 +101,7 @@ def test_bf16_rounds_as_the_device_rounds(device: Device, tmp_path: Path) -> Non
 
 
 def test_a_struct_that_a_kernel_includes_is_shared_field_by_field(device: Device, tmp_path: Path) -> None:
-    """Every field of an array of structs is found where numpy put it."""
+    """A kernel that includes the struct finds every field of its elements where numpy put it."""
     records = np.zeros(COUNT, Mixed.numpy)
     index = np.arange(COUNT)
     records["on"] = index % 2 == 0
@@ -120,7 +120,7 @@ def test_a_struct_that_a_kernel_includes_is_shared_field_by_field(device: Device
 
 
 def test_a_kernel_changes_one_field_and_leaves_the_rest(device: Device, tmp_path: Path) -> None:
-    """Writing pairs of bf16 changes their 4 bytes only."""
+    """Writing a pair of bf16 changes its 4 bytes only."""
     pairs = np.random.default_rng(5).integers(0, 1 << 14, (COUNT, 2), np.uint16)
     assert pairs.dtype.itemsize * 2 == bfloat162.size_bytes
     source = "#include <cuda_bf16.h>\n" + kernel("__nv_bfloat162* x", "if (i % 2) x[i] = __lows2bfloat162(x[i], x[i]);")

@@ -31,7 +31,7 @@ from tests.types.test_types import C_TYPES
 
 @given(fields_of(list(C_TYPES)))
 def test_structs_are_laid_out_as_c_lays_them_out(fields: list[tuple[DType, tuple[int, ...]]]) -> None:
-    """Size, alignment and every offset equal those of ctypes for the same fields."""
+    """Size, alignment and every offset equal those of a ctypes structure with the same fields."""
     ours = struct_of("Sample", fields)
     pairs = []
     for name, (dtype, dims) in zip(ours.fields, fields, strict=True):
@@ -93,7 +93,7 @@ def test_fixed_arrays_are_axes_of_the_field_in_numpy() -> None:
 
 
 def test_a_subclass_has_the_inherited_fields_first() -> None:
-    """Arrays are included; the base class does not change."""
+    """Inherited fields come first, arrays included; the base class does not change."""
     assert list(Named.fields) == ["points", "knots", "grid", "number"]
     assert Named.fields["grid"] == Curve.fields["grid"]
     assert field_offset(Named, "number") == 152
@@ -120,7 +120,7 @@ def test_a_fixed_array_has_sizes_from_one(dims: tuple[int, ...]) -> None:
 
 
 def test_struct_types_of_one_name_and_layout_are_the_same_type() -> None:
-    """A module that is loaded again gives types that connect with those of before."""
+    """A module that is loaded again defines types that still connect with the previous ones."""
     assert make_struct("P", x=f32) == make_struct("P", x=f32)
     assert hash(make_struct("P", x=f32)) == hash(make_struct("P", x=f32))
     assert make_struct("P", x=f32) != make_struct("Q", x=f32)
@@ -130,7 +130,7 @@ def test_struct_types_of_one_name_and_layout_are_the_same_type() -> None:
 
 
 def test_only_structs_have_fields_with_offsets() -> None:
-    """Asking a vector or for a field that is not there is a KeyError."""
+    """Asking a vector for a field's offset, or a struct for a field that it lacks, raises KeyError."""
     for dtype, name in ((float4, "x"), (Inner, "y")):
         with pytest.raises(KeyError, match=name):
             field_offset(dtype, name)
@@ -145,7 +145,7 @@ class Spark(Struct):
 
 
 def test_the_readme_shows_the_layout_that_its_struct_has() -> None:
-    """The text in the comment is what `layout_text` gives."""
+    """The comment in the README's example is the output of `layout_text`."""
     readme = (Path(types.__file__).parent / "README.md").read_text()
     assert f"# {layout_text(Spark)}\n" in readme
     assert f"static_assert(sizeof(Spark) == {Spark.size_bytes}" in readme

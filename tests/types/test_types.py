@@ -44,7 +44,7 @@ C_TYPES: dict[DType, Any] = {
 
 @pytest.mark.parametrize("dtype", C_TYPES, ids=str)
 def test_scalars_have_the_size_and_alignment_of_c(dtype: DType) -> None:
-    """Every scalar that C has too is laid out as C lays it out."""
+    """Every scalar type that C also has is laid out as in C."""
     assert dtype.size_bytes == ctypes.sizeof(C_TYPES[dtype]) == dtype.numpy.itemsize
     assert dtype.alignment == ctypes.alignment(C_TYPES[dtype])
 
@@ -63,7 +63,7 @@ def test_types_of_one_layout_and_different_names_differ() -> None:
 
 
 def test_array_dtypes_map_to_element_types_or_are_refused_with_a_remedy() -> None:
-    """Numpy's booleans, numbers and complex numbers have an element type; errors for others name what is allowed."""
+    """All numeric dtypes of numpy, booleans too, have an element type; errors for others name the allowed dtypes."""
     for array, expected in [
         (np.zeros(3, np.float32), f32),
         (np.zeros((2, 2), np.uint64), u64),
@@ -81,19 +81,19 @@ def test_array_dtypes_map_to_element_types_or_are_refused_with_a_remedy() -> Non
 
 
 def test_a_scalar_shape_has_one_element() -> None:
-    """The empty shape counts one element, a shape with a zero none."""
+    """The empty shape counts one element; a shape that contains a zero counts none."""
     assert (element_count(()), element_count((3, 5)), element_count((3, 0))) == (1, 15, 0)
 
 
 def test_named_types_are_found_by_their_names() -> None:
-    """The table of types by name holds each under its own name."""
+    """The table of named types holds each type under its own name."""
     assert NAMED["float4"] is float4
     assert NAMED["c64"] is c64
     assert all(repr(dtype) == name for name, dtype in NAMED.items())
 
 
 def test_a_block_can_name_every_type() -> None:
-    """The module from which block types import has all scalars and vectors."""
+    """The module that block types import from has all scalar and vector types."""
     from engine import api
 
     assert all(getattr(api, name) is dtype and name in api.__all__ for name, dtype in NAMED.items())

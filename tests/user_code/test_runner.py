@@ -1,4 +1,4 @@
-"""Code that raises, or does not return, costs its own result only."""
+"""A call that raises, or does not return, loses its own result only."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ import pytest
 from engine.user_code.limits import TimeLimits, TookTooLong
 from engine.user_code.runner import CodeRunner
 
-#: Short for code that never returns; long for code that does, since the machine may be busy.
+# A short limit for code that never returns, and a long one for code that does, since the machine may be busy.
 SHORT, LONG = TimeLimits(0.1, 1.0), TimeLimits(600.0, 600.0)
 
 
@@ -22,7 +22,7 @@ def runner() -> Iterator[CodeRunner]:
 
 
 def rule(problem: BaseException) -> str:
-    """Return what the code must do; a problem of another kind fails the test."""
+    """Return what the call must return; a problem of another kind fails the test."""
     assert isinstance(problem, TookTooLong)
     return problem.rule
 
@@ -39,7 +39,7 @@ def _sleep() -> str:
 
 @pytest.mark.parametrize("call", [_loop, _sleep])
 def test_a_call_that_never_returns_is_stopped(runner: CodeRunner, call: Callable[[], str]) -> None:
-    """It may compute or wait; its thread makes the next call."""
+    """Code is stopped whether it computes or waits, and its thread makes the next call."""
     first = runner.run(threading.get_ident, rule, ours=False)
     runner.limits = SHORT
     assert runner.run(call, rule, ours=False) == "finish within 0.1 s"
@@ -48,7 +48,7 @@ def test_a_call_that_never_returns_is_stopped(runner: CodeRunner, call: Callable
 
 
 def test_a_call_that_cannot_be_stopped_is_abandoned(runner: CodeRunner) -> None:
-    """Another thread makes the next call; the abandoned thread ends when its call returns."""
+    """Another thread makes the next call; the abandoned thread ends when its own call returns."""
     end = threading.Event()
     stubborn: list[threading.Thread] = []
 
@@ -68,7 +68,7 @@ def test_a_call_that_cannot_be_stopped_is_abandoned(runner: CodeRunner) -> None:
 
 
 def test_the_stack_says_where_the_call_was(runner: CodeRunner) -> None:
-    """Its innermost frames are those of the code that was stopped."""
+    """The innermost frames of the reported stack are those of the code that was stopped."""
     runner.limits = SHORT
     problem = runner.run(_loop, lambda problem: problem, ours=False)
     assert isinstance(problem, TookTooLong)
@@ -76,7 +76,7 @@ def test_the_stack_says_where_the_call_was(runner: CodeRunner) -> None:
 
 
 def test_calls_after_one_that_is_stopped_are_made(runner: CodeRunner) -> None:
-    """Results are in the order of the calls."""
+    """Later calls are still made, and results are in the order of the calls."""
     runner.limits = SHORT
     results = runner.call_all([lambda: "a", _loop, lambda: "b", _sleep], lambda index, problem: f"late {index}")
     assert results == ["a", "late 1", "b", "late 3"]
@@ -84,7 +84,7 @@ def test_calls_after_one_that_is_stopped_are_made(runner: CodeRunner) -> None:
 
 @pytest.mark.parametrize("problem", [ValueError("no"), SystemExit(3), KeyboardInterrupt()])
 def test_whatever_a_call_raises_is_its_result(runner: CodeRunner, problem: BaseException) -> None:
-    """`failed` makes a result of it."""
+    """`failed` turns an exception into the call's result."""
 
     def fail() -> None:
         raise problem
@@ -94,7 +94,7 @@ def test_whatever_a_call_raises_is_its_result(runner: CodeRunner, problem: BaseE
 
 
 def test_a_call_that_has_begun_holds_up_no_other(runner: CodeRunner) -> None:
-    """Its result is there once it returns."""
+    """The other calls have their results while the slow call runs, and its own result follows once it returns."""
     end = threading.Event()
     call = runner.begin(lambda: end.wait() and "done", rule)
     assert call.result(0.0) is None
@@ -104,12 +104,12 @@ def test_a_call_that_has_begun_holds_up_no_other(runner: CodeRunner) -> None:
 
 
 def test_a_closed_runner_makes_no_calls(runner: CodeRunner) -> None:
-    """It says so instead of a result."""
+    """A closed runner reports that it is closed instead of returning a result."""
     runner.close()
     assert runner.run(_loop, rule, ours=False) == "finish before the engine is closed"
 
 
 def test_only_the_running_thread_is_the_runners_own(runner: CodeRunner) -> None:
-    """Code that would wait for the runner can ask."""
+    """Code that would wait for the runner can ask whether it already runs on the runner's thread."""
     assert not runner.is_running_here
     assert runner.run(lambda: runner.is_running_here, rule, ours=False) is True

@@ -9,7 +9,7 @@ from engine.api import Block, BlockBuilder, Moment, Out, Value, ValueBlock, f32,
 
 @pytest.fixture
 def target() -> type[Block]:
-    """Define a block of the device with parameters of every kind that can be driven."""
+    """Define a device block with a parameter of each kind that can be driven."""
 
     class Target(Block, id="test_values.target"):
         """Take numbers."""
@@ -29,7 +29,7 @@ def target() -> type[Block]:
 
 @pytest.fixture
 def given_block() -> type[ValueBlock]:
-    """Define a block that outputs whatever a test puts into `Given.gives`, and raises exceptions among it."""
+    """Define a block that outputs what a test puts into `Given.gives`; an exception in that list is raised instead."""
 
     class Given(ValueBlock, id="test_values.given"):
         """Give what is requested."""
@@ -40,7 +40,7 @@ def given_block() -> type[ValueBlock]:
         gives: Any = (0.0, 0, False)
 
         def update(self, now: Moment) -> None:
-            """Give."""
+            """Return the next value, or raise it."""
             self.value = self.gives[0]
             if isinstance(self.gives[1], BaseException):
                 raise self.gives[1]

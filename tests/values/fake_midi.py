@@ -1,4 +1,4 @@
-"""A MIDI backend for mido, with devices that tests plug in, play and pull out."""
+"""A MIDI backend for mido, whose devices tests plug in, play and pull out."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import mido
 from mido.ports import BaseInput
 
-#: The devices that are there, and those that are open, by name.
+# The devices that are plugged in, and the inputs that are open, by name.
 devices: list[str] = []
 opened: dict[str, Input] = {}
 busy: set[str] = set()
 
 
 class Input(BaseInput):  # type: ignore[misc]  # mido has no types
-    """An input that hands what is played to its callback, as rtmidi does on its own thread."""
+    """An input that passes played messages to its callback, as rtmidi does on its own thread."""
 
     def _open(self, callback: Callable[[Any], None] | None = None, **_: object) -> None:
         if self.name in busy:
@@ -28,7 +28,7 @@ class Input(BaseInput):  # type: ignore[misc]  # mido has no types
 
 
 def get_devices(**_: object) -> list[dict[str, object]]:
-    """Return the devices as mido wants them."""
+    """Return the devices in mido's format."""
     return [{"name": name, "is_input": True, "is_output": False} for name in devices]
 
 

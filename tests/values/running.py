@@ -1,4 +1,4 @@
-"""Value blocks and value graphs run without an engine: only a clock is needed."""
+"""Runs value blocks and value graphs without an engine: they need only a clock."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 
 def moments(frames: int, step_s: float = STEP_S) -> Iterator[Moment]:
-    """Give the moments of the first frames, each the same object, as an engine does."""
+    """Yield the moments of the first frames. It is one object that changes, as in an engine."""
     now = Moment(time_step_s=step_s)
     for frame in range(frames):
         now.frame, now.time_s = frame, frame * step_s
@@ -46,7 +46,7 @@ def record(
     step_s: float = STEP_S,
     before: Callable[[int], None] = lambda _: None,
 ) -> Array:
-    """Return an output over some frames; `before` is called with the number of each frame before its update."""
+    """Return an output over some frames; `before` is called with each frame's number before the update."""
     values = []
     for now in moments(frames, step_s):
         before(now.frame)
@@ -56,7 +56,7 @@ def record(
 
 
 def doubling(patch: Patch, a: float = 2.0) -> NodeRef:
-    """Place a Saxpy that gives a times 1 to 5."""
+    """Place a Saxpy that multiplies the numbers 1 to 5 by a."""
     x = patch.add("io.array", data=np.arange(1, 6, dtype=np.float32))
     y = patch.add("io.array", data=np.zeros(5, np.float32))
     saxpy = patch.add("math.saxpy", node_id="saxpy", a=a)
@@ -66,7 +66,7 @@ def doubling(patch: Patch, a: float = 2.0) -> NodeRef:
 
 
 class Running:
-    """The value graph of a patch, with the blocks and parameters that it drives, as an engine's context has them."""
+    """The value graph of a patch, with the blocks and parameters that the graph drives, as in an engine's context."""
 
     def __init__(self, patch: Patch) -> None:
         self.parameters = ParameterStore(lambda: patch.folder)
@@ -83,7 +83,7 @@ class Running:
                 self.graph.connect(connection)
 
     def run(self, frames: int, *ports: PortRef) -> Array:
-        """Return the values of some outputs or driven parameters over some frames, one row a frame."""
+        """Return the values of some outputs or driven parameters over some frames, one row per frame."""
         rows = []
         for now in moments(frames):
             self.graph.update(now)

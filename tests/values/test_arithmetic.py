@@ -1,4 +1,4 @@
-"""Expressions: what they compute, and what they refuse."""
+"""Expressions: what they compute, and which texts they refuse."""
 
 import math
 import time
@@ -46,12 +46,12 @@ def value(text: str, **given_values: float) -> float:
     ],
 )
 def test_line_of_arithmetic(text: str, expected: float) -> None:
-    """Its value is the one computed by hand."""
+    """A line of arithmetic has the value that was computed by hand."""
     assert value(text, a=2.5, b=1.0, t=3.0, frame=11.0) == pytest.approx(expected)
 
 
 NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 3))
-#: Pairs of texts: as a person writes them, and for numpy, which can't subtract the booleans of comparisons.
+# Pairs of texts: one as a person writes it, one for numpy, which can't subtract the booleans of comparisons.
 LEAVES = st.one_of(NUMBERS.map(lambda x: f"({x!r})"), st.sampled_from(["a", "b", "t"])).map(lambda text: (text, text))
 LINES = st.recursive(
     LEAVES,
@@ -75,7 +75,7 @@ LINES = st.recursive(
 
 @given(LINES, NUMBERS, NUMBERS, NUMBERS)
 def test_every_line_is_what_numpy_makes_of_it(texts: tuple[str, str], a: float, b: float, t: float) -> None:
-    """numpy evaluates the same text with float64 numbers and its own functions."""
+    """Every line has the value that numpy computes from the same text, with float64 numbers and its own functions."""
     scope: dict[str, Any] = {"a": np.float64(a), "b": np.float64(b), "t": np.float64(t), "float64": np.float64}
     scope |= {name: getattr(np, name) for name in ("abs", "cos", "sin", "floor")}
     assert value(texts[0], a=a, b=b, t=t) == pytest.approx(float(eval(texts[1], scope)), rel=1e-9, abs=1e-9)
@@ -112,7 +112,7 @@ def test_every_line_is_what_numpy_makes_of_it(texts: tuple[str, str], a: float, 
     ],
 )
 def test_anything_else_is_refused_in_words(text: str, told: str) -> None:
-    """No text does anything but arithmetic; the message says what was found."""
+    """Any text that isn't arithmetic is refused, and the message quotes the offending part."""
     with pytest.raises(PatchError, match=told):
         Arithmetic(text, NAMES).value()
 
@@ -130,7 +130,7 @@ def test_anything_else_is_refused_in_words(text: str, told: str) -> None:
     ],
 )
 def test_a_line_without_a_value_says_for_which_numbers(text: str, told: str) -> None:
-    """It fails at once: powers are computed in floats, which overflow instead of growing."""
+    """The error names the numbers without a value. It comes at once: powers are computed in floats, which overflow."""
     start = time.thread_time()
     with pytest.raises(PatchError, match=told):
         value(text)
@@ -138,18 +138,18 @@ def test_a_line_without_a_value_says_for_which_numbers(text: str, told: str) -> 
 
 
 def test_a_function_used_as_a_number_is_refused() -> None:
-    """`sin` alone is no number."""
+    """`sin` without arguments is refused."""
     with pytest.raises(PatchError, match="function sin must be given numbers in brackets, got it alone"):
         value("sin + 1")
 
 
 def test_the_help_names_every_function() -> None:
-    """The block's help names each of them."""
+    """The help of the block names every function."""
     assert all(name in (Expression.__doc__ or "") for name in FUNCTIONS)
 
 
 def test_expression_block_follows_its_text_and_the_clock() -> None:
-    """t, dt and frame are those of the moment."""
+    """In the block's expression, t, dt and frame are those of the current moment."""
     block = place("value.expression", text="a * t + 1000 * frame + b * dt", a=2.0, b=6.0)
     frames = np.arange(10)
     np.testing.assert_allclose(record(block, 10), 2 * frames * STEP_S + 1000 * frames + 0.1)

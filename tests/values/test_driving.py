@@ -1,4 +1,4 @@
-"""Driving: how values are converted, what is reported, and which value returns after disconnecting."""
+"""Driving: how values are converted, what is reported, and which value a parameter has after disconnecting."""
 
 from itertools import pairwise
 from typing import Any
@@ -23,7 +23,7 @@ NUMBERS = st.one_of(
 
 @given(st.lists(NUMBERS, min_size=1, max_size=10))
 def test_a_driven_parameter_takes_the_nearest_value_that_it_may_have(values: list[float]) -> None:
-    """Integers are rounded, booleans are true unless 0; values are limited to the bounds, with a diagnostic."""
+    """Integers are rounded, booleans are true unless 0, and values are limited to their bounds, with a diagnostic."""
     for kind, low, high in (("float", -1.0, 1.0), ("int", -5, 5), ("bool", None, None), ("float", None, None)):
         spec = ParameterSpec("p", kind, 0, "doc", low, high)
         told: list[Any] = []
@@ -59,7 +59,7 @@ def test_a_value_out_of_bounds_is_reported_while_it_lasts(target: type[Block]) -
 
 
 def test_the_running_graph_receives_changes_only(target: type[Block]) -> None:
-    """A value that stays the same costs nothing."""
+    """Only values that have changed are written to the running graph."""
     patch = Patch()
     slider, driven = patch.add("value.slider"), patch.add("test_values.target", node_id="driven")
     patch.connect(slider["value"], driven["wide"])
@@ -71,7 +71,7 @@ def test_the_running_graph_receives_changes_only(target: type[Block]) -> None:
 
 
 def test_a_parameter_returns_to_what_the_patch_says(target: type[Block]) -> None:
-    """Values set while it was driven count."""
+    """After disconnecting, a parameter has the patch's value, even if that was set while the parameter was driven."""
     patch = Patch()
     slider, driven = patch.add("value.slider"), patch.add("test_values.target", node_id="driven", wide=3.0)
     connection = patch.connect(slider["value"], driven["wide"])
@@ -92,7 +92,7 @@ def test_a_parameter_returns_to_what_the_patch_says(target: type[Block]) -> None
 
 
 def test_values_of_a_node_that_came_back_are_driven_again(target: type[Block]) -> None:
-    """A block that was replaced by another (undo, a new version) takes over its connections."""
+    """A block that is replaced (by undo, or by a new version) is driven through the connections of the previous one."""
     patch = Patch()
     slider, driven = patch.add("value.slider"), patch.add("test_values.target", node_id="driven")
     patch.connect(slider["value"], driven["wide"])

@@ -10,7 +10,7 @@ from tests.values.running import moments, place
 
 
 def test_the_table_holds_finite_numbers_and_is_bounded() -> None:
-    """Values that no parameter could take and names beyond the limit are ignored."""
+    """The table ignores values that no parameter could take, and names beyond its limit."""
     inputs = Inputs()
     for value in (1, True, 2.5, float("nan"), float("inf")):
         inputs.set("a", value)
@@ -23,7 +23,7 @@ def test_the_table_holds_finite_numbers_and_is_bounded() -> None:
 
 
 def test_a_post_counts_how_often_something_rose_from_zero() -> None:
-    """Repeated keys don't count."""
+    """A post counts each rise from zero; repeated keys don't count."""
     inputs = Inputs()
     for value in (0, 1, 1, 1, 0, 0, 1, 0.5, 0):
         inputs.post("key.a", value)
@@ -31,7 +31,7 @@ def test_a_post_counts_how_often_something_rose_from_zero() -> None:
 
 
 def test_keyboard_tells_presses_and_switches() -> None:
-    """Held for three frames, it is down three times, pressed once, and switched."""
+    """A key held for three frames is down three times, pressed once, and switches the toggle once."""
     block, inputs = place("value.keyboard", key=" A "), Inputs()
     block.controls = inputs.table
     block.check()
@@ -56,7 +56,7 @@ def test_keyboard_tells_presses_and_switches() -> None:
 
 
 def test_no_key_is_never_down() -> None:
-    """Not even when a key without a name is pressed."""
+    """A block without a key is never down, even when a key without a name is pressed."""
     block, inputs = place("value.keyboard", key=" "), Inputs()
     block.controls = inputs.table
     block.check()
@@ -67,7 +67,7 @@ def test_no_key_is_never_down() -> None:
 
 
 def test_a_tap_shorter_than_a_frame_is_a_press() -> None:
-    """Down and up again before the next frame."""
+    """A key that goes down and up before the next frame counts as one press."""
     patch = Patch()
     key = patch.add("value.keyboard", key="space")
     with Engine(patch, device="host") as engine:
@@ -84,7 +84,7 @@ def test_a_tap_shorter_than_a_frame_is_a_press() -> None:
 
 
 def test_presses_before_a_reset_do_not_count() -> None:
-    """A block that starts has not seen them."""
+    """A block doesn't count presses from before its start."""
     block, inputs = place("value.keyboard"), Inputs()
     block.controls = inputs.table
     for _ in range(3):
@@ -96,7 +96,7 @@ def test_presses_before_a_reset_do_not_count() -> None:
 
 
 def test_mouse_is_in_the_middle_until_it_comes() -> None:
-    """Position, buttons and wheel come from the table; the wheel counts from the block's start."""
+    """Before the first input the mouse is in the middle; the wheel counts from the block's start."""
     block, inputs = place("value.mouse", wheel_step=0.5), Inputs()
     block.controls = inputs.table
     inputs.add("mouse.wheel", 5.0)
@@ -111,7 +111,7 @@ def test_mouse_is_in_the_middle_until_it_comes() -> None:
 
 @pytest.mark.parametrize("name", ["mouse.x", "key.é", "osc:/x/0"])
 def test_inputs_reach_the_engine_while_it_is_paused(name: str) -> None:
-    """An input requests a frame that shows it, though time stands still."""
+    """An input requests a frame that shows it, though time stands still while paused."""
     patch = Patch()
     patch.add("value.mouse")
     with Engine(patch, device="host") as engine:

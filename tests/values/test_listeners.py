@@ -12,7 +12,7 @@ from tests.waiting import until
 
 @pytest.mark.parametrize("source", ["osc:9000", "osc:", "osc:127.0.0.1:", "osc:127.0.0.1:http"])
 def test_a_source_that_names_no_port_is_reported(source: str) -> None:
-    """A user's block may ask for anything; nothing is opened to the network by mistake."""
+    """A source without a port, which a user's block may return, is reported, and no network port is opened."""
     listener = OscListener(source, Inputs())
     listener.start()
     until(lambda: listener.problem_at("node") is not None)
@@ -22,7 +22,7 @@ def test_a_source_that_names_no_port_is_reported(source: str) -> None:
 
 
 class Slow(Listener):
-    """Has one device, and holds it after its end until it may release it."""
+    """A listener with one device, which it keeps after its end until a test lets it go."""
 
     device = threading.Lock()
     held = threading.Event()
@@ -54,7 +54,7 @@ def test_frames_do_not_wait_for_a_listener_to_end() -> None:
 
 
 def test_messages_from_any_thread_are_counted() -> None:
-    """Threads that count under one name lose nothing."""
+    """No count is lost when several threads count under one name."""
     inputs = Inputs()
     threads = [threading.Thread(target=lambda: [inputs.add("n", 1) for _ in range(5000)]) for _ in range(4)]
     for thread in threads:

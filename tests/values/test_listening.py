@@ -1,4 +1,4 @@
-"""OSC over the loopback and MIDI over a fake device: messages, missing sources, and cleaning up."""
+"""OSC over loopback and MIDI over a fake device: messages, missing sources, and cleaning up."""
 
 import socket
 import sys
@@ -26,7 +26,7 @@ HOST = "127.0.0.1"
 
 
 def step_until(engine: Engine, condition: Callable[[FrameReport], bool]) -> FrameReport:
-    """Do frames until a report satisfies a condition."""
+    """Run frames until a report satisfies a condition."""
     reports = [engine.step()]
 
     def is_there() -> bool:
@@ -63,14 +63,14 @@ def osc(port: int) -> Iterator[tuple[Inputs, SimpleUDPClient]]:
 
 
 def _send(client: SimpleUDPClient, inputs: Inputs) -> bool:
-    """Send until someone listens."""
+    """Send messages until someone listens."""
     client.send_message("/hello", 1.0)
     return "osc:/hello/0" in inputs.table
 
 
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Give mido a backend with one device."""
+    """Provide mido with a backend that has one device."""
     monkeypatch.setattr(listening, "RETRY_S", 0.01)
     monkeypatch.setattr(midi, "RETRY_S", 0.01)
     backend = mido.Backend("tests.values.fake_midi")
@@ -83,7 +83,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_osc_arguments_get_names(osc: tuple[Inputs, SimpleUDPClient]) -> None:
-    """Numbers and booleans by their place in the message; texts are left out; messages are counted."""
+    """Numbers and booleans are named by their place in the message, texts are left out, and messages are counted."""
     inputs, client = osc
     client.send_message("/mix", [0.5, "text", 7, True, b"blob"])
     client.send_message("/mix", [0.75, "text", 8, False])
@@ -93,12 +93,12 @@ def test_osc_arguments_get_names(osc: tuple[Inputs, SimpleUDPClient]) -> None:
 
 
 def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, SimpleUDPClient], port: int) -> None:
-    """A bundle for next year delays no later message; bytes that are not OSC do no harm."""
+    """A bundle dated next year delays no later message, and bytes that are not OSC do no harm."""
     inputs, client = osc
     bundle = OscBundleBuilder(time.time() + 3e7)
     message = OscMessageBuilder("/later")
     message.add_arg(3.0)
-    bundle.add_content(message.build())  # type: ignore[arg-type]  # so it is meant
+    bundle.add_content(message.build())  # type: ignore[arg-type]  # the library does accept it
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as raw:
         for data in (b"", b"\x00", b"/x", b"#bundle\x00" + b"\xff" * 12, b"/a\x00\x00,f\x00\x00", b"\xff" * 2000):
             raw.sendto(data, (HOST, port))
@@ -109,7 +109,7 @@ def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, Simp
 
 
 def test_osc_drives_a_patch(port: int) -> None:
-    """The block outputs its default, then what is sent; two blocks share a port, and the last one closes it."""
+    """The block outputs its default, then what is sent. Two blocks share a port, and the last one closes it."""
     patch = Patch()
     one = patch.add("value.osc_in", port=port, address="/a", default=0.25)
     two = patch.add("value.osc_in", port=port, address="/b", index=1)
@@ -142,7 +142,7 @@ def test_osc_drives_a_patch(port: int) -> None:
 
 
 def test_a_taken_port_is_reported_until_it_is_free(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The node says which port and what to do; nothing else stops; it works by itself when the port is free."""
+    """The node says which port is taken and what to do; once the port is free, the block works by itself."""
     monkeypatch.setattr(listening, "RETRY_S", 0.01)
     patch = Patch()
     patch.add("value.osc_in", node_id="osc", port=port)
@@ -163,7 +163,7 @@ def test_a_taken_port_is_reported_until_it_is_free(port: int, monkeypatch: pytes
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", "300.1.2.3", ""])
 def test_an_invalid_address_is_reported(host: str, port: int) -> None:
-    """An empty one does not mean all interfaces, as it does for sockets."""
+    """An empty address doesn't mean all interfaces, as it does for sockets."""
     patch = Patch()
     patch.add("value.osc_in", port=port, host=host)
     with Engine(patch, device="host") as engine:
@@ -176,7 +176,7 @@ def test_an_invalid_address_is_reported(host: str, port: int) -> None:
 
 
 def test_a_bad_osc_address_is_reported() -> None:
-    """It is reported before anything listens."""
+    """A bad OSC address is reported before anything listens."""
     patch = Patch()
     patch.add("value.osc_in", address="fader")
     with Engine(patch, device="host") as engine:
@@ -199,7 +199,7 @@ def test_a_bad_osc_address_is_reported() -> None:
 def test_a_missing_library_is_reported(
     module: str, type_id: str, told: str, remedy: str, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Libraries are imported only by a block that needs them; without them the node says what to install."""
+    """A library is imported only by a block that needs it; if it is missing, the node says what to install."""
     monkeypatch.setitem(sys.modules, module, None)
     patch = Patch()
     patch.add(type_id, node_id="block", **({"port": port} if "osc" in type_id else {}))
@@ -209,7 +209,7 @@ def test_a_missing_library_is_reported(
 
 
 def test_midi_messages_get_names(device: str) -> None:
-    """Names are by channel and for any channel; a note with velocity 0 is released; notes are counted."""
+    """MIDI values are named by channel and for any channel; a note with velocity 0 is a release; notes are counted."""
     inputs = Inputs()
     listener = MidiListener("midi:fake", inputs)
     listener.start()
@@ -241,7 +241,7 @@ def test_midi_messages_get_names(device: str) -> None:
 
 
 def test_midi_drives_a_patch(device: str) -> None:
-    """Controllers from 0 to 1, notes by velocity, pitch from -1 to 1."""
+    """Controllers drive parameters from 0 to 1, notes by velocity, and the pitch wheel from -1 to 1."""
     patch = Patch()
     knob = patch.add("value.midi_in", number=74, default=0.5)
     note = patch.add("value.midi_in", kind="note", number=60, channel=1)
@@ -261,7 +261,7 @@ def test_midi_drives_a_patch(device: str) -> None:
 
 
 def test_midi_devices_come_and_go(device: str) -> None:
-    """A device that is missing, busy or unplugged is reported, and found again by itself."""
+    """A device that is missing, busy or unplugged is reported, and used again by itself once it is back."""
     patch = Patch()
     patch.add("value.midi_in", device="keys")
     fake_midi.devices.clear()

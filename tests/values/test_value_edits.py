@@ -1,4 +1,4 @@
-"""Random edits of values: an engine that followed them agrees with one that starts with the final patch."""
+"""After random edits of values, a running engine agrees with a new one that starts with the final patch."""
 
 import random
 
@@ -31,7 +31,7 @@ class Editor:
         return [node.id for node in self.patch.nodes.values() if node.type.startswith(prefix)]
 
     def edit(self) -> None:
-        """Do one edit, or none when it is refused."""
+        """Do one edit; an edit that is refused changes nothing."""
         kinds = (self.add, self.add_value, self.drive, self.drive, self.drive, self.release, self.set, self.set)
         kind = self.chance.choice((*kinds, self.remove, self.patch.undo, self.patch.undo, self.patch.redo))
         try:
@@ -40,7 +40,7 @@ class Editor:
             return
 
     def add(self) -> None:
-        """Place a device block after another."""
+        """Append a device block to another one."""
         source = self.chance.choice(["x", *self.ids("math")])
         node = self.patch.add("math.scale_offset", scale=self.chance.uniform(-2, 2))
         self.patch.connect(PortRef(source, "out"), node["x"])
@@ -74,7 +74,7 @@ class Editor:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_edits_of_values_give_what_a_fresh_engine_gives(seed: int) -> None:
-    """Values, warnings and buffers agree after each edit, with frames in between while graphs are built."""
+    """Values, warnings and buffers agree after each edit; frames run in between, while graphs are built."""
     editor = Editor(seed)
     compared = 0
     with Engine(editor.patch, device="host") as engine:
@@ -92,7 +92,7 @@ def test_edits_of_values_give_what_a_fresh_engine_gives(seed: int) -> None:
                 assert report.values == expected.values
                 assert set(report.diagnostics) == set(expected.diagnostics)
                 if any(item.severity is Severity.ERROR for item in expected.diagnostics):
-                    continue  # a running graph runs on as it is
+                    continue  # a running graph continues as it is
                 for node in editor.ids("math"):
                     port = PortRef(node, "out")
                     np.testing.assert_array_equal(engine.read(port), fresh.read(port))
@@ -100,5 +100,5 @@ def test_edits_of_values_give_what_a_fresh_engine_gives(seed: int) -> None:
 
 
 def is_failing(report: FrameReport) -> bool:
-    """Return whether some expression has no value."""
+    """Return whether any expression has no value."""
     return any(item.severity is Severity.ERROR and "expression" in str(item.node) for item in report.diagnostics)

@@ -1,4 +1,4 @@
-"""Values in an engine: their cost, their reports, and that a driven parameter equals one set by hand."""
+"""Values in an engine: their cost, their reports, and driven parameters compared with ones that are set by hand."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ Array = np.ndarray[Any, Any]
 )
 @settings(max_examples=many(15))
 def test_driven_equals_set_by_hand(values: list[float], driven: tuple[str, str]) -> None:
-    """In every frame the buffers are the same as when the rounded, bounded value is set instead."""
+    """In every frame the buffers are the same as when the rounded and bounded value is set by hand."""
     type_id, name = driven
     pictures: list[list[Array]] = []
     for by_hand in (False, True):
@@ -60,7 +60,7 @@ def test_driven_equals_set_by_hand(values: list[float], driven: tuple[str, str])
 
 
 def by_hand_value(patch: Patch, block: NodeRef, name: str, value: float) -> float:
-    """Return the value that a person would set a parameter to for a number."""
+    """Return the value that a person would set on a parameter for this number."""
     block_type = patch.block_type(block.id)
     assert block_type is not None
     spec = block_type.parameters[name]
@@ -72,7 +72,7 @@ def by_hand_value(patch: Patch, block: NodeRef, name: str, value: float) -> floa
 
 
 def test_setting_a_driven_parameter_waits_until_its_connection_goes() -> None:
-    """It may be set any number of times, also dragged just before it is connected."""
+    """A parameter keeps what was set while it was driven, or just before it was connected, until it is disconnected."""
     patch = Patch()
     saxpy = doubling(patch)
     slider = patch.add("value.slider", setting=0.75)
@@ -95,7 +95,7 @@ def test_setting_a_driven_parameter_waits_until_its_connection_goes() -> None:
 
 
 def test_exposed_parameters_of_a_composite_are_driven() -> None:
-    """Every child that the parameter sets follows."""
+    """A driven parameter of a composite sets all the child parameters that it controls."""
 
     class TwiceScaled(Composite, id="test_values.twice_scaled"):
         """Scale twice by one number."""
@@ -126,7 +126,7 @@ def test_exposed_parameters_of_a_composite_are_driven() -> None:
 
 
 def test_a_failing_value_block_marks_its_node_and_nothing_else() -> None:
-    """Its node is red with the line, the driven one keeps its last value, everything else runs."""
+    """The failing node shows the error and its line; the driven node keeps its last value, and everything else runs."""
 
     class Fragile(ValueBlock, id="test_values.fragile"):
         """Divide by a number."""
@@ -159,7 +159,7 @@ def test_a_failing_value_block_marks_its_node_and_nothing_else() -> None:
 
 
 def test_a_check_tells_what_is_wrong_with_values() -> None:
-    """A bad expression is found without running anything; value blocks without mistakes add nothing."""
+    """A check without running reports a bad expression; correct value blocks add no diagnostics."""
     patch = Patch()
     saxpy = doubling(patch)
     text = patch.add("value.expression", text="a +")
@@ -171,7 +171,7 @@ def test_a_check_tells_what_is_wrong_with_values() -> None:
 
 
 def test_values_are_the_same_in_every_run() -> None:
-    """Frames by hand have a fixed time step; a reset begins again."""
+    """A frame that is stepped by hand has a fixed time step, and a reset starts the sequence again."""
     patch = Patch()
     saxpy = doubling(patch)
     lfo, chance = patch.add("value.lfo", frequency=0.7), patch.add("value.random", interval=0.05)
@@ -186,11 +186,11 @@ def test_values_are_the_same_in_every_run() -> None:
 
 
 def test_a_block_that_fails_after_a_reset_has_no_value_from_before() -> None:
-    """It has none in the first frame either, so what it drives has the patch's value."""
+    """A block that fails in the first frame after a reset has no value, so what it drives has the patch's value."""
     patch = Patch()
     saxpy = doubling(patch, a=3.0)
     ramp, mapped = patch.add("value.ramp"), patch.add("value.map", to_low=5.0, to_high=9.0)
-    patch.connect(ramp["progress"], mapped["from_high"])  # both ends are 0 in the first frame
+    patch.connect(ramp["progress"], mapped["from_high"])  # both ends are 0 in the first frame, so the block fails
     patch.connect(mapped["value"], saxpy["a"])
     with Engine(patch, device="host") as engine:
         runs = []
@@ -202,7 +202,7 @@ def test_a_block_that_fails_after_a_reset_has_no_value_from_before() -> None:
 
 
 def test_values_go_on_while_the_engine_runs_by_itself() -> None:
-    """On its own thread, with edits from this one; paused, it shows what a person sets."""
+    """Values follow edits from another thread while the engine plays; while paused, they show what a person sets."""
     patch = Patch()
     saxpy = doubling(patch)
     slider = patch.add("value.slider", setting=0.5)
@@ -223,13 +223,13 @@ def test_values_go_on_while_the_engine_runs_by_itself() -> None:
 
 
 def test_the_moment_is_one_object() -> None:
-    """The engine changes it in place, so blocks must copy what they keep."""
+    """The engine changes the moment in place, so blocks must copy what they keep of it."""
     seen = list(moments(3))
     assert seen[0] is seen[1] is seen[2] and isinstance(seen[0], EngineMoment)
 
 
 def test_a_patch_of_values_alone_runs() -> None:
-    """There is nothing to launch, and reports have the values."""
+    """A patch without device blocks launches nothing, and its reports have the values."""
     patch = Patch()
     patch.add("value.time")
     with Engine(patch, device="host") as engine:
@@ -240,7 +240,7 @@ def test_a_patch_of_values_alone_runs() -> None:
 
 
 def test_values_are_read_as_buffers_are() -> None:
-    """A value output and what it drives are arrays without dimensions; anything else is refused as before."""
+    """A value output and a driven parameter are read as arrays without dimensions; other reads are still refused."""
     patch = Patch()
     slider = patch.add("value.slider", setting=0.25, high=8.0)
     noise = patch.add("image.noise", octaves=1)

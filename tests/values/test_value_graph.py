@@ -25,12 +25,12 @@ from tests.values.running import STEP_S, Running, moments
 
 
 def is_raised_at(file: str | None, line: int | None) -> bool:
-    """Return whether a line of a file is where the tests' block raises."""
+    """Return whether this line of a file is where the tests' block raises."""
     return bool(file and line) and "raise self.gives[1]" in Path(str(file)).read_text().splitlines()[int(line or 0) - 1]
 
 
 def test_every_block_sees_the_values_of_this_frame() -> None:
-    """A chain of expressions has no delay, in whatever order its blocks were placed."""
+    """A chain of expressions has no delay, whatever the order in which its blocks were placed."""
     patch = Patch()
     nodes = [patch.add("value.expression", node_id=f"n{i}", text="a + 1", a=0.0) for i in (2, 0, 3, 1)]
     by_id = {node.id: node for node in nodes}
@@ -42,7 +42,7 @@ def test_every_block_sees_the_values_of_this_frame() -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12))
 def test_values_do_not_depend_on_the_order_of_edits(seed: int, count: int) -> None:
-    """Any graph of expressions gives numpy's values, in whatever order it was built."""
+    """Any graph of expressions has numpy's values, whatever the order in which it was built."""
     chance = random.Random(seed)
     texts = [f"{chance.choice(['a + b', 'a * b - c', 'max(a, b)', 'sin(a) + c', 'a - t'])}" for _ in range(count)]
     edges = [
@@ -100,7 +100,7 @@ BAD = [
 
 @pytest.mark.parametrize(("gives", "told"), BAD, ids=[told[:40] for _, told in BAD])
 def test_a_failing_block_is_reported_and_the_rest_runs_on(given_block: type[ValueBlock], gives: Any, told: str) -> None:
-    """All its outputs keep their last values; when it works again, nothing is reported any more."""
+    """All outputs of a failing block keep their last values. Once it works again, its diagnostic goes."""
     patch = Patch()
     node, after = patch.add("test_values.given", node_id="bad"), patch.add("value.expression", text="a + frame")
     patch.connect(node["value"], after["a"])
@@ -125,7 +125,7 @@ def test_a_failing_block_is_reported_and_the_rest_runs_on(given_block: type[Valu
 def test_diagnostics_that_change_in_every_frame_are_sent_at_an_interval(
     target: type[Block], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The warning of a value that is out of bounds in every other frame stays; new ones are sent at once."""
+    """The warning of a value that is out of bounds in every other frame stays; new diagnostics are sent at once."""
     now_ns = 10**12
     monkeypatch.setattr(time, "perf_counter_ns", lambda: now_ns)
     patch = Patch()
@@ -139,7 +139,7 @@ def test_diagnostics_that_change_in_every_frame_are_sent_at_an_interval(
         return update(moment, fresh=fresh), len(running.graph.diagnostics)
 
     assert frame(0) == (False, 0)
-    assert frame(1) == (True, 1)  # a node without diagnostics so far
+    assert frame(1) == (True, 1)  # a node that had no diagnostics so far
     assert [frame(number) for number in (2, 3, 4)] == [(False, 1)] * 3
     now_ns += TELL_INTERVAL_NS
     assert frame(4) == (True, 0)
@@ -158,7 +158,7 @@ def test_diagnostics_that_change_in_every_frame_are_sent_at_an_interval(
 def test_a_source_that_is_no_text_is_reported(
     given_block: type[ValueBlock], monkeypatch: pytest.MonkeyPatch, source: object
 ) -> None:
-    """A user's block may return anything; its node has the error, and the rest runs."""
+    """A user's block may return a source of any type; if it is no text, its node has the error and the rest runs."""
     monkeypatch.setattr(given_block, "source", lambda self: source)
     patch = Patch()
     patch.add("test_values.given", node_id="bad")
@@ -172,7 +172,7 @@ def test_a_source_that_is_no_text_is_reported(
 def test_a_block_that_takes_long_is_checked_when_its_update_is_done(
     given_block: type[ValueBlock], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The others are checked at once, and once."""
+    """The other blocks are checked at once, and the slow one once its update is done."""
     done, checked = threading.Event(), []
     monkeypatch.setattr(given_block, "update", lambda self, now: self.node == "quick" or done.wait())
     monkeypatch.setattr(given_block, "check", lambda self: checked.append(self.node))
@@ -192,7 +192,7 @@ def test_a_block_that_takes_long_is_checked_when_its_update_is_done(
 
 
 def test_outputs_of_another_type_are_brought_to_their_own(given_block: type[ValueBlock]) -> None:
-    """A numpy number, a whole number for a float, a float for a whole number."""
+    """An output converts a numpy number, a whole number for a float, and a float for a whole number to its own type."""
     patch = Patch()
     node = patch.add("test_values.given", node_id="given")
     running = Running(patch)
@@ -216,7 +216,7 @@ def test_a_bad_expression_is_reported_until_it_is_mended() -> None:
 
 
 def test_connections_that_no_edit_could_make_are_reported_and_ignored(target: type[Block]) -> None:
-    """A file may hold a cycle, an unknown output, or a structural parameter; everything else runs."""
+    """A file may hold a cycle, an unknown output, or a driven structural parameter; everything else still runs."""
     patch = Patch()
     for i in range(3):
         patch.add("value.expression", node_id=f"n{i}", text="a + 1", a=0.0)
@@ -233,7 +233,7 @@ def test_connections_that_no_edit_could_make_are_reported_and_ignored(target: ty
 
 
 def test_blocks_begin_once_and_again_on_reset(given_block: type[ValueBlock]) -> None:
-    """Edits elsewhere leave a running block as it is."""
+    """Edits elsewhere don't restart a running block."""
     patch = Patch()
     lfo = patch.add("value.lfo", frequency=3.0)
     running = Running(patch)
@@ -246,7 +246,7 @@ def test_blocks_begin_once_and_again_on_reset(given_block: type[ValueBlock]) -> 
 
 
 def test_a_thousand_frames_keep_no_memory(target: type[Block]) -> None:
-    """After the first frames only numbers come and go: no line of the engine keeps more with each frame."""
+    """After the first frames, no line of the engine keeps more memory with each frame."""
     patch = Patch()
     lfo = patch.add("value.lfo", frequency=1.3)
     chance = patch.add("value.random")

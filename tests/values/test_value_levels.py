@@ -1,4 +1,4 @@
-"""What values cost in an engine: parameter writes, never a rebuild, and none that is not needed."""
+"""The cost of values in an engine: parameter writes where something changed, and never a rebuild."""
 
 import time
 from pathlib import Path
@@ -22,7 +22,7 @@ from tests.values.running import doubling
 
 
 def test_values_never_cost_more_than_a_parameter_write() -> None:
-    """Placing, connecting, reconnecting, moving into a region, removing and undoing them is never COLD."""
+    """Placing, connecting, reconnecting, moving into a region, removing, and undoing any of these is never COLD."""
     patch = Patch()
     saxpy = doubling(patch)
     condition = patch.add("buffer.constant", dtype="boolean", value=1.0)
@@ -42,7 +42,7 @@ def test_values_never_cost_more_than_a_parameter_write() -> None:
         edit(UpdateLevel.NONE)
         connection = patch.connect(slider["value"], saxpy["a"])
         edit(UpdateLevel.HOT)
-        edit(UpdateLevel.NONE)  # a value that stays is not written again
+        edit(UpdateLevel.NONE)  # a value that stays the same is not written again
         patch.set(slider, setting=0.5)
         edit(UpdateLevel.HOT)
         patch.set(slider, setting=0.5, high=1.0)
@@ -63,7 +63,7 @@ def test_values_never_cost_more_than_a_parameter_write() -> None:
 
 
 def test_one_driver_call_a_kernel_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many driven parameters of one kernel are one refresh of it, and none when nothing changed."""
+    """Any number of driven parameters of one kernel cost one refresh of it, or none if no value changed."""
     patch = Patch()
     emitter, forces = patch.add("particles.emitter", count=64), patch.add("particles.forces")
     patch.connect(emitter["particles"], forces["particles"])
@@ -78,9 +78,10 @@ def test_one_driver_call_a_kernel_node(monkeypatch: pytest.MonkeyPatch) -> None:
         original(self, nodes)
 
     monkeypatch.setattr(HostExecutable, "refresh", refresh)
-    with Engine(patch, device="host", profiling=ProfilingLevel.NONE) as engine:  # no measured copy is refreshed
+    # Without profiling there is no measured copy to refresh.
+    with Engine(patch, device="host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
-        engine.step()  # in which each is resolved in the running graph
+        engine.step()  # the first frame resolves each parameter in the running graph
         for _ in range(3):
             refreshed.clear()
             assert engine.step().update_level is UpdateLevel.HOT
@@ -92,7 +93,7 @@ def test_one_driver_call_a_kernel_node(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_rebuild_starts_with_the_driven_values() -> None:
-    """A new graph has them in its first frame, and follows them from then on."""
+    """A new graph has the driven values in its first frame and follows them from then on."""
     patch = Patch()
     saxpy = doubling(patch)
     time = patch.add("value.time")
@@ -109,7 +110,7 @@ def test_a_rebuild_starts_with_the_driven_values() -> None:
 
 
 def test_values_are_those_of_the_frame_while_a_graph_is_built_beside() -> None:
-    """In every frame while graphs are rebuilt, the launch has that frame's value."""
+    """While a graph is rebuilt, each launch still has the values of its own frame."""
     patch = Patch()
     saxpy = doubling(patch)
     text = patch.add("value.expression", text="1 + frame % 7")
@@ -129,7 +130,7 @@ def test_values_are_those_of_the_frame_while_a_graph_is_built_beside() -> None:
 
 
 def test_driven_values_do_not_try_a_refused_build_in_every_frame(tmp_path: Path) -> None:
-    """While a kernel can't take a value, an LFO elsewhere starts no builds; an edit that corrects it does."""
+    """While a kernel can't take a value, an LFO elsewhere starts no builds; an edit that corrects the value does."""
     (tmp_path / "small.cu").write_text(
         'extern "C" __global__ void small(float* out, unsigned char value) { out[0] = value; }'
     )

@@ -1,4 +1,4 @@
-"""Smooth, Map, Slider, Switch and Counter against their laws."""
+"""Smooth, Map, Slider, Switch and Counter compared with their laws."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_smooth_starts_at_its_input_and_stays(mode: str, value: float, time_s: f
 @pytest.mark.parametrize("mode", ["exponential", "damped"])
 @pytest.mark.parametrize("time_s", [0.0, 5e-324, 1e-300, 1e-12])
 def test_smooth_with_no_time_follows_at_once(mode: str, time_s: float) -> None:
-    """A time of 0 is allowed, and so is a tiny one."""
+    """With a time of 0, or a tiny one, the output follows the input at once."""
     block = place("value.smooth", time=time_s, mode=mode)
     assert list(record(block, 5, before=lambda frame: block.set("input", float(frame)))) == [0, 1, 2, 3, 4]
 
@@ -54,7 +54,7 @@ def test_smooth_with_no_time_follows_at_once(mode: str, time_s: float) -> None:
 def test_map_is_the_line_through_both_ends(
     value: float, low: float, high: float, to_low: float, to_high: float, clamp: bool
 ) -> None:
-    """It is numpy's interp where it clamps; otherwise the line continues."""
+    """Where Map clamps, it equals numpy's interp; otherwise the line continues."""
     block = place("value.map", input=value, from_low=low, from_high=high, to_low=to_low, to_high=to_high, clamp=clamp)
     if low == high:
         with pytest.raises(PatchError, match="must differ"):
@@ -62,7 +62,7 @@ def test_map_is_the_line_through_both_ends(
         return
     part = (value - low) / (high - low)
     if abs(part) > 1e6:
-        return  # rounding rules there
+        return  # rounding decides there
     if clamp:
         part = np.interp(part, [0, 1], [0, 1])
     assert record(block, 1)[0] == pytest.approx(to_low + (to_high - to_low) * part, rel=1e-6, abs=1e-6)
@@ -83,7 +83,7 @@ def test_slider_stays_in_its_range_on_whole_steps(setting: float, low: float, hi
 
 @given(st.integers(-40, 40), st.integers(1, 8), st.booleans())
 def test_switch_picks_by_index(index: int, used: int, wrap: bool) -> None:
-    """Wrapping starts again in both directions; otherwise the index is clamped."""
+    """A wrapping index starts again in both directions; otherwise the index is clamped."""
     values = {name: 10.0 * i for i, name in enumerate("abcdefgh")}
     block = place("value.switch", index=index, inputs_used=used, wrap=wrap, **values)
     expected = np.arange(used).take(index, mode="wrap" if wrap else "clip")
@@ -92,7 +92,7 @@ def test_switch_picks_by_index(index: int, used: int, wrap: bool) -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), max_size=30), st.integers(-2, 3), st.booleans())
 def test_counter_counts_what_becomes_true(frames: list[tuple[bool, bool, bool]], low: int, wrap: bool) -> None:
-    """It counts the rising edges of a list, one by one."""
+    """The count follows the rising edges of its inputs, which the test counts one by one."""
     high = low + 3
     block = place("value.counter", low=low, high=high, wrap=wrap)
     count, before = low, (True, True)  # a value that is true in the first frame does not count
@@ -110,7 +110,7 @@ def test_counter_counts_what_becomes_true(frames: list[tuple[bool, bool, bool]],
 
 
 def test_counter_counts_the_same_after_every_reset() -> None:
-    """Values before the reset, or set before it was driven, are no events and hide none."""
+    """Values from before the reset, or from before the input was driven, neither count as events nor hide one."""
     patch = Patch()
     text, counter = patch.add("value.expression", text="frame % 2 < 1"), patch.add("value.counter")
     patch.connect(text["value"], counter["up"])
@@ -123,12 +123,12 @@ def test_counter_counts_the_same_after_every_reset() -> None:
 
 
 def test_counter_does_not_count_what_is_true_when_it_starts() -> None:
-    """A checkbox that is on when the engine is reset is no event."""
+    """A checkbox that is on when the engine is reset is not counted."""
     assert list(record(place("value.counter", up=True), 3, "count")) == [0, 0, 0]
 
 
 @pytest.mark.parametrize("type_id", ["value.counter"])
 def test_counter_with_ends_the_wrong_way_round_stays_at_low(type_id: str) -> None:
-    """With high below low, there is only one count."""
+    """With high below low, the only count is low."""
     block = place(type_id, low=5, high=2)
     assert set(record(block, 6, "count", before=lambda frame: block.set("up", frame % 2 == 1))) == {5}

@@ -42,12 +42,12 @@ class Nodes:
 
 @pytest.fixture
 def nodes() -> Nodes:
-    """Return the nodes, not connected."""
+    """Return the patch of these nodes, without connections."""
     return Nodes()
 
 
 def test_a_value_drives_live_parameters_of_any_block(nodes: Nodes) -> None:
-    """They may belong to a device block or to another value block; an output may drive several."""
+    """A value may drive device blocks and other value blocks, and one output may drive several parameters."""
     patch = nodes.patch
     patch.connect(nodes.lfo["value"], nodes.saxpy["a"])
     patch.connect(nodes.lfo["value"], nodes.other["frequency"])
@@ -81,7 +81,7 @@ def test_refused_connections_say_why(nodes: Nodes, source: str, target: str, kin
 
 
 def test_value_connections_form_no_cycle_in_any_scope(nodes: Nodes) -> None:
-    """A connection that is replaced does not count."""
+    """A cycle of values is refused, even across regions; a connection that is being replaced doesn't count."""
     patch = nodes.patch
     patch.connect(nodes.lfo["value"], nodes.other["frequency"])
     with pytest.raises(WouldCycle, match="got other -> lfo -> other"):
@@ -92,7 +92,7 @@ def test_value_connections_form_no_cycle_in_any_scope(nodes: Nodes) -> None:
 
 
 def test_value_blocks_order_no_regions() -> None:
-    """A value block in a region may drive a block that the region depends on, and be driven from the other branch."""
+    """A value block in a region may drive what the region depends on, and may be driven from the other branch."""
     patch = Patch()
     on = patch.add("buffer.constant", dtype="boolean")
     choice = patch.add("control.if_else")
@@ -106,7 +106,7 @@ def test_value_blocks_order_no_regions() -> None:
 
 
 def test_value_connections_are_edits_like_others(nodes: Nodes) -> None:
-    """Undo, redo, removal of a node and insertion of a copy."""
+    """Undo, redo, removal of a node and insertion of a copy treat value connections as they treat others."""
     patch = nodes.patch
     patch.connect(nodes.lfo["value"], nodes.saxpy["a"])
     text = dump_patch(patch)
@@ -122,14 +122,14 @@ def test_value_connections_are_edits_like_others(nodes: Nodes) -> None:
 
 
 def test_setting_a_driven_parameter_stores_the_value(nodes: Nodes) -> None:
-    """The patch keeps the value that a person set."""
+    """The patch keeps the value that a person sets on a driven parameter."""
     nodes.patch.connect(nodes.lfo["value"], nodes.saxpy["a"])
     nodes.patch.set(nodes.saxpy, a=7.0)
     assert nodes.patch.value(nodes.saxpy, "a") == 7.0
 
 
 def test_files_hold_value_connections(nodes: Nodes, tmp_path: Path) -> None:
-    """Load inverts save, and the text stays the same."""
+    """Load inverts save, and saving again writes the same text."""
     nodes.patch.connect(nodes.lfo["value"], nodes.saxpy["a"])
     nodes.patch.connect(nodes.lfo["value"], nodes.other["phase"])
     save_patch(nodes.patch, tmp_path / "p.loom")
@@ -139,7 +139,7 @@ def test_files_hold_value_connections(nodes: Nodes, tmp_path: Path) -> None:
 
 
 def test_a_composite_holds_no_value_blocks() -> None:
-    """Its parameters are driven from outside."""
+    """A composite with a value block is refused: its parameters are driven from outside."""
     with pytest.raises(BlockDefinitionError, match="must hold blocks that run on the device, got the value block"):
 
         class Bad(Composite, id="test_values.bad"):
@@ -151,7 +151,7 @@ def test_a_composite_holds_no_value_blocks() -> None:
 
 
 def test_a_parameter_of_a_child_is_no_port() -> None:
-    """Nothing inside a composite can drive it."""
+    """Nothing inside a composite can drive a child's parameter."""
 
     def compose(build: CompositeBuilder, fill: NodeRef) -> None:
         build.expose_output("out", fill["value"])
@@ -167,7 +167,7 @@ def test_a_parameter_of_a_child_is_no_port() -> None:
 
 
 def test_declared_outputs_are_kept_apart_from_ports() -> None:
-    """A value block has no ports; its outputs and numbers are known to its code as values."""
+    """A value block has no ports; its code reads its outputs and parameters as values."""
 
     class Twice(ValueBlock, id="test_values.twice"):
         """Double a number."""
@@ -196,12 +196,12 @@ def test_declared_outputs_are_kept_apart_from_ports() -> None:
 
 
 def bad_annotation() -> None:
-    """Annotates a text."""
+    """Annotates an output as text."""
 
     class Bad(ValueBlock, id="test_values.bad1"):
         """Give a text."""
 
-        value: Value[str] = value_port(doc="A text.")  # type: ignore[type-var]  # what is tested
+        value: Value[str] = value_port(doc="A text.")  # type: ignore[type-var]  # the wrong type is what is tested
 
 
 def no_output() -> None:
@@ -224,7 +224,7 @@ def with_buffer() -> None:
 
 
 def without_doc() -> None:
-    """Has an output that says nothing."""
+    """Has an output without a description."""
 
     class Bad(ValueBlock, id="test_values.bad4"):
         """Give a value."""
@@ -233,12 +233,12 @@ def without_doc() -> None:
 
 
 def taken_name() -> None:
-    """Has an output called as a method."""
+    """Has an output with the name of a method."""
 
     class Bad(ValueBlock, id="test_values.bad5"):
         """Give a value."""
 
-        update: Value[float] = value_port(doc="A value.")  # type: ignore[assignment]  # what is tested
+        update: Value[float] = value_port(doc="A value.")  # type: ignore[assignment]  # the clash is what is tested
 
 
 def no_handle() -> None:
@@ -279,6 +279,6 @@ def on_the_device() -> None:
     ids=lambda item: getattr(item, "__name__", ""),
 )
 def test_wrong_declarations_say_what_must_hold(define: object, told: str) -> None:
-    """They are reported when the class is defined."""
+    """A wrong declaration is refused when the class is defined, and the message says what must hold."""
     with pytest.raises(BlockDefinitionError, match=told):
         define()  # type: ignore[operator]  # one of the functions above

@@ -1,4 +1,4 @@
-"""LFO, Ramp, Random and Time against closed forms."""
+"""LFO, Ramp, Random and Time compared with closed forms."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def wave(shape: str, turns: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("shape", ["sine", "triangle", "saw", "square"])
 @pytest.mark.parametrize(("frequency", "phase"), [(0.73, 0.0), (-1.37, 0.31), (29.77, -0.871), (0.0, 0.13)])
 def test_lfo_is_its_wave(shape: str, frequency: float, phase: float) -> None:
-    """Value = offset + amplitude * wave(frequency * t + phase)."""
+    """The value is offset + amplitude * wave(frequency * t + phase)."""
     block = place("value.lfo", shape=shape, frequency=frequency, phase=phase, amplitude=3.0, offset=-2.0)
     expected = -2.0 + 3.0 * wave(shape, frequency * T + phase)
     np.testing.assert_allclose(record(block, 240), expected, atol=1e-9)
@@ -41,7 +41,7 @@ def test_lfo_begins_as_its_help_says() -> None:
 
 @given(st.lists(st.floats(-20, 20), min_size=2, max_size=20))
 def test_a_new_frequency_never_makes_the_lfo_jump(frequencies: list[float]) -> None:
-    """The slope between two frames stays below 2 pi * frequency, whatever it was before."""
+    """The slope between two frames stays below 2 pi * frequency, whatever the frequency was before."""
     block = place("value.lfo")
     values = record(block, len(frequencies), before=lambda frame: block.set("frequency", frequencies[frame]))
     most = 2 * np.pi * np.abs(frequencies) * STEP_S + 1e-9
@@ -49,7 +49,7 @@ def test_a_new_frequency_never_makes_the_lfo_jump(frequencies: list[float]) -> N
 
 
 def test_a_reset_lfo_starts_again() -> None:
-    """After `begin` it gives what it gave at first, though time continues."""
+    """After `begin` the LFO outputs its first values again, though time continues."""
     block = place("value.lfo", frequency=1.7)
     first = record(block, 50)
     block.begin()
@@ -57,7 +57,7 @@ def test_a_reset_lfo_starts_again() -> None:
 
 
 def test_a_paused_lfo_stands_still_and_follows_its_amplitude() -> None:
-    """At the same time it gives the same wave; what a person sets shows."""
+    """While time stands still the wave does too, but a new amplitude still shows."""
     block = place("value.lfo", frequency=1.0)
     record(block, 11)
     now = 10 * STEP_S
@@ -70,7 +70,7 @@ def test_a_paused_lfo_stands_still_and_follows_its_amplitude() -> None:
 
 @given(NUMBERS, NUMBERS, st.floats(0.05, 5))
 def test_a_ramp_that_loops(low: float, high: float, duration: float) -> None:
-    """It is the line between both ends, over and over."""
+    """A looping ramp repeats the line between both ends."""
     block = place("value.ramp", from_value=low, to_value=high, duration=duration)
     part = (T[:60] / duration) % 1.0
     got, expected = record(block, 60), low + (high - low) * part
@@ -90,13 +90,13 @@ def test_a_ramp_that_runs_once_stays_and_is_done() -> None:
 
 
 def test_a_ping_pong_ramp() -> None:
-    """Ping-pong is the triangle between both ends."""
+    """A ping-pong ramp is the triangle between both ends."""
     got = record(place("value.ramp", duration=0.7, mode="ping-pong"), 240)
     np.testing.assert_allclose(got, np.interp(T % 1.4, [0, 0.7, 1.4], [0, 1, 0]), atol=1e-9)
 
 
 def test_smooth_ramp_has_level_ends() -> None:
-    """It begins and ends slowly, and meets the line at 0, 1/2 and 1."""
+    """A smooth ramp begins and ends slowly, and meets the line at 0, 1/2 and 1."""
     got = record(place("value.ramp", duration=1.0, mode="once", easing="smooth"), 61)
     assert got[[0, 30, 60]] == pytest.approx([0, 0.5, 1])
     slopes = np.diff(got)
@@ -104,7 +104,7 @@ def test_smooth_ramp_has_level_ends() -> None:
 
 
 def test_a_trigger_restarts_the_ramp_only_when_it_becomes_true() -> None:
-    """A trigger that stays true starts it once."""
+    """A trigger that stays true starts the ramp once."""
     block = place("value.ramp", duration=10.0, mode="once")
     got = record(block, 40, before=lambda frame: block.set("trigger", 10 <= frame < 30))
     np.testing.assert_allclose(got, np.where(np.arange(40) < 10, T[:40], T[:40] - T[10]) / 10, atol=1e-9)
@@ -112,7 +112,7 @@ def test_a_trigger_restarts_the_ramp_only_when_it_becomes_true() -> None:
 
 @given(st.integers(0, 2**31 - 1), st.floats(-50, 50), st.floats(0, 50))
 def test_random_can_be_repeated_and_stays_in_its_range(seed: int, low: float, width: float) -> None:
-    """The same seed gives the same numbers, all of them at least low and at most high."""
+    """The same seed produces the same numbers, and all of them lie between low and high."""
     runs = [record(place("value.random", seed=seed, low=low, high=low + width), 20) for _ in range(2)]
     np.testing.assert_array_equal(*runs)
     assert (runs[0] >= low).all() and (runs[0] <= low + width).all()
@@ -129,13 +129,13 @@ def test_random_is_spread_evenly() -> None:
 
 
 def test_random_holds_for_its_interval() -> None:
-    """With an interval of 6 frames, each run of 6 frames has one number, and ten runs ten."""
+    """With an interval of 6 frames, each run of 6 frames has one number, and each of ten runs has another."""
     got = record(place("value.random", interval=0.1, seed=3), 60).reshape(10, 6)
     assert (got == got[:, :1]).all() and len(np.unique(got)) == 10
 
 
 def test_smooth_random_passes_through_what_is_picked() -> None:
-    """At the start of each interval it equals the held one, and in between it doesn't jump."""
+    """Smooth random equals the held one at the start of each interval, and doesn't jump in between."""
     held, smooth = (record(place("value.random", interval=0.5, smooth=s, seed=3), 240) for s in (False, True))
     np.testing.assert_allclose(smooth[::30], held[::30], atol=1e-7)
     steps = np.abs(np.diff(smooth))
@@ -146,7 +146,7 @@ def test_smooth_random_passes_through_what_is_picked() -> None:
 
 
 def test_time_tells_the_moment() -> None:
-    """Its outputs are the engine's seconds, frame and time step."""
+    """The outputs of Time are the engine's seconds, frame and time step."""
     block = place("value.time")
     np.testing.assert_allclose(record(block, 30, "seconds"), T[:30])
     assert list(record(block, 3, "frame")) == [0, 1, 2]
