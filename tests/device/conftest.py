@@ -1,4 +1,4 @@
-"""A host device, and CUDA C++ compiled to PTX for it."""
+"""Fixtures with a host device, and CUDA C++ compiled to PTX for it."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -34,13 +34,13 @@ def compile_cuda(source: str, architecture: str = "compute_75", *options: str) -
 
 @pytest.fixture(params=("compute_75", "compute_100"))
 def dialect(request: pytest.FixtureRequest) -> str:
-    """Each of the two PTX dialects that NVRTC writes."""
+    """Each of the two PTX dialects that NVRTC can write."""
     return str(request.param)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the kernels that tests compile out of the user's cache."""
+    """Keep compiled kernels of tests out of the user's cache."""
     folder = tmp_path_factory.mktemp("host-kernels")
     patch = pytest.MonkeyPatch()
     patch.setattr(kernel_cache, "folder", lambda: folder)
@@ -50,7 +50,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def optimised_host() -> Iterator[HostDevice]:
-    """A host device with two workers on every computer, which runs optimised kernels only."""
+    """A host device with two workers on every machine, which runs only optimised kernels."""
     device = HostDevice(cores=2, quick_first=False)
     yield device
     device.close()
@@ -58,15 +58,15 @@ def optimised_host() -> Iterator[HostDevice]:
 
 @pytest.fixture(scope="session")
 def host(optimised_host: HostDevice) -> HostDevice:
-    """The device of `run` and `apply`; some files and folders choose `quick_host` instead."""
+    """The device of `run` and `apply`; some files and folders use `quick_host` instead."""
     return optimised_host
 
 
 @pytest.fixture(scope="session")
 def quick_host() -> Iterator[HostDevice]:
-    """The same with quickly compiled code, which takes a ninth of the time to make; in `make fuzz` it is optimised.
+    """A host device that runs quickly compiled code, which takes a ninth of the time to make. `make fuzz` optimises it.
 
-    `test_recorded_gpu_values` has every form in optimised code, and `test_quick` compares both.
+    `test_recorded_gpu_values` runs every form in optimised code, and `test_quick` compares both kinds of code.
     """
     device = HostDevice(cores=2, quick_first=FACTOR == 1)
     yield device
@@ -77,8 +77,8 @@ def quick_host() -> Iterator[HostDevice]:
 def apply(host: HostDevice) -> Callable[..., np.ndarray[Any, Any]]:
     """Run PTX lines on every element: `apply("add.f32 %d, %a, %b;", "f32", "f32", a, b)`.
 
-    `%a`, `%b` and `%c` hold an element of each array, of the second type onwards; `%d` is the result, of the first
-    type; `%p` and `%q` are predicates.
+    `%a`, `%b` and `%c` hold an element of each array and have the types from the second on. `%d` is the result and has
+    the first type. `%p` and `%q` are predicates.
     """
 
     def call(lines: str, result: str, *types_and_arrays: object) -> np.ndarray[Any, Any]:
@@ -122,16 +122,16 @@ Run = Callable[..., list[np.ndarray[Any, Any]]]
 
 @pytest.fixture
 def run(host: HostDevice) -> Run:
-    """Compile, launch and return the arrays afterwards: `run(source, name, grid, thread_block, *args)`.
+    """Compile and launch a kernel, and return its arrays afterwards: `run(source, name, grid, thread_block, *args)`.
 
-    `source` is CUDA C++, or PTX when it starts with `.version`; array arguments become buffers.
+    `source` is CUDA C++, or PTX if it starts with `.version`. Arrays in `args` become buffers.
     """
     return _runner(host)
 
 
 @pytest.fixture
 def run_optimised(optimised_host: HostDevice) -> Run:
-    """Do the same with optimised code, for every `host`."""
+    """Like `run`, but always with optimised code, whatever `host` is."""
     return _runner(optimised_host)
 
 

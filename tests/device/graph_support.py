@@ -1,4 +1,4 @@
-"""Kernels, and a small way to build graphs with bodies, for the tests of graphs on every device."""
+"""Kernels, and helpers that build graphs with bodies, for the graph tests on every device."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -61,7 +61,7 @@ def _compiled(source: str, architecture: str) -> bytes | str:
 
 
 class Kernels:
-    """The kernels above on a device, and how to put them into graphs."""
+    """The kernels above, loaded on a device, and helpers that add them to graphs."""
 
     def __init__(self, device: Device, source: str = SOURCE) -> None:
         self.device = device
@@ -80,19 +80,19 @@ class Kernels:
         after: Sequence[GraphNode] = (),
         config: LaunchConfig = ONE,
     ) -> GraphNode:
-        """Add a kernel, of one thread by default."""
+        """Add a kernel node, with one thread by default."""
         return graph.add_kernel(self.module.kernel(name), config, self.arguments(name, *values), after)
 
     def update(self, executable: Executable, node: GraphNode, name: str, *values: object) -> None:
-        """Give a node of an executable another kernel or other arguments."""
+        """Give an executable's node another kernel or other arguments."""
         executable.update_kernel(node, self.module.kernel(name), ONE, self.arguments(name, *values))
 
     def number(self, value: int, dtype: type = np.int32) -> Buffer:
-        """Return a buffer of one number."""
+        """Return a buffer that holds one number."""
         return self.device.upload(np.array([value], dtype))
 
     def run(self, made: Graph | Executable, *read: Buffer) -> list[int]:
-        """Launch a graph once and return what the buffers hold."""
+        """Launch a graph once and return the contents of the buffers."""
         executable = made.instantiate() if hasattr(made, "instantiate") else made
         executable.launch(self.stream)
         self.stream.synchronize()

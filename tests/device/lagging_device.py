@@ -1,4 +1,4 @@
-"""The host as if it were a GPU: what streams are asked to do is done later, in any order that they allow."""
+"""A host device that lags like a GPU: requested work runs later, in any order that the streams allow."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Work = Callable[[], object]
 
 
 class LaggingEvent(HostEvent):
-    """An event that is reached when its stream comes to it."""
+    """An event that is reached when its stream executes its record."""
 
     def __init__(self, device: LaggingDevice) -> None:
         super().__init__()
         self._device = device
-        #: The number of requested and of finished records of it.
+        #: The numbers of requested and of executed records of this event.
         self.asked = self.done = 0
 
     @property
@@ -46,7 +46,7 @@ class LaggingEvent(HostEvent):
 
 
 class LaggingStream(HostStream):
-    """A queue of work; each piece is there with what it waits for."""
+    """A queue of work; each piece has a condition for when it may start."""
 
     def __init__(self, device: LaggingDevice) -> None:
         self._device = device
@@ -55,7 +55,7 @@ class LaggingStream(HostStream):
         self.flying = device.flying
 
     def add(self, work: Work, ready: Callable[[], bool] = lambda: True) -> None:
-        """Ask for a piece of work, to be done when it is `ready`."""
+        """Queue a piece of work, which runs once `ready` returns true."""
         with self._device.lock:
             self.queue.append((ready, work))
 
@@ -84,7 +84,7 @@ class LaggingStream(HostStream):
 
 
 class LaggingExecutable(HostExecutable):
-    """A launch takes its arguments along; nothing but those may be changed while launches are to come."""
+    """A launch copies its arguments; anything else must not change while launches are queued."""
 
     _flying: Counter[int] | None = None
 
@@ -123,7 +123,7 @@ class LaggingExecutable(HostExecutable):
 
     def update_copy(self, node: GraphNode, source: PinnedArray) -> None:
         transfers = self._live()._transfers
-        self._live()._transfers = dict(transfers)  # those of earlier launches stay as they are
+        self._live()._transfers = dict(transfers)  # earlier launches keep their own transfers
         super().update_copy(node, source)
 
     def destroy(self) -> None:
@@ -141,7 +141,7 @@ def _put(blocks: Sequence[tuple[KernelArguments, bytes]]) -> None:
 
 
 class LaggingBackend(HostGraphBackend):
-    """Makes executables that lag."""
+    """Makes lagging executables."""
 
     def clone(self) -> LaggingBackend:
         twin = LaggingBackend(self._pool, self._table)
@@ -156,25 +156,25 @@ class LaggingBackend(HostGraphBackend):
 
 
 class LaggingDevice(HostDevice):
-    """Runs the work of streams at random times, and at the latest when a caller waits for it."""
+    """Runs the streams' work at random times, and at the latest when a caller waits for it."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(cores=1)
         self.info = replace(self.info, has_own_memory=True, is_asynchronous=True)
         self.lock = threading.RLock()
         self.streams: list[LaggingStream] = []
-        #: How many launches of each executable are to come, by identity.
+        #: How many launches of each executable are still queued, by identity.
         self.flying: Counter[int] = Counter()
         self._random = Random(seed)
 
     def do_some(self) -> None:
-        """Do none, some or all of what can be done."""
+        """Run none, some or all of the work that is ready."""
         with self.lock:
             for _ in range(self._random.choice((0, 0, 1, 3, 20))):
                 self._do_one()
 
     def do_until(self, holds: Callable[[], bool]) -> None:
-        """Do what can be done, in any order that the streams allow, until a condition holds."""
+        """Run ready work, in any order that the streams allow, until a condition holds."""
         with self.lock:
             while not holds():
                 assert self._do_one(), "streams must not wait for each other"
@@ -185,7 +185,7 @@ class LaggingDevice(HostDevice):
             _, work = self._random.choice(able).queue.popleft()
             try:
                 work()
-            except DeviceError:  # nothing runs any more
+            except DeviceError:  # the device can't run work after an error
                 for stream in self.streams:
                     stream.queue.clear()
                 self.flying.clear()

@@ -17,14 +17,14 @@ _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 
 class Interface:
-    """Has one of the array interfaces, with these entries."""
+    """Has an array interface attribute with the given entries."""
 
     def __init__(self, name: str, entries: Mapping[str, object]) -> None:
         setattr(self, name, dict(entries))
 
 
 class DlpackLender:
-    """Lends an array by DLPack, laid out by hand after the C header, and counts how often it was given back."""
+    """Lends an array by DLPack, with structs laid out after the C header, and counts how often it is returned."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class DlpackLender:
 def interface_of(
     device: Device, memory: Memory, dtype: np.dtype[Any], shape: tuple[int, ...], **more: object
 ) -> object:
-    """Return an object that lends memory of a device by the array interface of its kind."""
+    """Return an object that lends a device's memory by the array interface of that kind of device."""
     entries = {"version": 3, "typestr": dtype.str, "shape": shape, "data": (memory.pointer, False), "strides": None}
     name = "__array_interface__" if device.info.name == "host" else "__cuda_array_interface__"
     return Interface(name, {**entries, **more})

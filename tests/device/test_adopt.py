@@ -1,4 +1,4 @@
-"""Memory of other libraries, used in place on every device."""
+"""Memory of other libraries is used in place on every device."""
 
 import gc
 import weakref
@@ -25,7 +25,7 @@ def kernels(device: Device) -> Kernels:
 
 
 def test_kernels_read_and_write_an_adopted_array_in_place(kernels: Kernels) -> None:
-    """There is no copy; after `free`, the owner still has the array with what was written."""
+    """Kernels use an adopted array without a copy, and the owner keeps it with their results after `free`."""
     device = kernels.device
     owned = device.upload(np.array([5, 6], np.int32))
     lent = interface_of(device, owned.memory, owned.dtype, (2,))
@@ -43,7 +43,7 @@ def test_kernels_read_and_write_an_adopted_array_in_place(kernels: Kernels) -> N
 
 @pytest.mark.parametrize("versioned", [True, False])
 def test_a_dlpack_tensor_is_given_back_when_it_is_released(kernels: Kernels, versioned: bool) -> None:
-    """It is given back once, and not before that."""
+    """A DLPack tensor is returned once, when its memory is released."""
     device = kernels.device
     owned = device.upload(np.array([3], np.int32))
     lender = DlpackLender(owned.pointer, owned.dtype, (1,), device=dlpack_device(device), versioned=versioned)
@@ -62,7 +62,7 @@ def test_a_dlpack_tensor_is_given_back_when_it_is_released(kernels: Kernels, ver
 
 
 def test_the_array_lives_as_long_as_it_is_adopted(device: Device) -> None:
-    """It stays alive even when nothing else refers to it."""
+    """An adopted array stays alive even if nothing else refers to it."""
     owned = device.upload(np.zeros(3, np.float32))
     lent = interface_of(device, owned.memory, owned.dtype, (3,))
     alive = weakref.ref(lent)
@@ -76,7 +76,7 @@ def test_the_array_lives_as_long_as_it_is_adopted(device: Device) -> None:
 
 
 def test_a_strided_array_is_adopted_from_its_first_element_to_its_last(device: Device) -> None:
-    """The description has the strides, and can be adopted in place of the array."""
+    """A strided array is adopted from its first element to its last, from the array or from its description."""
     owned = device.upload(np.zeros(12, np.float32))
     external = describe_external(interface_of(device, owned.memory, owned.dtype, (2, 3), strides=(24, 8)))
     assert external.strides == (24, 8)
@@ -86,7 +86,7 @@ def test_a_strided_array_is_adopted_from_its_first_element_to_its_last(device: D
 
 
 def test_arrays_that_cannot_be_adopted_are_given_back(device: Device) -> None:
-    """These are read-only arrays, and arrays on another device."""
+    """Read-only arrays and arrays on another device are refused and returned to their owner."""
     owned = device.upload(np.zeros(3, np.float32))
     elsewhere = (2, 99) if device.info.name == "host" else (1, 0)
     lender = DlpackLender(owned.pointer, owned.dtype, (3,), device=elsewhere)
@@ -101,7 +101,7 @@ def test_arrays_that_cannot_be_adopted_are_given_back(device: Device) -> None:
 
 
 def test_the_host_checks_accesses_of_an_adopted_array(host: HostDevice) -> None:
-    """An access past its end is a fault, as is any access after `free`."""
+    """An access past the end of an adopted array is a fault, as is any access after `free`."""
     kernels = Kernels(host)
     array = np.arange(4, dtype=np.int32)
     memory = host.adopt(array[:3])
@@ -121,7 +121,7 @@ def test_the_host_checks_accesses_of_an_adopted_array(host: HostDevice) -> None:
 
 
 def test_an_array_and_parts_of_it_can_be_adopted_together(host: HostDevice) -> None:
-    """Each may be used completely while it is adopted, in any order of adopting and freeing."""
+    """An array and parts of it can be adopted together, and adopted and freed in any order."""
     kernels = Kernels(host)
     array = np.zeros(8, np.int32)
     parts = [host.adopt(array[2:5]), host.adopt(array), host.adopt(array), host.adopt(array[4:])]
@@ -146,7 +146,7 @@ def test_an_array_and_parts_of_it_can_be_adopted_together(host: HostDevice) -> N
 
 
 def test_closing_the_device_releases_adopted_arrays() -> None:
-    """The owner gets its tensor back."""
+    """Closing the device returns adopted tensors to their owners."""
     device = HostDevice(cores=1)
     array = np.zeros(3, np.float32)
     lender = DlpackLender(array.ctypes.data, array.dtype, (3,))
@@ -157,7 +157,7 @@ def test_closing_the_device_releases_adopted_arrays() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)), min_size=1, max_size=12))
 def test_joined_ranges_hold_the_same_bytes_and_do_not_overlap(ranges: list[tuple[int, int]]) -> None:
-    """They are sorted; adjacent ranges stay separate, so that running from one into the next is noticed."""
+    """Joined ranges are sorted and disjoint. Adjacent ranges stay separate, so an access across both is a fault."""
     result = joined(np.array(ranges, np.uint64)).astype(int).tolist()
     bytes_before = sorted({byte for first, size in ranges for byte in range(first, first + size)})
     assert [byte for first, size in result for byte in range(first, first + size)] == bytes_before

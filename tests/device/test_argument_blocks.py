@@ -1,4 +1,4 @@
-"""Argument blocks hold each argument as `pack` gives it, although all are written in one call."""
+"""Argument blocks, which are written in one call, hold each argument as `pack` returns it."""
 
 import threading
 from functools import partial
@@ -18,7 +18,7 @@ SIZES |= {"u64": 8, "s64": 8, "f64": 8, "b64": 8, "b8": 12}
 
 
 class Place:
-    """An object with an address, as a buffer is to a kernel."""
+    """An object with an address, as kernels see a buffer."""
 
     def __init__(self, pointer: int) -> None:
         self.pointer = pointer
@@ -43,7 +43,7 @@ kinds = st.sampled_from([*SIZES, None])
 
 
 def layout(types: list[str | None]) -> tuple[KernelParameter, ...]:
-    """Place parameters as PTX does, each at a multiple of its size; those without a type have 8 bytes."""
+    """Place parameters as PTX does, each at a multiple of its size; parameters without a type have 8 bytes."""
     made, offset = [], 0
     for index, kind in enumerate(types):
         size = SIZES[kind] if kind else 8
@@ -63,7 +63,7 @@ def outcome(act: Any) -> object:
 
 @given(st.lists(st.tuples(kinds, values), max_size=6))
 def test_a_block_holds_what_each_argument_packs_to(arguments: list[tuple[str | None, object]]) -> None:
-    """Each lies at its offset, with zeros between; what `pack` refuses is refused with the same message."""
+    """Each argument lies at its offset, with zeros between. Values that `pack` refuses get the same message."""
     parameters = layout([kind for kind, _ in arguments])
     given_values = [value for _, value in arguments]
 
@@ -73,13 +73,16 @@ def test_a_block_holds_what_each_argument_packs_to(arguments: list[tuple[str | N
             block[parameter.offset : parameter.offset + parameter.size_bytes] = pack(parameter, value)
         return bytes(block)
 
-    for _ in range(2):  # the second time uses what was cached the first time
+    for _ in range(2):  # the second time uses the cache
         assert outcome(lambda: pack_arguments(parameters, given_values).block.tobytes()) == outcome(expected)
 
 
 @given(kinds, values, values, st.booleans())
 def test_setting_one_argument_is_packing_it(kind: str | None, before: object, after: object, fast: bool) -> None:
-    """So is the fast way of a writer. A value that is refused changes nothing, and does not count as a new version."""
+    """Setting one argument writes what `pack` returns, also through a writer.
+
+    A refused value changes nothing and does not count as a new version.
+    """
     parameters = layout(["u32", kind, "u32"])
     try:
         block = pack_arguments(parameters, [7, before, 8])
@@ -102,11 +105,11 @@ def test_setting_one_argument_is_packing_it(kind: str | None, before: object, af
 @pytest.mark.parametrize("others", [[], ["u32", "f32"]])
 @pytest.mark.parametrize("pointer", [0, 4096])
 def test_a_buffer_is_no_number(others: list[str | None], pointer: int) -> None:
-    """Neither an f64 nor what is smaller than an address takes a buffer, wherever it stands."""
+    """Parameters of type f64 and those smaller than an address refuse a buffer in any position."""
     for kind, wanted in (("f64", "number \\(f64\\)"), ("f32", "4-byte value"), ("u16", "2-byte value")):
         parameters = layout([*others, kind, *others])
         numbers = [1 for _ in others]
-        for _ in range(2):  # the second time uses what was cached the first time
+        for _ in range(2):  # the second time uses the cache
             with pytest.raises(ArgumentError, match=f"must be a {wanted}, got a buffer"):
                 pack_arguments(parameters, [*numbers, Place(pointer), *numbers])
             block = pack_arguments(parameters, [*numbers, 1, *numbers])
@@ -115,7 +118,7 @@ def test_a_buffer_is_no_number(others: list[str | None], pointer: int) -> None:
 
 
 def test_parameters_of_two_kernels_are_told_apart() -> None:
-    """This holds even when both get the same values, and when the lists of parameters are new objects each time."""
+    """Parameters that differ only in type get different bytes for the same values, even from new parameter lists."""
     for kind, expected in (("f32", np.float32(2).tobytes()), ("u32", np.uint32(2).tobytes())):
         for _ in range(3):
             assert pack_arguments([KernelParameter("p", 0, 4, kind)], [2]).block.tobytes()[:4] == expected
@@ -123,7 +126,7 @@ def test_parameters_of_two_kernels_are_told_apart() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 8, 17, 4096, 40000])
 def test_pieces_of_memory_are_zeroed_aligned_and_their_own(size: int) -> None:
-    """Pieces taken by many threads at once never overlap."""
+    """Pieces of argument memory are zeroed, aligned and disjoint, even when many threads take them at once."""
     found = []
 
     def work(number: int) -> None:

@@ -20,7 +20,7 @@ def parameter(ptx_type: str | None, size: int) -> KernelParameter:
 
 @given(st.sampled_from(list(LITERALS)), st.data())
 def test_integers_of_every_ptx_type_are_packed_as_c_stores_them(ptx_type: str, data: st.DataObject) -> None:
-    """Any number in the type's range gives the bytes that `struct` gives."""
+    """Any integer in a PTX type's range is packed to the bytes that `struct` returns."""
     size = struct.calcsize(LITERALS[ptx_type])
     low = -(1 << (8 * size - 1)) if ptx_type[0] == "s" else 0
     value = data.draw(st.integers(low, low + (1 << 8 * size) - 1))
@@ -32,14 +32,14 @@ def test_integers_of_every_ptx_type_are_packed_as_c_stores_them(ptx_type: str, d
 
 @given(st.sampled_from(list(FLOATS)), st.floats(width=16, allow_nan=False))
 def test_floats_of_every_ptx_type_are_packed_as_c_stores_them(ptx_type: str, value: float) -> None:
-    """Any half-precision number, infinities included, is exact in each float type."""
+    """Any half-precision number, including infinities, is packed exactly into each float type."""
     size = struct.calcsize(FLOATS[ptx_type])
     assert pack(parameter(ptx_type, size), value) == struct.pack("<" + FLOATS[ptx_type], value)
     assert pack(parameter(None, size), np.float32(value)) == struct.pack("<" + FLOATS[ptx_type], value)
 
 
 def test_whole_numbers_and_integers_convert_to_the_kernel_parameters_type() -> None:
-    """An int given to a float parameter becomes that float, a whole float given to an integer that integer."""
+    """An int becomes a float for a float parameter, and a whole float becomes an int for an integer parameter."""
     assert pack(parameter("f32", 4), 3) == struct.pack("<f", 3.0)
     assert pack(parameter("s32", 4), 3.0) == struct.pack("<i", 3)
     assert pack(parameter("u8", 1), True) == b"\1"
@@ -65,7 +65,7 @@ def test_whole_numbers_and_integers_convert_to_the_kernel_parameters_type() -> N
     ],
 )
 def test_values_that_do_not_fit_are_refused(ptx_type: str, size: int, value: object, message: str) -> None:
-    """Values that overflow or have the wrong kind never reach the kernel."""
+    """Values that overflow or have the wrong kind are refused."""
     with pytest.raises(ArgumentError) as refused:
         pack(parameter(ptx_type, size), value)
     assert str(refused.value) == message
@@ -76,7 +76,7 @@ class FakeBuffer:
 
 
 def test_buffers_are_packed_by_address_and_only_into_pointers() -> None:
-    """A buffer gives its address; a 4-byte parameter cannot take one."""
+    """A buffer is packed as its address; a 4-byte parameter refuses a buffer."""
     assert pack(parameter("u64", 8), FakeBuffer()) == struct.pack("<Q", FakeBuffer.pointer)
     with pytest.raises(ArgumentError, match="argument value must be a 4-byte value, got a buffer"):
         pack(parameter("f32", 4), FakeBuffer())
@@ -90,7 +90,7 @@ def test_structs_are_packed_by_value() -> None:
 
 
 def test_argument_block_holds_each_argument_at_its_offset_and_never_moves() -> None:
-    """Setting one argument changes its bytes alone, in the same memory."""
+    """Setting one argument changes only its bytes, and the argument block never moves."""
     parameters = [
         KernelParameter("p", 0, 8, "u64"),
         KernelParameter("n", 8, 4, "u32"),
@@ -105,7 +105,7 @@ def test_argument_block_holds_each_argument_at_its_offset_and_never_moves() -> N
 
 
 def test_wrong_number_of_arguments_is_refused() -> None:
-    """A kernel is never launched with an argument missing or left over."""
+    """A missing or extra argument is refused."""
     with pytest.raises(ArgumentError, match="kernel takes 1 arguments, got 2"):
         pack_arguments([parameter("u32", 4)], [1, 2])
     assert pack_arguments([], []).block.size == 8
@@ -119,7 +119,7 @@ class _Place:
     st.lists(st.tuples(st.sampled_from([3, -3, 2.5, 7.0, True, np.float32(1.5), _Place()]), st.booleans()), min_size=1)
 )
 def test_packing_does_not_depend_on_the_kinds_of_earlier_values(given_values: list[tuple[object, bool]]) -> None:
-    """A block holds what `pack` gives, even when earlier blocks of the kernel had values of other types."""
+    """A block holds what `pack` returns, even if the kernel's earlier blocks had values of other types."""
     typed = (parameter("f32", 4), KernelParameter("next", 4, 4, "s32"), KernelParameter("last", 8, 8, "u64"))
     untyped = (parameter("b32", 4), KernelParameter("next", 4, 4, None), KernelParameter("last", 8, 8, "b64"))
     for value, has_types in given_values:

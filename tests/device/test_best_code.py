@@ -1,4 +1,4 @@
-"""Modules with two texts: one that is compiled in little time, and one that is optimised and takes over."""
+"""Modules with two codes: quick code runs first, and optimised code from another text replaces it."""
 
 import gc
 import itertools
@@ -56,7 +56,7 @@ ONE = LaunchConfig((1, 1, 1), (1, 1, 1))
 
 
 def _times(factor: int) -> str:
-    """Return a kernel that stores `value` times a whole number from 1 to 4; calls make it slow."""
+    """Return a kernel that stores `value` times `factor`, a whole number from 1 to 4, by way of a slow call."""
     number = int(np.float32(factor).view(np.uint32))
     return _PTX.replace("FACTOR", f"0f{number:08X}")
 
@@ -67,14 +67,14 @@ def _refused() -> str:
 
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> list[OptimiserJob]:
-    """What waits for the optimiser, which is not run."""
+    """The optimiser's waiting jobs, which are not run."""
     queue = OptimiserQueue(0)
     monkeypatch.setattr(optimiser, "QUEUE", queue)
     return queue._jobs
 
 
 def _load(device: Device, best: Callable[[], str], factor: int = 2) -> Module:
-    # Optimised code is cached by the first text.
+    # A different first text for each module, since the cache finds optimised code by it.
     return device.load_module(f"{_times(factor)}// {next(_numbers)}\n", best=BestCode(best))
 
 
@@ -86,7 +86,7 @@ def _launched(device: Device, module: Module) -> float:
 
 
 def test_the_other_text_takes_over(device: Device, jobs: list[OptimiserJob]) -> None:
-    """The caller must pass equivalent code; here it differs, to distinguish the two."""
+    """The optimised text replaces the first one; here the two differ, so that the test can distinguish them."""
     module = _load(device, partial(_times, 4))
     assert _launched(device, module) == 6
     jobs.pop().run()
@@ -98,7 +98,7 @@ def test_the_other_text_takes_over(device: Device, jobs: list[OptimiserJob]) -> 
 
 @pytest.mark.parametrize("is_inside", [False, True])
 def test_a_graph_takes_over_at_its_next_launch(device: Device, jobs: list[OptimiserJob], *, is_inside: bool) -> None:
-    """A node in a body too, with the arguments that it has by then; and executables that are made later."""
+    """From its next launch on, a graph runs the optimised code with its current arguments, also in bodies."""
     module, stream, graph = _load(device, partial(_times, 4)), device.create_stream(), device.create_graph()
     kernel, out, place = module.kernel("scale"), device.upload(np.zeros(1, np.float32)), graph
     if is_inside:
@@ -132,7 +132,10 @@ def test_a_graph_takes_over_at_its_next_launch(device: Device, jobs: list[Optimi
 
 @pytest.mark.parametrize("size", [1, 3, 255, 1027])
 def test_a_free_launch_follows_the_code(device: Device, jobs: list[OptimiserJob], size: int) -> None:
-    """On a GPU the other code computes four elements a thread; results and what is behind them stay the same."""
+    """A launch with a free grid adapts when the optimised code computes four elements per thread, as on a GPU.
+
+    The results, and the memory behind them, stay the same.
+    """
     graph = parse_expression("x * 3 + 0.5", inputs={"x": "f32"})
     quick, wide = compile_graph(graph), compile_graph(graph, elements_per_thread=4 if device.info.limits else 1)
     best = BestCode(wide.inlined_ptx, wide.elements_per_thread, is_free=True)
@@ -171,7 +174,7 @@ def test_a_free_launch_follows_the_code(device: Device, jobs: list[OptimiserJob]
 def test_what_cannot_be_optimised_runs_on(
     device: Device, jobs: list[OptimiserJob], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log says which kernel it is."""
+    """A module that can't be optimised keeps running, and the log names its kernel."""
     module = _load(device, _refused, 3)
     assert _launched(device, module) == 9
     jobs.pop().run()
@@ -181,7 +184,7 @@ def test_what_cannot_be_optimised_runs_on(
 
 
 def test_nothing_is_optimised_for_nobody(device: Device, jobs: list[OptimiserJob]) -> None:
-    """A postponed module waits until it is asked for a kernel; one that is gone never is."""
+    """A postponed module is optimised once a kernel of it is requested; an unloaded one never is."""
     module = _load(device, partial(pytest.fail, "optimised for nobody"), 1)
     module.kernel("scale")
     (job,) = jobs
@@ -197,17 +200,17 @@ def test_nothing_is_optimised_for_nobody(device: Device, jobs: list[OptimiserJob
 
 @pytest.mark.parametrize("name", ["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 def test_a_device_may_be_closed_before(name: str, jobs: list[OptimiserJob]) -> None:
-    """What is left to do is not done any more."""
+    """Closing the device drops the waiting jobs."""
     device = open_device(name)
     module = _load(device, partial(_times, 4))
     module.kernel("scale")
     device.close()
-    if name != "host":  # a host kernel outlives its device
+    if name != "host":  # host kernels outlive their device
         jobs.pop().run()
 
 
 def test_the_newest_job_comes_first() -> None:
-    """A person who edits a kernel waits for the last version of it."""
+    """The newest job runs first, since a person who edits a kernel waits for its last version."""
     queue, done = OptimiserQueue(0), list[int]()
     made = [OptimiserJob(partial(done.append, number)) for number in range(4)]
     for job in (*made, made[0]):
@@ -223,7 +226,7 @@ def test_the_newest_job_comes_first() -> None:
     assert queue._next() is made[2]
 
 
-#: Each thread keeps COUNT numbers over a barrier, then adds them: 1 + ... + COUNT times its number.
+#: Each thread keeps COUNT numbers in registers across a barrier, then adds them up.
 _KEEPING = """.version 7.0
 .target sm_75
 .address_size 64
@@ -248,7 +251,7 @@ ADDED	mul.wide.u32 %rd2, %r1, 4;
 
 
 def _keeping(count: int) -> str:
-    """Return a kernel that keeps so many numbers of each thread: volatile loads, so that none is read again."""
+    """Return a kernel whose threads keep `count` numbers; volatile loads prevent that they are read again."""
     numbers = range(1, count)
     made = "".join(f"\tld.volatile.global.f32 %f{n}, [%rd1];\n" for n in numbers)
     added = "".join(f"\tadd.f32 %f0, %f0, %f{n};\n" for n in numbers)
@@ -256,7 +259,10 @@ def _keeping(count: int) -> str:
 
 
 def test_optimised_code_gets_the_scratch_memory_that_it_needs(jobs: list[OptimiserJob]) -> None:
-    """It may need more than the code before, in launches, in graphs that ran that, and when it comes from the cache."""
+    """Optimised code that needs more scratch memory than the quick code gets it.
+
+    This holds for launches, for existing graphs, and for code from the cache.
+    """
     text, needed = f"{_keeping(2)}// {next(_numbers)}\n", 0
     threads = 1000
     for run in range(2):
@@ -284,6 +290,6 @@ def test_optimised_code_gets_the_scratch_memory_that_it_needs(jobs: list[Optimis
             executable.launch(stream)
         stream.synchronize()
         np.testing.assert_array_equal(out.download(), np.arange(threads))
-        assert device.pool._workers[0]._scratch.size >= needed  # one thread block runs on the caller's thread
+        assert device.pool._workers[0]._scratch.size >= needed  # the only thread block runs on the caller's thread
         executable.destroy()
         device.close()

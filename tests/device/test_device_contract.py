@@ -1,4 +1,4 @@
-"""What is the same on every device: each test runs on the host and, if there is one, on a CUDA device."""
+"""The contract of every device: each test runs on the host and, if there is one, on a CUDA device."""
 
 import math
 import random
@@ -15,7 +15,7 @@ from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError, WarploomError
 from tests.fuzzing import seeds
 
-# Hand-written for the oldest architecture and an old PTX version, which every driver takes.
+# Written for the oldest architecture and an old PTX version, which every driver accepts.
 PTX = """.version 7.5
 .target sm_75
 .address_size 64
@@ -104,17 +104,17 @@ DONE:
 
 
 def ramp(data: np.ndarray, factor: float) -> np.ndarray:
-    """Compute with numpy what the kernel of that name does: one fused multiply-add for each element, rounded once."""
+    """Compute the result of a test kernel with numpy: one fused multiply-add per element, rounded once."""
     return (data.astype(np.float64) * np.float64(np.float32(factor)) + np.arange(data.size)).astype(np.float32)
 
 
 def linear(n: int) -> LaunchConfig:
-    """Enough thread blocks of 64 for `n` elements."""
+    """Return a grid with enough thread blocks of 64 for `n` elements."""
     return LaunchConfig((max(1, (n + 63) // 64), 1, 1), (64, 1, 1))
 
 
 def test_the_device_says_what_it_is(device: Device) -> None:
-    """Its info has a name, a title and the architecture to compile for."""
+    """A device's info has a name, a title and the architecture to compile for."""
     info = device.info
     assert info.title
     assert info.memory_bytes > 0
@@ -125,7 +125,7 @@ def test_the_device_says_what_it_is(device: Device) -> None:
 @pytest.mark.parametrize("shape", [(1,), (3, 5), (2, 3, 7), (0,), ()])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int64, np.float16])
 def test_an_upload_downloads_as_it_was(device: Device, shape: tuple[int, ...], dtype: type) -> None:
-    """Dtype, shape and every byte come back, for empty arrays too."""
+    """A downloaded array has the uploaded dtype, shape and bytes, even if it is empty."""
     array = np.arange(np.prod(shape, dtype=int), dtype=dtype).reshape(shape)
     buffer = device.upload(array)
     back = buffer.download()
@@ -141,14 +141,14 @@ def test_strided_arrays_upload_in_their_own_order(device: Device) -> None:
 
 
 def test_fill_sets_every_byte(device: Device) -> None:
-    """Values outside 0 to 255 are refused."""
+    """A fill sets every byte, and refuses values outside 0 to 255."""
     buffer = device.upload(np.zeros(1001, np.uint8))
     device.fill(buffer.memory, 255)
     np.testing.assert_array_equal(buffer.download(), np.full(1001, 255, np.uint8))
 
 
 def test_more_than_the_memory_holds_is_refused(device: Device) -> None:
-    """Reading or writing past the end would touch other memory."""
+    """Reading or writing past the end of a buffer's memory is refused."""
     memory = device.allocate(16)
     with pytest.raises(DeviceError):
         device.write(memory, np.zeros(17, np.uint8))
@@ -159,7 +159,7 @@ def test_more_than_the_memory_holds_is_refused(device: Device) -> None:
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 1000])
 def test_a_launch_does_what_the_kernel_says(device: Device, n: int) -> None:
-    """Results agree with numpy at sizes around that of a thread block."""
+    """A launch gives numpy's results at sizes around that of a thread block."""
     module = device.load_module(PTX)
     data = np.random.default_rng(n).standard_normal(n).astype(np.float32)
     buffer = device.upload(data)
@@ -170,7 +170,7 @@ def test_a_launch_does_what_the_kernel_says(device: Device, n: int) -> None:
 
 
 def test_an_interruption_of_nothing_has_no_effect(device: Device) -> None:
-    """The next launch runs; on CUDA nothing is ever stopped."""
+    """An interruption while nothing runs has no effect on the next launch."""
     buffer, module = device.upload(np.ones(100, np.float32)), device.load_module(PTX)
     device.interrupt()
     device.launch(module.kernel("constant"), (1,), (128,), [buffer, np.float32(2), np.uint32(100)])
@@ -179,7 +179,7 @@ def test_an_interruption_of_nothing_has_no_effect(device: Device) -> None:
 
 
 def test_dynamic_shared_memory_is_given_to_each_thread_block(device: Device) -> None:
-    """Every block of 32 elements is reversed by itself."""
+    """Each thread block has its own dynamic shared memory, in which it reverses 32 elements."""
     module = device.load_module(PTX)
     buffer = device.upload(np.arange(128, dtype=np.float32))
     device.launch(module.kernel("reverse"), (4,), (32,), [buffer], shared_bytes=128)
@@ -188,7 +188,7 @@ def test_dynamic_shared_memory_is_given_to_each_thread_block(device: Device) -> 
 
 
 def test_a_module_tells_its_kernels_and_their_parameters(device: Device) -> None:
-    """From PTX, parameters have names, offsets and types."""
+    """A module from PTX has its kernels' names, and their parameters' names, offsets and types."""
     module = device.load_module(PTX)
     assert set(module.kernel_names) == {"ramp", "constant", "reverse"}
     kernel = module.kernel("ramp")
@@ -202,7 +202,7 @@ def test_a_module_tells_its_kernels_and_their_parameters(device: Device) -> None
 
 
 def test_an_unknown_kernel_is_an_error(device: Device) -> None:
-    """The error names it."""
+    """The error for an unknown kernel names it."""
     with pytest.raises(WarploomError, match="blur"):
         device.load_module(PTX).kernel("blur")
 
@@ -211,14 +211,14 @@ def test_an_unknown_kernel_is_an_error(device: Device) -> None:
     "image", ["", "no PTX at all", PTX.replace("fma.rn.f32 %f4, %f2, %f1, %f3;", "frobnicate.f32 %f4;")]
 )
 def test_a_bad_module_is_a_kernel_error(device: Device, image: str) -> None:
-    """At the latest when the kernel is requested: the host refuses no others with it. The device keeps working."""
+    """A bad module raises a KernelError at loading or when its kernel is requested, and the device keeps working."""
     with pytest.raises(KernelError):
         device.load_module(image).kernel("ramp")
     assert device.upload(np.ones(1)).download()[0] == 1
 
 
 def test_wrong_arguments_are_refused(device: Device) -> None:
-    """There are too few, or one has a type that does not fit."""
+    """A launch with too few arguments or an argument of the wrong type is refused."""
     kernel = device.load_module(PTX).kernel("ramp")
     buffer = device.upload(np.zeros(4, np.float32))
     with pytest.raises(DeviceError, match="kernel takes 3 arguments, got 2"):
@@ -228,14 +228,14 @@ def test_wrong_arguments_are_refused(device: Device) -> None:
 
 
 def test_a_thread_block_too_large_is_refused(device: Device) -> None:
-    """CUDA's limit is 1024 threads; it holds on the host too, so that a patch runs everywhere."""
+    """Thread blocks of over 1024 threads are refused on the host as on CUDA, so that a patch runs on both."""
     kernel = device.load_module(PTX).kernel("ramp")
     with pytest.raises(DeviceError, match="1024"):
         device.launch(kernel, (1,), (1025,), [device.upload(np.zeros(4, np.float32)), 1.0, 4])
 
 
 class Scene:
-    """A graph: fill with zeros, run `kernel` on it, copy it to a pinned array, with an event on either side."""
+    """A graph of a fill, a kernel and a copy to a pinned array, with an event at either end."""
 
     def __init__(self, device: Device, kernel: LoadedKernel, n: int, factor: float) -> None:
         self.n = n
@@ -260,7 +260,7 @@ class Scene:
 
 
 def test_a_graph_runs_its_nodes_in_order_at_every_launch(device: Device) -> None:
-    """Fill, kernel and copy give the same result twice, and the events say how long it took."""
+    """Each launch runs the fill, the kernel and the copy in order, and the events measure the time."""
     scene = Scene(device, device.load_module(PTX).kernel("ramp"), 5, 2.0)
     assert scene.run() == [0, 1, 2, 3, 4]
     scene.result.array[:] = -1
@@ -269,7 +269,7 @@ def test_a_graph_runs_its_nodes_in_order_at_every_launch(device: Device) -> None
 
 
 def test_an_update_passes_on_new_values_at_the_next_launch(device: Device) -> None:
-    """Values written into the argument block count once the node is updated."""
+    """Values written into an argument block take effect once its node is updated."""
     scene = Scene(device, device.load_module(PTX).kernel("constant"), 3, 2.0)
     assert scene.run() == [2, 2, 2]
     for value in (4.0, 0.5):
@@ -279,7 +279,7 @@ def test_an_update_passes_on_new_values_at_the_next_launch(device: Device) -> No
 
 
 def test_an_update_swaps_the_function(device: Device) -> None:
-    """The node gets a kernel of another module, and its own again, while the graph stays instantiated."""
+    """A node can be given a kernel of another module, and its own kernel again, in an instantiated graph."""
     module, other = device.load_module(PTX), device.load_module(PTX)
     scene = Scene(device, module.kernel("constant"), 3, 7.0)
     assert scene.run() == [7, 7, 7]
@@ -290,7 +290,7 @@ def test_an_update_swaps_the_function(device: Device) -> None:
 
 
 def test_an_update_changes_the_launch_and_the_argument_block(device: Device) -> None:
-    """One thread instead of a block of them leaves the rest as the fill made it."""
+    """An update can change the launch and the argument block; here fewer threads leave part of the fill visible."""
     scene = Scene(device, device.load_module(PTX).kernel("constant"), 4, 7.0)
     scene.executable.update_kernel(scene.node, scene.kernel, LaunchConfig((1, 1, 1), (1, 1, 1)), scene.arguments)
     assert scene.run() == [7, 0, 0, 0]
@@ -300,7 +300,7 @@ def test_an_update_changes_the_launch_and_the_argument_block(device: Device) -> 
 
 
 def test_an_unfit_update_changes_nothing(device: Device) -> None:
-    """The last good launch keeps running."""
+    """A refused update leaves the previous launch in place."""
     scene = Scene(device, device.load_module(PTX).kernel("constant"), 2, 3.0)
     with pytest.raises(DeviceError):
         scene.executable.update_kernel(scene.node, scene.kernel, LaunchConfig((1, 1, 1), (2048, 1, 1)), scene.arguments)
@@ -308,7 +308,7 @@ def test_an_unfit_update_changes_nothing(device: Device) -> None:
 
 
 def test_an_executable_outlives_its_graph_and_the_unloading_of_its_module(device: Device) -> None:
-    """Both are kept as long as they are needed."""
+    """An executable still runs after its graph is destroyed and its module unloaded."""
     module = device.load_module(PTX)
     scene = Scene(device, module.kernel("constant"), 2, 3.0)
     scene.graph.destroy()
@@ -321,14 +321,14 @@ def test_an_executable_outlives_its_graph_and_the_unloading_of_its_module(device
 
 
 def test_pinned_arrays_are_read_at_every_launch(device: Device) -> None:
-    """What was written between two launches is what the second one copies."""
+    """A copy node reads a pinned array at every launch, so it copies what was written in between."""
     source = device.pinned(np.arange(7, dtype=np.float32))
     middle, target = device.allocate(28), device.pinned(np.zeros(7, np.float32))
     graph = device.create_graph()
     copied = graph.add_copy(middle, source, 28, [])
     graph.add_copy(target, middle, 28, [copied])
     executable, stream = graph.instantiate(), device.create_stream()
-    executable.upload(stream)  # does nothing that a launch would not do
+    executable.upload(stream)  # optional; a launch uploads by itself
     stream.synchronize()
     assert not target.array.any()
     for offset in (0, 10):
@@ -339,7 +339,7 @@ def test_pinned_arrays_are_read_at_every_launch(device: Device) -> None:
 
 
 def test_device_to_device_copies_and_partial_fills_touch_only_their_bytes(device: Device) -> None:
-    """The rest stays unchanged."""
+    """Device copies and partial fills change only their own bytes."""
     source, target = device.upload(np.arange(8, dtype=np.uint8)), device.upload(np.full(8, 9, np.uint8))
     graph = device.create_graph()
     fill = graph.add_memset(source.memory, 200, 2, [])
@@ -352,7 +352,7 @@ def test_device_to_device_copies_and_partial_fills_touch_only_their_bytes(device
 
 
 def test_copies_and_fills_past_the_end_are_refused(device: Device) -> None:
-    """The error comes when the node is added, while it can still be corrected."""
+    """Copies and fills past the end are refused when the node is added."""
     memory, pinned = device.allocate(8), device.pinned(np.zeros(4, np.uint8))
     graph = device.create_graph()
     with pytest.raises(DeviceError):
@@ -364,7 +364,7 @@ def test_copies_and_fills_past_the_end_are_refused(device: Device) -> None:
 
 
 def test_the_device_works_on_any_thread_that_activated_it(device: Device) -> None:
-    """As the engine's thread does."""
+    """The device works on any thread that activated it, such as the engine's thread."""
     results: list[float] = []
 
     def work() -> None:
@@ -379,7 +379,7 @@ def test_the_device_works_on_any_thread_that_activated_it(device: Device) -> Non
 
 
 def test_streams_record_events(device: Device) -> None:
-    """A later event is not before an earlier one."""
+    """A stream records events in order, so a later event's time is not earlier."""
     stream, first, second = device.create_stream(), device.create_event(), device.create_event()
     stream.record(first)
     stream.record(second)
@@ -391,7 +391,7 @@ def test_streams_record_events(device: Device) -> None:
 
 
 def test_memory_is_refused_once_it_was_freed(device: Device) -> None:
-    """Its address may belong to another buffer by then."""
+    """Freed memory is refused, since its address may belong to another buffer by then."""
     memory = device.allocate(8)
     memory.free()
     for use in (lambda: memory.pointer, memory.free, lambda: device.fill(memory, 0)):
@@ -400,18 +400,18 @@ def test_memory_is_refused_once_it_was_freed(device: Device) -> None:
 
 
 def test_empty_allocations_are_refused(device: Device) -> None:
-    """The driver has no such allocation either."""
+    """Empty allocations are refused on every device, since CUDA's driver has none."""
     with pytest.raises(DeviceError, match="at least 1 byte, got 0"):
         device.allocate(0)
 
 
 def test_free_memory_is_part_of_all_memory(device: Device) -> None:
-    """A message can then tell how much is needed and how much there is."""
+    """Free memory is at most total memory."""
     assert 0 < device.memory_free_bytes <= device.info.memory_bytes
 
 
 def test_values_of_wrong_types_are_refused_by_name(device: Device) -> None:
-    """Nothing is launched or written, and no value is converted, such as 1.5 to 1 or "4" to (4,)."""
+    """Values of wrong types are refused by name, without a conversion such as 1.5 to 1 or "4" to (4,)."""
     kernel, buffer = device.load_module(PTX).kernel("constant"), device.upload(np.ones(4, np.float32))
     good = {"kernel": kernel, "grid": (1,), "thread_block": (4,), "args": [buffer, 2.0, 4], "shared_bytes": 0}
     wrong = {
@@ -441,7 +441,7 @@ def test_values_of_wrong_types_are_refused_by_name(device: Device) -> None:
 
 
 def test_a_kernel_of_another_host_device_is_refused() -> None:
-    """Its module may be gone with its device."""
+    """A kernel of another host device is refused, since its module may be gone with that device."""
     with closing(open_device("host")) as one, closing(open_device("host")) as other:
         kernel = other.load_module(PTX).kernel("constant")
         with pytest.raises(DeviceError, match="must be loaded on this device"):
@@ -450,24 +450,24 @@ def test_a_kernel_of_another_host_device_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [None, 5, b"host", ["host"], "gpu", ""])
 def test_a_device_has_a_name(name: object) -> None:
-    """No other name opens a device."""
+    """`open_device` refuses names of unknown devices and values that are no names."""
     with pytest.raises(DeviceError, match="device must be"):
         open_device(name)  # type: ignore[arg-type]
 
 
-#: CUDA's limits along x, y and z (CUDA C++ Programming Guide, technical specifications).
+#: CUDA's limits in x, y and z (CUDA C++ Programming Guide, technical specifications).
 GRID, THREAD_BLOCK = (2**31 - 1, 65535, 65535), (1024, 1024, 64)
 
 
 def extents(draw: random.Random, limits: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Return extents of which some lie at a limit, or just outside."""
+    """Return extents, some of which are at a limit or just outside it."""
     x, y, z = (draw.choice([1, 1, 1, 2, 7, limit, limit, limit + 1, 2**31, 2**40, 0, -1]) for limit in limits)
     return x, y, z
 
 
 @pytest.mark.parametrize("seed", seeds(40))
 def test_a_launch_is_refused_where_cuda_would_and_the_error_has_what_was_passed(device: Device, seed: int) -> None:
-    """Both devices have CUDA's limits and the same messages; launches inside the limits are accepted."""
+    """Both devices refuse launches outside CUDA's limits with the same message, and accept all others."""
     draw, kernel = random.Random(seed), device.load_module(PTX).kernel("reverse")
     memory = device.allocate(4)
     for _ in range(20):

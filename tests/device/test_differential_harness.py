@@ -1,4 +1,4 @@
-"""The differential tests' own machinery, on the host device alone: it runs, it names what differs, it can be wrong."""
+"""The code of the differential tests runs on the host alone, reports differences, and detects wrong results."""
 
 import dataclasses
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def _bfe(a: int, position: int, length: int) -> int:
 
 
 def _bfi(a: int, b: int, position: int, length: int) -> int:
-    # 64-bit fields use all bits of position and length, as on an H200; Python's shifts need a bound.
+    # 64-bit fields use all bits of position and length, as on an H200; Python's shifts must be bounded.
     position, mask = min(position, 64), (1 << min(length, 64)) - 1
     return b & ~(mask << position) | (a & mask) << position
 
@@ -92,7 +92,7 @@ REFERENCES: dict[str, Callable[..., int]] = {
 
 
 def _some(step: int = 40) -> list[Form]:
-    """Return a few forms of every family."""
+    """Return a few forms of each family."""
     chosen = []
     for family in dict.fromkeys(form.family for form in FORMS):
         of = [form for form in FORMS if form.family == family]
@@ -102,17 +102,17 @@ def _some(step: int = 40) -> list[Form]:
 
 @pytest.fixture(scope="module")
 def runner(host: HostDevice) -> Runner:
-    """Runs forms on the host."""
+    """A runner of forms on the host."""
     return Runner(host, LANES, THREADS, vectorised=False)
 
 
 def test_forms_have_names_of_their_own() -> None:
-    """Each name stands for one form, and there are very many."""
+    """Form names are unique, and there are thousands of forms."""
     assert len(BY_NAME) == len(FORMS) > 1500
 
 
 def test_integer_forms_give_what_whole_numbers_give(host: HostDevice) -> None:
-    """Python's integers are the oracle, on edge values and random ones."""
+    """Integer forms give the results of Python's integers, for edge cases and random values."""
     forms = [BY_NAME[name] for name in REFERENCES]
     given = {form.name: inputs(form, 128, 3) for form in forms}
     results = Runner(host, 128, vectorised=False).run(forms, given, {})
@@ -123,7 +123,7 @@ def test_integer_forms_give_what_whole_numbers_give(host: HostDevice) -> None:
 
 
 def test_forms_do_not_depend_on_cores_and_thread_blocks(host: HostDevice) -> None:
-    """One core with thread blocks of 32 gives what two with 64 give; the approximate ones are within their bounds."""
+    """Results on one core with thread blocks of 32 are those on two cores with 64, or approximately for some forms."""
     single = HostDevice(cores=1)
     forms = [form for form in _some() if form.is_exact] + [BY_NAME["ex2.approx.f32"], BY_NAME["rcp.approx.ftz.f32"]]
     sides = Runner(host, 64, 64, vectorised=False), Runner(single, 64, 32, vectorised=False)
@@ -136,21 +136,21 @@ def test_forms_do_not_depend_on_cores_and_thread_blocks(host: HostDevice) -> Non
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:
-    """So a failure can be reproduced; another seed gives other inputs."""
+    """The same seed gives the same inputs, so a failure can be reproduced; another seed gives others."""
     form = BY_NAME["fma.rn.f32"]
     np.testing.assert_array_equal(inputs(form, 50, 9), inputs(form, 50, 9))
     assert (inputs(form, 50, 9) != inputs(form, 50, 10)).any()
 
 
 def test_samples_hold_the_edges() -> None:
-    """Zeros, subnormals, infinities, NaNs, the greatest number, and integers' extremes."""
+    """Samples include zeros, subnormals, infinities, NaNs, the greatest number, and the extremes of integers."""
     floats = set(inputs(BY_NAME["add.rn.f32"], 4096, 0)[0].tolist())
     assert {0, 1 << 31, 1, 0x007FFFFF, 0x7F800000, 0xFF800000, 0x7F7FFFFF, 0x3F800000, 0x7F800001} <= floats
     assert {0, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF} <= set(inputs(BY_NAME["add.u32"], 4096, 0)[0].tolist())
 
 
 def test_one_wrong_bit_is_found(runner: Runner) -> None:
-    """The count names the form, the inputs and both values."""
+    """A result with one wrong bit is counted, and the count names the form, the inputs and both values."""
     form = BY_NAME["add.u32"]
     given = inputs(form, LANES, 0)
     right, wrong = (runner.run([form], {form.name: given}, {}) for _ in range(2))
@@ -166,7 +166,7 @@ def test_one_wrong_bit_is_found(runner: Runner) -> None:
 
 
 def test_rules_tell_nans_and_bounds() -> None:
-    """Any NaN is as good as another for NUMBER alone; Approximate allows the host its bound and no more."""
+    """`NUMBER` accepts any NaN for any other; `Approximate` accepts errors up to the bound, and more on a GPU."""
     kind, nans = KINDS["f32"], (np.array([0x7FFFFFFF], np.uint64), np.array([0xFFC00001], np.uint64))
     assert NUMBER.judge(kind, [], *nans).agrees.all()
     assert not EXACT.judge(kind, [], *nans).agrees.any()
@@ -178,20 +178,20 @@ def test_rules_tell_nans_and_bounds() -> None:
         verdict = rule.judge(kind, [x], near, encode(np.sqrt(x[0]), "f32"))
         assert bool(verdict.agrees[0]) is fits
         assert verdict.host_error == pytest.approx(off, abs=0.1)
-    for off, fits in ((1.1, True), (1.5, False)):  # a GPU may go past the manual's bound a little
+    for off, fits in ((1.1, True), (1.5, False)):  # a GPU may slightly exceed the manual's bound
         near = encode(np.sqrt(x[0]) * (1 + off * 2.0**-20), "f32")
         assert bool(rule.judge(kind, [x], encode(np.sqrt(x[0]), "f32"), near).agrees[0]) is fits
 
 
 def test_encoding_is_undone_by_decoding() -> None:
-    """Numbers of eight digits and fewer survive every format."""
+    """Numbers of up to eight digits survive encoding and decoding in every format."""
     values = np.array([0.0, 1.0, -2.5, 96.0, np.inf, 2.0**-10])
     for name in ("f16", "bf16", "f32", "f64"):
         np.testing.assert_array_equal(decode(encode(values, name), name), values)
 
 
 def test_a_form_that_is_refused_leaves_the_others(runner: Runner) -> None:
-    """It is listed with the reason; the other forms of its kernel run."""
+    """A refused form is listed with its reason, and the other forms of its kernel run."""
     family = Family("mixed")
     family.add("add.s64", "s64", "s64 s64")
     family.add("frobnicate.b32", "b32", "b32")
@@ -203,7 +203,7 @@ def test_a_form_that_is_refused_leaves_the_others(runner: Runner) -> None:
 
 
 def test_programs_are_the_same_for_a_seed_and_name_what_differs(host: HostDevice) -> None:
-    """Two runs agree; a changed value is traced to its statement."""
+    """A seed always gives the same program; a changed value is traced to its statement."""
     forms = [form for form in FORMS if form.family in ("integers", "floats") and "24" not in form.name]
     forms = [form for form in forms if form.name.split(".")[0] in ("add", "sub", "mul", "min", "abs")]
     forms = [form for form in forms if "x2" not in form.name and "abs" not in form.name and "relu" not in form.name]
@@ -218,7 +218,7 @@ def test_programs_are_the_same_for_a_seed_and_name_what_differs(host: HostDevice
 
 
 def test_a_recording_is_read_as_it_was_written(runner: Runner, tmp_path: Path) -> None:
-    """Inputs, results, zones and checksums; a form that has changed is no longer covered."""
+    """A recording is read as it was written, and does not cover forms that changed afterwards."""
     names = ("mad.wide.u32", "setp.lt.s16", "cvt.u8.u64", "red.global.add.u64 %b", "shfl.sync.bfly.b32 c=0x1f")
     forms = [BY_NAME[name] for name in names]
     given, zones = {form.name: inputs(form, LANES, 2) for form in forms}, start_zones(forms, 2)

@@ -1,4 +1,4 @@
-"""Arrays of other libraries are described from the protocols alone."""
+"""Arrays of other libraries are described from their array protocols alone."""
 
 import gc
 from typing import Any
@@ -18,7 +18,7 @@ GPU = {"version": 3, "typestr": "<f4", "shape": (4, 3), "data": (4096, False), "
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "f4", "f8", "i8", "u8", "?", "c8", [("a", "f4"), ("b", "i4")]])
 @pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (2, 3, 4), (0, 3)])
 def test_numpy_arrays_are_described_as_numpy_does(dtype: Any, shape: tuple[int, ...]) -> None:
-    """Address, element type and shape; a C-contiguous one has no strides."""
+    """A numpy array is described by address, element type and shape; a C-contiguous one has no strides."""
     array = np.zeros(shape, np.dtype(dtype))
     external = describe_external(array)
     assert (external.pointer, external.dtype, external.shape) == (array.ctypes.data, array.dtype, shape)
@@ -30,7 +30,7 @@ def test_numpy_arrays_are_described_as_numpy_does(dtype: Any, shape: tuple[int, 
 def test_strided_views_keep_their_strides_and_reach_to_their_last_element(
     axes: list[tuple[int, int]], transposed: bool
 ) -> None:
-    """The last byte of the span belongs to the element with the greatest indices."""
+    """A strided view keeps its strides, and its span ends with the element of the greatest indices."""
     base = np.zeros([extent * step for extent, step in axes], np.int16)
     view = base[tuple(slice(None, None, step) for _, step in axes)]
     view = view.T if transposed else view
@@ -41,7 +41,7 @@ def test_strided_views_keep_their_strides_and_reach_to_their_last_element(
 
 
 def test_a_gpu_array_is_described_by_its_interface() -> None:
-    """The protocol does not say which GPU it is; its stream must be waited for."""
+    """A GPU array's interface gives its stream, which must be waited for, but not its GPU."""
     external = describe_external(Interface("__cuda_array_interface__", {**GPU, "stream": 7}))
     assert (external.pointer, external.dtype, external.shape) == (4096, np.float32, (4, 3))
     assert (external.strides, external.device, external.stream) == (None, "cuda", 7)
@@ -54,7 +54,7 @@ def test_a_gpu_array_is_described_by_its_interface() -> None:
 
 @pytest.mark.parametrize("versioned", [True, False])
 def test_dlpack_tensors_are_taken_and_given_back_once(versioned: bool) -> None:
-    """They are given back on request, or when nothing refers to the description; the producer then deletes them."""
+    """A DLPack tensor is returned once, on request or when nothing refers to its description any more."""
     array = np.arange(6, dtype=np.float64)
     lender = DlpackLender(array.ctypes.data, array.dtype, (2, 2), (3, 2), versioned=versioned)
     external = describe_external(lender)
@@ -70,7 +70,7 @@ def test_dlpack_tensors_are_taken_and_given_back_once(versioned: bool) -> None:
 
 
 def test_dlpack_of_a_gpu_is_asked_for_the_legacy_stream() -> None:
-    """Its number in the protocol is 1; the description says that it must be waited for."""
+    """A DLPack tensor on a GPU is requested for the legacy stream, number 1, which must be waited for."""
     lender = DlpackLender(4096, np.dtype(np.int32), (5,), device=(2, 3))
     external = describe_external(lender)
     assert (external.device, external.stream, external.strides) == ("cuda:3", 1, None)
@@ -78,7 +78,7 @@ def test_dlpack_of_a_gpu_is_asked_for_the_legacy_stream() -> None:
 
 
 def test_numpys_own_dlpack_is_understood() -> None:
-    """Strided, and read-only, which only new versions of the protocol can say."""
+    """numpy's own DLPack tensors are described, strided or read-only; only new protocol versions report read-only."""
 
     class Lender:
         def __init__(self, array: np.ndarray[Any, Any]) -> None:
@@ -93,7 +93,7 @@ def test_numpys_own_dlpack_is_understood() -> None:
 
 
 class Reluctant:
-    """Raises when its memory is requested."""
+    """Raises an error when its memory is requested."""
 
     @property
     def __cuda_array_interface__(self) -> object:
@@ -121,7 +121,7 @@ class Reluctant:
     ],
 )
 def test_arrays_that_cannot_be_used_are_refused_and_given_back(array: object, message: str) -> None:
-    """The message reports the error."""
+    """An array that can't be used is returned, and the message has the reason."""
     with pytest.raises(DeviceError, match=message.replace("|", r"\|")):
         describe_external(array)
     if isinstance(array, DlpackLender):
@@ -129,7 +129,7 @@ def test_arrays_that_cannot_be_used_are_refused_and_given_back(array: object, me
 
 
 def test_a_capsule_is_taken_once() -> None:
-    """By the protocol, a capsule that was taken is refused."""
+    """A DLPack capsule that was already taken is refused, as the protocol demands."""
 
     class Careless:
         def __init__(self) -> None:
@@ -163,12 +163,12 @@ def test_a_capsule_is_taken_once() -> None:
 def test_memory_that_a_device_cannot_use_as_its_own(
     on: str, shape: tuple[int, ...], strides: tuple[int, ...] | None, read_only: bool, device: str, message: str
 ) -> None:
-    """It must be there, writable, and begin with its first element."""
+    """A device refuses memory that is elsewhere, read-only, or does not begin with its first element."""
     external = ExternalArray(64, np.dtype("f4"), shape, strides, read_only, on, None)
     with pytest.raises(DeviceError, match=message):
         writable_bytes(external, device)
 
 
 def test_a_gpu_array_of_unknown_device_may_be_on_any() -> None:
-    """The device then asks the driver."""
+    """A GPU array without a known device may be on any GPU, so the device asks the driver."""
     assert writable_bytes(ExternalArray(64, np.dtype("f4"), (2, 3), None, False, "cuda", None), "cuda:1") == 24

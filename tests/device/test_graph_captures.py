@@ -1,4 +1,4 @@
-"""Captured work in graphs, on every device: any work of a library on a stream, here copies."""
+"""Captured work in graphs on every device; the work of a library on a stream is a few copies here."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def kernels(device: Device) -> Kernels:
 
 
 def copies(device: Device, *pairs: tuple[Buffer, Buffer]) -> Capture:
-    """Capture copies from the second buffer of each pair to the first."""
+    """Return a function that issues copies from the second buffer of each pair to the first."""
 
     def issue(stream: Stream) -> None:
         for target, source in pairs:
@@ -26,7 +26,7 @@ def copies(device: Device, *pairs: tuple[Buffer, Buffer]) -> Capture:
 
 
 def test_captured_work_runs_between_kernels(kernels: Kernels) -> None:
-    """After what it waits for and before what waits for it, at every launch; nothing happens when it is captured."""
+    """Captured work runs between its dependencies and its dependents at every launch, and not when it is captured."""
     device, a, b = kernels.device, kernels.number(1), kernels.number(0)
     capture = copies(device, (b, a))
     assert b.download() == [0]
@@ -38,7 +38,7 @@ def test_captured_work_runs_between_kernels(kernels: Kernels) -> None:
 
 
 def test_a_capture_may_be_added_several_times(kernels: Kernels) -> None:
-    """Also inside a child graph, and after nothing else refers to it."""
+    """A capture may be added several times, also in a child graph, and after the last reference to it is gone."""
     device, a, b = kernels.device, kernels.number(1), kernels.number(0)
     child, graph = device.create_graph(), device.create_graph()
     capture = copies(device, (b, a))
@@ -51,7 +51,7 @@ def test_a_capture_may_be_added_several_times(kernels: Kernels) -> None:
 
 
 def test_captured_work_is_replaced_in_place(kernels: Kernels) -> None:
-    """In the executable alone, also inside a child graph; the graph gives the same as before."""
+    """Replacing captured work changes one executable, also inside a child graph, and not the graph."""
     device = kernels.device
     a, b, c = kernels.number(1), kernels.number(2), kernels.number(0)
     child, graph = device.create_graph(), device.create_graph()
@@ -68,7 +68,7 @@ def test_captured_work_is_replaced_in_place(kernels: Kernels) -> None:
 
 
 def test_captured_work_runs_in_bodies(kernels: Kernels) -> None:
-    """Once for each turn of a loop."""
+    """Captured work in a loop's body runs once in each turn."""
     device, a, b = kernels.device, kernels.number(1), kernels.number(0)
     graph = device.create_graph()
     condition = graph.create_condition(1)
@@ -80,7 +80,7 @@ def test_captured_work_runs_in_bodies(kernels: Kernels) -> None:
 
 
 def test_captured_work_stays_in_a_clone(kernels: Kernels) -> None:
-    """Captured work stays in a clone, and can be removed from the clone without harm to the graph."""
+    """A clone keeps captured work, and removing it from the clone does not affect the graph."""
     device, a, b = kernels.device, kernels.number(1), kernels.number(0)
     graph = device.create_graph()
     node = graph.add_captured(copies(device, (b, a)), [])
@@ -94,7 +94,10 @@ def test_captured_work_stays_in_a_clone(kernels: Kernels) -> None:
 
 
 def test_a_library_that_fails_says_so(kernels: Kernels) -> None:
-    """On CUDA when it is captured, on the host when it runs; the device is used as before afterwards."""
+    """A library's failure raises an error and leaves the device usable.
+
+    On CUDA it occurs during the capture, on the host during the run.
+    """
     device, a, b = kernels.device, kernels.number(1), kernels.number(0)
 
     def fail(stream: Stream) -> None:

@@ -1,4 +1,4 @@
-"""Child graphs: all nodes of another graph as one node, on every device."""
+"""Child graphs on every device: all nodes of another graph as one node."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def kernels(device: Device) -> Kernels:
 
 
 def test_a_child_graph_runs_as_one_node(kernels: Kernels) -> None:
-    """It runs between its dependencies and its dependents, in its own order; it may be added twice."""
+    """A child graph runs between its dependencies and its dependents, in its own order, and may be added twice."""
     device, out = kernels.device, kernels.number(0, np.int64)
     child, graph = device.create_graph(), device.create_graph()
     two = kernels.add(child, "digit", out, 2)
@@ -29,7 +29,7 @@ def test_a_child_graph_runs_as_one_node(kernels: Kernels) -> None:
 
 
 def test_a_child_graph_is_taken_as_it_is(kernels: Kernels) -> None:
-    """Nodes that it gets later and its destruction have no effect."""
+    """A child graph is copied when it is added, so later nodes and its destruction have no effect."""
     device, out = kernels.device, kernels.number(0, np.int64)
     child, graph = device.create_graph(), device.create_graph()
     node = kernels.add(child, "digit", out, 1)
@@ -42,7 +42,7 @@ def test_a_child_graph_is_taken_as_it_is(kernels: Kernels) -> None:
 
 
 def test_child_graphs_nest_and_hold_every_simple_node(kernels: Kernels) -> None:
-    """Kernels, fills, copies, events and other child graphs, down to an empty one."""
+    """Child graphs hold kernels, fills, copies, events and other child graphs, even empty ones."""
     device = kernels.device
     a, b, event = kernels.number(5), kernels.number(0), device.create_event()
     pinned = device.pinned(np.zeros(1, np.int32))
@@ -60,7 +60,10 @@ def test_child_graphs_nest_and_hold_every_simple_node(kernels: Kernels) -> None:
 
 
 def test_kernels_of_a_child_graph_can_be_updated(kernels: Kernels) -> None:
-    """Node `i` of the child is node `added + 1 + i`; each use of the child is updated alone, at any depth."""
+    """Kernels of a child graph at any depth are updated separately for each use of the child.
+
+    Node `i` of the child has the number `added + 1 + i`.
+    """
     device, out = kernels.device, kernels.number(0, np.int64)
     inner, child, graph = (device.create_graph() for _ in range(3))
     first = kernels.add(inner, "digit", out, 1)
@@ -79,7 +82,7 @@ def test_kernels_of_a_child_graph_can_be_updated(kernels: Kernels) -> None:
 
 
 def test_nodes_can_be_added_after_a_child(kernels: Kernels) -> None:
-    """Its next node has the next free number; nodes inside the child cannot be waited for."""
+    """The node after a child has the next free number, and nodes inside the child can't be dependencies."""
     device, out = kernels.device, kernels.number(0, np.int64)
     child, graph = device.create_graph(), device.create_graph()
     kernels.add(child, "digit", out, 1)
@@ -92,7 +95,7 @@ def test_nodes_can_be_added_after_a_child(kernels: Kernels) -> None:
 
 
 def test_child_graphs_have_no_conditions(kernels: Kernels) -> None:
-    """CUDA refuses them, so the error names a remedy; a graph cannot be its own child either."""
+    """A child graph with conditions is refused with a remedy, as CUDA refuses it; a graph can't be its own child."""
     device = kernels.device
     child, graph = device.create_graph(), device.create_graph()
     child.add_conditional(ConditionalKind.WHILE, child.create_condition(0), [])

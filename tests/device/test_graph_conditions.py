@@ -1,4 +1,4 @@
-"""Conditional nodes: what IF and WHILE do on every device, alone, inside each other and when they are updated."""
+"""IF and WHILE nodes on every device: alone, nested, and updated."""
 
 import numpy as np
 import pytest
@@ -21,14 +21,14 @@ def kernels(device: Device) -> Kernels:
 def conditional(
     graph: Graph, kind: ConditionalKind, *, default: int, after: tuple[GraphNode, ...] = ()
 ) -> tuple[Condition, GraphNode, tuple[Graph, ...]]:
-    """Add a conditional node with a condition of its own."""
+    """Add a conditional node with its own condition."""
     condition = graph.create_condition(default)
     return condition, *graph.add_conditional(kind, condition, after)
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0, 0), (1, 5), (7, 5), (-1, 5)])
 def test_an_if_runs_its_body_unless_the_condition_is_zero(kernels: Kernels, value: int, expected: int) -> None:
-    """Any other value counts as true, also one with the highest bit set."""
+    """An IF runs its body for any value but zero, even for one with only the highest bit set."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     condition = graph.create_condition(0)
     first = kernels.add(graph, "set", condition, value)
@@ -39,7 +39,7 @@ def test_an_if_runs_its_body_unless_the_condition_is_zero(kernels: Kernels, valu
 
 @pytest.mark.parametrize(("value", "expected"), [(0, 7), (1, 5)])
 def test_an_if_may_have_an_else(kernels: Kernels, value: int, expected: int) -> None:
-    """One of the two bodies runs."""
+    """An IF with an else runs exactly one of its two bodies."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     condition = graph.create_condition(1)
     first = kernels.add(graph, "set", condition, value)
@@ -51,7 +51,7 @@ def test_an_if_may_have_an_else(kernels: Kernels, value: int, expected: int) -> 
 
 @pytest.mark.parametrize("default", [0, 1, 2**32 - 1])
 def test_every_launch_begins_with_the_default(kernels: Kernels, default: int) -> None:
-    """The value that the previous launch left is discarded."""
+    """Every launch starts with the condition's default, not with the value that the last launch left."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     condition, node, (body,) = conditional(graph, IF, default=default)
     kernels.add(body, "add", out, 1)
@@ -62,7 +62,7 @@ def test_every_launch_begins_with_the_default(kernels: Kernels, default: int) ->
 
 
 def test_a_default_must_fit_in_32_bits(kernels: Kernels) -> None:
-    """The driver accepts no more."""
+    """A default must fit in 32 bits, as the driver requires."""
     graph = kernels.device.create_graph()
     for default in (-1, 2**32):
         with pytest.raises(DeviceError, match="default of a condition must be from 0 to"):
@@ -71,7 +71,7 @@ def test_a_default_must_fit_in_32_bits(kernels: Kernels) -> None:
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 1000])
 def test_a_while_goes_on_until_the_condition_is_zero(kernels: Kernels, limit: int) -> None:
-    """The condition is read before the first turn too, and later nodes wait for the last turn."""
+    """A WHILE reads its condition before each turn, even the first, and later nodes wait for the last turn."""
     graph, out, after = kernels.device.create_graph(), kernels.number(0), kernels.number(0)
     condition, node, (body,) = conditional(graph, WHILE, default=int(limit > 0))
     kernels.add(body, "count_to", condition, out, limit)
@@ -82,7 +82,7 @@ def test_a_while_goes_on_until_the_condition_is_zero(kernels: Kernels, limit: in
 
 
 def test_only_one_of_many_threads_need_set_a_condition(kernels: Kernels) -> None:
-    """When no thread sets it, it keeps its value."""
+    """One of many threads may set a condition; if none sets it, it keeps its value."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     values = kernels.device.upload(np.arange(64 * 64, dtype=np.int32))
     condition = graph.create_condition(0)
@@ -99,7 +99,7 @@ def test_only_one_of_many_threads_need_set_a_condition(kernels: Kernels) -> None
 
 
 def test_bodies_hold_kernels_fills_copies_and_child_graphs(kernels: Kernels) -> None:
-    """Each sees the results of the nodes before it."""
+    """Kernels, fills, copies and child graphs in a body see the results of the nodes before them."""
     device = kernels.device
     graph, child = device.create_graph(), device.create_graph()
     a, b, pinned = kernels.number(3), kernels.number(0), device.pinned(np.zeros(1, np.int32))
@@ -116,7 +116,7 @@ def test_bodies_hold_kernels_fills_copies_and_child_graphs(kernels: Kernels) -> 
 
 
 def test_bodies_may_be_empty(kernels: Kernels) -> None:
-    """An empty body runs without any effect."""
+    """An empty body has no effect."""
     graph, out = kernels.device.create_graph(), kernels.number(1)
     _, node, _ = conditional(graph, IF_ELSE, default=1)
     kernels.add(graph, "add", out, 1, after=[node])
@@ -125,7 +125,7 @@ def test_bodies_may_be_empty(kernels: Kernels) -> None:
 
 @pytest.mark.parametrize("beside", [0, 1, 3])
 def test_loops_run_side_by_side(kernels: Kernels, beside: int) -> None:
-    """This holds even when no node of a body waits for another, which faults a GPU after a while."""
+    """Loops run in parallel even if no node of a body waits for another, which would fault a GPU."""
     graph = kernels.device.create_graph()
     counters, sums = [kernels.number(0) for _ in range(16)], [kernels.number(0) for _ in range(16 * beside)]
     for index, counter in enumerate(counters):
@@ -140,7 +140,7 @@ def test_loops_run_side_by_side(kernels: Kernels, beside: int) -> None:
 
 
 def test_loops_and_choices_nest(kernels: Kernels) -> None:
-    """A WHILE in an IF in a WHILE, whose kernels set the inner conditions at each turn."""
+    """A WHILE in an IF in a WHILE works, with the inner conditions set in each turn."""
     graph, total, counter, inner = (kernels.device.create_graph(), *(kernels.number(0) for _ in range(3)))
     outer_on, _, (outer,) = conditional(graph, WHILE, default=1)
     choice, loop_on = outer.create_condition(0), graph.create_condition(0)
@@ -151,12 +151,12 @@ def test_loops_and_choices_nest(kernels: Kernels) -> None:
     _, (loop,) = middle.add_conditional(WHILE, loop_on, [armed])
     added = kernels.add(loop, "add", total, 1)
     kernels.add(loop, "turn", loop_on, inner, 7, after=[added])
-    # Turns 0, 2 and 4 of five are even, and each goes round seven times.
+    # Turns 0, 2 and 4 of the five are even, and each runs the inner loop seven times.
     assert kernels.run(graph, total) == [21]
 
 
 def test_a_default_counts_for_the_whole_launch_not_for_each_turn(kernels: Kernels) -> None:
-    """An inner loop whose condition is not set again runs only in the first turn of the outer one."""
+    """A default applies once per launch: an inner loop whose condition is not set again runs in the first turn only."""
     graph, total, counter, inner = (kernels.device.create_graph(), *(kernels.number(0) for _ in range(3)))
     outer_on, _, (outer,) = conditional(graph, WHILE, default=1)
     loop_on, node, (loop,) = conditional(outer, WHILE, default=1)
@@ -169,7 +169,7 @@ def test_a_default_counts_for_the_whole_launch_not_for_each_turn(kernels: Kernel
 
 
 def test_nodes_are_numbered_over_graph_and_bodies(kernels: Kernels) -> None:
-    """They are numbered in the order of adding; a node can wait only for nodes of its own graph or body."""
+    """Nodes are numbered in the order of adding across the graph and its bodies, and wait only within one of them."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     _, node, (body,) = conditional(graph, IF, default=1)
     inside = kernels.add(body, "add", out, 1)
@@ -181,7 +181,7 @@ def test_nodes_are_numbered_over_graph_and_bodies(kernels: Kernels) -> None:
 
 
 def test_a_kernel_in_a_body_is_updated_like_any_other(kernels: Kernels) -> None:
-    """Its arguments and its function change; the graph may be destroyed before."""
+    """A kernel in a body can get other arguments or another function, even after the graph was destroyed."""
     graph, out, rounds = kernels.device.create_graph(), kernels.number(1), kernels.number(0)
     loop_on, _, (loop,) = conditional(graph, WHILE, default=1)
     choice = loop.create_condition(1)
@@ -198,7 +198,7 @@ def test_a_kernel_in_a_body_is_updated_like_any_other(kernels: Kernels) -> None:
 
 
 def test_values_written_into_an_argument_block_reach_a_body(kernels: Kernels) -> None:
-    """A slider does this, with the same block and the same kernel."""
+    """Values written into an argument block, as by a slider, reach a kernel in a body."""
     graph, out, config = kernels.device.create_graph(), kernels.number(0), LaunchConfig((1, 1, 1), (1, 1, 1))
     _, _, (body,) = conditional(graph, IF, default=1)
     kernel, block = kernels.module.kernel("add"), kernels.arguments("add", out, 1)
@@ -213,7 +213,7 @@ def test_values_written_into_an_argument_block_reach_a_body(kernels: Kernels) ->
 
 
 def test_only_kernel_nodes_can_be_given_kernels(kernels: Kernels) -> None:
-    """A conditional node is refused."""
+    """A conditional node refuses a kernel."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     _, node, _ = conditional(graph, IF, default=1)
     with pytest.raises(DeviceError, match="must be a kernel node"):
@@ -221,7 +221,7 @@ def test_only_kernel_nodes_can_be_given_kernels(kernels: Kernels) -> None:
 
 
 def test_events_are_refused_in_bodies(kernels: Kernels) -> None:
-    """Events are refused when they are added; CUDA would refuse the graph later. So are child graphs with some."""
+    """Events and child graphs with events are refused in bodies when they are added."""
     device = kernels.device
     graph, child, event = device.create_graph(), device.create_graph(), device.create_event()
     child.add_event_record(event, [])
@@ -236,12 +236,12 @@ def test_events_are_refused_in_bodies(kernels: Kernels) -> None:
 
 
 def test_a_condition_belongs_to_one_conditional_node(kernels: Kernels) -> None:
-    """A conditional node of its own graph or of a body in it; without one, the graph is refused."""
+    """A condition belongs to one conditional node, in its graph or a body of it; without one, the graph is refused."""
     graph, other = kernels.device.create_graph(), kernels.device.create_graph()
     condition, _, (body,) = conditional(graph, IF, default=1)
     with pytest.raises(DeviceError, match="condition must belong to one conditional node"):
         graph.add_conditional(IF, condition, [])
-    foreign = other.create_condition(0)  # on CUDA it may be the same number
+    foreign = other.create_condition(0)  # may have the same number on CUDA
     with pytest.raises(DeviceError, match=r"condition must (be made in this graph|belong to one conditional node)"):
         graph.add_conditional(IF, foreign, [])
     inner = body.create_condition(0)
@@ -254,7 +254,7 @@ def test_a_condition_belongs_to_one_conditional_node(kernels: Kernels) -> None:
 
 
 def test_a_body_is_instantiated_and_destroyed_with_its_graph(kernels: Kernels) -> None:
-    """By itself it cannot be instantiated, destroyed or added as a child."""
+    """A body can't be instantiated, destroyed or added as a child by itself."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     _, _, (body,) = conditional(graph, IF, default=1)
     for use in (body.instantiate, body.destroy, lambda: kernels.device.create_graph().add_child(body, [])):
@@ -268,7 +268,7 @@ def test_a_body_is_instantiated_and_destroyed_with_its_graph(kernels: Kernels) -
 
 
 def test_a_node_that_cannot_be_made_leaves_the_graph_as_it_was(kernels: Kernels) -> None:
-    """The next node takes its number."""
+    """A node that can't be made leaves the graph unchanged, and the next node takes its number."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     _, _, (body,) = conditional(graph, IF, default=1)
     with pytest.raises(DeviceError):

@@ -1,4 +1,4 @@
-"""Cloning and changing graphs, on every device: changes reach one graph only, and no executable."""
+"""Cloning and changing graphs on every device: a change affects one graph only, and no executable."""
 
 import random
 
@@ -20,7 +20,7 @@ def kernels(device: Device) -> Kernels:
 
 
 def digits(kernels: Kernels, out: Buffer, *values: int) -> Graph:
-    """Make a chain of kernels, node k of which appends the k-th digit to a number."""
+    """Return a chain of kernels, the k-th of which appends the k-th digit to a number."""
     graph, after = kernels.device.create_graph(), list[GraphNode]()
     for value in values:
         after = [kernels.add(graph, "digit", out, value, after=after)]
@@ -29,18 +29,18 @@ def digits(kernels: Kernels, out: Buffer, *values: int) -> Graph:
 
 @pytest.fixture
 def out(kernels: Kernels) -> Buffer:
-    """A number that digits are appended to."""
+    """A buffer with the number that digits are appended to."""
     return kernels.number(0, np.int64)
 
 
 def shown(kernels: Kernels, made: object, out: Buffer) -> int:
     """Run a graph or an executable from zero and return the number."""
     kernels.device.fill(out.memory, 0)
-    return kernels.run(made, out)[0]  # type: ignore[arg-type]  # either of the two
+    return kernels.run(made, out)[0]  # type: ignore[arg-type]  # either a graph or an executable
 
 
 def test_a_clone_runs_as_the_original_and_both_can_be_changed(kernels: Kernels, out: Buffer) -> None:
-    """Nodes added to one are not in the other; both give them the next number."""
+    """A clone runs like its original, and nodes added to one are not in the other."""
     graph = digits(kernels, out, 1, 2)
     clone = graph.clone()
     assert kernels.add(clone, "digit", out, 3, after=[GraphNode(1)]) == 2
@@ -50,7 +50,7 @@ def test_a_clone_runs_as_the_original_and_both_can_be_changed(kernels: Kernels, 
 
 
 def test_executables_of_the_original_stay_as_they_are(kernels: Kernels, out: Buffer) -> None:
-    """Nodes have the same numbers in both, and are updated in each separately."""
+    """Executables of the original keep their nodes, whose numbers are the same in the clone, and update separately."""
     graph = digits(kernels, out, 1, 2, 3)
     first = graph.instantiate()
     clone = graph.clone()
@@ -74,7 +74,7 @@ def test_executables_of_the_original_stay_as_they_are(kernels: Kernels, out: Buf
 
 @pytest.mark.parametrize("seed", range(6))
 def test_nodes_of_a_clone_can_be_put_in_any_order(kernels: Kernels, out: Buffer, seed: int) -> None:
-    """Nodes may wait for later ones; some nodes are removed and some added."""
+    """A clone's nodes can be reordered, removed and added, and may wait for later nodes."""
     chance = random.Random(seed)
     graph = digits(kernels, out, *range(1, 8))
     values = dict(enumerate(range(1, 8)))
@@ -93,7 +93,7 @@ def test_nodes_of_a_clone_can_be_put_in_any_order(kernels: Kernels, out: Buffer,
 
 
 def test_the_latest_dependencies_of_a_node_count(kernels: Kernels, out: Buffer) -> None:
-    """Dependencies may stay or be named twice; a node that waited for a removed one waits for it no longer."""
+    """Only a node's latest dependencies count; they may repeat, and a removed node is waited for no longer."""
     graph = digits(kernels, out, 1, 2)
     third = kernels.add(graph, "digit", out, 3, after=[GraphNode(0)])
     graph.set_after(third, [GraphNode(1), GraphNode(0), GraphNode(1)])
@@ -108,7 +108,7 @@ def test_the_latest_dependencies_of_a_node_count(kernels: Kernels, out: Buffer) 
 
 
 def test_a_kernel_node_can_be_given_another_launch(kernels: Kernels, out: Buffer) -> None:
-    """Another function, other arguments, another grid; executables made before keep what they had."""
+    """A kernel node can be given another function, arguments and grid; existing executables keep theirs."""
     number = kernels.number(3, np.int32)
     graph = kernels.device.create_graph()
     node = kernels.add(graph, "add", number, 1)
@@ -123,7 +123,7 @@ def test_a_kernel_node_can_be_given_another_launch(kernels: Kernels, out: Buffer
 
 
 def test_kernels_of_a_clone_outlive_their_module_and_the_original(kernels: Kernels, out: Buffer) -> None:
-    """The module may be unloaded and the original destroyed."""
+    """A clone's kernels still run after their module is unloaded and the original destroyed."""
     theirs = Kernels(kernels.device)
     graph = digits(theirs, out, 1, 2)
     clone = graph.clone()
@@ -135,7 +135,7 @@ def test_kernels_of_a_clone_outlive_their_module_and_the_original(kernels: Kerne
 
 
 def test_argument_blocks_are_shared_and_read_when_a_graph_is_instantiated(kernels: Kernels, out: Buffer) -> None:
-    """They are read again at each update, by the executables of both graphs."""
+    """Graphs share argument blocks, which are read when a graph is instantiated and at each update."""
     graph = kernels.device.create_graph()
     kernel, block = kernels.module.kernel("digit"), kernels.arguments("digit", out, 1)
     node = graph.add_kernel(kernel, ONE, block, [])
@@ -155,7 +155,7 @@ def test_argument_blocks_are_shared_and_read_when_a_graph_is_instantiated(kernel
 
 
 def test_clones_of_clones_to_any_depth(kernels: Kernels, out: Buffer) -> None:
-    """Each is changed and the ones before are destroyed; every node can still be updated, removed and waited for."""
+    """A clone of a clone, at any depth, can be changed after the graphs before it are destroyed."""
     graph = digits(kernels, out, *[1] * 6)
     executable = graph.instantiate()
     for turn in range(30):
@@ -175,7 +175,7 @@ def test_clones_of_clones_to_any_depth(kernels: Kernels, out: Buffer) -> None:
 
 
 def test_changing_the_original_afterwards_does_not_reach_the_clone(kernels: Kernels, out: Buffer) -> None:
-    """The clone keeps nodes that the original loses, even before it has looked them up."""
+    """A clone keeps the nodes that its original loses later, even if they were not used before."""
     graph = digits(kernels, out, 1, 2, 3)
     clone = graph.clone()
     deeper = clone.clone()
@@ -192,7 +192,7 @@ def test_changing_the_original_afterwards_does_not_reach_the_clone(kernels: Kern
 
 
 def test_child_graphs_are_cloned_with_their_nodes(kernels: Kernels, out: Buffer) -> None:
-    """Those nodes keep their numbers; a child graph is removed as a whole."""
+    """A clone has the nodes of child graphs under the same numbers; a child graph is removed as a whole."""
     graph, inner, child = (kernels.device.create_graph() for _ in range(3))
     kernels.add(inner, "digit", out, 3)
     first = kernels.add(child, "digit", out, 2)
@@ -218,7 +218,7 @@ def test_child_graphs_are_cloned_with_their_nodes(kernels: Kernels, out: Buffer)
 
 
 def test_a_changed_graph_can_be_a_child(kernels: Kernels, out: Buffer) -> None:
-    """It may have gaps where nodes were removed, and nodes that wait for later ones."""
+    """A changed graph, with gaps from removed nodes and nodes that wait for later ones, can be a child graph."""
     child = digits(kernels, out, 1, 2, 3)
     child.remove(GraphNode(1))
     child.set_after(GraphNode(0), [GraphNode(2)])
@@ -233,7 +233,7 @@ def test_a_changed_graph_can_be_a_child(kernels: Kernels, out: Buffer) -> None:
 
 
 def test_fills_copies_and_events_are_cloned(kernels: Kernels) -> None:
-    """The clones can be removed and waited for."""
+    """Cloned fills, copies and events can be removed and waited for."""
     device = kernels.device
     memory, pinned = device.upload(np.arange(8, dtype=np.uint8)), device.pinned(np.zeros(8, np.uint8))
     events = device.create_event(), device.create_event()
@@ -253,7 +253,7 @@ def test_fills_copies_and_events_are_cloned(kernels: Kernels) -> None:
 
 
 def test_nodes_beside_and_in_bodies_can_be_changed(kernels: Kernels) -> None:
-    """A graph with conditions cannot be cloned, nor can a conditional node be removed."""
+    """In a graph with conditions, nodes can be changed, but the graph can't be cloned or lose a conditional node."""
     graph, number = kernels.device.create_graph(), kernels.number(1)
     condition = graph.create_condition(1)
     before = kernels.add(graph, "add", number, 1)
@@ -278,7 +278,7 @@ def test_nodes_beside_and_in_bodies_can_be_changed(kernels: Kernels) -> None:
 
 
 def test_impossible_changes_are_refused_and_change_nothing(kernels: Kernels, out: Buffer) -> None:
-    """Unknown nodes, nodes that are no kernels, circles, and removal after instantiating."""
+    """Unknown nodes, nodes of other kinds, cycles, and removal after instantiation are refused without any change."""
     graph = digits(kernels, out, 1, 2, 3)
     fill = graph.add_memset(out.memory, 0, 0, [])
     digit, block = kernels.module.kernel("digit"), kernels.arguments("digit", out, 1)
@@ -321,7 +321,7 @@ def test_a_destroyed_graph_is_not_cloned(kernels: Kernels, out: Buffer) -> None:
 
 
 def test_a_copy_node_reads_another_pinned_array(device: Device) -> None:
-    """From the next launch on, in this executable alone; other nodes are refused."""
+    """An executable's copy node can read another pinned array from the next launch on; other nodes refuse one."""
     first, second = (device.pinned(np.arange(start, start + 3, dtype=np.int32)) for start in (1, 4))
     target, other = (device.upload(np.zeros(3, np.int32)) for _ in range(2))
     graph, stream = device.create_graph(), device.create_stream()

@@ -1,4 +1,4 @@
-"""What of a graph runs more than once a launch."""
+"""Which bodies of a graph run more than once per launch."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def conditional(tree: GraphTree, graph: int, kind: ConditionalKind) -> int:
 
 
 def test_bodies_of_loops_repeat_with_all_that_is_in_them() -> None:
-    """Choices and child graphs do when they are inside one."""
+    """A loop's body repeats, with the choices and child graphs in it."""
     tree, child = GraphTree(), GraphTree()
     inner = GraphTree()
     child.add_child(ROOT, inner, ())
@@ -39,7 +39,7 @@ def test_bodies_of_loops_repeat_with_all_that_is_in_them() -> None:
 
 
 def test_graphs_that_are_forgotten_leave_no_trace() -> None:
-    """A clone has its own list."""
+    """Removing a loop removes its bodies from the list, and a clone has its own list."""
     tree = GraphTree()
     kept = tree.add_child(ROOT, GraphTree(), ())
     twin = tree.clone()

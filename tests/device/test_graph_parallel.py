@@ -1,7 +1,7 @@
-"""Random graphs whose bodies do several things at a time, against a plain interpreter, on every device.
+"""Random graphs with parallel nodes in their bodies, against a plain interpreter, on every device.
 
-A body is a number of tracks. Each track changes a number of its own, step by step, and no track waits for another. So
-loops and choices lie beside kernels, fills, copies, captures, child graphs and each other, in any order.
+A body has several tracks. Each track changes its own number step by step, and no track waits for another. So loops and
+choices run beside kernels, fills, copies, captures, child graphs and each other, in any order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IF, IF_ELSE, WHILE = ConditionalKind.IF, ConditionalKind.IF_ELSE, ConditionalKin
 
 @dataclass
 class Mix:
-    """The track's number becomes 31 times itself plus a value, maybe by a launch that was captured."""
+    """Multiplies the track's number by 31 and adds a value, in a plain or a captured launch."""
 
     value: int
     is_captured: bool = False
@@ -34,7 +34,7 @@ class Mix:
 
 @dataclass
 class Put:
-    """The track's number becomes another, by a fill of its bytes, a copy or a captured copy."""
+    """Replaces the track's number, with a fill of its bytes, a copy or a captured copy."""
 
     how: str
     value: int
@@ -42,14 +42,14 @@ class Put:
 
 @dataclass
 class Child:
-    """Some mixes in a child graph, in sequence."""
+    """Runs some mixes in sequence in a child graph."""
 
     values: list[int]
 
 
 @dataclass
 class Choice:
-    """One of two bodies runs: the first when the track's number is even; the second may be missing."""
+    """Runs the first of two bodies if the track's number is even, else the second, which may be missing."""
 
     kind: ConditionalKind
     bodies: list[list[Track]]
@@ -57,7 +57,10 @@ class Choice:
 
 @dataclass
 class Loop:
-    """The body runs a number of times; what counts the turns waits for the last steps of some tracks, or is first."""
+    """Runs its body a number of times.
+
+    The node that counts turns is first, or waits for the last steps of some tracks.
+    """
 
     turns: int
     body: list[Track]
@@ -67,7 +70,7 @@ class Loop:
 
 @dataclass
 class Track:
-    """Steps that change one number, in sequence."""
+    """Steps that change one number in sequence."""
 
     number: int
     steps: list[Step]
@@ -77,7 +80,7 @@ Step = Mix | Put | Child | Choice | Loop
 
 
 class Program:
-    """A random program, and how many numbers it has."""
+    """A random program, and the count of its numbers."""
 
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
@@ -85,7 +88,7 @@ class Program:
         self.tracks = self._body(self._draw.choice((1, 2, 3)))
 
     def _body(self, depth: int, number: int | None = None) -> list[Track]:
-        """Return the tracks of a body, maybe none; the first may go on with the number of the track around it."""
+        """Return the tracks of a body, maybe none; the first may continue the enclosing track's number."""
         tracks = []
         for at in range(self._draw.choice((0, 1, 1, 2, 3, 5) if number is not None else (1, 2, 4))):
             if at or number is None:
@@ -112,7 +115,7 @@ class Program:
                 return Put(how, draw.randint(0, 99) * 0x01010101)
 
     def run(self, numbers: list[int]) -> None:
-        """Do what a launch does."""
+        """Compute the numbers after one launch."""
         self._run(self.tracks, numbers)
 
     def _run(self, tracks: Sequence[Track], numbers: list[int]) -> None:
@@ -134,14 +137,14 @@ class Program:
 
 
 class Builder:
-    """Makes a graph of tracks."""
+    """Builds a graph from tracks."""
 
     def __init__(self, kernels: Kernels, numbers: Sequence[Buffer]) -> None:
         self._kernels, self._numbers = kernels, numbers
         self.kept: list[Buffer] = []
 
     def build(self, graph: Graph, tracks: Sequence[Track]) -> list[list[GraphNode]]:
-        """Add the tracks of a body and return what comes last in each."""
+        """Add the tracks of a body and return the last nodes of each."""
         return [self._track(graph, track) for track in tracks]
 
     def _put(self, graph: Graph, put: Put, number: Buffer, after: list[GraphNode]) -> GraphNode:
@@ -200,7 +203,7 @@ def kernels(device: Device) -> Kernels:
 
 
 def check(kernels: Kernels, seed: int) -> None:
-    """Compare what a random graph leaves with what an interpreter does, launch by launch."""
+    """Compare a random graph's numbers with the interpreter's after each launch."""
     program = Program(seed)
     held = [kernels.number(at, np.uint32) for at in range(program.numbers)]
     graph, expected = kernels.device.create_graph(), list(range(program.numbers))
@@ -218,5 +221,5 @@ def check(kernels: Kernels, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(40))
 def test_what_lies_beside_each_other_does_not_meet(kernels: Kernels, seed: int) -> None:
-    """Each track's number is what its own steps make of it, and every loop ends."""
+    """Each track's number depends only on its own steps, and every loop ends."""
     check(kernels, seed)

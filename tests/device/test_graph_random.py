@@ -17,7 +17,7 @@ from tests.device.graph_support import Kernels
 
 @dataclass
 class Mix:
-    """The number becomes 31 times itself plus a value."""
+    """Multiplies the number by 31 and adds a value."""
 
     value: int
     node: int = -1
@@ -25,14 +25,14 @@ class Mix:
 
 @dataclass
 class Child:
-    """Some steps in a child graph."""
+    """Runs some steps in a child graph."""
 
     steps: list[Mix]
 
 
 @dataclass
 class Choice:
-    """One of two bodies runs: the first when the number is even; the second may be missing."""
+    """Runs the first of two bodies if the number is even, else the second, which may be missing."""
 
     kind: ConditionalKind
     bodies: list[list[Step]]
@@ -40,7 +40,7 @@ class Choice:
 
 @dataclass
 class Loop:
-    """The body runs a number of times."""
+    """Runs its body a number of times."""
 
     turns: int
     body: list[Step] = field(default_factory=list)
@@ -68,7 +68,7 @@ def steps(draw: random.Random, depth: int) -> list[Step]:
 
 
 def interpret(program: Sequence[Step], number: int) -> int:
-    """Return what the number is after the steps."""
+    """Return the number after the steps."""
     for step in program:
         match step:
             case Mix(value):
@@ -85,13 +85,13 @@ def interpret(program: Sequence[Step], number: int) -> int:
 
 
 class Builder:
-    """Makes a graph of steps; each waits for the one before."""
+    """Builds a graph from steps, each of which waits for the one before."""
 
     def __init__(self, kernels: Kernels, out: Buffer) -> None:
         self.kernels, self.out = kernels, out
 
     def build(self, graph: Graph, program: Sequence[Step], after: list[GraphNode]) -> list[GraphNode]:
-        """Add steps and return what to wait for."""
+        """Add steps and return the last nodes."""
         for step in program:
             match step:
                 case Mix(value):
@@ -121,7 +121,7 @@ class Builder:
 
 
 def mixes(program: Sequence[Step]) -> list[Mix]:
-    """Return all the simple steps."""
+    """Return all mixes among the steps and inside them."""
     found = []
     for step in program:
         match step:
@@ -144,7 +144,7 @@ def kernels(device: Device) -> Kernels:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_random_graphs_do_what_their_steps_say(kernels: Kernels, seed: int) -> None:
-    """At every launch, also after updates of kernels, wherever they are."""
+    """At every launch, random graphs compute what their steps describe, also after updates of nested kernels."""
     draw = random.Random(seed)
     program, out = steps(draw, 3), kernels.number(seed, np.uint32)
     graph, expected = kernels.device.create_graph(), seed

@@ -1,4 +1,4 @@
-"""Driver objects that several graphs hold, from several threads."""
+"""Driver objects that are shared by several graphs and threads."""
 
 import sys
 import threading
@@ -10,7 +10,7 @@ from engine.diagnostics import DeviceError
 
 
 def test_an_object_is_released_once_by_whoever_drops_it_last() -> None:
-    """Threads hold and drop it as often as they like."""
+    """Threads may hold and drop a shared object at any time; the last drop releases it, once."""
     released: list[int] = []
     objects = DriverObjects()
     shared = Shared(objects, lambda: released.append(1))
@@ -41,7 +41,7 @@ def test_an_object_is_released_once_by_whoever_drops_it_last() -> None:
 
 
 def test_what_was_released_is_not_held_again() -> None:
-    """A graph that comes too late gets an error; nothing is counted."""
+    """Holding a released object is an error and does not revive it."""
     shared, holds = Shared(DriverObjects(), lambda: None), Holds()
     shared.drop()
     with pytest.raises(DeviceError, match="must not be used after they were released"), holds.holding(shared):
@@ -50,7 +50,7 @@ def test_what_was_released_is_not_held_again() -> None:
 
 
 def test_what_the_driver_refuses_is_not_held() -> None:
-    """The use that was counted before the call is taken back."""
+    """If the driver refuses a call, the use that was counted before the call is undone."""
     released: list[int] = []
     shared, holds = Shared(DriverObjects(), lambda: released.append(1)), Holds()
     with pytest.raises(DeviceError, match="refused"), holds.holding(shared):

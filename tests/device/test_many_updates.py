@@ -1,4 +1,4 @@
-"""Many kernel nodes are given new values at once."""
+"""Refreshing many kernel nodes in one call."""
 
 import ctypes
 import random
@@ -15,13 +15,13 @@ from tests.device.graph_support import ONE, Kernels
 
 @pytest.fixture(scope="module")
 def kernels(device: Device) -> Kernels:
-    """The kernels on one device."""
+    """The kernels on the test's device."""
     return Kernels(device)
 
 
 @pytest.mark.parametrize("count", [1, many_updates.MANY - 1, many_updates.MANY, many_updates.MANY + 1, 300])
 def test_all_nodes_of_a_refresh_have_their_new_values(kernels: Kernels, count: int) -> None:
-    """Some of them, again and again; the order of the nodes in the graph stays."""
+    """After each refresh, the chosen nodes have their new values, and the order of the nodes is unchanged."""
     draw, out, graph = random.Random(count), kernels.number(0, np.uint32), kernels.device.create_graph()
     values = [draw.randrange(1000) for _ in range(count)]
     blocks = [kernels.arguments("mix", out, np.uint32(value)) for value in values]
@@ -44,7 +44,7 @@ def test_all_nodes_of_a_refresh_have_their_new_values(kernels: Kernels, count: i
 
 @pytest.mark.parametrize("wrong", [None, 0, 2, 4])
 def test_the_native_loop_calls_for_each_row_up_to_the_first_error(wrong: int | None) -> None:
-    """In order, and its code is that of the error."""
+    """The native loop calls the driver for each row in order, and stops at the first error and returns its code."""
     called = []
 
     @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)

@@ -1,7 +1,7 @@
-"""Occupancy against NVIDIA's calculator.
+"""Computed occupancy against NVIDIA's calculator.
 
 recorded/occupancy.csv holds the results of `cudaOccMaxActiveBlocksPerMultiprocessor` of cuda_occupancy.h (CUDA 13.0),
-by registers of a thread, size of the thread block and bytes of shared memory.
+by registers per thread, thread block size and bytes of shared memory.
 """
 
 import csv
@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, occupancy, shared_unit
 
-#: CUDA C++ Programming Guide, technical specifications: threads, thread blocks and KB of shared memory of each
-#: multiprocessor, and the KB that the system takes for each thread block.
+#: CUDA C++ Programming Guide, technical specifications: threads, thread blocks and KB of shared memory per
+#: multiprocessor, and the KB that the system reserves per thread block.
 SPECIFICATIONS = {
     "7.5": (1024, 16, 64, 0),
     "8.0": (2048, 32, 164, 1),
@@ -43,7 +43,7 @@ def kernel(registers: int, static_shared_bytes: int = 0) -> KernelResources:
 
 @pytest.mark.parametrize("capability", SPECIFICATIONS)
 def test_occupancy_is_what_nvidias_calculator_says(capability: str) -> None:
-    """The same number of thread blocks, for one of the same reasons; static and dynamic shared memory count alike."""
+    """The number of thread blocks is NVIDIA's, and its reason is one of NVIDIA's, for static and dynamic memory."""
     with (Path(__file__).parent / "recorded" / "occupancy.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["capability"] == capability]
     assert len(rows) > 80
@@ -70,7 +70,7 @@ def test_occupancy_is_what_nvidias_calculator_says(capability: str) -> None:
     ],
 )
 def test_cases_by_hand(registers: int, threads: int, shared: int, active: int, cause: Limit) -> None:
-    """On a multiprocessor of compute capability 9.0; the last one does not fit, since it needs 131,072 registers."""
+    """Cases for compute capability 9.0; the last kernel does not fit, since it needs 131,072 registers."""
     found = occupancy(kernel(registers), limits("9.0"), (threads, 1, 1), shared)
     assert (found.active_threads, found.max_threads) == (active, 2048)
     assert found.limited_by is cause
@@ -85,7 +85,7 @@ CAPABILITIES = st.sampled_from(sorted(SPECIFICATIONS))
 def test_a_multiprocessor_is_never_promised_more_than_it_has(
     capability: str, registers: int, threads: int, shared: int
 ) -> None:
-    """The threads, registers and shared memory of all thread blocks that run at once fit."""
+    """The threads, registers and shared memory of all resident thread blocks fit on the multiprocessor."""
     has = limits(capability)
     found = occupancy(kernel(registers), has, (threads, 1, 1), shared)
     count = found.thread_blocks
@@ -98,7 +98,7 @@ def test_a_multiprocessor_is_never_promised_more_than_it_has(
 def test_using_more_resources_never_raises_occupancy(
     capability: str, registers: int, threads: int, shared: int
 ) -> None:
-    """One more register, or one more byte, gives at most the same; the shape of a thread block does not matter."""
+    """More registers or shared memory never raise occupancy, and the shape of a thread block does not matter."""
     has = limits(capability)
     found = occupancy(kernel(registers), has, (threads, 1, 1), shared)
     assert occupancy(kernel(registers + 1), has, (threads, 1, 1), shared).thread_blocks <= found.thread_blocks

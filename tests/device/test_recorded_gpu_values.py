@@ -1,4 +1,4 @@
-"""The host device against results that were recorded from a GPU, with no GPU at hand."""
+"""The host device against results that were recorded on a GPU."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _FAMILIES = tuple(dict.fromkeys(form.family for form in FORMS))
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
-    """The recording; skipped when there is none."""
+    """The recording; without one, the test is skipped."""
     files = sorted(_FOLDER.glob("*.npz"))
     if not files:
         pytest.skip(f"no recording in {_FOLDER}; make one with python -m tests.gpu.differential.record on a GPU")
@@ -26,7 +26,7 @@ def recording() -> Recording:
 
 @pytest.mark.parametrize("family", _FAMILIES)
 def test_the_host_gives_what_a_gpu_gave(host: HostDevice, recording: Recording, family: str) -> None:
-    """Every recorded form that the host runs, on the recorded inputs."""
+    """Every recorded form gives the GPU's results on the recorded inputs."""
     forms = [form for form in FORMS if form.family == family and recording.covers(form)]
     runner = Runner(host, LANES, THREADS, vectorised=False)
     results = runner.run(forms, {form.name: recording.given(form) for form in forms}, recording.zones)
@@ -39,5 +39,5 @@ def test_the_host_gives_what_a_gpu_gave(host: HostDevice, recording: Recording, 
 
 
 def test_the_recording_is_of_these_forms(recording: Recording) -> None:
-    """At least nine in ten forms are recorded as they are now; otherwise it is time to record again."""
+    """At least nine in ten forms are recorded as they are now; if fewer are, record again."""
     assert sum(recording.covers(form) for form in FORMS) > 0.9 * len(FORMS)

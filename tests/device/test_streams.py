@@ -1,4 +1,4 @@
-"""Streams wait for events and copy in their order, and events tell whether they are reached; on every device."""
+"""Streams wait for events and copy in order, and events report whether they are reached, on every device."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from engine.device.protocol import Event, MemoryPart, Stream
 from engine.diagnostics import DeviceError
 from tests.device.test_device_contract import PTX
 
-# Spins for about `turns` loads, so that the work after it in the stream is late.
+# Spins for about `turns` loads, so that later work in the stream is late.
 SLOW = """.version 7.5
 .target sm_75
 .address_size 64
@@ -47,7 +47,7 @@ def streams(device: Device) -> Iterator[tuple[Stream, Stream, Event]]:
 def test_an_event_is_reached_when_the_work_before_it_is_done(
     device: Device, streams: tuple[Stream, Stream, Event]
 ) -> None:
-    """A query does not wait; an event that was never recorded counts as reached."""
+    """An event is reached when the work before it is done, or if it was never recorded. A query does not wait."""
     stream, _, event = streams
     assert event.is_reached
     event.synchronize()
@@ -64,7 +64,7 @@ def test_an_event_is_reached_when_the_work_before_it_is_done(
 
 
 def test_a_stream_waits_for_an_event_of_another(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """The second stream copies what the first one's slow kernel wrote last."""
+    """A stream that waits for an event copies what another stream's slow kernel wrote before it."""
     first, second, event = streams
     buffer, pinned = device.upload(np.zeros(1, np.uint32)), device.pinned(np.zeros(1, np.uint32))
     kernel = device.load_module(SLOW).kernel("slow")
@@ -80,7 +80,7 @@ def test_a_stream_waits_for_an_event_of_another(device: Device, streams: tuple[S
 
 
 def test_a_later_record_does_not_delay_earlier_waits(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """A wait is for the latest record at the time of the call."""
+    """A wait is for the event's latest record at the time of the call."""
     first, second, event = streams
     slow, buffer = device.upload(np.zeros(1, np.uint32)), device.upload(np.full(1, 5, np.uint32))
     pinned = device.pinned(np.zeros(1, np.uint32))
@@ -100,7 +100,7 @@ def test_a_later_record_does_not_delay_earlier_waits(device: Device, streams: tu
 def test_a_copy_takes_the_first_bytes_either_way(
     device: Device, streams: tuple[Stream, Stream, Event], size_bytes: int
 ) -> None:
-    """From pinned memory to the device, on the device, and back; the rest stays unchanged."""
+    """Copies of a buffer's first bytes work to, on and from the device, and leave the rest unchanged."""
     stream, _, _ = streams
     data = np.random.default_rng(size_bytes).integers(0, 256, 1001, dtype=np.uint8)
     source, back = device.pinned(data), device.pinned(np.zeros(1001, np.uint8))
@@ -115,7 +115,7 @@ def test_a_copy_takes_the_first_bytes_either_way(
 
 
 def test_a_part_is_copied_from_where_it_begins(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """The target can be a part as well."""
+    """A copy can start inside its source and inside its target."""
     stream, _, _ = streams
     buffer, pinned = device.upload(np.arange(100, dtype=np.uint8)), device.pinned(np.zeros(10, np.uint8))
     stream.copy(pinned, MemoryPart(buffer.memory, 33, 10), 10)
@@ -127,7 +127,7 @@ def test_a_part_is_copied_from_where_it_begins(device: Device, streams: tuple[St
 
 
 def test_a_copy_past_an_end_is_refused(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """Source and target must be large enough; the message has both sizes. Memory of another device is refused too."""
+    """Source and target must be large enough, or the error has both sizes; another device's memory is refused too."""
     stream, _, _ = streams
     memory, pinned = device.allocate(8), device.pinned(np.zeros(4, np.uint8))
     with pytest.raises(DeviceError, match="copy target must hold 5 bytes, got 4"):
@@ -137,11 +137,11 @@ def test_a_copy_past_an_end_is_refused(device: Device, streams: tuple[Stream, St
     with pytest.raises(DeviceError, match="must hold -1 bytes"):
         stream.copy(pinned, memory, -1)
     with pytest.raises(DeviceError, match=r"copy source must be memory of the .* device, got ndarray"):
-        stream.copy(pinned, np.zeros(4, np.uint8), 4)  # type: ignore[arg-type]  # that is what is tested
+        stream.copy(pinned, np.zeros(4, np.uint8), 4)  # type: ignore[arg-type]  # the wrong type is the test
 
 
 def test_a_launch_runs_in_its_streams_order(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """Copy in, kernel, copy out on one stream, with no wait between them."""
+    """A copy, a kernel and another copy on one stream run in order, without waits between them."""
     stream, _, _ = streams
     data = device.pinned(np.arange(5, dtype=np.float32))
     memory = device.allocate(20)
@@ -153,5 +153,5 @@ def test_a_launch_runs_in_its_streams_order(device: Device, streams: tuple[Strea
 
 
 def test_only_the_host_shares_its_memory(device: Device) -> None:
-    """Data of a GPU must be transferred to be read."""
+    """Only the host shares its memory; a GPU's data must be copied to be read."""
     assert device.info.has_own_memory == (device.info.name != "host")

@@ -1,4 +1,4 @@
-"""The two devices that these tests compare."""
+"""Fixtures for the two devices that these tests compare."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
-"""Run all examples under the sanitizers of a CUDA toolkit, and print what they found (`make sanitize-gpu`).
+"""Run all examples under the sanitizers of a CUDA toolkit, and print their findings (`make sanitize-gpu`).
 
-memcheck finds accesses outside of memory and calls of the driver that fail, racecheck races in shared memory, and
-initcheck reads of memory that nothing wrote. Ends with 1 if anything was found or a run failed.
+memcheck reports accesses outside memory and failed driver calls, racecheck reports races in shared memory, and
+initcheck reports reads of uninitialised memory. The exit code is 1 if a tool reported anything or a run failed.
 """
 
 import argparse
@@ -25,7 +25,7 @@ _CALL_FAILED = re.compile(r"Program hit (\w+).* on CUDA API call to (\w+)")
 
 
 class Found(NamedTuple):
-    """What one tool found in one example: how many errors, which calls of the driver failed, how the run ended."""
+    """One tool's result for one example: the number of errors, the failed driver calls, and how the run ended."""
 
     errors: int | None
     failed_calls: frozenset[str]
@@ -35,7 +35,7 @@ class Found(NamedTuple):
 
     @property
     def text(self) -> str:
-        """How a table shows it."""
+        """Return the result as a cell of the table."""
         if self.errors is None or self.status:
             return f"ended with {self.status}"
         return ", ".join((str(self.errors), *sorted(self.failed_calls)))
@@ -60,7 +60,7 @@ def sanitize(tool: str, example: Path, frames: int) -> Found:
 
 
 def main() -> int:
-    """Run the command line."""
+    """Parse the command line and run the tools."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--frames", type=int, default=2, help="frames of each example")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")

@@ -1,4 +1,4 @@
-"""Regions, append buffers, delays, views and conversions on a CUDA device: what numpy gives."""
+"""Regions, append buffers, delays, views and conversions on a CUDA device give numpy's results."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ CHECKS = [*control_checks.CHECKS, *signal_checks.CHECKS]
 
 @pytest.mark.parametrize("check", CHECKS, ids=[check.__name__.removeprefix("check_") for check in CHECKS])
 def test_example_computes_what_numpy_does(check: Callable[[Device | str], None], cuda: Device) -> None:
-    """The same checks as on the host, with the same tolerances."""
+    """An example passes the same checks as on the host, with the same tolerances."""
     check(cuda)
 
 
@@ -33,7 +33,7 @@ def _chain(data: Any, device: Device, *blocks: tuple[str, dict[str, Any]]) -> An
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "f4", "f8", "c8", "c16", "?"])
 def test_copies_of_views_are_contiguous(cuda: Device, dtype: str) -> None:
-    """A transposed slice of a buffer of four axes, for elements of 1 to 16 bytes."""
+    """A transposed slice of a four-axis buffer is copied to contiguous memory, for elements of 1 to 16 bytes."""
     data = (np.arange(3 * 5 * 7 * 9) % 251).reshape(3, 5, 7, 9).astype(dtype)
     views: list[tuple[str, dict[str, Any]]] = [
         ("buffer.transpose", {"order": "3, 1, 0, 2"}),
@@ -44,7 +44,7 @@ def test_copies_of_views_are_contiguous(cuda: Device, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["s8", "u16", "s32", "u64", "f16", "f32", "f64", "boolean"])
 def test_conversions_are_those_of_the_host(cuda: Device, host: Device, dtype: str) -> None:
-    """Floats in and out of range, and NaN."""
+    """Floats in and out of range and NaN convert to the same numbers as on the host."""
     data = np.array([0, -0.0, 1.5, -2.5, 127.9, -129, 65504, 3e9, -3e9, 1e30, -1e30, np.inf, -np.inf, np.nan])
     found, expected = (_chain(data, device, ("buffer.convert", {"dtype": dtype})) for device in (cuda, host))
     np.testing.assert_array_equal(found, expected)
@@ -52,7 +52,7 @@ def test_conversions_are_those_of_the_host(cuda: Device, host: Device, dtype: st
 
 @pytest.mark.parametrize("size", [1, 255, 257, 70_000, 1_000_003])
 def test_reductions_are_numpys(cuda: Device, size: int) -> None:
-    """Sums, ends and counts of many elements."""
+    """Sums, minima, maxima and counts of many elements are numpy's."""
     x = np.random.default_rng(size).normal(3, 100, size).astype(np.float32)
     x[::3] = 0
     for block, expected in (("sum", x.astype(np.float64).sum()), ("largest", x.max()), ("smallest", x.min())):

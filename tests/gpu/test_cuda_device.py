@@ -1,4 +1,4 @@
-"""Features of CUDA devices only: CUBIN, the driver's limits and errors, page-locked memory, faults."""
+"""Features that only CUDA devices have: CUBIN, driver limits and errors, page-locked memory, and GPU faults."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ ONE = LaunchConfig((1, 1, 1), (32, 1, 1))
 
 
 def open_or_skip() -> Device:
-    """Open the first GPU, or skip the test with the reason why there is none."""
+    """Open the first GPU, or skip the test with the reason why none can be used."""
     try:
         return open_device("cuda:0")
     except DeviceError as reason:
@@ -50,7 +50,7 @@ def open_or_skip() -> Device:
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[Device]:
-    """The first GPU; skipped, with the reason, where there is none."""
+    """The first GPU; without one, the test is skipped with the reason."""
     opened = open_or_skip()
     yield opened
     opened.close()
@@ -58,14 +58,14 @@ def device() -> Iterator[Device]:
 
 @pytest.fixture(scope="module")
 def cubin(device: Device) -> bytes:
-    """The kernels, compiled for this very GPU."""
+    """The kernels, compiled for the first GPU."""
     compiled = compile_cuda(SOURCE, PATH, device.info.architecture, [])
     assert compiled.cubin is not None
     return compiled.cubin
 
 
 def test_a_cubin_loads_and_runs(device: Device, cubin: bytes) -> None:
-    """The CUBIN may come from an NVRTC newer than the driver."""
+    """A CUBIN loads and runs, even one from an NVRTC newer than the driver."""
     module = device.load_module(cubin)
     assert set(module.kernel_names) == {"scale", "last_of", "store_pair", "nothing"}
     buffer = device.upload(np.arange(100, dtype=np.float32))
@@ -74,7 +74,7 @@ def test_a_cubin_loads_and_runs(device: Device, cubin: bytes) -> None:
 
 
 def test_a_cubin_tells_places_and_limits(device: Device, cubin: bytes) -> None:
-    """Offsets and sizes are those of CUDA C++; types are unknown."""
+    """A CUBIN reports parameter offsets and sizes, which are those of CUDA C++, and unknown types."""
     module = device.load_module(cubin)
     places = {name: [(p.offset, p.size_bytes) for p in module.kernel(name).parameters] for name in module.kernel_names}
     assert places == {
@@ -89,7 +89,7 @@ def test_a_cubin_tells_places_and_limits(device: Device, cubin: bytes) -> None:
 
 
 def test_the_ptx_of_a_compile_describes_its_cubin(device: Device, cubin: bytes) -> None:
-    """Its types belong to the offsets that the CUBIN has."""
+    """The parameter types in the PTX belong to the offsets in the CUBIN."""
     module, signatures = device.load_module(cubin), parse(compile_cuda(SOURCE, PATH, "compute_75", []).ptx).signatures
     for name, signature in signatures.items():
         places = [(p.offset, p.size_bytes) for p in signature.parameters]
@@ -97,7 +97,7 @@ def test_the_ptx_of_a_compile_describes_its_cubin(device: Device, cubin: bytes) 
 
 
 def test_structs_and_small_values_are_passed(device: Device, cubin: bytes) -> None:
-    """Each argument is read from its own offset."""
+    """A kernel reads each struct and each small value from its own offset."""
     pair = np.array((2.5, 40), np.dtype([("a", np.float32), ("b", np.int32)]))
     out = device.upload(np.zeros(1))
     device.launch(device.load_module(cubin).kernel("store_pair"), (1,), (1,), [100, pair, out])
@@ -105,7 +105,7 @@ def test_structs_and_small_values_are_passed(device: Device, cubin: bytes) -> No
 
 
 def test_a_kernel_without_parameters_runs_in_a_graph(device: Device, cubin: bytes) -> None:
-    """An empty argument block is no error."""
+    """A kernel without parameters, whose argument block is empty, runs in a graph."""
     kernel = device.load_module(cubin).kernel("nothing")
     graph, stream = device.create_graph(), device.create_stream()
     node = graph.add_kernel(kernel, ONE, pack_arguments([], []), [])
@@ -117,7 +117,7 @@ def test_a_kernel_without_parameters_runs_in_a_graph(device: Device, cubin: byte
 
 @pytest.mark.parametrize("in_graph", [False, True])
 def test_more_than_48_kb_of_shared_memory_can_be_asked_for(device: Device, cubin: bytes, in_graph: bool) -> None:
-    """60000 bytes fit every GPU since Turing."""
+    """A kernel may request more than 48 KB of shared memory; 60000 bytes fit every GPU since Turing."""
     n = 15000
     kernel = device.load_module(cubin).kernel("last_of")
     data, out = device.upload(np.arange(n, dtype=np.float32)), device.upload(np.zeros(1, np.float32))
@@ -133,7 +133,7 @@ def test_more_than_48_kb_of_shared_memory_can_be_asked_for(device: Device, cubin
 
 
 def test_launches_outside_the_limits_say_which(device: Device, cubin: bytes) -> None:
-    """CUDA would only say "invalid value"; the device keeps working."""
+    """The error of a launch outside the limits names the limit, and the device keeps working."""
     module = device.load_module(cubin)
     scale, last_of = module.kernel("scale"), module.kernel("last_of")
     buffer = device.upload(np.ones(4, np.float32))
@@ -149,7 +149,7 @@ def test_launches_outside_the_limits_say_which(device: Device, cubin: bytes) -> 
 
 
 def test_too_large_an_allocation_names_both_sizes(device: Device) -> None:
-    """The sizes are the requested and the free one; the device keeps working."""
+    """The error of an oversized allocation has the requested and the free size, and the device keeps working."""
     asked = 1 << 50
     with pytest.raises(DeviceError, match=rf"asked for {asked} bytes, free are \d+ of \d+ bytes"):
         device.allocate(asked)
@@ -159,7 +159,7 @@ def test_too_large_an_allocation_names_both_sizes(device: Device) -> None:
 
 
 def test_memory_is_not_used_after_it_was_freed(device: Device) -> None:
-    """Using it would fault the GPU."""
+    """Freed memory is refused, since using it would fault the GPU."""
     memory = device.allocate(16)
     memory.free()
     with pytest.raises(DeviceError, match="before it is freed"):
@@ -178,14 +178,14 @@ PTX = ".version 7.5\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n  
     ],
 )
 def test_a_bad_module_says_what_is_wrong(device: Device, image: str | bytes, message: str, line: int | None) -> None:
-    """The error has the driver's log and the line in the PTX."""
+    """A module that does not compile raises an error with the driver's log and the line in the PTX."""
     with pytest.raises(KernelError, match=message) as caught:
         device.load_module(image)
     assert caught.value.line == line
 
 
 def test_a_cubin_for_another_gpu_says_so(device: Device) -> None:
-    """CUBINs run on one major architecture only."""
+    """A CUBIN for another major architecture is refused with an error that says so."""
     other = "sm_75" if device.info.architecture != "sm_75" else "sm_90"
     cubin = compile_cuda(SOURCE, PATH, other, []).cubin
     assert cubin is not None
@@ -194,7 +194,7 @@ def test_a_cubin_for_another_gpu_says_so(device: Device) -> None:
 
 
 def test_long_fills_and_copies_are_split(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last piece is shorter; what follows waits for all of them."""
+    """Long fills and copies are split into pieces, also of unequal size, and later nodes wait for all pieces."""
     from engine.device.cuda.graph import native_nodes
 
     monkeypatch.setattr(native_nodes, "PIECE_BYTES", 1000)
@@ -208,7 +208,7 @@ def test_long_fills_and_copies_are_split(device: Device, monkeypatch: pytest.Mon
 
 
 def test_a_gigabyte_and_more_is_filled_to_its_end(device: Device) -> None:
-    """5 GB: past what 32 bits count."""
+    """A fill of 5 GB, which is more than 32 bits can count, reaches the last byte."""
     size = 5_000_000_001
     if device.info.memory_bytes < 2 * size:
         pytest.skip(f"the GPU has {device.info.memory_bytes} bytes")
@@ -224,7 +224,7 @@ def test_a_gigabyte_and_more_is_filled_to_its_end(device: Device) -> None:
 
 
 def test_two_executables_of_one_graph_are_updated_apart(device: Device, cubin: bytes) -> None:
-    """An update changes its own executable only."""
+    """An update changes only its own executable of a graph."""
     kernel = device.load_module(cubin).kernel("scale")
     buffer = device.upload(np.ones(4, np.float32))
     graph, stream = device.create_graph(), device.create_stream()
@@ -240,7 +240,7 @@ def test_two_executables_of_one_graph_are_updated_apart(device: Device, cubin: b
 
 
 def test_a_graph_with_conditions_has_one_executable(device: Device) -> None:
-    """The driver refuses a second one."""
+    """A second executable of a graph with conditions is refused, as the driver refuses it."""
     graph = device.create_graph()
     graph.add_conditional(ConditionalKind.IF, graph.create_condition(1), [])
     graph.instantiate()
@@ -249,7 +249,10 @@ def test_a_graph_with_conditions_has_one_executable(device: Device) -> None:
 
 
 def test_free_memory_shrinks_by_what_is_allocated(device: Device) -> None:
-    """It grows again afterwards. Half of the size leaves room for what other programs on this GPU do meanwhile."""
+    """Free memory shrinks by an allocation and grows when it is freed.
+
+    The test compares with half of the size, since other programs on this GPU may allocate memory meanwhile.
+    """
     before, size = device.memory_free_bytes, device.memory_free_bytes // 16
     memory = device.allocate(size)
     assert before - device.memory_free_bytes > size // 2
@@ -258,7 +261,7 @@ def test_free_memory_shrinks_by_what_is_allocated(device: Device) -> None:
 
 
 def test_updates_keep_nothing(device: Device, cubin: bytes) -> None:
-    """Ten thousand frames of slider moves leave no Python object behind."""
+    """Ten thousand updates of an argument leave no Python objects behind."""
     kernel = device.load_module(cubin).kernel("scale")
     arguments = pack_arguments(kernel.parameters, [device.upload(np.ones(4, np.float32)), 2.0, 4])
     graph = device.create_graph()
@@ -277,14 +280,14 @@ def test_updates_keep_nothing(device: Device, cubin: bytes) -> None:
 
 
 def test_events_say_when_they_cannot_be_timed(device: Device) -> None:
-    """An event that was never recorded and one that is not reached have different messages."""
+    """An event that was not recorded has no time, and the error says so."""
     first, second = device.create_event(), device.create_event()
     with pytest.raises(DeviceError, match="recorded before its time is read"):
         second.elapsed_ns(first)
 
 
 def test_kernels_and_streams_of_another_device_are_refused(device: Device, cubin: bytes) -> None:
-    """The message says so; the driver is not called."""
+    """A kernel or stream of another device is refused before the driver is called."""
     kernel = device.load_module(cubin).kernel("nothing")
     stranger = SimpleNamespace(name="blur", parameters=(), max_threads=1024)
     with pytest.raises(DeviceError, match="kernel blur must be loaded on the CUDA device"):
@@ -294,7 +297,7 @@ def test_kernels_and_streams_of_another_device_are_refused(device: Device, cubin
 
 
 def test_closing_gives_back_what_was_left_over(device: Device) -> None:
-    """A second device object is opened on the same GPU; closing it leaves the first one working."""
+    """Closing a device frees what it still held, and another device object on the same GPU keeps working."""
     other = open_device("cuda:0")
     other.upload(np.ones(1000))
     graph = other.create_graph()
@@ -307,7 +310,10 @@ def test_closing_gives_back_what_was_left_over(device: Device) -> None:
 
 
 def test_a_fault_names_the_call_and_the_remedy() -> None:
-    """In a process of its own, since a fault lasts as long as the process; closing then does not raise."""
+    """A GPU fault names the call and the remedy, and closing the device afterwards raises no error.
+
+    The test runs in another process, since a process can't use the GPU after a fault.
+    """
     open_or_skip().close()
     code = f"""
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The host device against the GPU: every instruction form on the same inputs, then random programs of exact forms.
 
-DIFFERENTIAL_COUNT (1) multiplies the rounds of inputs and the number of programs, DIFFERENTIAL_SEED (0) is where they
-start, DIFFERENTIAL_REPORT names a file for the table.
+DIFFERENTIAL_COUNT (1) multiplies the rounds of inputs and the number of programs, DIFFERENTIAL_SEED (0) is the first
+seed, and DIFFERENTIAL_REPORT names a file for the table.
 """
 
 import os
@@ -28,13 +28,13 @@ _LANES, _PROGRAMS = 1024, 16
 
 @pytest.fixture(scope="module")
 def sides(host: Device, cuda: Device) -> tuple[Runner, Runner]:
-    """What runs forms on the host and on the GPU."""
+    """Runners of forms on the host and on the GPU."""
     return Runner(host, _LANES), Runner(cuda, _LANES)
 
 
 @pytest.fixture(scope="module")
 def counts(sides: tuple[Runner, Runner]) -> dict[str, Count]:
-    """The outcomes of all forms that both devices run."""
+    """The outcomes of all forms that both devices can run."""
     compile_ahead(sides[0].texts(FORMS))
     return run_both(FORMS, *sides, range(SEED, SEED + COUNT))
 
@@ -50,7 +50,7 @@ def _say(capsys: pytest.CaptureFixture[str], text: str) -> None:
 def test_every_form_gives_what_the_gpu_gives(
     counts: dict[str, Count], sides: tuple[Runner, Runner], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Bit for bit where PTX defines the bits, within the manual's error of the true value elsewhere."""
+    """Each form's bits are the GPU's where PTX defines them; elsewhere both are within the manual's error bound."""
     _say(capsys, table(counts, *sides))
     wrong = [name for name, count in counts.items() if count.mismatches and name not in DEPARTURES]
     assert not sides[1].refused, "forms must be valid PTX"
@@ -62,7 +62,7 @@ def test_every_form_gives_what_the_gpu_gives(
 def test_random_programs_give_what_the_gpu_gives(
     counts: dict[str, Count], host: Device, cuda: Device, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Programs of the forms that agree one by one: branches, loops, barriers, warp operations and atomics."""
+    """Random programs of the exact forms give the GPU's results."""
     forms = [count.form for count in counts.values() if not count.mismatches]
     seeds = range(SEED, SEED + _PROGRAMS * COUNT)
     compile_ahead([generate(forms, seed).ptx for seed in seeds])

@@ -1,4 +1,4 @@
-"""Both example patches on a CUDA device: the same results as on the host, live edits, kernel reload."""
+"""Example patches on a CUDA device: the host's results, live edits, and reloaded kernels."""
 
 import shutil
 from pathlib import Path
@@ -25,7 +25,10 @@ def run(patch: Patch, device: Device, frames: int, *ports: str) -> list[np.ndarr
 
 
 def test_photo_gives_the_same_picture_on_both_devices(cuda: Device, host: Device) -> None:
-    """Every stage of the photo patch agrees within 1e-4 of full scale (fast maths differs in the last bits)."""
+    """Every stage of the photo patch agrees with the host within 1e-4 of full scale.
+
+    Fast maths differs in the last bits.
+    """
     ports = ("blur.image_out", "sobel.image_out", "tone.image_out")
     patch = load_patch(EXAMPLES / "photo.loom")
     ports = tuple(f"{n}.{patch.block_type(n).outputs()[0].name}" for n in ("load", "blur", "sobel", "tone"))
@@ -35,7 +38,7 @@ def test_photo_gives_the_same_picture_on_both_devices(cuda: Device, host: Device
 
 
 def test_particles_follow_the_same_paths_on_both_devices(cuda: Device, host: Device) -> None:
-    """After 20 frames, positions agree within a millimetre of a scene some metres wide."""
+    """After 20 frames, the particles' positions on both devices differ by less than a millimetre."""
     patch = load_patch(EXAMPLES / "particles.loom")
     (on_cuda,) = run(patch, cuda, 20, "emitter.particles")
     (on_host,) = run(patch, host, 20, "emitter.particles")
@@ -46,7 +49,7 @@ def test_particles_follow_the_same_paths_on_both_devices(cuda: Device, host: Dev
 
 
 def test_rendered_particles_look_the_same_on_both_devices(cuda: Device, host: Device) -> None:
-    """The displayed pictures differ by less than half a step of 255 on average."""
+    """The displayed pictures of both devices differ by less than half a step of 255 on average."""
     patch = load_patch(EXAMPLES / "particles.loom")
     pictures = []
     for device in (cuda, host):
@@ -57,7 +60,7 @@ def test_rendered_particles_look_the_same_on_both_devices(cuda: Device, host: De
 
 
 def test_a_dragged_parameter_is_hot_and_takes_effect(cuda: Device) -> None:
-    """Gravity changes velocities in the very next frame, by a parameter write alone."""
+    """A change of gravity is HOT and changes velocities in the next frame."""
     patch = load_patch(EXAMPLES / "particles.loom")
     with Engine(patch, cuda) as engine:
         for _ in range(5):
@@ -76,7 +79,7 @@ def test_a_dragged_parameter_is_hot_and_takes_effect(cuda: Device) -> None:
 
 
 def test_state_survives_a_rebuild(cuda: Device) -> None:
-    """Taking a connection away and back keeps every particle."""
+    """Particles keep their state when a connection is removed and added again."""
     patch = load_patch(EXAMPLES / "particles.loom")
     with Engine(patch, cuda) as engine:
         for _ in range(30):
@@ -93,7 +96,7 @@ def test_state_survives_a_rebuild(cuda: Device) -> None:
 
 
 def test_a_saved_kernel_is_swapped_in(cuda: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new version of a kernel replaces the old one at level CODE; a broken one leaves the last good one running."""
+    """A saved kernel replaces the old one at level CODE; after a broken one, the last good kernel keeps running."""
     kernels = tmp_path / "kernels"
     shutil.copytree(Path(__file__).parents[2] / "kernels", kernels)
     monkeypatch.setattr("engine.kernel_sources.loader.KERNELS_FOLDER", kernels)

@@ -1,4 +1,4 @@
-"""Threads that build, clone, update and release graphs of one device at the same time."""
+"""Several threads build, clone, update and release graphs of one device at the same time."""
 
 import random
 import threading
@@ -38,7 +38,7 @@ PTX = """.version 7.0
 def test_a_value_that_is_written_while_its_node_is_added_is_passed_on(
     cuda: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The driver has copied the argument block by then."""
+    """A value that is written just after the driver copied a new node's arguments takes effect."""
     module, out = cuda.load_module(PTX), cuda.allocate(4)
     kernel = module.kernel("store")
     arguments = pack_arguments(kernel.parameters, [out, np.uint32(1)])
@@ -67,7 +67,7 @@ def test_a_value_that_is_written_while_its_node_is_added_is_passed_on(
 def test_a_module_that_is_unloaded_on_the_way_is_refused(
     cuda: Device, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """Another thread may do that between the check and the driver's call."""
+    """A module that another thread unloads between the check and the driver's call is refused."""
     first, second, out = cuda.load_module(PTX), cuda.load_module(PTX), cuda.allocate(4)
     kernel, other = first.kernel("store"), second.kernel("store")
     arguments = pack_arguments(kernel.parameters, [out, np.uint32(1)])
@@ -95,7 +95,7 @@ def test_a_module_that_is_unloaded_on_the_way_is_refused(
 
 
 def test_clones_are_made_changed_and_released_while_the_graph_runs_and_is_updated(cuda: Device) -> None:
-    """Each launch stores what was written last, in the graph as in its clones."""
+    """While threads change and release clones of a graph, each launch of the graph stores the values written last."""
     module, out = cuda.load_module(PTX), cuda.allocate(4 * NODES)
     blocks = [_block(cuda, module, out.pointer + 4 * index) for index in range(NODES)]
     graph, nodes, kernel = cuda.create_graph(), [], module.kernel("store")

@@ -1,4 +1,4 @@
-"""Occupancy as the driver counts it, warnings of launches that leave the GPU idle, and launches that follow a count."""
+"""The driver's occupancy, warnings about launches that leave the GPU idle, and launches that follow a count."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.compiler.executable.test_launches import Visit
 
 pytestmark = pytest.mark.gpu
 
-# Each thread has 200 live values; the compiler may keep a limited number of them in registers.
+# Each thread has 200 live values, of which the compiler may keep a limited number in registers.
 HEAVY = """
 extern "C" __global__ void __launch_bounds__(%(bounds)d) %(limit)s heavy(const float* x, float* out, int n)
 {
@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(%(bounds)d) %(limit)s heavy(const f
 
 
 def heavy(registers: int, shared_bytes: int, bounds: int = 1024) -> str:
-    """Return a kernel with about this many registers in each thread and bytes of static shared memory."""
+    """Return a kernel with about `registers` registers per thread, and some bytes of static shared memory."""
     return HEAVY % {
         "bounds": bounds,
         "limit": f"__maxnreg__({registers})" if bounds == 1024 else "",
@@ -54,12 +54,12 @@ def heavy(registers: int, shared_bytes: int, bounds: int = 1024) -> str:
 @pytest.mark.parametrize("shared_bytes", [0, 100, 1024, 10_000, 48 << 10])
 @pytest.mark.parametrize("registers", [24, 32, 40, 56, 64, 72, 96, 128, 168, 255])
 def test_occupancy_is_what_the_driver_says(cuda: Device, registers: int, shared_bytes: int) -> None:
-    """As many thread blocks as `cuOccupancyMaxActiveBlocksPerMultiprocessor`, for every size and dynamic memory."""
+    """Computed occupancy is that of `cuOccupancyMaxActiveBlocksPerMultiprocessor` for every size and dynamic memory."""
     from cuda.bindings import driver
 
     source = heavy(registers, shared_bytes).replace("__launch_bounds__(1024) ", "")
     image = compile_cuda(source, Path("heavy.cu"), cuda.info.architecture, [])
-    kernel = cuda.load_module(image.cubin).kernel("heavy")  # type: ignore[arg-type]  # CUBIN for this architecture
+    kernel = cuda.load_module(image.cubin).kernel("heavy")  # type: ignore[arg-type]  # a CUBIN for this architecture
     limits = cuda.info.limits
     assert kernel.resources is not None and limits is not None
     assert kernel.resources.static_shared_bytes == shared_bytes
@@ -69,7 +69,7 @@ def test_occupancy_is_what_the_driver_says(cuda: Device, registers: int, shared_
         for dynamic in (0, 1, 1000, 16 << 10, 48 << 10, 100_000, 170_000):
             if threads > kernel.max_threads or shared_bytes + dynamic > 227 << 10:
                 continue
-            kernel.allow_shared(dynamic)  # type: ignore[attr-defined]  # a CUDA kernel's
+            kernel.allow_shared(dynamic)  # type: ignore[attr-defined]  # a CUDA kernel has it
             code, blocks = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(kernel.handle, threads, dynamic)  # type: ignore[attr-defined]
             assert code == driver.CUresult.CUDA_SUCCESS
             found = occupancy(kernel.resources, limits, (threads, 1, 1), dynamic)
@@ -80,11 +80,11 @@ def test_occupancy_is_what_the_driver_says(cuda: Device, registers: int, shared_
 
 
 def test_a_kernel_with_many_registers_gets_a_warning(tmp_path: Path) -> None:
-    """The warning is on its node and names its registers; small thread blocks let the compiler use 255."""
+    """A node whose kernel uses many registers has a warning with their number."""
     (tmp_path / "heavy.cu").write_text(heavy(255, 0, bounds=256))
 
     class Heavy(Block, id="test_gpu.heavy"):
-        """Uses many registers."""
+        """A block whose kernel uses many registers."""
 
         x: In[f32] = port(doc="Numbers.")
         out: Out[f32] = port(shape="same(x)", doc="Numbers.")
@@ -109,7 +109,7 @@ def test_a_kernel_with_many_registers_gets_a_warning(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("capacity", [1, 1000, 3_000_000])
 def test_a_launch_follows_its_count(cuda: Device, capacity: int) -> None:
-    """Each element below the count is visited once; the grid is as many thread blocks as run at once."""
+    """A launch visits each element below its count once, with as many thread blocks as the GPU can run at once."""
     assert cuda.info.limits is not None
     for count in (0, 1, capacity // 3, capacity, 2**32 - 1):
         patch = Patch()

@@ -1,4 +1,4 @@
-"""Programmatic edges have the results of plain edges, bit for bit: random graphs whose kernels take random times."""
+"""Programmatic edges give the same bits as plain edges in random graphs of kernels with random run times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.device.graph_support import SOURCE, Kernels
 
 pytestmark = pytest.mark.gpu
 
-#: Reads its neighbours, spins, and writes its own element, in cache lines that other thread blocks write too.
+#: Reads its neighbours, spins, and writes its own element in a cache line that other thread blocks write too.
 MIX = """
 extern "C" __global__ void stir(
     const unsigned* a, const unsigned* b, unsigned* out, unsigned n, unsigned key, unsigned spin)
@@ -38,14 +38,14 @@ extern "C" __global__ void stir(
     if (i < n) out[i] = 31 * early + late + key;
 }
 """
-#: Threads in a block, which write 400 bytes.
+#: Threads in a block. They write 400 bytes, which is no whole number of cache lines.
 THREADS = 100
 SIZES = (96, 1000, 5000)
 
 
 @dataclass
 class Step:
-    """Something that reads and writes buffers of a pool: a kernel, a fill or a copy."""
+    """A kernel, fill or copy that reads and writes buffers of a pool."""
 
     kind: str
     reads: tuple[int, ...]
@@ -56,7 +56,7 @@ class Step:
 
 
 def random_steps(draw: random.Random, count: int, buffers: int, plain_share: float) -> list[Step]:
-    """Return steps, each after those that it must not overtake, with no edge that others imply."""
+    """Return random steps, each with edges from the steps that it must follow, without redundant edges."""
     steps: list[Step] = []
     reaches: list[set[int]] = []
     for _ in range(count):
@@ -75,7 +75,7 @@ def random_steps(draw: random.Random, count: int, buffers: int, plain_share: flo
 
 
 class Workshop:
-    """The kernels with and without edges that are programmatic, and a pool of buffers."""
+    """Kernels that run with plain or with programmatic edges, and pools of buffers for them."""
 
     def __init__(self, device: Device, source: str) -> None:
         self.device = device
@@ -83,12 +83,12 @@ class Workshop:
 
     @property
     def loaded(self) -> list[CudaKernel]:
-        """All kernels."""
+        """All kernels of the module."""
         module = self.kernels.module
         return [own_kernel(module.kernel(name)) for name in module.kernel_names]
 
     def add(self, graph: Graph, steps: list[Step], pool: list[Buffer], after: list[GraphNode]) -> list[GraphNode]:
-        """Add steps to a graph, the first after some nodes; return the nodes at the end."""
+        """Add steps to a graph, to run after the nodes `after`; return the last nodes."""
         nodes: list[GraphNode] = []
         for step in steps:
             before = [nodes[at] for at in step.after] or after
@@ -108,11 +108,11 @@ class Workshop:
         return [node for at, node in enumerate(nodes) if at not in waited]
 
     def pool(self, count: int, size: int) -> list[Buffer]:
-        """Return buffers with the same contents each time."""
+        """Return new buffers, whose contents depend only on their index."""
         return [self.device.upload(np.arange(at, at + size, dtype=np.uint32)) for at in range(count)]
 
     def results(self, graph: Graph, pools: list[list[Buffer]], launches: int) -> list[bytes]:
-        """Launch a graph a number of times and return what the buffers hold."""
+        """Launch a graph a number of times and return the final contents of the buffers."""
         executable = graph.instantiate()
         for _ in range(launches):
             executable.launch(self.kernels.stream)
@@ -126,7 +126,7 @@ class Workshop:
         return found
 
     def flat(self, seed: int, launches: int) -> list[bytes]:
-        """Run a random graph, some of it in a child graph."""
+        """Run a random graph, which may contain a child graph."""
         draw = random.Random(seed)
         size, count = draw.choice(SIZES), draw.randint(3, 7)
         pool, graph = self.pool(count, size), self.device.create_graph()
@@ -140,7 +140,7 @@ class Workshop:
         return self.results(graph, [pool], launches)
 
     def bodies(self, seed: int, launches: int) -> list[bytes]:
-        """Run a random graph of loops and choices side by side, each with buffers of its own."""
+        """Run a random graph of parallel loops and choices, each with its own buffers."""
         draw = random.Random(seed)
         graph, pools, size = self.device.create_graph(), [], draw.choice(SIZES)
         for _ in range(draw.randint(1, 6)):
@@ -164,7 +164,7 @@ class Workshop:
 
 @pytest.fixture(scope="module")
 def device(cuda: Device) -> Device:
-    """The first GPU, if its kernels can wait."""
+    """The first GPU, if its kernels can use programmatic edges."""
     if int(cuda.info.architecture.removeprefix("sm_")) < 90:
         pytest.skip("programmatic edges need compute capability 9.0")
     return cuda
@@ -172,14 +172,14 @@ def device(cuda: Device) -> Device:
 
 @pytest.fixture(scope="module")
 def workshop(device: Device) -> Workshop:
-    """Kernels that wait."""
+    """A workshop whose kernels wait for the kernels before them."""
     made = Workshop(device, MIX)
     assert all(kernel.waits for kernel in made.loaded)
     return made
 
 
 def both(workshop: Workshop, run: str, seed: int, launches: int) -> Iterator[list[bytes]]:
-    """Give the results with plain and with programmatic edges."""
+    """Yield the results with plain edges, then those with programmatic edges."""
     for waits in (False, True):
         for kernel in workshop.loaded:
             kernel.waits = waits
@@ -190,16 +190,16 @@ def both(workshop: Workshop, run: str, seed: int, launches: int) -> Iterator[lis
 def test_random_graphs_give_what_they_give_with_plain_edges(
     workshop: Workshop, run: str, graphs: int, launches: int
 ) -> None:
-    """Ten thousand launches in all."""
+    """Over ten thousand launches of random graphs give the same results with plain and with programmatic edges."""
     for seed in range(graphs):
         plain, programmatic = both(workshop, run, seed, launches)
         assert plain == programmatic, f"seed {seed}"
 
 
 def test_kernels_that_do_not_wait_would_be_wrong(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The graphs above tell: with programmatic edges and no wait in the kernels, most give something else.
+    """Kernels that do not wait give wrong results with programmatic edges, so the test above detects missing waits.
 
-    Not in loops: there the next turn could begin while a kernel is active, which faults the GPU.
+    Loops are left out: the next turn could begin while a kernel is active, which faults the GPU.
     """
     monkeypatch.setattr("engine.kernel_sources.nvrtc.waiting_cuda", lambda text, architecture: None)
     careless = Workshop(device, MIX + "// not waiting\n")
@@ -212,7 +212,7 @@ def test_kernels_that_do_not_wait_would_be_wrong(device: Device, monkeypatch: py
 
 
 def test_plain_edges_give_the_same(workshop: Workshop) -> None:
-    """On a device that was asked for them no kernel waits."""
+    """A device opened with plain edges has no waiting kernels, and its results are the same."""
     device = open_device("cuda:0", plain_edges=True)
     plain = Workshop(device, MIX)
     assert not any(kernel.waits for kernel in plain.loaded)
@@ -223,7 +223,7 @@ def test_plain_edges_give_the_same(workshop: Workshop) -> None:
 
 @pytest.fixture(scope="module")
 def careless(device: Device) -> Kernels:
-    """The same kernels from a CUBIN in which none waits."""
+    """The same kernels in a CUBIN in which none waits."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("engine.kernel_sources.nvrtc.waiting_cuda", lambda text, architecture: None)
         return Kernels(device, SOURCE + "// by another compiler\n")
@@ -238,7 +238,7 @@ def digits(kernels: Kernels) -> tuple[Graph, list[GraphNode], Buffer]:
 
 
 def test_an_executable_refuses_a_kernel_that_does_not_wait(workshop: Workshop, careless: Kernels) -> None:
-    """Its edges would let that begin too early. The node keeps what it did."""
+    """An executable with programmatic edges refuses a kernel that does not wait, and keeps the old one."""
     kernels = workshop.kernels
     graph, nodes, out = digits(kernels)
     executable = graph.instantiate()
@@ -250,7 +250,7 @@ def test_an_executable_refuses_a_kernel_that_does_not_wait(workshop: Workshop, c
 
 
 def test_a_graph_takes_one_and_back_again(workshop: Workshop, careless: Kernels) -> None:
-    """In a clone, edges are copied, and can be removed and added again."""
+    """A clone can replace a waiting kernel by one that does not wait, and back, and edit the edges around it."""
     kernels = workshop.kernels
     graph, nodes, out = digits(kernels)
     first = graph.instantiate()
@@ -277,7 +277,7 @@ def test_a_graph_takes_one_and_back_again(workshop: Workshop, careless: Kernels)
 
 
 def test_the_drivers_compiler_keeps_the_wait_first(device: Device) -> None:
-    """In PTX whose loads it would otherwise move before it, at each of its levels."""
+    """At each optimisation level, the driver's compiler keeps the wait before loads that it could otherwise move up."""
     source = """
     extern "C" __global__ void k(const float4* __restrict__ a, float4* __restrict__ out, const int* __restrict__ n)
     {

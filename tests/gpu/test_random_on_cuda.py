@@ -11,6 +11,6 @@ pytestmark = pytest.mark.gpu
 
 @pytest.mark.parametrize("block", ["uniform", "normal", "integers"])
 def test_numbers_have_the_same_bits(block: str, cuda: Device, host: Device) -> None:
-    """A million of them in the third frame."""
+    """A million random numbers in the third frame have the same bits on the GPU and on the host."""
     found, expected = (numbers(block, device, frames=3, shape="1000003", seed=11)[2] for device in (cuda, host))
     np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))

@@ -1,4 +1,4 @@
-"""The folder of compiled kernels: damage, several processes, and kernels that come back unchanged."""
+"""The folder of compiled kernels: damaged files, several processes, and unchanged kernels on the next load."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,13 +18,13 @@ extern "C" __global__ void wild(float* x, int at) { x[at] = 1; }"""
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A cache of its own."""
+    """A cache folder for this test alone."""
     monkeypatch.setattr(cache, "folder", lambda: tmp_path)
     return tmp_path
 
 
 def scaled(ptx):
-    """Return what the kernel makes of ones."""
+    """Return the kernel's result for ones."""
     device = HostDevice(cores=1, quick_first=False)
     buffer = device.upload(np.ones(100, np.float32))
     device.launch(device.load_module(ptx).kernel("scale"), (1,), (128,), [buffer, 3.0, 100])
@@ -35,7 +35,7 @@ def scaled(ptx):
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "garbage", "flipped", "other"])
 def test_a_damaged_file_counts_as_missing(folder, cuda_ptx, damage):
-    """After any damage, the module is compiled again and the file replaced."""
+    """A damaged file counts as missing: the module is compiled again and the file replaced."""
     ptx = cuda_ptx(SOURCE)
     assert (scaled(ptx) == 3).all()
     (path,) = folder.iterdir()
@@ -48,7 +48,10 @@ def test_a_damaged_file_counts_as_missing(folder, cuda_ptx, damage):
 
 
 def test_a_bug_of_the_translator_says_that_it_is_ours(folder, cuda_ptx, monkeypatch, caplog):
-    """The error names the kernel and the place in the translator; other modules load, and nothing broken is cached."""
+    """A bug in the translator raises an error that names the kernel and the place in the translator.
+
+    Other modules load, and nothing broken is cached.
+    """
     device, ptx = HostDevice(cores=1), cuda_ptx(SOURCE)
     with monkeypatch.context() as patch, pytest.raises(TranslatorBug) as caught:
         patch.setattr(build, "translate", broken_compilers.with_a_bug)
@@ -70,7 +73,7 @@ def test_a_bug_of_the_translator_says_that_it_is_ours(folder, cuda_ptx, monkeypa
 
 
 def test_a_kernel_from_the_cache_still_knows_its_lines(folder, cuda_ptx):
-    """A fault in it names the line of the .cu."""
+    """A fault in a kernel from the cache names the line of the .cu file."""
     ptx = cuda_ptx(SOURCE, "compute_75", "-lineinfo")
     for _ in range(2):
         device = HostDevice(cores=1)
@@ -81,7 +84,7 @@ def test_a_kernel_from_the_cache_still_knows_its_lines(folder, cuda_ptx):
 
 
 def test_a_second_load_only_reads_the_cache(folder, cuda_ptx, monkeypatch):
-    """Nothing is parsed, translated or compiled."""
+    """The second load of a module only reads the cache: nothing is parsed, translated or compiled."""
     ptx = cuda_ptx(SOURCE)
     device = HostDevice(cores=1)
     device.load_module(ptx)
@@ -99,7 +102,7 @@ def _store(folder, name):
 
 
 def test_processes_share_the_folder(tmp_path):
-    """Files that other processes write and delete at the same time do no harm; every file in the folder is complete."""
+    """Several processes can write and delete files in the folder at once, and leave only complete files."""
     with ThreadPoolExecutor(4) as threads:
         assert [*threads.map(run, [_store] * 4, [tmp_path] * 4, "aabc")] == [None] * 4
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 20_000 + 4 * 1200

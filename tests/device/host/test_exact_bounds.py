@@ -1,4 +1,4 @@
-"""The host sees each access outside a buffer, to the byte, also where buffers lie in one allocation."""
+"""The host detects each access outside a buffer, to the byte, even if buffers share an allocation."""
 
 import random
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from engine.device.protocol import part_of
 from engine.diagnostics import KernelFault
 from tests.fuzzing import seeds
 
-#: Each kernel accesses SIZE bytes at x + at: `%a` is the address of an access, `%x` and `%y` are arguments.
+#: Each kernel accesses SIZE bytes at x + at. `%a` is the address of an access; `%x` and `%y` are arguments.
 WAYS = {
     "load": "add.s64 %a, %x, %at; ld.global{V}.b32 {R}, [%a];",
     "generic": "add.s64 %a, %x, %at; ld{V}.b32 {R}, [%a];",
@@ -33,7 +33,7 @@ SINGLE = ("atomic", "reduction")
 
 
 def module():
-    """Return PTX with a kernel for each way and number of elements."""
+    """Return PTX with a kernel for each way and each number of elements."""
     text = [".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 box[16];"]
     kernels = []
     for count in COUNTS:
@@ -57,7 +57,7 @@ def module():
 
 @pytest.fixture(scope="module", params=[True, False], ids=["quick", "optimised"])
 def loaded(request):
-    """A device and the kernels, compiled quickly or optimised."""
+    """A device and its kernels, compiled quickly or optimised."""
     device = HostDevice(cores=1, quick_first=request.param)
     yield device, device.load_module(module())
     device.close()
@@ -65,7 +65,7 @@ def loaded(request):
 
 @contextmanager
 def arena(device, rng):
-    """Yield buffers that lie in one allocation, with gaps of up to 256 bytes between them, or none."""
+    """Yield buffers in one allocation, with gaps of 0 to 256 bytes between them."""
     whole, at, found = device.allocate(1 << 14), 0, []
     while True:
         size = 4 * rng.choice((1, 15, 60, 61, 64, 100, rng.randint(1, 300)))
@@ -79,7 +79,7 @@ def arena(device, rng):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_access_must_lie_in_its_own_buffer(loaded, way):
-    """Before the start, after the end, and vectors that reach over it: a fault that names the address."""
+    """An access before, after or across the end of its buffer is a fault that names the address."""
     device, kernels = loaded
     for seed in seeds(2):
         rng = random.Random(seed)
@@ -89,12 +89,12 @@ def test_each_access_must_lie_in_its_own_buffer(loaded, way):
             for count in (1,) if way in SINGLE else COUNTS:
                 step, end = 4 * count, 4 * x.shape[0]
                 edges = {0, end, end - step, end - step + step // 2, end - 4, -step, -4, end + 4, end + 256, -256, 8000}
-                # Where a table says where an address comes from, any argument's bytes are allowed: it names x and y.
+                # An address from a table may lie in any argument; here that is x, which the table names, and the table.
                 for at in sorted(edges | {rng.randrange(-40, end + 40) & ~3}):
                     address = x.pointer + at
                     is_fine = 0 <= at <= end - step and address % step == 0
                     own = [x, table if way == "table" else y]
-                    if way in ("selected", "table", "call"):  # an address may lie in any buffer that was passed
+                    if way in ("selected", "table", "call"):  # the address may lie in any buffer of the launch
                         inside = (item.pointer <= address <= item.pointer + item.size_bytes - step for item in own)
                         is_fine = any(inside) and address % step == 0
                     arguments = [x, own[1], at]
@@ -109,7 +109,7 @@ def test_each_access_must_lie_in_its_own_buffer(loaded, way):
 
 
 def test_a_table_of_pointers_may_lead_to_memory_that_is_no_argument(loaded):
-    """As in a list of matrices, each with memory of its own."""
+    """A pointer in a table may lead to memory that is no argument, as in a list of separate matrices."""
     device, kernels = loaded
     far = device.upload(np.arange(60, dtype=np.uint32))
     table = device.upload(np.array([far.pointer], np.uint64))
@@ -130,7 +130,7 @@ SHIFTED = """extern "C" __global__ void k(const float* x, float* out, int shift,
 @pytest.mark.parametrize("count", [1, 59, 60, 61, 64, 100, 1000, 1024])
 @pytest.mark.parametrize("shift", [0, 1, -1])
 def test_a_kernel_of_a_patch_stays_in_its_buffers(count, shift):
-    """Whatever the engine's pool rounds the memory to."""
+    """An access outside a patch's buffer is a fault, even if the memory pool rounded up the allocation."""
     values = np.arange(count, dtype=np.float32)
     patch = Patch()
     kernel = patch.add("kernel.cuda", code=SHIFTED, shift=shift)
@@ -145,7 +145,7 @@ def test_a_kernel_of_a_patch_stays_in_its_buffers(count, shift):
 
 
 def test_a_buffer_that_shrinks_in_place_has_its_new_end():
-    """An edit may keep memory and graph and change only what is in it."""
+    """A buffer that an edit shrinks in place ends where its new contents end."""
     patch = Patch()
     code = 'extern "C" __global__ void k(const float* x, float* out, int at) { out[0] = x[at]; }'
     source = patch.add("io.array", data=np.arange(64, dtype=np.float32))

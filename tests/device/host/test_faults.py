@@ -1,4 +1,4 @@
-"""Faults on the host device: the message names the cause, and nothing else is affected."""
+"""A fault's message names its cause, and other buffers and later launches are not affected."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def module(host, cuda_ptx):
 
 
 def test_an_access_past_the_end_tells_all_that_is_known(host, module):
-    """The error names kernel, line of the .cu, thread, thread block, address, and how far past which allocation."""
+    """The error of an access past the end names the kernel, line, thread, thread block, address and allocation."""
     buffer = host.upload(np.zeros(1000, np.float32))
     with pytest.raises(KernelFault, match=r"test\.cu:3.*0 bytes past the end of the allocation of 4000") as caught:
         host.launch(module.kernel("fill"), (5,), (250,), [buffer, 1250])
@@ -54,7 +54,7 @@ def test_an_access_past_the_end_tells_all_that_is_known(host, module):
 
 
 def test_a_fault_leaves_other_buffers_and_the_device_as_they_were(host, module):
-    """Neighbours keep their contents; the next launch does its work."""
+    """After a fault, neighbouring buffers are unchanged and the next launch works."""
     buffers = [host.upload(np.full(250, index, np.float32)) for index in range(5)]
     for _ in range(3):
         with pytest.raises(KernelFault):
@@ -69,7 +69,7 @@ def test_a_fault_leaves_other_buffers_and_the_device_as_they_were(host, module):
 
 @pytest.mark.parametrize(("offset", "is_fine"), [(0, True), (12, True), (2, False), (13, False), (16, False)])
 def test_local_accesses_at_constants_are_checked(host, offset, is_fine):
-    """As all others: aligned and inside."""
+    """Accesses to local memory at constant addresses must be aligned and within bounds."""
     ptx = f""".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k() {{
     .reg .b32 %r; .local .align 16 .b8 own[16]; st.local.u32 [own+{offset}], 5; ret; }}"""
     kernel = host.load_module(ptx).kernel("k")
@@ -82,7 +82,7 @@ def test_local_accesses_at_constants_are_checked(host, offset, is_fine):
 
 
 def test_a_misaligned_access_is_a_fault(host, module):
-    """As on CUDA, an address must be a multiple of the size of the access."""
+    """A misaligned access is a fault: as on CUDA, the address must be a multiple of the access size."""
     buffer = host.upload(np.zeros(64, np.uint8))
     with pytest.raises(KernelFault, match="misaligned") as caught:
         host.launch(module.kernel("crooked"), (1,), (8,), [buffer])
@@ -91,7 +91,7 @@ def test_a_misaligned_access_is_a_fault(host, module):
 
 
 def test_endless_recursion_is_a_fault(host, module):
-    """The process's own stack never overflows."""
+    """Endless recursion is a fault, and never overflows the process's own stack."""
     buffer = host.upload(np.zeros(4, np.int32))
     with pytest.raises(KernelFault, match="deeper than"):
         host.launch(module.kernel("recursion"), (2,), (32,), [buffer])
@@ -100,7 +100,7 @@ def test_endless_recursion_is_a_fault(host, module):
 
 @pytest.mark.parametrize("at", [1 << 26, -(1 << 26)])
 def test_local_memory_has_an_end_also_through_a_pointer(host, module, at):
-    """A device function that is given a local array cannot write over the process's stack."""
+    """A device function that gets a pointer to a local array can't write over the process's stack."""
     buffer = host.upload(np.zeros(16, np.int32))
     with pytest.raises(KernelFault, match="in no local memory"):
         host.launch(module.kernel("local"), (1,), (1,), [buffer, at])
@@ -111,7 +111,7 @@ def test_local_memory_has_an_end_also_through_a_pointer(host, module, at):
 
 @pytest.mark.parametrize("at", [1, 64, -1, 1 << 29])
 def test_shared_memory_has_an_end(host, module, at):
-    """An index past the thread block's shared memory names the byte and the size."""
+    """An access past the thread block's shared memory is a fault that names the byte and the size."""
     buffer = host.upload(np.zeros(64, np.int32))
     with pytest.raises(KernelFault, match="of shared memory, which has 256 bytes") as caught:
         host.launch(module.kernel("tile"), (1,), (64,), [buffer, at])
@@ -133,7 +133,7 @@ EDGE = """extern "C" __global__ void edge(const int* in, int* out, int w, int h,
 @pytest.mark.parametrize("size", [(1, 1), (16, 16), (17, 5), (64, 33), (63, 40)])
 @pytest.mark.parametrize("block", [(16, 16), (32, 8), (8, 4, 2), (1, 1)])
 def test_thread_blocks_inside_and_at_the_edge_agree(run, dialect, size, block):
-    """Results are the same whether accesses are checked once for a thread block or one by one."""
+    """Results don't depend on whether accesses are checked once per thread block or one by one."""
     w, h = size
     image = np.random.default_rng(0).integers(0, 1000, (h, w)).astype(np.int32)
     grid = (-(-w // block[0]), -(-h // block[1]))
@@ -144,7 +144,7 @@ def test_thread_blocks_inside_and_at_the_edge_agree(run, dialect, size, block):
 
 
 def test_indices_that_wrap_around_are_faults_where_they_leave_the_buffer(run, dialect):
-    """A 32-bit index that overflows is the address that CUDA would use, not a smaller one."""
+    """A 32-bit index that wraps around is the address that CUDA would use, and a fault outside the buffer."""
     source = """extern "C" __global__ void k(int* a, int base) { a[base + (int)threadIdx.x] = 1; }"""
     with pytest.raises(KernelFault) as caught:
         run(source, "k", 1, 64, np.zeros(64, np.int32), 2**31 - 10, dialect=dialect)
@@ -155,7 +155,7 @@ def test_indices_that_wrap_around_are_faults_where_they_leave_the_buffer(run, di
 
 
 def test_too_much_local_memory_is_refused():
-    """CUDA's compiler would refuse it too."""
+    """A kernel with too much local memory is refused, as CUDA's compiler refuses it."""
     ptx = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k() {\n.local .b8 x[600000];\n"
     device = HostDevice(cores=1)
     with pytest.raises(KernelError, match="local memory must be at most 524288 bytes"):

@@ -1,4 +1,4 @@
-"""Graphs, events, memory and the cache of the host device."""
+"""Graphs, events, memory and the compile cache of the host device."""
 
 import os
 import threading
@@ -32,7 +32,7 @@ def arguments(kernel, *values):
 
 
 def test_nodes_run_after_those_they_depend_on(host, module):
-    """The order follows the dependencies, not the order in which the nodes were added."""
+    """Nodes run after their dependencies, whatever the order in which they were added."""
     x = host.upload(np.zeros(8, np.float32))
     add, mul = module.kernel("add"), module.kernel("mul")
     graph = host.create_graph()
@@ -47,7 +47,7 @@ def test_nodes_run_after_those_they_depend_on(host, module):
 
 
 def test_kernels_of_another_device_are_refused(host, module):
-    """They are refused in graphs, in executables and in launches."""
+    """Graphs, executables and launches refuse kernels of another device."""
 
     class Foreign:
         name = "foreign"
@@ -68,7 +68,7 @@ def test_kernels_of_another_device_are_refused(host, module):
 
 
 def test_events_of_another_device_are_refused(host):
-    """Graphs, which stay unchanged, and streams refuse them."""
+    """Graphs and streams refuse events of another device, and a refused graph stays unchanged."""
 
     class Foreign:
         pass
@@ -86,7 +86,7 @@ def test_events_of_another_device_are_refused(host):
 
 
 def test_kernel_updates_change_arguments_launch_and_function(host, module):
-    """A written argument block, a new launch and another function each show at the next launch."""
+    """New argument values, a new launch and another function each take effect at the next launch."""
     x = host.upload(np.ones(64, np.float32))
     add, mul = module.kernel("add"), module.kernel("mul")
     block = arguments(add, x, 1.0, 64)
@@ -108,7 +108,7 @@ def test_kernel_updates_change_arguments_launch_and_function(host, module):
 
 
 def test_copies_go_between_pinned_arrays_and_buffers(host):
-    """A copy node reads the pinned array's contents at launch, and fills one after it."""
+    """A copy node reads a pinned array when it runs, and another copy node fills one."""
     source, target = host.pinned(np.arange(6, dtype=np.int16)), host.pinned(np.zeros(6, np.int16))
     x, y = host.allocate(12), host.allocate(12)
     graph = host.create_graph()
@@ -124,7 +124,7 @@ def test_copies_go_between_pinned_arrays_and_buffers(host):
 
 
 def test_events_are_times_in_the_order_of_the_graph(host, module):
-    """An event node takes the time when it is reached; an event that was not recorded has none."""
+    """An event node records the time when it runs; an event that was not recorded has no time."""
     x = host.upload(np.zeros(1 << 20, np.float32))
     add = module.kernel("add")
     before, after, never = host.create_event(), host.create_event(), host.create_event()
@@ -140,7 +140,7 @@ def test_events_are_times_in_the_order_of_the_graph(host, module):
 
 
 def test_a_fault_in_a_graph_leaves_the_device_working(host, module):
-    """The launch raises, and a corrected graph runs afterwards."""
+    """A fault in a graph raises at the launch, and a corrected graph runs afterwards."""
     x = host.upload(np.zeros(32, np.float32))
     add = module.kernel("add")
     graph, stream = host.create_graph(), host.create_stream()
@@ -154,7 +154,7 @@ def test_a_fault_in_a_graph_leaves_the_device_working(host, module):
 
 
 def test_module_variables_live_as_long_as_the_module(host, cuda_ptx):
-    """A __device__ variable keeps its value between launches, each module has its own, kernels outlive unload."""
+    """A __device__ variable keeps its value between launches and is separate in each module; kernels outlive unload."""
     out = host.upload(np.zeros(1, np.uint32))
     first, second = (host.load_module(cuda_ptx(SOURCE)) for _ in range(2))
     seen = []
@@ -173,7 +173,7 @@ def test_module_variables_live_as_long_as_the_module(host, cuda_ptx):
 
 
 def test_two_threads_may_launch_at_once(host, module):
-    """Launches from several threads each see their own arguments."""
+    """Concurrent launches from several threads each use their own arguments."""
     add, failures = module.kernel("add"), []
 
     def work(value):
@@ -193,7 +193,7 @@ def test_two_threads_may_launch_at_once(host, module):
 
 
 def test_memory_is_freed_once_and_not_used_afterwards(cuda_ptx):
-    """Freeing twice, reading freed memory and using a closed device are errors; close ends the worker threads."""
+    """Freeing twice, reading freed memory and using a closed device are errors; closing ends the worker threads."""
     device = HostDevice(cores=3, kernel_time_limit_s=10, quick_first=False)
     memory = device.allocate(10)
     assert memory.pointer % 256 == 0
@@ -206,7 +206,7 @@ def test_memory_is_freed_once_and_not_used_afterwards(cuda_ptx):
         device.allocate(1 << 60)
     kept = device.allocate(4)
     kernel = device.load_module(cuda_ptx(SOURCE)).kernel("add")
-    with device.watchdog:  # begins the thread that hears of Ctrl+C, once a process
+    with device.watchdog:  # starts the thread that listens for Ctrl+C, once per process
         before = threading.active_count()
     device.launch(kernel, (1000,), (256,), [device.upload(np.zeros(256_000, np.float32)), 1.0, 256_000])
     assert threading.active_count() == before + 3  # two workers and the watchdog
@@ -225,7 +225,7 @@ def cache_folder(tmp_path, monkeypatch):
 
 
 def test_compiled_modules_are_cached_and_damage_is_noticed(cache_folder, cuda_ptx, monkeypatch):
-    """The second load compiles nothing; a damaged file is made again."""
+    """The second load of a module compiles nothing, and a damaged cache file is made again."""
     ptx = cuda_ptx(SOURCE)
     first = build.build(ptx)
     (path,) = cache_folder.iterdir()
@@ -242,7 +242,7 @@ def test_compiled_modules_are_cached_and_damage_is_noticed(cache_folder, cuda_pt
 
 
 def test_the_cache_stays_within_its_bound(cache_folder, monkeypatch):
-    """The files used longest ago go first."""
+    """The cache deletes its least recently used files when it exceeds its size limit."""
     monkeypatch.setattr(cache, "MAX_BYTES", 2500)
     for index in range(4):
         cache.store(f"module{index}", cache.CachedModule(bytes(1000), {}, {}, {}, {}))

@@ -1,4 +1,4 @@
-"""Loaded object code: many libraries share a linker and have symbols of the same names."""
+"""Loading object code: many libraries share a linker, and their symbols have the same names."""
 
 import random
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 from engine.device.host.modules import native
 
-#: Object code by the number that it returns.
+#: Object code, by the number that it returns.
 objects: dict[int, bytes] = {}
 
 
@@ -21,7 +21,7 @@ def result(library):
 
 
 def test_a_library_keeps_its_code_whatever_else_is_unloaded():
-    """Also when there are more libraries than one linker links."""
+    """Unloading other libraries leaves a library's code intact, even if there are more than one linker holds."""
     chance = random.Random(3)
     loaded = [(index % 5, code(index % 5)) for index in range(native.MOST_LINKED + 50)]
     assert len({id(native._linkers.next()[0]) for _ in range(native.MOST_LINKED + 1)}) == 2
@@ -36,7 +36,7 @@ def test_a_library_keeps_its_code_whatever_else_is_unloaded():
 
 
 def test_a_program_may_end_while_code_is_loaded():
-    """The linker is freed in any order with its libraries, so a process ends well."""
+    """A process with loaded code exits cleanly, whatever the order in which the linker and its libraries are freed."""
     program = (
         f"import sys; sys.path[:0] = {sys.path!r}; from tests.device.host.test_linking import code; kept = code(1)"
     )

@@ -1,4 +1,4 @@
-"""Graphs of the host device in native code: loops that are stopped, faults, printing, and what a turn costs."""
+"""The host device's graphs in native code: interrupted loops, faults, printing, and the cost of a turn."""
 
 import sys
 import threading
@@ -35,14 +35,14 @@ extern "C" __global__ void spend(const int* rounds, int* out)
 
 @pytest.fixture
 def device() -> Iterator[HostDevice]:
-    """A host device of its own for each test, with no time limit."""
+    """A host device for this test alone, without a time limit."""
     device = HostDevice(cores=2, kernel_time_limit_s=None, quick_first=False)
     yield device
     device.close()
 
 
 def endless(kernels: Kernels, kind: str) -> tuple[Graph, GraphNode]:
-    """Make a graph that never ends, and name its outermost loop."""
+    """Return a graph that never ends, and the name of its outermost loop."""
     graph, out = kernels.device.create_graph(), kernels.device.upload(np.zeros(1 << 20, np.int32))
     condition = graph.create_condition(1)
     node, (body,) = graph.add_conditional(ConditionalKind.WHILE, condition, [])
@@ -65,7 +65,7 @@ KINDS = ("empty", "small kernel", "large kernel", "fill", "long copy", "inner lo
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_interruption_ends_a_loop(device: HostDevice, kind: str) -> None:
-    """Whatever is in the body, the error names the loop, and the device keeps working."""
+    """Ctrl+C ends a loop with any body, the error names the loop, and the device keeps working."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, node = endless(kernels, kind)
     executable = graph.instantiate()
@@ -81,7 +81,7 @@ def test_an_interruption_ends_a_loop(device: HostDevice, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_time_limit_ends_a_loop(kind: str) -> None:
-    """The limit counts from the loop's beginning, even when each kernel in it is short."""
+    """The time limit ends a loop even if each kernel in it is short, counted from the loop's start."""
     device = HostDevice(cores=2, kernel_time_limit_s=0.2, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
     executable = endless(kernels, kind)[0].instantiate()
@@ -93,8 +93,8 @@ def test_the_time_limit_ends_a_loop(kind: str) -> None:
 
 
 def test_the_time_limit_counts_for_each_outermost_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Consecutive loops, each within the limit, may together take longer than it."""
-    # Processor time stands in for the wall clock, so that a busy machine makes no loop longer.
+    """Consecutive loops may together exceed the time limit if each stays within it."""
+    # The process's processor time replaces the wall clock, so that a busy machine does not lengthen the loops.
     monkeypatch.setattr(host_executable, "time", SimpleNamespace(perf_counter_ns=time.process_time_ns))
     device = HostDevice(cores=2, kernel_time_limit_s=0.5, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
@@ -117,7 +117,7 @@ def test_the_time_limit_counts_for_each_outermost_loop(monkeypatch: pytest.Monke
 
 
 def test_a_kernel_that_hangs_in_a_loop_is_stopped() -> None:
-    """The kernel's time limit stops it, and the error names the kernel, not the loop."""
+    """A kernel that hangs in a loop is stopped by its own time limit, and the error names the kernel."""
     device = HostDevice(cores=2, kernel_time_limit_s=1, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
     graph, out, turns = device.create_graph(), kernels.number(-100), kernels.number(0)
@@ -134,7 +134,7 @@ def test_a_kernel_that_hangs_in_a_loop_is_stopped() -> None:
 
 
 def test_closing_the_device_ends_a_loop(device: HostDevice) -> None:
-    """Both the launch and the closing return."""
+    """Closing the device during a loop ends both the launch and the closing."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, turns = device.create_graph(), kernels.number(0)
     _, (body,) = graph.add_conditional(ConditionalKind.WHILE, graph.create_condition(1), [])
@@ -156,7 +156,7 @@ def test_closing_the_device_ends_a_loop(device: HostDevice) -> None:
 
 
 def counted(kernels: Kernels, limit: int) -> tuple[Graph, Condition, Graph, GraphNode, Buffer]:
-    """Make a graph with a loop of so many turns: the graph, condition, body, last node in it, and the counter."""
+    """Return a graph whose loop has `turns` turns: graph, condition, body, the body's last node, and the counter."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     condition = graph.create_condition(1)
     _, (body,) = graph.add_conditional(ConditionalKind.WHILE, condition, [])
@@ -165,7 +165,7 @@ def counted(kernels: Kernels, limit: int) -> tuple[Graph, Condition, Graph, Grap
 
 
 def test_a_turn_of_small_kernels_costs_no_calls_of_python(device: HostDevice) -> None:
-    """Launching each kernel from Python would cost tens of microseconds."""
+    """A turn of small kernels costs much less than the tens of microseconds of launches from Python."""
     kernels = Kernels(device, SOURCE + MORE)
     turns = 20_000
     graph, _, body, node, out = counted(kernels, turns)
@@ -187,7 +187,7 @@ def test_a_turn_of_small_kernels_costs_no_calls_of_python(device: HostDevice) ->
 
 
 def test_a_fault_in_a_loop_names_the_kernel_and_ends_the_launch(device: HostDevice) -> None:
-    """The launch ends in that turn, even after turns without a fault."""
+    """A fault in a loop ends the launch in that turn and names the kernel, even after turns without a fault."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, _, body, node, out = counted(kernels, 1000)
     small, after = device.upload(np.zeros(10, np.int32)), kernels.number(0)
@@ -203,7 +203,7 @@ def test_a_fault_in_a_loop_names_the_kernel_and_ends_the_launch(device: HostDevi
 
 
 def test_output_printed_in_a_loop_comes_in_order(device: HostDevice, capsys: pytest.CaptureFixture[str]) -> None:
-    """Output is in the order of the turns, and of the thread blocks in each."""
+    """Output printed in a loop is ordered by turn, then by thread block."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, _, body, node, out = counted(kernels, 5)
     kernels.add(body, "say", out, after=[node], config=LaunchConfig((3, 1, 1), (1, 1, 1)))
@@ -212,7 +212,7 @@ def test_output_printed_in_a_loop_comes_in_order(device: HostDevice, capsys: pyt
 
 
 def test_memory_that_was_freed_is_not_written(device: HostDevice) -> None:
-    """Small fills and copies in native code check this too, also for pinned arrays."""
+    """Small fills and copies in native code refuse freed memory, also for pinned arrays."""
     memory, pinned = device.allocate(64), device.pinned(np.zeros(64, np.uint8))
     graph, other = device.create_graph(), device.create_graph()
     graph.add_memset(memory, 1, 64, [])
@@ -228,7 +228,7 @@ def test_memory_that_was_freed_is_not_written(device: HostDevice) -> None:
 
 
 def test_a_kernel_that_became_slow_is_measured_again(device: HostDevice) -> None:
-    """Afterwards all workers share its thread blocks again."""
+    """A kernel that became slow is measured again, and then shares its thread blocks among all workers."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, rounds, out = device.create_graph(), kernels.number(1), device.upload(np.zeros(64, np.int32))
     kernels.add(graph, "spend", rounds, out, config=LaunchConfig((64, 1, 1), (1, 1, 1)))
@@ -243,7 +243,7 @@ def test_a_kernel_that_became_slow_is_measured_again(device: HostDevice) -> None
 
 
 def test_an_invalid_condition_handle_is_a_fault(device: HostDevice) -> None:
-    """As for a store through a bad pointer, nothing is written outside the kernel's memory."""
+    """An invalid condition handle is a fault, like a store through a bad pointer, and nothing else is written."""
     kernels, buffer = Kernels(device), device.upload(np.zeros(4, np.int32))
     for handle in (0, buffer.pointer + 16, buffer.pointer + 2):
         with pytest.raises(KernelFault, match=r"kernel set, PTX line .* for 4 bytes"):
@@ -251,7 +251,7 @@ def test_an_invalid_condition_handle_is_a_fault(device: HostDevice) -> None:
 
 
 def test_conditions_end_with_graph_and_executables(device: HostDevice) -> None:
-    """Their handles are invalid afterwards."""
+    """A condition's handle becomes invalid with its graph and executables."""
     kernels = Kernels(device)
     graph, condition, _, _, out = counted(kernels, 3)
     executable = graph.instantiate()
@@ -289,7 +289,7 @@ def test_better_code_takes_over_in_the_middle_of_a_loop(optimiser: None) -> None
 
 
 def test_a_long_fill_after_a_small_kernel_is_not_skipped(device: HostDevice) -> None:
-    """Native code runs the kernel from the second launch on, and leaves the fill to Python."""
+    """A long fill after a small kernel still runs when native code runs the kernel and leaves the fill to Python."""
     kernels = Kernels(device)
     graph, count, long = device.create_graph(), kernels.number(0), device.upload(np.zeros(4 << 20, np.uint8))
     first = kernels.add(graph, "add", count, 1)

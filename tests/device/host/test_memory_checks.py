@@ -1,4 +1,4 @@
-"""Parameter space, barriers and the device heap are checked like memory: at translation, or while a kernel runs."""
+"""Parameter space, barriers and the device heap are checked at translation or while a kernel runs."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ ret;
     ],
 )
 def test_constant_mistakes_in_parameters_and_barriers_are_refused(host, body, function, line):
-    """Parameter space ends like any other; there are sixteen barriers, for whole warps."""
+    """Constants outside parameter space are refused, as are barriers beyond the sixteen, or for partial warps."""
     with pytest.raises(KernelError, match="must") as caught:
         host.load_module(PARAMETERS.replace("BODY", body).replace("FUNC", function))
     assert caught.value.line == line
@@ -59,7 +59,7 @@ def test_constant_mistakes_in_parameters_and_barriers_are_refused(host, body, fu
     ],
 )
 def test_computed_mistakes_in_parameters_and_barriers_are_faults(host, body, good, bad, message):
-    """Computed values are checked where they are used, and the device stays usable."""
+    """Computed offsets and barrier numbers are checked when they are used, and the device stays usable."""
     kernel = host.load_module(PARAMETERS.replace("BODY", body).replace("FUNC", "")).kernel("k")
     out = host.upload(np.zeros(64, np.uint32))
     for value in (*bad, *good):
@@ -102,7 +102,7 @@ extern "C" __global__ void drop(long long* out) { free((void*)out[0]); }
     ],
 )
 def test_the_device_heap_is_checked_by_block(host, cuda_ptx, dialect, size, at, frees, message):
-    """A byte past a block, after it was freed, and a block that is freed twice are faults."""
+    """A byte past a heap block, a use after free and a double free are faults."""
     kernel = host.load_module(cuda_ptx(HEAP, dialect)).kernel("heap")
     out = host.upload(np.zeros(8, np.int32))
     if message is None:
@@ -113,7 +113,7 @@ def test_the_device_heap_is_checked_by_block(host, cuda_ptx, dialect, size, at, 
 
 
 def test_a_block_of_the_heap_lives_from_kernel_to_kernel(host, cuda_ptx, dialect):
-    """Other kernels may use the whole block until one of them frees it."""
+    """A heap block outlives its kernel, and other kernels may use all of it until one frees it."""
     module = host.load_module(cuda_ptx(HEAP, dialect))
     out = host.upload(np.zeros(8, np.int64))
     host.launch(module.kernel("keep"), (1,), (1,), [out])
@@ -128,7 +128,7 @@ def test_a_block_of_the_heap_lives_from_kernel_to_kernel(host, cuda_ptx, dialect
 
 
 def test_free_alone_needs_no_malloc(run):
-    """A module that only frees has a heap too."""
+    """A module that calls free but not malloc has a heap too."""
     source = 'extern "C" __global__ void f(void** p) { free(p[0]); }'
     run(source, "f", 1, 1, np.zeros(1, np.int64))
     with pytest.raises(KernelFault, match="no block of the device heap"):
@@ -148,7 +148,7 @@ END: st.global.u32 [%a3], 1; ret; }
 
 
 def test_an_address_that_was_never_written_is_a_fault(host):
-    """A register holds zero until it is written, also where its address would be inside if it were."""
+    """A register that was never written holds zero, so an access through it is a fault."""
     kernel, out = host.load_module(UNWRITTEN).kernel("k"), host.upload(np.zeros(32, "i4"))
     host.launch(kernel, (1,), (64,), [out, 0])
     assert out.download().all()

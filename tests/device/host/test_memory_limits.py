@@ -1,4 +1,4 @@
-"""The memory that a container may use, read from the system's files."""
+"""The memory limit of a container, read from the system's files."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ GIB = 1 << 30
 def test_limits_of_all_groups_around_count(
     tmp_path: Path, groups: str, folder: str, names: tuple[str, str, str]
 ) -> None:
-    """File caches that the system can drop don't count as used; groups without a limit, or hidden ones, are ignored."""
+    """Enclosing groups with a limit count, droppable file caches count as free, and hidden groups are ignored."""
     limit, used, dropped = names
     for group, most in (("a", str(4 * GIB)), ("a/b", "max")):
         path = tmp_path / folder / group
@@ -36,5 +36,5 @@ def test_limits_of_all_groups_around_count(
 
 
 def test_free_memory_is_part_of_all_memory() -> None:
-    """This holds on any machine."""
+    """Free memory is at most total memory on any machine."""
     assert 0 < free_bytes() <= total_bytes()

@@ -1,4 +1,4 @@
-"""What kernels print, what failed assertions say, and memory that kernels allocate."""
+"""Output of printf in kernels, messages of failed assertions, and memory that kernels allocate."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ extern "C" __global__ void many(int* out) { out[threadIdx.x] = printf("x"); }
 
 
 def test_printf(run, capsys):
-    """Format strings work as in C; output comes in the order of the threads."""
+    """printf formats as in C, and the output is ordered by thread."""
     text = np.frombuffer(b"given\0", np.uint8).copy()
     run(PRINT, "k", 1, 64, np.int32(2), np.float64(1234.5678), text)
     first = [f"{t}    -3|7   |0xff -5000000000 q %\n" for t in range(2)]
@@ -25,7 +25,7 @@ def test_printf(run, capsys):
 
 
 def test_printf_of_several_thread_blocks_and_its_result(run, capsys):
-    """A plain text has no arguments, and every thread prints it."""
+    """Every thread prints a text without arguments, and printf returns its result."""
     out = run(PRINT, "many", 3, 50, np.full(50, -1, np.int32))[0]
     assert not out.any()
     assert capsys.readouterr().out == "x" * 150
@@ -41,7 +41,7 @@ extern "C" __global__ void k(int* x) {
 
 
 def test_a_failed_assertion_names_what_failed(run):
-    """The error has the message, the file, the line, the function and the thread."""
+    """The error of a failed assertion has the message, file, line, function and thread."""
     with pytest.raises(DeviceError, match=r"thread \(5, 0, 0\).*'x <= 4' at file.cu:12 in k"):
         run(ASSERT, "k", 1, 8, np.arange(8, dtype=np.int32))
 
@@ -59,7 +59,7 @@ HEAP = """extern "C" __global__ void k(int* out, int n) {
 
 
 def test_memory_from_the_device_heap(run):
-    """Each thread has memory of its own; what does not fit gives a null pointer."""
+    """Each thread's malloc returns separate memory, and a null pointer if the heap is too small."""
     for _ in range(3):
         out = run(HEAP, "k", 1, 40, np.zeros(40, np.int32), np.int32(9))[0]
         assert np.array_equal(out, np.arange(40) * 36 + (np.arange(40) == 0) * 1000)

@@ -1,4 +1,4 @@
-"""Kernels that run before they are optimised: same results, same module variables, and few waits."""
+"""Kernels that run before they are optimised have the same results and module variables, and seldom wait."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ extern "C" __global__ void mixed(const float* x, float* y, unsigned* count, int 
 }
 extern "C" __global__ void other(unsigned* x) { x[threadIdx.x] = calls; }
 """
-#: Kernels of the same names, which take a tenth of the time to optimise.
+#: Kernels of the same names that take a tenth of the time to optimise.
 SMALL = """
 __device__ unsigned calls = 5;
 extern "C" __global__ void mixed(const float* x, float* y, unsigned* count, int n) {
@@ -52,7 +52,7 @@ N = 64 * 5 - 9
 
 @pytest.fixture
 def queue(monkeypatch):
-    """The optimiser's jobs, which are recorded and not run."""
+    """The optimiser's queue, whose jobs are recorded and not run."""
     jobs = []
     monkeypatch.setattr(optimiser, "QUEUE", optimiser.OptimiserQueue(1))
     monkeypatch.setattr(optimiser.QUEUE, "add", jobs.append)
@@ -61,7 +61,7 @@ def queue(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A cache of its own."""
+    """A cache folder for this test alone."""
     monkeypatch.setattr(cache, "folder", lambda: tmp_path)
     return tmp_path
 
@@ -75,7 +75,7 @@ def device():
 
 
 def mixed(device, kernel):
-    """Launch the kernel on fixed values; return its floats and its counts."""
+    """Launch the kernel on fixed values, and return its floats and its counts."""
     x = np.linspace(-3, 3, N, dtype=np.float32)
     arguments = [device.upload(x), device.upload(np.zeros(N, np.float32)), device.upload(np.zeros(5, np.uint32)), N]
     device.launch(kernel, (5,), (64,), arguments)
@@ -83,7 +83,7 @@ def mixed(device, kernel):
 
 
 def test_optimised_code_gives_the_same_bits_and_keeps_the_variables(folder, queue, device, cuda_ptx):
-    """Floats are equal in every bit, and a module variable keeps its value across the change of code."""
+    """Optimised code returns the same bits, and a module variable keeps its value when the code changes."""
     kernel = device.load_module(cuda_ptx(SOURCE)).kernel("mixed")
     first, quick_counts = mixed(device, kernel)
     quick = kernel.function
@@ -98,7 +98,7 @@ def test_optimised_code_gives_the_same_bits_and_keeps_the_variables(folder, queu
 
 
 def test_a_kernel_without_loops_is_translated_again_for_the_optimiser(folder, queue, device, cuda_ptx):
-    """Both texts give the same bits at each size, and the same fault where a thread reads beyond a buffer."""
+    """A kernel's quick and optimised texts give the same bits at each size, and the same fault past a buffer's end."""
     ptx = cuda_ptx(SAXPY)
     kernel = device.load_module(ptx).kernel("saxpy")
     assert build.build(ptx).texts == {"saxpy": None}
@@ -128,7 +128,7 @@ def test_a_kernel_without_loops_is_translated_again_for_the_optimiser(folder, qu
 
 
 def test_random_programs_give_the_same_bits_before_and_after(folder, queue, device):
-    """Branches, loops, barriers, warp operations and atomics."""
+    """Random programs return the same bits in quick and optimised code."""
     best = HostDevice(cores=2, quick_first=False)
     outcome = run_programs.compare(FORMS, device, best, seeds(2))
     assert outcome.values > 5000
@@ -138,7 +138,7 @@ def test_random_programs_give_the_same_bits_before_and_after(folder, queue, devi
 
 
 def test_a_kernel_is_optimised_once(folder, queue, device, cuda_ptx):
-    """The next load finds the optimised code of that kernel; of the other one, the quick code and the LLVM text."""
+    """After one kernel was optimised, the next load has its optimised code and the other kernel's quick code."""
     ptx = cuda_ptx(SMALL)
     module = device.load_module(ptx)
     assert build.build(ptx).texts.keys() == {"mixed", "other"}
@@ -155,7 +155,7 @@ def test_a_kernel_is_optimised_once(folder, queue, device, cuda_ptx):
 
 
 def test_two_loads_of_one_module_optimise_it_once(folder, queue, device, cuda_ptx, monkeypatch):
-    """The second load uses what the first put into the cache."""
+    """Two loads of one module optimise it once; the second uses the cache."""
     ptx = cuda_ptx(SMALL)
     one, two = (device.load_module(ptx).kernel("mixed") for _ in range(2))
     one.job.run()
@@ -165,7 +165,7 @@ def test_two_loads_of_one_module_optimise_it_once(folder, queue, device, cuda_pt
 
 
 def test_a_slow_launch_waits_unless_it_is_the_first(folder, queue, device, cuda_ptx):
-    """Neither the first launch nor a short one waits."""
+    """A slow launch waits for optimised code, but neither the first launch nor a short one does."""
     kernel = device.load_module(cuda_ptx(SMALL)).kernel("mixed")
     mixed(device, kernel)
     assert kernel.job is not None
@@ -178,7 +178,7 @@ def test_a_slow_launch_waits_unless_it_is_the_first(folder, queue, device, cuda_
 
 
 def test_a_running_launch_changes_to_optimised_code(folder, queue, device, cuda_ptx):
-    """Thread blocks that start after the code is ready run the optimised code."""
+    """Thread blocks of a running launch that start after the optimised code is ready run that code."""
     kernel = device.load_module(cuda_ptx(SMALL)).kernel("other")
     quick, job, calls = kernel.function, kernel.job, []
 
@@ -191,12 +191,12 @@ def test_a_running_launch_changes_to_optimised_code(folder, queue, device, cuda_
     kernel.block_ns = modules.WORTH_WAITING_NS / 100
     values = device.upload(np.zeros(1, np.uint32))
     device.launch(kernel, (64,), (1,), [values])
-    assert 1 <= len(calls) <= 2  # one chunk a worker, of many
+    assert 1 <= len(calls) <= 2  # one chunk for each worker, of many chunks
     assert (values.download() == 5).all()
 
 
 def test_a_kernel_that_cannot_be_optimised_runs_on_unchanged(folder, queue, device, cuda_ptx, monkeypatch, caplog):
-    """It keeps its quick code, and the log says so."""
+    """A kernel that can't be optimised keeps its quick code, and the log reports it."""
     monkeypatch.setattr(native, "compile_object", broken_compilers.too_large)
     kernel = device.load_module(cuda_ptx(SMALL)).kernel("mixed")
     kernel.job.run()
@@ -215,7 +215,7 @@ def test_unused_kernels_are_not_optimised(folder, queue, device, cuda_ptx, monke
 
 
 def test_a_device_may_want_optimised_kernels_only(folder, cuda_ptx):
-    """On such a device, loading waits for the optimiser."""
+    """On a device that wants only optimised kernels, loading waits for the optimiser."""
     device = HostDevice(cores=1, quick_first=False)
     module = device.load_module(cuda_ptx(SMALL))
     assert [module.kernel(name).job for name in module.kernel_names] == [None, None]
@@ -224,7 +224,7 @@ def test_a_device_may_want_optimised_kernels_only(folder, cuda_ptx):
 
 
 def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
-    """A job that is running elsewhere is waited for; a job that is added twice runs once."""
+    """Jobs run once, in order, on a thread that ends when the queue is empty; a running job is waited for."""
     queue, done, go = optimiser.OptimiserQueue(1), [], threading.Event()
     jobs = [
         optimiser.OptimiserJob(lambda: (go.wait(), done.append(0))),
@@ -243,11 +243,11 @@ def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
             thread.join()
     assert sorted(done) == [0, 1, 2]
     queue.add(optimiser.OptimiserJob(lambda: done.append(3)))
-    until(lambda: done[-1] == 3)  # a queue that was empty goes on
+    until(lambda: done[-1] == 3)  # an emptied queue accepts new jobs
 
 
 def test_threads_compile_at_once_and_get_the_same_code(queue, folder, cuda_ptx):
-    """Each thread compiles in an LLVM context of its own."""
+    """Each thread compiles in its own LLVM context, and gets the same code."""
     text = build.build(cuda_ptx(SMALL)).texts["mixed"]
     expected, found = native.compile_object(text), []
     threads = [threading.Thread(target=lambda: found.append(native.compile_object(text))) for _ in range(3)]
@@ -261,7 +261,7 @@ def test_threads_compile_at_once_and_get_the_same_code(queue, folder, cuda_ptx):
 
 
 def test_a_program_may_end_while_a_kernel_is_optimised(tmp_path, cuda_ptx):
-    """The process exits cleanly and drops the rest of the queue."""
+    """A process that exits during an optimisation drops the rest of the queue and exits cleanly."""
     (tmp_path / "kernel.ptx").write_text(cuda_ptx(SMALL))
     program = f"""
 from pathlib import Path

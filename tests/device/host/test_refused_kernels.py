@@ -1,4 +1,4 @@
-"""A kernel that the host can't run refuses itself alone, when it is requested; the others of its module run."""
+"""A kernel that the host can't run is refused when it is requested; other kernels of its module run."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 
 def kernel(name, lines=""):
-    """Return a kernel that adds 1 to each element, and does something else first."""
+    """Return a kernel that runs `lines`, then adds 1 to each element."""
     return f""".visible .entry {name}(.param .u64 x) {{
   .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p;
   ld.param.u64 %d1, [x]; mov.u32 %r1, %tid.x; mad.wide.u32 %d2, %r1, 4, %d1;
@@ -34,7 +34,7 @@ FUNCTIONS = f""".func inner(.param .b32 a) {{ .reg .b32 %r;
 .extern .global .b32 elsewhere;
 """
 PASS = "{{ .param .b32 a; call {}, (a); }}"
-#: What is wrong with a kernel, and the line of its text and the word that the message has.
+#: For each kind of error: the kernel's lines, the line of the error, and a word of its message.
 CASES = {
     "an instruction": (BAD, 4 + FUNCTIONS.count("\n") + 3, "tcgen05"),
     "a lowered one": ("cp.async.bulk.tensor.1d.global [%d1];", 4 + FUNCTIONS.count("\n") + 3, "cp.async"),
@@ -47,7 +47,7 @@ CASES = {
 
 
 def added(device, kernel):
-    """Return what a kernel makes of zeros."""
+    """Return the kernel's result for zeros."""
     buffer = device.upload(np.zeros(4, np.uint32))
     device.launch(kernel, (1,), (4,), [buffer])
     values = buffer.download().tolist()
@@ -58,7 +58,7 @@ def added(device, kernel):
 @pytest.mark.parametrize("what", CASES)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_only_the_kernel_itself_is_refused(what, place):
-    """Whichever of three it is, when it is requested; a second device finds the same in the cache."""
+    """Any of three kernels is refused alone; a second device reads the refusal from the cache."""
     lines, line, word = CASES[what]
     texts = [kernel("first", PASS.format("fine")), kernel("second")]
     texts.insert(place, kernel("wrong", lines))
@@ -78,7 +78,7 @@ def test_only_the_kernel_itself_is_refused(what, place):
 
 
 def test_a_module_without_any_kernel_that_runs_is_refused():
-    """There is nothing to wait for."""
+    """A module in which no kernel can run is refused when it is loaded."""
     device = HostDevice(cores=1)
     with pytest.raises(KernelError, match="tcgen05"):
         device.load_module(HEAD + kernel("one", BAD) + kernel("two", BAD))
@@ -86,12 +86,12 @@ def test_a_module_without_any_kernel_that_runs_is_refused():
 
 
 def test_only_the_block_that_uses_the_kernel_says_so(tmp_path):
-    """The other block of the same file runs."""
+    """A refused kernel is an error of the block that uses it; a block that uses another kernel of the file runs."""
     file = tmp_path / "two.ptx"
     file.write_text(HEAD + kernel("fine") + kernel("wrong", BAD))
     line = file.read_text()[: file.read_text().index("tcgen05")].count("\n") + 1
     patch = Patch()
-    values = patch.add("io.array", data=np.zeros(256, np.uint32))  # a thread for each
+    values = patch.add("io.array", data=np.zeros(256, np.uint32))  # one value for each thread
     blocks = {name: patch.add("kernel.file", file=str(file), entry=name) for name in ("fine", "wrong")}
     for block in blocks.values():
         copied = patch.add("buffer.copy")
@@ -105,20 +105,20 @@ def test_only_the_block_that_uses_the_kernel_says_so(tmp_path):
 
 
 def broken(*_):
-    """Emit text that LLVM refuses."""
+    """Emit text that LLVM rejects."""
     body = _[0]
     body.code.do("%broken = mul i64 , 32")
 
 
 def failing(*_):
-    """Fail as a translator with a mistake of its own does."""
+    """Fail with an assertion, as a bug in the translator would."""
     raise AssertionError("a register is left")
 
 
 @pytest.mark.parametrize("emitter", [broken, failing])
 @pytest.mark.parametrize("instruction", ["popc.b32 %r3, %r1;", "bar.sync 0; popc.b32 %r3, %r1;"])
 def test_a_fault_of_the_translator_names_kernel_and_instruction(monkeypatch, emitter, instruction):
-    """The message says that it is ours and asks for a report; the other kernels are compiled."""
+    """The error of a translator bug names the kernel and instruction and asks for a report; other kernels compile."""
     monkeypatch.setitem(table.OPCODES, "popc", emitter)
     source = HEAD + kernel("first") + kernel("wrong", instruction) + kernel("last")
     built = build.translate(source, native.cpu())

@@ -1,4 +1,4 @@
-"""Independent nodes of a graph run side by side, and no one can tell but by the time."""
+"""Independent nodes of a graph run in parallel, with the results, faults and output of a sequential run."""
 
 import random
 import time
@@ -43,7 +43,7 @@ WIDE = 128
 
 @pytest.fixture
 def device() -> Iterator[HostDevice]:
-    """A device with four workers on every computer."""
+    """A device with four workers on every machine."""
     device = HostDevice(cores=4, quick_first=False)
     yield device
     device.close()
@@ -51,14 +51,14 @@ def device() -> Iterator[HostDevice]:
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the team run every section, and each kernel on as many workers as it has thread blocks."""
+    """Run every section in parallel, and each kernel on as many workers as it has thread blocks."""
     monkeypatch.setattr(sections, "WAKE_NS", 1)
     monkeypatch.setattr(pool, "WORTH_NS", 1)
 
 
 @pytest.fixture
 def ptx(cuda_ptx: Callable[..., str]) -> str:
-    """The kernels above."""
+    """The kernels above, as PTX."""
     return cuda_ptx(SOURCE)
 
 
@@ -72,7 +72,7 @@ class Nodes:
     def add(
         self, name: str, *values: object, after: Any = (), blocks: int = 1, threads: int = 32, to: Any = None
     ) -> GraphNode:
-        """Add a node that waits for others, to a body if one is given."""
+        """Add a kernel node after other nodes, to a body if one is given."""
         kernel = self._module.kernel(name)
         config = LaunchConfig((blocks, 1, 1), (threads, 1, 1))
         return (to or self.graph).add_kernel(kernel, config, pack_arguments(kernel.parameters, values), list(after))
@@ -85,7 +85,7 @@ def zeros(device: HostDevice, count: int, dtype: Any = np.int32) -> Buffer:
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("seed", seeds(4))
 def test_random_graphs_compute_what_numpy_computes(device: HostDevice, ptx: str, seed: int) -> None:
-    """Each node reads what two others wrote or the input; a child graph and a fill are among them."""
+    """Random graphs of kernels, fills and child graphs, each reading two earlier results, give numpy's results."""
     draw = random.Random(seed)
     n = draw.choice((1, 31, 1000, 4097))
     inputs = [np.random.default_rng(seed).integers(0, 2**32, n, np.uint32)]
@@ -117,7 +117,7 @@ def test_random_graphs_compute_what_numpy_computes(device: HostDevice, ptx: str,
 
 
 def test_one_worker_adds_floats_in_the_order_of_the_thread_blocks(device: HostDevice, ptx: str) -> None:
-    """Atomics of a kernel that runs on one worker give the same bits beside other branches as alone."""
+    """A kernel on one worker adds floats atomically in the order of its thread blocks, even beside other branches."""
     x = np.random.default_rng(0).normal(size=640).astype(np.float32)
     wanted = np.float32(0)
     for value in x:
@@ -137,13 +137,13 @@ def test_one_worker_adds_floats_in_the_order_of_the_thread_blocks(device: HostDe
 
 
 def has_sections(executable: Any) -> bool:
-    """Whether the team runs a section of an executable."""
+    """Return whether an executable runs a section in parallel."""
     return bool(executable._program.sections.is_any_on)
 
 
 @pytest.mark.usefixtures("always")
 def test_a_fault_in_one_branch_names_its_kernel(device: HostDevice, ptx: str) -> None:
-    """Nodes after it don't run; the next launch does, when the argument is fixed."""
+    """A fault in a branch names its kernel and stops later nodes. The next launch, with a fixed argument, works."""
     x, y, nodes = zeros(device, 64, np.uint32), zeros(device, 64, np.uint32), Nodes(device, ptx)
     others = [zeros(device, 64, np.uint32) for _ in range(5)]
     for other in others:
@@ -172,7 +172,7 @@ def test_a_fault_in_one_branch_names_its_kernel(device: HostDevice, ptx: str) ->
 
 @pytest.mark.usefixtures("always")
 def test_a_stop_ends_all_branches(ptx: str) -> None:
-    """Two branches that never end are interrupted; the device keeps working."""
+    """A stop ends both of two endless branches, and the device keeps working."""
     device = HostDevice(cores=3, quick_first=False, kernel_time_limit_s=None)
     nodes, count, stream = Nodes(device, ptx), device.upload(np.array([3], np.int32)), device.create_stream()
     for _ in range(2):
@@ -191,7 +191,7 @@ def test_a_stop_ends_all_branches(ptx: str) -> None:
 
 @pytest.mark.usefixtures("always")
 def test_the_time_limit_is_that_of_a_kernel(ptx: str) -> None:
-    """Many kernels one after the other may take longer together; one that hangs is stopped."""
+    """The time limit applies to each kernel: a chain may take longer in total, but a kernel that hangs is stopped."""
     device = HostDevice(cores=2, quick_first=False, kernel_time_limit_s=0.3)
     nodes, stream = Nodes(device, ptx), device.create_stream()
     counts = [device.upload(np.array([3], np.int32)) for _ in range(2)]
@@ -203,7 +203,7 @@ def test_the_time_limit_is_that_of_a_kernel(ptx: str) -> None:
     executable.launch(stream)
 
     turns, took_s = 0, 0.0
-    while took_s < 0.4:  # in all, so that each kernel takes a fourteenth of it
+    while took_s < 0.4:  # seconds in total, of which each kernel takes a fourteenth
         turns = 2 * turns or 20_000
         device.write(counts[0].memory, np.array([turns], np.int32))
         began = time.perf_counter()
@@ -219,7 +219,7 @@ def test_the_time_limit_is_that_of_a_kernel(ptx: str) -> None:
 def test_kernels_of_two_branches_print_one_after_the_other(
     device: HostDevice, ptx: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also in the launch in which they print for the first time, which the team runs."""
+    """Kernels of parallel branches print one after the other, even in the first launch that prints."""
     flags, nodes = [zeros(device, 1) for _ in range(3)], Nodes(device, ptx)
     for flag in flags:
         nodes.add("say", flag, blocks=2, threads=1)
@@ -237,7 +237,7 @@ def test_kernels_of_two_branches_print_one_after_the_other(
 
 @pytest.mark.usefixtures("always")
 def test_loops_captured_calls_and_other_kernels_stay_in_order(device: HostDevice, ptx: str) -> None:
-    """A loop with branches in its body, then a library call, then a kernel that reads all."""
+    """A loop with branches in its body, a captured call and a kernel that reads both results run in order."""
     nodes, stream = Nodes(device, ptx), device.create_stream()
     graph, left, x = nodes.graph, zeros(device, 1), [zeros(device, 100, np.uint32) for _ in range(4)]
     out, nothing = (zeros(device, 100, np.uint32) for _ in range(2))
@@ -267,7 +267,7 @@ def test_loops_captured_calls_and_other_kernels_stay_in_order(device: HostDevice
 
 
 def test_the_time_that_workers_wait_is_no_work(device: HostDevice) -> None:
-    """With any number of workers in a launch, its reported time is their computing time."""
+    """A launch's reported time is the workers' computing time, without the time that they wait."""
     _, busy_ns = device.pool.run(lambda *_: time.sleep(0.05) is None, 8, workers=4)
     assert 0 < busy_ns < 50_000_000
 
@@ -277,12 +277,12 @@ def test_the_time_that_workers_wait_is_no_work(device: HostDevice) -> None:
     [(0, 100, 16, 1), (49_999, 100, 16, 1), (50_000, 100, 16, 2), (1e9, 100, 16, 16), (1e9, 3, 16, 3), (1e9, 9, 1, 1)],
 )
 def test_a_kernel_gets_the_workers_that_its_work_pays_for(work_ns: float, blocks: int, cores: int, wanted: int) -> None:
-    """No more than there are thread blocks and cores."""
+    """A kernel gets workers in proportion to its work, at most one for each thread block and each core."""
     assert pool.workers_for(work_ns, blocks, cores) == wanted
 
 
 def section(*after: tuple[int, ...]) -> Section:
-    """Return a section of instructions 1, 2 and so on that wait for these."""
+    """Return a section of instructions 1, 2 and so on, with the instructions that each waits for."""
     found = Section(0)
     for order in after:
         found.add(order)
@@ -295,7 +295,7 @@ def planned(found: Section, work_ns: list[float], blocks: int = 1, cores: int = 
 
 
 def test_only_what_pays_is_planned() -> None:
-    """Short kernels stay on one thread unless branches of them are long; a long kernel is always worth it."""
+    """Short kernels run in parallel only if long branches of them exist; a long kernel always does."""
     chain, branches = section((), (1,), (2,), (3,)), section((), (), (), ())
     assert planned(chain, [40_000.0] * 4) is None
     assert planned(branches, [10_000.0] * 4) is None
@@ -306,7 +306,7 @@ def test_only_what_pays_is_planned() -> None:
 
 
 def test_a_plan_has_every_dependency_once_and_the_longest_path_first() -> None:
-    """Successors are sorted by how long it takes from their begin to the end."""
+    """A plan lists each dependency once, and a node's successors by their longest path to the end."""
     found = planned(section((), (1,), (1,), (2, 3), (3,)), [60_000.0, 10_000.0, 80_000.0, 30_000.0, 90_000.0])
     follows = {1 + index: found.links[node[2] : node[3]] for index, node in enumerate(found.nodes)}
     assert follows == {1: [3, 2], 2: [4], 3: [5, 4], 4: [], 5: []}

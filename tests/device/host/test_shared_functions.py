@@ -1,4 +1,4 @@
-"""Functions that compute on registers alone are compiled once, apart from the modules that call them."""
+"""Functions that use only registers are compiled once and shared by the modules that call them."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from engine.device.host.modules import build, functions, native
 from engine.diagnostics import KernelFault
 
 _HEADER = ".version 7.0\n.target sm_75\n.address_size 64\n"
-#: x cubed; a loop, so that a branch is in it.
+#: x cubed, in a loop, so that the function has a branch.
 _CUBE = """.func (.param .f32 result) cube(
 	.param .f32 x
 )
@@ -72,7 +72,10 @@ def _run(device: HostDevice, ptx: str, name: str = "k", size: int = 8) -> bytes:
 
 
 def test_quick_code_that_calls_one_gives_the_same_bits(host: HostDevice) -> None:
-    """As optimised code, which has the function in itself; before the kernel or behind it."""
+    """Quick code that calls a shared function returns the bits of optimised code, which has the function inlined.
+
+    The function may stand before or after the kernel.
+    """
     device, behind = HostDevice(cores=1), _HEADER + _CUBE.split("\n{")[0] + ";\n" + _KERNEL.replace("NAME", "k") + _CUBE
     assert _names(_module()) == _names(behind) == ["cube"]
     assert len({_run(device, _module()), _run(device, behind), _run(host, _module()), _run(host, behind)}) == 1
@@ -83,16 +86,16 @@ def test_quick_code_that_calls_one_gives_the_same_bits(host: HostDevice) -> None
 
 
 def test_modules_share_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second module compiles nothing but its kernel."""
+    """A second module that calls the same function compiles only its kernel."""
     first = build.translate(_module(), native.cpu())
     monkeypatch.setattr(native, "compile_object", lambda *_: pytest.fail("compiled again"))
     second = build.translate(_module(name="other"), native.cpu())
     assert first.functions == second.functions
-    assert first.texts == {"k": None}  # the optimiser gets the function, too
+    assert first.texts == {"k": None}  # the optimiser gets the function too
 
 
 def test_a_fault_names_the_line_of_the_whole_text() -> None:
-    """Also when a function before the kernel was taken out."""
+    """A fault names the line of the original text, from which a function before the kernel was taken out."""
     device, lines = HostDevice(cores=1), _module().splitlines()
     with pytest.raises(KernelFault) as fault:
         _run(device, _module(), size=7)
@@ -115,7 +118,7 @@ _OTHERS = {
 
 @pytest.mark.parametrize("line", _OTHERS.values(), ids=_OTHERS)
 def test_a_function_that_needs_more_stays_in_its_module(line: str) -> None:
-    """What it may see depends on the thread, its memory or the rest of the module."""
+    """A function that uses memory, the thread or other parts of its module stays in the module."""
     other = ".func other(\n)\n{\n	ret;\n}\n" if "other" in line else ""
     changed = _CUBE.replace(
         "	ld.param.f32 %f1, [x];\n", f"	ld.param.f32 %f1, [x];\n	setp.lt.f32 %p1, %f1, %f1;\n{line}"
@@ -124,7 +127,7 @@ def test_a_function_that_needs_more_stays_in_its_module(line: str) -> None:
 
 
 def test_a_function_whose_address_is_taken_stays() -> None:
-    """It has a number in its module, which calls through pointers look up."""
+    """A function whose address is taken stays in its module, whose calls through pointers look it up by number."""
     taken = "	mov.u64 %rd3, cube;\n"
     assert _names(_module().replace("	mul.wide.u32 %rd3, %r1, 4;\n", taken)) == []
     assert _names(_module() + ".global .u64 table = cube;\n") == []

@@ -1,4 +1,4 @@
-"""Kernels that never end are stopped: by the time limit, by a person, by closing the device."""
+"""Kernels that never end are stopped by the time limit, by Ctrl+C, and by closing the device."""
 
 import os
 import random
@@ -35,7 +35,7 @@ ENDLESS = ("wait_for", "count", "meet", "ask", "part", "call")
 
 @pytest.fixture(scope="module")
 def ptx(cuda_ptx):
-    """The kernels above."""
+    """The kernels above, as PTX."""
     return cuda_ptx(SOURCE, "compute_75", "-lineinfo")
 
 
@@ -47,7 +47,7 @@ def given(device):
 @pytest.mark.parametrize("name", ENDLESS)
 @pytest.mark.parametrize("grid", [1, 200])
 def test_the_time_limit_ends_a_kernel(ptx, name, grid):
-    """The error says which kernel, why and where; the device keeps working."""
+    """The time limit ends a kernel, the error names the kernel, reason and line, and the device keeps working."""
     device = HostDevice(cores=2, kernel_time_limit_s=0.1)
     module, buffer = device.load_module(ptx), given(device)
     start = time.perf_counter()
@@ -63,14 +63,14 @@ def test_the_time_limit_ends_a_kernel(ptx, name, grid):
 
 
 def test_a_stop_is_told_by_a_worker_that_ran(ptx):
-    """Not by one that the machine let begin so late that there was nothing left to do."""
+    """A stop is reported by a worker that ran, not by one that started too late to do anything."""
     device, began = HostDevice(cores=2), threading.Barrier(2)
 
     def work(worker, blocks, chunk):
         worker.prepare(0, 0, 0)
         worker.record[abi.FAULT_KIND] = abi.STOPPED
         worker.record[abi.POINT_LINE] = 0
-        if began.wait():  # one of both
+        if began.wait():  # true for one of the two workers
             until(lambda: device.pool._job.failed)
             worker.record[abi.FAULT_LINE] = 7
         return False
@@ -82,7 +82,7 @@ def test_a_stop_is_told_by_a_worker_that_ran(ptx):
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_interruption_ends_a_kernel(ptx, name):
-    """This holds for every kind of loop, since each checks the stop flag."""
+    """An interruption ends every kind of loop, since each checks the stop flag."""
     device = HostDevice(cores=2, kernel_time_limit_s=None)
     module, buffer = device.load_module(ptx), given(device)
     with repeated(device.interrupt), pytest.raises(KernelFault, match="was stopped because that was asked for"):
@@ -92,7 +92,7 @@ def test_an_interruption_ends_a_kernel(ptx, name):
 
 
 def test_an_interruption_ends_a_graph(ptx):
-    """The nodes after the kernel that was stopped are not run."""
+    """An interruption ends a graph, and nodes after the stopped kernel don't run."""
     device = HostDevice(cores=2, kernel_time_limit_s=None)
     module, buffer = device.load_module(ptx), given(device)
     graph, config = device.create_graph(), LaunchConfig((1, 1, 1), (64, 1, 1))
@@ -108,7 +108,7 @@ def test_an_interruption_ends_a_graph(ptx):
 
 
 def test_close_ends_a_kernel_that_hangs(ptx):
-    """The launch raises, and close returns."""
+    """Closing the device ends a kernel that hangs: its launch raises, and close returns."""
     device = HostDevice(cores=2, kernel_time_limit_s=None)
     kernel, buffer = device.load_module(ptx).kernel("count"), given(device)
     errors = []
@@ -128,7 +128,7 @@ def test_close_ends_a_kernel_that_hangs(ptx):
 
 
 def interrupt_after(began) -> threading.Thread:
-    """Send one Ctrl+C to this process once `began` holds, from a thread."""
+    """Start a thread that sends one Ctrl+C to this process once `began` returns true."""
 
     def wait_and_send():
         until(began)
@@ -142,7 +142,7 @@ def interrupt_after(began) -> threading.Thread:
 @pytest.mark.parametrize("name", ["count", "meet"])
 @pytest.mark.parametrize("grid", [1, 200])
 def test_ctrl_c_ends_a_kernel_that_hangs(ptx, interrupts, name, grid):
-    """One stop is enough, on one worker and on several; the device stays usable, and the next launch runs."""
+    """One Ctrl+C ends a kernel on one worker or several, and the next launch runs."""
     device = HostDevice(cores=2)
     module, buffer = device.load_module(ptx), given(device)
     for _ in range(3):
@@ -157,7 +157,7 @@ def test_ctrl_c_ends_a_kernel_that_hangs(ptx, interrupts, name, grid):
 
 
 def test_ctrl_c_ends_a_graph(ptx, interrupts):
-    """Also in a kernel that native code runs; the graph can be launched again."""
+    """Ctrl+C ends a graph, even in a kernel that native code runs, and the graph can be launched again."""
     device = HostDevice(cores=2)
     module, buffer = device.load_module(ptx), given(device)
     graph, config = device.create_graph(), LaunchConfig((1, 1, 1), (64, 1, 1))
@@ -167,7 +167,7 @@ def test_ctrl_c_ends_a_graph(ptx, interrupts):
     executable, stream = graph.instantiate(), device.create_stream()
     buffer.upload(np.ones(64, np.int32))
     for _ in range(3):
-        executable.launch(stream)  # from the second launch on, native code runs both
+        executable.launch(stream)  # native code runs both kernels from the second launch on
         assert (buffer.download() == 1).all()
     buffer.upload(np.zeros(64, np.int32))
     thread = interrupt_after(lambda: device.watchdog._users)
@@ -181,14 +181,14 @@ def test_ctrl_c_ends_a_graph(ptx, interrupts):
 
 
 def send_ctrl_c() -> None:
-    """Send one to this process, and wait until Python has handled it."""
+    """Send Ctrl+C to this process, and wait until Python has handled it."""
     with suppress(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(1)
 
 
 def test_one_ctrl_c_is_told_once(interrupts):
-    """Also where two listen by turns, each of which finds the other: what goes on to the other never comes back."""
+    """One Ctrl+C is reported once, even if two listeners each forward signals to the other."""
     both, stops = [stopping.Interrupts() for _ in range(2)], []
     for listener in (*both, *both):
         listener._due_s = 0
@@ -196,12 +196,12 @@ def test_one_ctrl_c_is_told_once(interrupts):
     send_ctrl_c()
     until(lambda: stops)
     time.sleep(5 * stopping.PATIENCE_S)
-    assert len(stops) == 2  # what the second began, twice
+    assert len(stops) == 2  # both calls of `begin` by the second listener
 
 
 @pytest.mark.parametrize("is_reused", [False, True])
 def test_who_listened_before_hears_signals_too(interrupts, is_reused):
-    """Unless its file is closed: what was opened since by the same number gets nothing."""
+    """A wakeup file that was set before still receives signals, unless it was closed and its number is reused."""
     source, sink = os.pipe()
     os.set_blocking(sink, False)
     before = signal.set_wakeup_fd(sink)
@@ -222,7 +222,7 @@ def test_who_listened_before_hears_signals_too(interrupts, is_reused):
 
 
 def test_a_ctrl_c_is_not_told_to_the_process_that_forked(tmp_path):
-    """Only to whom it was sent."""
+    """A Ctrl+C that a forked child receives is not reported to its parent."""
     (tmp_path / "fork.py").write_text(FORK)
     done = subprocess.run([sys.executable, tmp_path / "fork.py"], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["child", "True", "parent", "False"], done.stderr
@@ -252,15 +252,15 @@ print("parent", bool(stops))
 
 
 @pytest.mark.parametrize("seed", seeds(2))
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Python may lose one in a destructor
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a destructor may lose an interrupt
 def test_ctrl_c_at_any_moment_leaves_the_device_usable(ptx, interrupts, monkeypatch, seed):
-    """Between and inside launches, of one worker and of several, each Ctrl+C is one KeyboardInterrupt."""
+    """Each Ctrl+C, between or inside launches, raises one KeyboardInterrupt and leaves the device usable."""
     monkeypatch.setattr(stopping, "INTERRUPTS", stopping.Interrupts())
-    monkeypatch.setattr(stopping, "PATIENCE_S", 3)  # no launch is long, except where the machine is busy
+    monkeypatch.setattr(stopping, "PATIENCE_S", 3)  # launches are short unless the machine is busy
     device, draw = HostDevice(cores=3), random.Random(seed)
     module, buffer = device.load_module(ptx), given(device)
     kernel, caught, left = module.kernel("one"), 0, many(40)
-    launched = 0  # since the last Ctrl+C was caught
+    launched = 0  # launches since the last Ctrl+C was caught
 
     def send():
         while caught < left:
@@ -287,7 +287,7 @@ def test_ctrl_c_at_any_moment_leaves_the_device_usable(ptx, interrupts, monkeypa
 
 
 def test_a_handler_of_the_program_lets_a_kernel_end(ptx):
-    """Only Python's own handler raises; another one is called, and the launch is complete."""
+    """A program's own signal handler is called, the kernel completes, and nothing is raised."""
     device, called = HostDevice(cores=2), []
     module, buffer = device.load_module(ptx), given(device)
     before = signal.signal(signal.SIGINT, lambda *_: called.append(1))
@@ -310,7 +310,7 @@ def test_a_handler_of_the_program_lets_a_kernel_end(ptx):
 
 
 def test_the_time_limit_is_none_unless_it_is_asked_for(ptx):
-    """`open_device` takes it, and it can be changed at any time; what is no limit is refused."""
+    """There is no time limit by default; it can be set on opening or later, and invalid limits are refused."""
     device = open_device("host")
     assert device.watchdog.limit_s is None
     device.close()
@@ -328,7 +328,7 @@ def test_the_time_limit_is_none_unless_it_is_asked_for(ptx):
 
 
 def test_the_time_limit_counts_what_the_process_computed(monkeypatch):
-    """Of each moment no more than passed, and no more than this process got of a processor."""
+    """The time limit counts the smaller of the elapsed time and the process's processor time, at each moment."""
     draw, passed, clocks = random.Random(1), 0.0, [0.0, 0.0]
     monkeypatch.setattr(watchdog.time, "monotonic", lambda: clocks[0])
     monkeypatch.setattr(watchdog.time, "process_time", lambda: clocks[1])

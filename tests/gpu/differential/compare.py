@@ -1,4 +1,4 @@
-"""Compares the results of two devices for the same forms and inputs, and makes a short table."""
+"""Compares two devices' results for the same forms and inputs, and prints them as a short table."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _EXAMPLES = 3
 
 @dataclass
 class Count:
-    """The outcomes of one form; errors are the worst ones, as fractions of the bound."""
+    """The outcomes of one form. Errors are the largest ones, as fractions of the allowed error."""
 
     form: Form
     values: int = 0
@@ -30,7 +30,7 @@ class Count:
 
 
 def compare(form: Form, given: Bits, host: Results, device: Results, count: Count) -> None:
-    """Compare one form's results, and the zone when it has one, and add to its count."""
+    """Compare one form's results, and its zone if it has one, and add the outcome to its count."""
     operands = [
         np.stack([decode(part, kind.format) for part in split(row, kind)])
         if kind.format
@@ -78,7 +78,7 @@ def _judge(
 
 
 def start_zones(forms: Iterable[Form], seed: int) -> dict[str, Bits]:
-    """Return the contents of the zones before a run."""
+    """Return the initial contents of the zones."""
     rng = np.random.default_rng(seed)
     start = {
         "zero": np.zeros(ZONE_WORDS, np.uint64),
@@ -89,7 +89,7 @@ def start_zones(forms: Iterable[Form], seed: int) -> dict[str, Bits]:
 
 
 def run_both(forms: Iterable[Form], host: Runner, device: Runner, seeds: Iterable[int]) -> dict[str, Count]:
-    """Run forms on both sides with the inputs of some seeds, and count; refused forms have no count."""
+    """Run forms on both devices with the inputs of some seeds, and count the outcomes; refused forms have no count."""
     forms = list(forms)
     counts = {form.name: Count(form) for form in forms}
     for seed in seeds:
@@ -103,7 +103,7 @@ def run_both(forms: Iterable[Form], host: Runner, device: Runner, seeds: Iterabl
 
 
 def _reasons(found: dict[str, str]) -> list[str]:
-    """Return the forms by opcode, each with one of the reasons."""
+    """Return the forms by opcode, each with one of the reasons why it was refused."""
     opcodes: dict[str, list[str]] = {}
     for name in found:
         opcodes.setdefault(re.split(r"[ .+]", name.lstrip("@!%"))[0], []).append(name)
@@ -114,7 +114,7 @@ def _reasons(found: dict[str, str]) -> list[str]:
 
 
 def table(counts: dict[str, Count], host: Runner, device: Runner) -> str:
-    """Return the table of families, then errors of approximate forms, refusals, and mismatches with examples."""
+    """Return the table of families, then errors of approximate forms, refused forms, and mismatches with examples."""
     lines = [f"{'family':16}{'forms':>7}{'values':>10}{'equal bits':>12}{'mismatches':>12}"]
     families = dict.fromkeys(count.form.family for count in counts.values())
     for family in families:

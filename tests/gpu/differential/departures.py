@@ -1,7 +1,7 @@
 """Forms for which a real GPU departs from the PTX manual; the host device follows the manual.
 
-Seen on an H200 with driver 580. The video instructions are emulated on that GPU, and their unsigned saturation and
-scaling treat the intermediate result as 32 signed bits. They are still run, and shown in the table.
+The departures were measured on an H200 with driver 580. That GPU emulates the video instructions, and their unsigned
+saturation and scaling treat the intermediate result as 32 signed bits. These forms still run, and the table lists them.
 """
 
 _SATURATION = "the GPU does not clamp the 33- or 34-bit intermediate result that the manual describes"

@@ -1,4 +1,4 @@
-"""Runs forms on a device, many in a kernel, and sets aside what the device refuses."""
+"""Runs forms on a device, many in one kernel, and separates those that the device refuses."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,13 +13,13 @@ from tests.gpu.differential.form import Form
 from tests.gpu.differential.kernel import ZONE_WORDS, KernelText, write
 from tests.gpu.differential.kinds import Bits
 
-# LLVM's time grows faster than the kernel.
+# Kernels stay small, since LLVM's time grows faster than the size of a kernel.
 _FORMS_A_KERNEL = 16
 
 
 @dataclass
 class Results:
-    """What the forms gave: values of shape (results, lanes) and the zone of shape (64,) of those that have one."""
+    """Results of forms: values of shape (results, lanes), and zones of shape (64,) for the forms that have one."""
 
     values: dict[str, Bits] = field(default_factory=dict)
     zones: dict[str, Bits] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Results:
 
 @dataclass(frozen=True)
 class _Job:
-    """Operands of each form, shape (operands, lanes), zones at the start, and where the results go."""
+    """Inputs of each form, shape (operands, lanes), initial zones, and the object that receives the results."""
 
     inputs: dict[str, Bits]
     zones: dict[str, Bits]
@@ -35,9 +35,9 @@ class _Job:
 
 
 class Runner:
-    """Runs forms on one device for a fixed number of lanes; compiled kernels are kept from run to run.
+    """Runs forms on one device for a fixed number of lanes, and keeps compiled kernels between runs.
 
-    `refused` has the reasons why the device can't run a form, `failed` other errors.
+    `refused` has the reasons why the device can't run a form, `failed` has other errors.
     """
 
     def __init__(self, device: Device, lanes: int, thread_block: int = 128, *, vectorised: bool = True) -> None:
@@ -47,18 +47,18 @@ class Runner:
         self._kernels: dict[tuple[str, ...], tuple[LoadedKernel, KernelText]] = {}
 
     def run(self, forms: Iterable[Form], inputs: dict[str, Bits], zones: dict[str, Bits]) -> Results:
-        """Run forms on their inputs, shape (operands, lanes); forms that the device cannot run are left out."""
+        """Run forms on inputs of shape (operands, lanes), and skip forms that the device can't run."""
         job = _Job(inputs, zones, Results())
         for group in self._groups(forms):
             self._run(group, job)
         return job.results
 
     def texts(self, forms: Iterable[Form]) -> list[str]:
-        """Return the PTX of every kernel that `run` loads first."""
+        """Return the PTX of the kernels that `run` loads first."""
         return [self._write(group).ptx for group in self._groups(forms)]
 
     def _groups(self, forms: Iterable[Form]) -> list[list[Form]]:
-        """Return the forms by kernel: of one family, with one size of thread block."""
+        """Group forms into kernels; the forms of a kernel share a family and a thread block size."""
         families = dict[tuple[str, int], list[Form]]()
         for form in forms:
             if form.name not in self.refused and form.name not in self.failed:
@@ -73,7 +73,7 @@ class Runner:
         return write(forms, self.lanes, vectorised=self.vectorised)
 
     def _run(self, forms: Sequence[Form], job: _Job) -> None:
-        """Run one kernel; when the device refuses it, find the forms that cause this and run the others."""
+        """Run one kernel. If the device refuses it, find the forms at fault and run the others."""
         try:
             kernel, text = self._kernel(forms)
         except KernelError as error:
@@ -84,14 +84,14 @@ class Runner:
             elif rest := [form for form in forms if form.name not in named]:
                 self._run(rest, job)
             return
-        except Exception as error:  # noqa: BLE001  # whatever the translator raises is a finding about one of the forms
+        except Exception as error:  # noqa: BLE001  # any error of the translator is a result of the test
             self._halve(forms, job, error)
             return
         try:
             self._launch(forms, kernel, text, job)
         except DeviceError as error:
             if "CUDA_ERROR" in str(error):
-                raise  # nothing runs on the GPU any more
+                raise  # the GPU can't be used after such an error
             self._halve(forms, job, error)
 
     def _kernel(self, forms: Sequence[Form]) -> tuple[LoadedKernel, KernelText]:
@@ -102,13 +102,13 @@ class Runner:
         return self._kernels[key]
 
     def _named(self, forms: Sequence[Form], error: KernelError) -> set[str]:
-        """Return the forms whose lines the error names."""
+        """Return the forms whose lines the error message names."""
         lines = {int(number) for number in re.findall(r"line (\d+)", str(error))} | {error.line or 0}
         spans = self._write(forms).spans
         return {name for name, (first, last) in spans.items() if any(first <= line <= last for line in lines)}
 
     def _halve(self, forms: Sequence[Form], job: _Job, error: Exception) -> None:
-        """Search each half for the form that went wrong."""
+        """Run each half of the forms, to isolate the form at fault."""
         if len(forms) == 1:
             self.failed[forms[0].name] = f"{type(error).__name__}: {error}"[:300]
             return
@@ -134,7 +134,7 @@ class Runner:
 def launch(
     device: Device, kernel: LoadedKernel, lanes: int, threads: int, given: Bits, shape: tuple[int, int], zones: Bits
 ) -> tuple[Bits, Bits]:
-    """Run a kernel with `threads` threads a thread block and return its values, of the given shape, and the zones."""
+    """Run a kernel with `threads` threads per thread block; return its values, of the given shape, and its zones."""
     buffers = [device.upload(array) for array in (given, np.zeros(shape, np.uint64), zones)]
     try:
         device.launch(kernel, (lanes // threads,), (threads,), buffers)

@@ -1,4 +1,4 @@
-"""One instruction form under test, and the families that the tables collect."""
+"""An instruction form to test, and the families that the tables are made of."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ RESULTS, OPERANDS = ("%d", "%e", "%f", "%g"), ("%a", "%b", "%c", "%x", "%y")
 class Form:
     """PTX lines with typed operands: results are %d, %e, %f, %g, operands %a, %b, %c, %x, %y.
 
-    The lines may declare registers and labels of their own. `zone` is "" or what the 64 words of 64 bits at %m hold at
-    the start ("zero", "ones", "random"); all threads share them and their final values are compared. `thread_block`
-    is 0 when the results do not depend on how threads are grouped beyond warps.
+    The lines may declare registers and labels of their own. `zone` is "", or the initial value ("zero", "ones",
+    "random") of the 64 words of 64 bits at %m; all threads share the words, and their final values are compared.
+    `thread_block` is 0 if the results do not depend on how threads are grouped beyond warps.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Family:
         thread_block: int = 0,
         in_programs: bool = True,
     ) -> None:
-        """Add a form; without `lines` it is the one instruction `name`, with its results and operands in order."""
+        """Add a form. Without `lines`, the form is the instruction `name` with its results and operands in order."""
         results, operands = (tuple(KINDS[item] for item in text.split()) for text in (outputs, inputs))
         if not lines:
             lines = f"{name} {', '.join((*RESULTS[: len(results)], *OPERANDS[: len(operands)]))};"

@@ -1,4 +1,4 @@
-"""One kernel of many forms: every form takes its own inputs and stores its own results."""
+"""Writes one kernel of many forms, each of which has its own inputs and results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from tests.gpu.differential.form import OPERANDS, RESULTS, Form
 from tests.gpu.differential.kinds import Kind
 
 ZONE_WORDS = 64
-# The oldest PTX that has every form of the tables, for the oldest GPU that runs them all.
+# The oldest PTX version and target that have every form of the tables.
 HEADER = ".version 8.6\n.target sm_90\n.address_size 64\n"
 PROLOGUE = f"""{HEADER}.visible .entry k(.param .u64 inputs, .param .u64 outputs, .param .u64 zones)
 {{
@@ -30,7 +30,7 @@ mad.wide.u32 %out, %index, 8, %out;
 
 @dataclass(frozen=True)
 class KernelText:
-    """A kernel `k`, the lines of each form (first, last), and how many values of 64 bits a thread takes and gives."""
+    """A kernel `k`, the first and last line of each form, and how many 64-bit values each thread reads and writes."""
 
     ptx: str
     spans: dict[str, tuple[int, int]]
@@ -39,7 +39,7 @@ class KernelText:
 
 
 def load(kind: Kind, register: str, offset: int) -> str:
-    """Return lines that put an input into a register; a predicate is bit 0 of its value."""
+    """Return lines that load an input into a register; a predicate is bit 0 of the input."""
     if kind.bits == 1:
         return (
             f"{{ .reg .b32 %t; ld.global.b32 %t, [%in+{offset}]; and.b32 %t, %t, 1; setp.ne.b32 {register}, %t, 0; }}"
@@ -48,14 +48,14 @@ def load(kind: Kind, register: str, offset: int) -> str:
 
 
 def store(kind: Kind, register: str, offset: int) -> str:
-    """Return lines that put a register into the output, whose other bits stay zero."""
+    """Return lines that store a register in the output, whose other bits stay zero."""
     if kind.bits == 1:
         return f"{{ .reg .b32 %t; selp.b32 %t, 1, 0, {register}; st.global.b32 [%out+{offset}], %t; }}"
     return f"st.global.b{kind.bits} [%out+{offset}], {register};"
 
 
 def block(form: Form, lanes: int, first_in: int, first_out: int, slot: int) -> list[str]:
-    """Return one form in a scope of its own."""
+    """Return one form in its own scope."""
     operands, results = (
         list(zip(names, kinds, strict=False)) for names, kinds in ((OPERANDS, form.inputs), (RESULTS, form.outputs))
     )
@@ -70,10 +70,10 @@ def block(form: Form, lanes: int, first_in: int, first_out: int, slot: int) -> l
 
 
 def write(forms: Sequence[Form], lanes: int, *, vectorised: bool = True) -> KernelText:
-    """Write the kernel of some forms, for launches of exactly `lanes` threads.
+    """Write a kernel of forms, for launches of exactly `lanes` threads.
 
-    When not `vectorised`, an atomic that changes nothing makes the host run the threads one by one, which compiles
-    in a third of the time.
+    If `vectorised` is false, the kernel has an atomic without effect, so the host runs the threads one by one. That
+    compiles in a third of the time.
     """
     lines, spans, values_in, values_out = PROLOGUE.splitlines(), dict[str, tuple[int, int]](), 0, 0
     if not vectorised:

@@ -1,7 +1,7 @@
-"""Random programs of exact forms: branches, loops, shared memory, warp operations and atomics, every statement traced.
+"""Random programs of exact forms with branches, loops, shared memory, warp operations and atomics.
 
-A program works on a few registers of each size. After each statement it stores the result, so that the first statement
-whose values differ is known. All NaNs are replaced by one, since PTX does not define which NaN an instruction gives.
+A program works on a few registers of each size. Each statement's result is stored, so the first statement that differs
+is known. Every NaN is replaced by the same one, since PTX does not define the bits of a NaN result.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _FULL = "0xffffffff"
 
 @dataclass(frozen=True)
 class Program:
-    """A kernel `k` for 256 threads in thread blocks of 64; `statements` names what each traced value comes from."""
+    """A kernel `k` for 256 threads in thread blocks of 64; `statements` has the origin of each stored value."""
 
     seed: int
     ptx: str
@@ -34,7 +34,7 @@ class Program:
 
 
 def usable(form: Form) -> bool:
-    """Return whether programs can hold a form: its bits are defined, and NaNs can be made one."""
+    """Return whether programs can use a form: its bits are defined, and its NaNs can be replaced by one."""
     packed = any(kind.format and kind.elements > 1 for kind in form.outputs)
     return form.is_exact and form.in_programs and form.family != "threads" and not form.zone and not packed
 
@@ -59,7 +59,10 @@ class _Writer:
         self.statements.append(what)
 
     def statements_of(self, count: int, depth: int, mask: str, together: bool) -> None:
-        """Write statements; `mask` holds the lanes that run them ("": unknown); `together`: no thread has diverged."""
+        """Write statements.
+
+        `mask` holds the lanes that run them ("" if unknown); `together` means no thread has diverged.
+        """
         for _ in range(count):
             choice = self.rng.random()
             if choice < 0.08 and depth < 3:
@@ -140,7 +143,7 @@ class _Writer:
             "redux.sync.xor": f"redux.sync.xor.b32 %t, {value}, {mask};",
         }
         if mask != _FULL:
-            del lines["shfl.sync.bfly"]  # reads lanes that may not be there
+            del lines["shfl.sync.bfly"]  # would read lanes that may be inactive
         name = list(lines)[self.rng.integers(len(lines))]
         self.lines.append(f"{{ .reg .b32 %t, %o; .reg .pred %q; {lines[name]} mov.b32 {target}, %t; }}")
         self.trace(KINDS["b32"], target, name)
@@ -164,7 +167,7 @@ class _Writer:
 
 
 def generate(forms: Sequence[Form], seed: int, length: int = 40) -> Program:
-    """Make a program of some forms, always the same one for the same seed."""
+    """Return a program of some forms; the same seed gives the same program."""
     writer = _Writer([form for form in forms if usable(form)], seed)
     registers = [(kind, f"%{kind}_{index}") for kind, count in _POOL.items() for index in range(count)]
     given = np.zeros((len(registers), LANES), np.uint64)

@@ -1,4 +1,4 @@
-"""Record what a CUDA device gives for every form: `python -m tests.gpu.differential.record --out FILE`."""
+"""Records a CUDA device's results for every form: `python -m tests.gpu.differential.record --out FILE`."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ from tests.gpu.differential.tables import FORMS
 
 
 def record(device: Device, path: Path, seed: int) -> Runner:
-    """Run every form once, or twice where threads share memory, and write the results that were the same."""
+    """Run every form once, or twice if threads share memory, and write the results that did not vary."""
     runner, again = Runner(device, LANES, THREADS), Runner(device, LANES, THREADS)
     forms = list(FORMS)
     given, zones = {form.name: inputs(form, LANES, seed) for form in forms}, start_zones(forms, seed)
@@ -31,7 +31,7 @@ def record(device: Device, path: Path, seed: int) -> Runner:
 
 
 def main() -> None:
-    """Record, and print what could not be recorded."""
+    """Record the results, and print which forms could not be recorded."""
     parser = argparse.ArgumentParser(description="Record what a device gives for every instruction form.")
     parser.add_argument("--out", type=Path, required=True, help="the .npz to write")
     parser.add_argument("--device", default="cuda:0")

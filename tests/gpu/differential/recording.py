@@ -1,7 +1,7 @@
-"""Results of a GPU in a small file, to check the host device where there is no GPU.
+"""A GPU's results in a small file, against which the host device is tested where there is no GPU.
 
-The file holds the inputs once for each set of operand kinds, the results of each form, and each form's text as a
-checksum: a form that was changed since, or whose file is older, is not compared.
+The file holds the inputs once for each combination of operand kinds, the results of each form, and a checksum of each
+form's text. A form whose text has changed since the recording is not compared.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WIDTHS = (8, 16, 32, 64)
 
 @dataclass
 class Recording:
-    """Inputs by operand kinds, shape (operands, 64); the zone words at the start; what the GPU gave; checksums."""
+    """Inputs by operand kinds, shape (operands, 64), the initial zones, the GPU's results, and the checksums."""
 
     inputs: dict[str, Bits]
     zones: dict[str, Bits]
@@ -33,16 +33,16 @@ class Recording:
     checksums: dict[str, int]
 
     def covers(self, form: Form) -> bool:
-        """Return whether the file has this very form."""
+        """Return whether the file has results of exactly this form."""
         return self.checksums.get(form.name) == checksum(form)
 
     def given(self, form: Form) -> Bits:
-        """Return the operands of a form."""
+        """Return the recorded inputs of a form."""
         return self.inputs[_signature(form.inputs)]
 
 
 def checksum(form: Form) -> int:
-    """Return a checksum of all that decides a form's results."""
+    """Return a checksum of everything that determines a form's results."""
     parts = form.lines, _signature(form.inputs), _signature(form.outputs), form.zone, str(form.thread_block)
     return zlib.crc32("|".join(parts).encode())
 
@@ -52,7 +52,7 @@ def _signature(kinds: tuple[Kind, ...]) -> str:
 
 
 class _Columns:
-    """Values of each width, one after the other: written by `put`, read back in the same order by `take`."""
+    """Columns of values by width; `put` appends values, and `take` returns them in the same order."""
 
     def __init__(self, columns: dict[int, Bits] | None = None) -> None:
         self.parts: dict[int, list[Bits]] = {width: [] for width in _WIDTHS}
@@ -69,16 +69,16 @@ class _Columns:
         return self.columns[width][first : first + count].astype(np.uint64)
 
     def arrays(self, prefix: str) -> dict[str, Bits]:
-        """Return the values of each width as bytes that compress well: first all lowest bytes, then the next."""
+        """Return the values of each width as bytes that compress well: all lowest bytes first, then the next ones."""
         arrays = {}
         for width, parts in self.parts.items():
             values = np.concatenate([*parts, np.zeros(0, np.uint64)]).astype(f"<u{width // 8}")
             arrays[f"{prefix}{width}"] = values.view(np.uint8).reshape(-1, width // 8).T.copy()
-        return arrays  # type: ignore[return-value]  # bytes, on their way to a file
+        return arrays  # type: ignore[return-value]  # bytes, as the file stores them
 
     @classmethod
     def of(cls, file: dict[str, np.ndarray], prefix: str) -> _Columns:
-        """Read the columns back."""
+        """Read the columns from a file's arrays."""
         return cls(
             {width: np.ascontiguousarray(file[f"{prefix}{width}"].T).view(f"<u{width // 8}")[:, 0] for width in _WIDTHS}
         )
@@ -89,7 +89,7 @@ def _width(kind: Kind) -> int:
 
 
 def write(path: Path, forms: list[Form], results: Results, seed: int) -> None:
-    """Write the results that a GPU gave for the inputs of a seed."""
+    """Write a GPU's results for the inputs of a seed."""
     forms = [form for form in forms if form.name in results.values]
     lines, given, values = list[str](), _Columns(), _Columns()
     sets = {_signature(form.inputs): form for form in forms}

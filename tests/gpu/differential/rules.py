@@ -1,4 +1,4 @@
-"""When two results agree: bit for bit, with any NaN equal to any other, or within the PTX manual's error bound."""
+"""Rules for agreement: the same bits, with all NaNs equal, or within the PTX manual's error bound."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ from tests.gpu.differential.kinds import FORMATS, Bits, Floats, Kind, decode, is
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-# An H200 goes past the manual's bound of cos by 4 %, and of tanh.bf16 by 0.01 %.
+# An H200 exceeds the manual's bound of cos by 4 %, and of tanh.bf16 by 0.01 %.
 _GPU_SLACK = 1.25
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which lanes agree, and the worst errors of either side in the unit of the rule (0 for exact rules)."""
+    """Which lanes agree, and the largest error of each device as a fraction of the bound (0 for exact rules)."""
 
     agrees: Mask
     host_error: float = 0.0
@@ -25,12 +25,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Rule:
-    """Results must be the same bits; with `any_nan`, or both NaN, packed numbers each for itself."""
+    """The results must have the same bits. With `any_nan`, two NaNs agree; packed numbers are compared one by one."""
 
     any_nan: bool = False
 
     def judge(self, kind: Kind, inputs: list[Floats], host: Bits, device: Bits) -> Verdict:
-        """Compare the results of one output; `inputs` are the operands as numbers, shape (elements, lanes)."""
+        """Compare the results of one output; `inputs` are the operands as numbers of shape (elements, lanes)."""
         same = host == device
         if self.any_nan and kind.format:
             pairs = zip(split(host, kind), split(device, kind), strict=True)
@@ -45,10 +45,10 @@ NUMBER = Rule(any_nan=True)
 
 @dataclass(frozen=True)
 class Approximate(Rule):
-    """The host must be within the manual's bound of the true value, computed in float64, and a GPU nearly so.
+    """The host must be within the manual's bound of the true value in float64, and a GPU within 1.25 times that bound.
 
-    The bound is `relative` times the true value plus `absolute`, plus what one step of the result's format amounts to
-    below its normal range. Where the true value is NaN, infinite or zero the two sides must give the same.
+    The bound is `relative` times the true value, plus `absolute`, plus the format's smallest subnormal number, or with
+    `ftz` its smallest normal one. If the true value is NaN, infinite or zero, both devices must give the same result.
     """
 
     any_nan: bool = True
@@ -58,7 +58,7 @@ class Approximate(Rule):
     ftz: bool = False
 
     def judge(self, kind: Kind, inputs: list[Floats], host: Bits, device: Bits) -> Verdict:
-        """Compare with the true value."""
+        """Compare both devices with the true value."""
         form = FORMATS[kind.format]
         least, smallest_normal = 2.0 ** (1 - form.bias - form.mantissa), 2.0 ** (1 - form.bias)
         greatest = float(decode(np.array([form.infinity - 1], np.uint64), kind.format)[0])

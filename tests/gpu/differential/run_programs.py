@@ -1,4 +1,4 @@
-"""Runs random programs on two devices and says which statement first gave different values."""
+"""Runs random programs on two devices and reports the first statement whose values differ."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,7 +16,7 @@ from tests.gpu.differential.programs import LANES, THREADS, Program, generate
 
 
 def run(device: Device, program: Program) -> tuple[Bits, Bits]:
-    """Run a program and return the traced values, shape (statements, lanes), and the words atomics worked on."""
+    """Run a program and return its stored values, shape (statements, lanes), and the words its atomics changed."""
     kernel = device.load_module(program.ptx).kernel("k")
     shape = len(program.statements), LANES
     zone = np.arange(ZONE_WORDS, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -24,7 +24,7 @@ def run(device: Device, program: Program) -> tuple[Bits, Bits]:
 
 
 def difference(program: Program, host: tuple[Bits, Bits], device: tuple[Bits, Bits]) -> str:
-    """Return where two runs of a program first differ, in the order of its text; "" when they agree."""
+    """Return the first difference between two runs in the order of the program's text, or "" if they agree."""
     for index, what in enumerate(program.statements):
         lanes = np.flatnonzero(host[0][index] != device[0][index])
         if lanes.size:
@@ -40,7 +40,7 @@ def difference(program: Program, host: tuple[Bits, Bits], device: tuple[Bits, Bi
 
 @dataclass
 class Outcome:
-    """How many values were compared, what went wrong, and what differs only where the GPU's compiler optimises."""
+    """How many values were compared, which differ, and which differ only in code that the GPU's compiler optimised."""
 
     values: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ def compare(
     seeds: Iterable[int],
     plainly: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Outcome:
-    """Run the programs of some seeds on both; inside `plainly`, the device runs what its compiler has not optimised."""
+    """Run the programs of some seeds on both devices; inside `plainly`, the GPU's compiler does not optimise."""
     outcome = Outcome()
     for seed in seeds:
         program = generate(forms, seed)
@@ -62,7 +62,7 @@ def compare(
             pair = run(host, program), run(device, program)
         except (DeviceError, KernelError) as error:
             if isinstance(error, DeviceError) and "CUDA_ERROR" in str(error):
-                raise  # nothing runs on the GPU any more
+                raise  # the GPU can't be used after such an error
             outcome.wrong.append(f"program {seed} does not run: {str(error)[:300]}")
             continue
         outcome.values += pair[0][0].size + ZONE_WORDS

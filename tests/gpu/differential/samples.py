@@ -1,4 +1,4 @@
-"""Values to try: edges of each kind, random bits, and numbers of everyday size; the same for the same seed."""
+"""Operand values for the forms: edge cases of each kind, random bits and ordinary numbers, determined by a seed."""
 
 import zlib
 
@@ -7,7 +7,7 @@ import numpy as np
 from tests.gpu.differential.form import Form
 from tests.gpu.differential.kinds import FORMATS, Bits, FloatFormat, Kind, encode
 
-# Limits of conversions to integers, and ties.
+# Limits of conversions to integers, and numbers halfway between two integers.
 _VALUES = (
     0.5, 0.75, 1.5, 2.5, 3.5, 127.0, 127.5, 128.0, 128.5, 255.0, 255.5, 256.0, 32767.5, 32768.0, 65504.0, 65535.5,
     65536.0, 2.0**31, 2.0**31 - 128, 2.0**31 - 0.5, 2.0**32, 2.0**32 - 256, 2.0**63, 2.0**63 - 1024, 2.0**64,
@@ -16,9 +16,9 @@ _VALUES = (
 
 
 def inputs(form: Form, lanes: int, seed: int) -> Bits:
-    """Return values for every operand of a form: shape (operands, lanes), each in the low bits of 64.
+    """Return a form's operand values, shape (operands, lanes), in the low bits of 64.
 
-    Forms with operands of the same kinds get the same values.
+    Forms with operands of the same kinds have the same values.
     """
     rng = np.random.default_rng([zlib.crc32(" ".join(kind.name for kind in form.inputs).encode()), seed])
     values = np.zeros((len(form.inputs), lanes), np.uint64)
@@ -30,7 +30,7 @@ def inputs(form: Form, lanes: int, seed: int) -> Bits:
 
 
 def _near(values: Bits, index: int, kind: Kind, rng: np.random.Generator) -> None:
-    """Put operands close to the first one, of either sign, in some lanes: sums cancel, and quotients are near one."""
+    """In some lanes, put operands close to the first or its negative: sums cancel, and quotients are near one."""
     form = FORMATS[kind.format]
     chosen = rng.random(values.shape[1]) < 0.15
     change = rng.choice(
@@ -40,7 +40,7 @@ def _near(values: Bits, index: int, kind: Kind, rng: np.random.Generator) -> Non
 
 
 def sample(kind: Kind, count: int, rng: np.random.Generator) -> Bits:
-    """Return values of one kind."""
+    """Return sample values of one kind."""
     if kind.bits == 1:
         return rng.integers(0, 2, count, np.uint64)
     small = {"lane": 32, "slot": 8, "few": 4}
@@ -93,7 +93,7 @@ def _floats(kind: Kind, count: int, rng: np.random.Generator) -> Bits:
         chosen = rng.choice(np.array([0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x80000001], np.uint64), count)
         return np.where(rng.random(count) < 0.1, chosen, encode(usual, name))
     anything = rng.integers(0, (1 << form.bits) - 1, count, np.uint64, endpoint=True)
-    # Numbers near one, some with few digits, so that sums and products are often exact or fall half-way.
+    # Numbers near one, some with few digits, so that sums and products are often exact or halfway between two floats.
     spread = min(form.bias - 2, 12)
     exponent = (form.bias + rng.integers(-spread, spread + 1, count)).astype(np.uint64) << np.uint64(form.mantissa)
     cleared = rng.integers(0, form.mantissa, count, np.uint64)

@@ -1,4 +1,4 @@
-"""PTX on the GPU as its compiler translates it without optimising: level 0 of the driver's five."""
+"""Loads PTX on the GPU without optimisation, which is level 0 of the driver's compiler."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from cuda.bindings import driver
 
 @contextmanager
 def unoptimised() -> Iterator[None]:
-    """Load modules without optimisation."""
+    """Load modules without optimisation inside this context."""
     load = driver.cuModuleLoadDataEx
 
     def load_plainly(image: bytes, count: int, options: list[Any], values: list[Any]) -> Any:

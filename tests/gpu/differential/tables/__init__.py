@@ -1,4 +1,4 @@
-"""The table of instruction forms, one file for each family."""
+"""The tables of instruction forms, one file for each family."""
 
 from tests.gpu.differential.form import Form
 from tests.gpu.differential.tables import (

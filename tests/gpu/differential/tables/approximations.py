@@ -1,4 +1,4 @@
-"""Approximate instructions with the errors that the PTX manual allows them."""
+"""Approximate instructions with the error bounds of the PTX manual."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def _quotient(a: Floats, b: Floats) -> Floats:
 
 
 def _fast_quotient(a: Floats, b: Floats) -> Floats:
-    """div.approx gives zero for 2^126 < |b| < 2^128."""
+    """The quotient that div.approx computes: zero for 2^126 < |b| < 2^128."""
     value = a / b
     return np.where((np.abs(b) > 2.0**126) & np.isfinite(b), np.where(np.isinf(a), np.nan, value * 0), value)
 
@@ -54,7 +54,7 @@ for _ftz in ("", ".ftz"):
     FAMILY.add(f"sqrt.approx{_ftz}.f32", "f32", "f32", rule=_rule(np.sqrt, 2.0**-23, ftz=_f))
     FAMILY.add(f"rsqrt.approx{_ftz}.f32", "f32", "f32", rule=_rule(_reciprocal_root, 2.0**-22.9, ftz=_f))
     FAMILY.add(f"ex2.approx{_ftz}.f32", "f32", "exponent", rule=_rule(np.exp2, 2.0**-22, ftz=_f))
-    # Absolute within (0.5, 2), relative outside: the sum covers both.
+    # The manual's bound is absolute within (0.5, 2) and relative outside; the sum covers both.
     FAMILY.add(f"lg2.approx{_ftz}.f32", "f32", "positive", rule=_rule(np.log2, 2.0**-22, 2.0**-22, ftz=_f))
     for _name, _true in (("sin", _sine), ("cos", _cosine)):
         _full = f"{_name}.approx{_ftz}.f32"

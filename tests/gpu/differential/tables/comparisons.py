@@ -1,4 +1,4 @@
-"""setp and set in every type and test, with predicates combined; testp, copysign."""
+"""setp and set for every type and test, with combined predicates; testp and copysign."""
 
 from tests.gpu.differential.form import Family
 

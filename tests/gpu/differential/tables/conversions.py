@@ -1,4 +1,4 @@
-"""cvt between every pair of types, in every rounding."""
+"""cvt between every pair of types, with every rounding."""
 
 from tests.gpu.differential.form import Family
 
@@ -10,7 +10,7 @@ _ROUNDINGS = ("rn", "rz", "rm", "rp")
 for _d in _INTEGERS:
     for _s in _INTEGERS:
         FAMILY.add(f"cvt.{_d}.{_s}", _d, _s)
-        # .sat is refused where nothing can be out of range.
+        # PTX refuses .sat if the value can't be out of range.
         _narrower, _from_signed = int(_d[1:]) < int(_s[1:]), _s[0] == "s" and _d[0] == "u"
         _from_unsigned = int(_d[1:]) == int(_s[1:]) and _s[0] == "u" and _d[0] == "s"
         if _narrower or _from_signed or _from_unsigned:
@@ -68,7 +68,7 @@ for _t in ("e4m3x2", "e5m2x2"):
         FAMILY.add(f"cvt.rn.satfinite{_end}.{_t}.f32", "b16", "f32 f32")
         FAMILY.add(f"cvt.rn.satfinite{_end}.{_t}.f16x2", "b16", "f16x2")
         FAMILY.add(f"cvt.rn{_end}.f16x2.{_t}", "f16x2", "b16")
-# cvt.pack puts two saturated values into a register beside what was there.
+# cvt.pack writes two saturated values into a register and keeps the rest of it.
 FAMILY.add("cvt.pack.sat.u16.s32", "b32", "s32 s32")
 FAMILY.add("cvt.pack.sat.s16.s32", "b32", "s32 s32")
 for _t in ("u8", "s8"):

@@ -1,4 +1,4 @@
-"""f32 and f64 arithmetic whose bits PTX defines: every rounding, flush to zero, saturation; minimum and maximum."""
+"""f32 and f64 arithmetic with defined bits: every rounding, flush to zero, saturation, minimum and maximum."""
 
 from tests.gpu.differential.form import Family
 

@@ -9,7 +9,7 @@ for _t in _TYPES:
     _wide = f"{_t[0]}{2 * int(_t[1:])}"
     for _name in ("add", "sub", "mul.lo", "mul.hi", "min", "max"):
         FAMILY.add(f"{_name}.{_t}", _t, f"{_t} {_t}")
-    # A quotient by zero has no defined value.
+    # A quotient by zero is undefined.
     for _name in ("div", "rem"):
         _one = f"setp.eq.{_t} %p, %b, 0; selp.b{_t[1:]} %b, 1, %b, %p;"
         FAMILY.add(f"{_name}.{_t}", _t, f"{_t} {_t}", f".reg .pred %p; {_one} {_name}.{_t} %d, %a, %b;")
@@ -20,7 +20,7 @@ for _t in _TYPES:
         FAMILY.add(f"mad.wide.{_t}", _wide, f"{_t} {_t} {_wide}")
 for _t in ("s16", "s32", "s64"):
     FAMILY.add(f"neg.{_t}", _t, _t)
-    # |-32768| does not fit an s16, and the GPU's compiler continues as if it were positive.
+    # |-32768| does not fit in an s16, but the GPU's compiler assumes that the result is positive.
     FAMILY.add(f"abs.{_t}", _t, _t, in_programs=_t != "s16")
 for _name in ("add.sat.s32", "sub.sat.s32"):
     FAMILY.add(_name, "s32", "s32 s32")

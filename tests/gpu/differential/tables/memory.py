@@ -1,13 +1,13 @@
-"""Loads and stores: every width, signedness, vectors, spaces, cache hints; address arithmetic; atomics.
+"""Loads, stores and atomics: every width, signedness, vector, space and cache hint, and address arithmetic.
 
-Atomics act on the words of the zone that all threads share, in ways whose final values do not depend on order.
+Atomics act on the zone's words, which all threads share, in ways whose final values do not depend on order.
 """
 
 from tests.gpu.differential.form import Family
 
 FAMILY = Family("memory")
 
-# Stored to a local array and loaded as another type: extension, truncation and byte order.
+# Values are stored to a local array and loaded as another type, which tests extension, truncation and byte order.
 _LOCAL = ".local .align 16 .b8 buffer[32];"
 for _t in ("u8", "s8", "u16", "s16", "u32", "s32", "b64"):
     for _wide in ("b32", "b64"):
@@ -51,7 +51,7 @@ FAMILY.add(
     f"{_LOCAL} .reg .b64 %p, %q; st.local.b64 [buffer], %a; mov.u64 %p, buffer; cvta.local.u64 %q, %p; "
     "ld.v2.b32 {%d, %e}, [%q];",
 )
-# Every word of the zone has the same value in all lanes that may access it.
+# A word of the zone has the same value in all lanes that may access it.
 for _end in ("", ".ca", ".cg", ".cs", ".cv", ".nc"):
     FAMILY.add(
         f"ld.global{_end}.v2.b64", "b64 b64", "slot", f".reg .b64 %p; mad.wide.u32 %p, %a, 16, %m; "
@@ -123,7 +123,7 @@ _CAS = (
 )
 FAMILY.add("atom.cas.b32 loop", "", "slot u32", _CAS.format(bits=32, op="mul.lo.u32"), zone="ones", in_programs=False)
 FAMILY.add("atom.cas.b64 loop", "", "slot u64", _CAS.format(bits=64, op="add.u64"), zone="random", in_programs=False)
-# There is one winner for each word, and no value is lost: the sum of all does not depend on the order.
+# Each word has one winner and no value is lost, so the sum of all values does not depend on the order.
 FAMILY.add(
     "atom.exch.b32", "", "slot u32", ".reg .b64 %p; mad.wide.u32 %p, %a, 4, %m; .reg .b32 %old; "
     "atom.global.exch.b32 %old, [%p], 7; red.global.add.u32 [%m+128], %old;", zone="random", in_programs=False

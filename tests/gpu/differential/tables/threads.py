@@ -1,4 +1,4 @@
-"""Operations between threads: shuffles, votes, matches, reductions (with full masks and after divergence), barriers."""
+"""Operations between threads: barriers, shuffles, votes, matches and reductions, also after threads diverge."""
 
 from tests.gpu.differential.form import Family
 
@@ -41,7 +41,7 @@ for _t in ("u32", "s32"):
 for _name in ("and", "or", "xor"):
     FAMILY.add(f"redux.sync.{_name}.b32", "b32", "b32", f"redux.sync.{_name}.b32 %d, %a, {_ALL};")
 
-# Threads diverge by a predicate; each side works within itself.
+# Threads diverge by a predicate, and the lanes of each side run the operation among themselves.
 _PARTED = (
     ".reg .b32 %yes, %no, %first, %t; .reg .pred %q; vote.sync.ballot.b32 %yes, %b, 0xffffffff; not.b32 %no, %yes; "
     "@%b bra then; {no} bra done; then: {yes} done:"
@@ -49,7 +49,7 @@ _PARTED = (
 
 
 def _parted(name: str, outputs: str, kind: str, line: str) -> None:
-    """Add a form whose `line` runs on either side of a branch, MASK being the lanes on that side."""
+    """Add a form that runs `line` on both sides of a branch; MASK is the lanes on that side."""
     text = _PARTED.format(no=line.replace("MASK", "%no"), yes=line.replace("MASK", "%yes"))
     FAMILY.add(f"{name} parted", outputs, f"{kind} pred", text)
 
@@ -66,7 +66,7 @@ _parted("redux.sync.max.s32", "s32", "s32", "redux.sync.max.s32 %d, %a, MASK;")
 _parted("redux.sync.xor.b32", "b32", "b32", "redux.sync.xor.b32 %d, %a, MASK;")
 _parted("bar.warp.sync", "b32", "b32", "bar.warp.sync MASK; add.u32 %d, %a, 1;")
 
-# Thread blocks of 64: store to shared memory, wait at a barrier, load another thread's value.
+# In thread blocks of 64, each thread stores to shared memory, waits at a barrier, and loads another thread's value.
 _SHARED = (
     ".reg .b32 %t, %o; mov.u32 %t, %tid.x; .shared .align 16 .b8 words[512]; .reg .b32 %base, %p; "
     "mov.u32 %base, words; mad.lo.u32 %p, %t, 8, %base; "

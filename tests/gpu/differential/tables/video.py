@@ -1,4 +1,4 @@
-"""Video instructions: byte and half-word selection, saturation, second operations, scaling, SIMD in a register."""
+"""Video instructions: byte and half-word selection, saturation, secondary operations, scaling, and SIMD variants."""
 
 from tests.gpu.differential.form import Family
 
