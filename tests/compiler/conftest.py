@@ -1,4 +1,4 @@
-"""Verifies every plan that a test makes; and the devices that plans run on."""
+"""Verifies every plan that a test makes, and provides kernels for the devices."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.compiler.support.descriptions import verified_plans
 
 @pytest.fixture(autouse=True)
 def makes_sound_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Verify each plan as it is made, except large ones, which would take longer than the rest of the test."""
+    """Verify each plan when it is made, except for large ones, whose check takes longer than the rest of the test."""
     yield from verified_plans(monkeypatch)
 
 

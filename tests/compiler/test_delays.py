@@ -1,4 +1,4 @@
-"""Delays: in each frame or turn, an output holds what its input held at the end of the previous one."""
+"""Delays: in each frame or iteration, the output is the input's value at the end of the previous one."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph, ref
 from tests.compiler.support.running import Running
 
-#: One number that grows by 977 from frame to frame.
+# The source's number, which grows by 977 from frame to frame.
 SOURCE = BlockNode("s", blocks.fresh(1, 1, 0))
 
 
@@ -47,7 +47,7 @@ def delay(name: str, source: str, initial: int, region: str = "", like: str = "s
 
 
 def test_a_delay_gives_the_last_frame(device: Device, modules: ModuleCache) -> None:
-    """At first it gives its initial value; nothing is copied, since the two buffers change places."""
+    """The first frame has the initial value. Nothing is copied, since the two buffers change places."""
     node, wires = delay("d", "s.out", 7)
     patch = graph(SOURCE, node, wires=wires)
     assert frames(device, modules, patch, "d.out") == [7, value(0), value(1), value(2)]
@@ -57,7 +57,7 @@ def test_a_delay_gives_the_last_frame(device: Device, modules: ModuleCache) -> N
 
 
 def test_a_row_of_delays_is_as_late_as_it_is_long(device: Device, modules: ModuleCache) -> None:
-    """With any names, none reads a value that another one stores in the same frame."""
+    """Whatever the names, no delay reads a value that another one stores in the same frame."""
     for names in ("abc", "cba", "bca"):
         one, two, three = names
         made = [delay(one, "s.out", 1), delay(two, f"{one}.out", 2), delay(three, f"{two}.out", 3)]
@@ -66,7 +66,7 @@ def test_a_row_of_delays_is_as_late_as_it_is_long(device: Device, modules: Modul
 
 
 def test_two_delays_that_feed_each_other_change_places(device: Device, modules: ModuleCache) -> None:
-    """Each frame swaps what they hold."""
+    """Each frame swaps the contents of the two delays."""
     (a, to_a), (b, to_b) = delay("a", "b.out", 1), delay("b", "a.out", 2)
     patch = graph(SOURCE, a, b, wires=[*to_a, *to_b])
     assert frames(device, modules, patch, "a.out") == [1, 2, 1, 2]
@@ -74,7 +74,7 @@ def test_two_delays_that_feed_each_other_change_places(device: Device, modules: 
 
 
 def test_two_delays_of_one_output_begin_with_their_own_numbers(device: Device, modules: ModuleCache) -> None:
-    """One of them swaps buffers with the output, the other one copies."""
+    """One of them swaps buffers with the output, and the other one copies."""
     (a, to_a), (b, to_b) = delay("a", "s.out", 1), delay("b", "s.out", 2)
     patch = graph(SOURCE, a, b, wires=[*to_a, *to_b])
     assert frames(device, modules, patch, "a.out") == [1, value(0), value(1), value(2)]
@@ -82,7 +82,7 @@ def test_two_delays_of_one_output_begin_with_their_own_numbers(device: Device, m
 
 
 def test_a_delays_output_may_be_changed_in_place_and_fed_back(device: Device, modules: ModuleCache) -> None:
-    """A sum over frames: `x = x * 3 + source`."""
+    """This is a sum over frames: `x = x * 3 + source`."""
     node, wires = delay("d", "sum.out", 5)
     patch = graph(SOURCE, node, BlockNode("sum", blocks.absorb()), wires=[*wires, "d.out sum.x", "s.out sum.y"])
     expected = [5]
@@ -92,7 +92,7 @@ def test_a_delays_output_may_be_changed_in_place_and_fed_back(device: Device, mo
 
 
 def test_a_delay_in_a_loop_gives_the_last_turn(device: Device, modules: ModuleCache) -> None:
-    """This holds for the loop's index too, which counts on after it was stored, and for a frame's last turn."""
+    """The output may be the previous iteration's loop index; after the loop it is that of the last iteration."""
     node, wires = delay("d", "loop.index", 9, "loop")
     loop = BlockNode("loop", blocks.loop_for())
     patch = graph(SOURCE, loop, node, wires=wires)
@@ -103,9 +103,9 @@ def test_a_delay_in_a_loop_gives_the_last_turn(device: Device, modules: ModuleCa
 
 
 def test_a_delay_in_a_region_that_is_skipped_keeps_what_it_has(device: Device, modules: ModuleCache) -> None:
-    """For the delay, only frames in which the region runs count."""
+    """For such a delay, only frames in which its region runs count."""
     node, wires = delay("d", "s.out", 4, "choice")
-    modulus = 2  # what the source gives divides by it in every other frame
+    modulus = 2  # it divides the source's value in every other frame
     choice = [BlockNode("flag", blocks.is_rare(modulus)), BlockNode("choice", blocks.when(0, otherwise=False))]
     patch = graph(SOURCE, *choice, node, wires=[*wires, "s.out flag.x", "flag.out choice.condition"])
     given, kept, expected = 4, 4, []
@@ -118,7 +118,7 @@ def test_a_delay_in_a_region_that_is_skipped_keeps_what_it_has(device: Device, m
 
 
 def test_a_region_comes_after_what_feeds_a_delay_inside_it(device: Device, modules: ModuleCache) -> None:
-    """The delay's input at the end of a turn exists before the first turn, whatever the names of the blocks."""
+    """The delay's input at the end of an iteration exists before the first one, whatever the names of the blocks."""
     for name in ("a", "z"):
         node, wires = delay("d", f"{name}.out", 6, "loop")
         source = BlockNode(name, blocks.mix())

@@ -1,4 +1,4 @@
-"""The dependencies of operations, compared with the bytes that they touch."""
+"""The dependencies of operations, compared with the bytes that they access."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ def touched(found: list[Place]) -> set[tuple[str, int]]:
 
 @given(accesses)
 def test_operations_wait_for_those_that_touch_the_same_bytes(steps: list[tuple[list[Place], list[Place]]]) -> None:
-    """Two operations are ordered if one writes bytes of the other; only such two are ordered directly."""
+    """Two operations are ordered if one writes bytes that the other accesses; only such pairs are ordered directly."""
     hazards = Hazards()
     before: list[set[int]] = []
     for index, (reads, writes) in enumerate(steps):

@@ -24,7 +24,7 @@ def composite(
     parameters: str = "",
     as_child_graph: bool = False,
 ) -> BlockDescription:
-    """Return the description of a composite; "a.out>b.x" is a connection and "name=a.x" something exposed."""
+    """Return the description of a composite; "a.out>b.x" is a connection, and "name=a.x" exposes a port."""
 
     def place(text: str) -> ChildPort:
         return ChildPort(*text.split("."))
@@ -57,7 +57,7 @@ def texts(description: GraphDescription) -> set[str]:
 
 
 def test_a_graph_without_composites_is_left_as_it_is() -> None:
-    """Nothing is copied."""
+    """A graph without composites is returned itself, not a copy."""
     description = graph(BlockNode("a", LEAF), BlockNode("b", LEAF), connections="a.out>b.x")
     inlined = inline(description)
     assert inlined.description is description
@@ -66,7 +66,7 @@ def test_a_graph_without_composites_is_left_as_it_is() -> None:
 
 
 def test_children_take_the_place_of_their_composite() -> None:
-    """Ids show where a block comes from; the source of the composite's input feeds each child that shares it."""
+    """A child's id names its composite; the source of the composite's input feeds each child that shares the input."""
     glow = composite(
         "gain", "total", connections="gain.out>total.b", inputs="x=gain.x x=total.a", outputs="y=total.out"
     )
@@ -101,7 +101,7 @@ def test_children_lie_in_the_region_of_their_composite_or_in_one_of_their_own() 
 
 
 def test_the_outermost_composite_that_asks_becomes_one_child_graph() -> None:
-    """Everything in it carries its name as the group; the rest carries none."""
+    """All blocks inside have the composite's name as their group; other blocks have no group."""
     asks = composite("a", Child("in", composite("b", as_child_graph=True)), as_child_graph=True)
     holds = composite("c", Child("in", composite("d", as_child_graph=True)))
     nodes = inline(graph(BlockNode("x", asks), BlockNode("y", holds), BlockNode("z", LEAF))).description.nodes
@@ -110,7 +110,7 @@ def test_the_outermost_composite_that_asks_becomes_one_child_graph() -> None:
 
 
 def test_values_reach_the_children_that_take_them() -> None:
-    """An exposed parameter sets each of its places; other values that a composite gave its children stay."""
+    """An exposed parameter sets each of its places; other values that a composite sets on its children stay."""
     inner = composite("a", "b", parameters="q=a.p q=b.p")
     outer = composite(Child("i", inner, values={"q": 3}), "c", parameters="s=i.q s=c.p")
     inlined = inline(graph(BlockNode("n", outer), BlockNode("m", LEAF)))
@@ -141,7 +141,7 @@ def test_only_numbers_that_changed_are_passed_to_a_running_graph() -> None:
 
 
 def test_exposed_numbers_are_passed_on_as_they_are_now() -> None:
-    """They are not those of the time of the description; all are passed on when other ones than before are exposed."""
+    """The current numbers are passed on, not those of the description; if the exposed set changes, all are."""
     empty, first, second = GraphDescription((), ()), {"gain": 1.0, "bias": 0.0}, {"gain": 2.0, "bias": 0.0}
     gain, bias = {("n", "p"): (("n/a", "gain"),)}, {("n", "p"): (("n/a", "bias"),)}
     before, after = (Inlined(empty, parameters=gain, values={"n/a": given}) for given in (first, second))
@@ -151,7 +151,7 @@ def test_exposed_numbers_are_passed_on_as_they_are_now() -> None:
 
 
 def test_what_is_wrong_with_a_child_is_shown_at_its_composite() -> None:
-    """The error names the port if the composite exposes it, and the child."""
+    """The error names the child, and the port if the composite exposes it."""
     inner = composite("a", inputs="i=a.x")
     inlined = inline(graph(BlockNode("n", composite(Child("in", inner), inputs="x=in.i")), BlockNode("m", LEAF)))
     shown = inlined.shown(error("input must be connected", node="n/in/a", port="x", remedy="connect it"))
@@ -168,7 +168,7 @@ def test_what_is_wrong_with_a_child_is_shown_at_its_composite() -> None:
 
 
 def test_connections_of_what_could_not_be_described_stay() -> None:
-    """They show which blocks depend on the missing one."""
+    """Connections of the missing block show which blocks depend on it."""
     description = graph(
         BlockNode("n", composite("a", inputs="x=a.x", outputs="y=a.o")), connections="gone.o>n.x n.y>off.x"
     )
@@ -189,7 +189,7 @@ Edges = list[tuple[str, str]]
 
 @st.composite
 def grouped_graphs(draw: st.DrawFn) -> tuple[Paths, Edges]:
-    """Draw leaves, the groups that each lies in, and edges between leaves, at most one from one leaf to another."""
+    """Draw leaves, the nested groups of each, and edges between leaves, at most one from one leaf to another."""
     path = st.lists(st.sampled_from("GHK"), max_size=3).map(tuple)
     paths = {f"n{n}": draw(path) for n in range(draw(st.integers(1, 7)))}
     pairs = [(a, b) for a in paths for b in paths if a < b]
@@ -197,7 +197,7 @@ def grouped_graphs(draw: st.DrawFn) -> tuple[Paths, Edges]:
 
 
 def draw_with_composites(paths: Paths, edges: Edges, prefix: tuple[str, ...] = ()) -> tuple[list[Child], list[str]]:
-    """Return the direct members of a group and their connections; groups expose what crosses their borders."""
+    """Return a group's direct members and their connections; groups expose the ports that connections cross."""
     depth = len(prefix)
     inside = {leaf: path for leaf, path in paths.items() if path[:depth] == prefix}
 
@@ -236,7 +236,7 @@ def draw_with_composites(paths: Paths, edges: Edges, prefix: tuple[str, ...] = (
 
 @given(grouped_graphs())
 def test_grouping_changes_nothing_but_names(drawn: tuple[Paths, Edges]) -> None:
-    """However a graph is divided into composites of composites, the same blocks are connected in the same way."""
+    """However blocks are grouped into nested composites, the same blocks are connected in the same way."""
     paths, edges = drawn
     children, connections = draw_with_composites(paths, edges)
     nodes = [BlockNode(child.name, child.description) for child in children]

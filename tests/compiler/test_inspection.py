@@ -1,4 +1,4 @@
-"""A plan as text that stays the same, as graphs with every operation, and as the memory of each step."""
+"""A plan as stable text, as graphs with every operation, and as the memory in use at each step."""
 
 import re
 from random import Random
@@ -29,7 +29,7 @@ def chain(length: int = 4) -> Plan:
 
 
 def test_the_text_of_a_plan() -> None:
-    """Blocks, operations, buffers and totals, with sizes in bytes."""
+    """The text has blocks, operations, buffers and totals, with sizes in bytes."""
     assert plan_text(chain()) == (
         "plan of 5 blocks: 4 operations, 5 buffers, 0 bodies\n"
         "\n"
@@ -69,7 +69,7 @@ def test_the_text_does_not_depend_on_the_order_of_blocks() -> None:
 
 
 def test_the_dot_of_a_plan_has_every_operation_and_dependency() -> None:
-    """One box an operation, one arrow a dependency."""
+    """There is one box per operation and one arrow per dependency."""
     plan = chain()
     text = plan_dot(plan)
     assert sorted(map(int, re.findall(r"^  o(\d+) \[label", text, re.M))) == [0, 1, 2, 3]
@@ -78,17 +78,17 @@ def test_the_dot_of_a_plan_has_every_operation_and_dependency() -> None:
 
 
 def test_the_drawing_names_every_block_and_kernel() -> None:
-    """It is well-formed XML with the operations' texts and one arrow a dependency."""
+    """The drawing is well-formed XML with the operations' texts and one arrow per dependency."""
     plan = chain()
     root = ElementTree.fromstring(plan_svg(plan))
     words = [item.text or "" for item in root.iter(f"{SVG}text")]
     assert [word for word in words if word.endswith(("n0", "n1", "n2", "n3"))] == ["0  n0", "1  n1", "2  n2", "3  n3"]
     assert words.count("kernel k") == 4
-    assert len(list(root.iter(f"{SVG}path"))) == 2 * 3  # each with a head
+    assert len(list(root.iter(f"{SVG}path"))) == 2 * 3  # a line and a head for each
 
 
 def test_names_are_escaped() -> None:
-    """A block may be called anything."""
+    """A block may have any name."""
     name = '<b> "&'
     plan = make_plan(GraphDescription((node(name, o(shape="[4]")),), ()))
     root = ElementTree.fromstring(plan_svg(plan))
@@ -116,7 +116,7 @@ def test_the_peak_is_the_highest_step() -> None:
 
 
 def test_the_memory_drawing_has_a_bar_for_every_buffer() -> None:
-    """Each has its name, size, offset and operations."""
+    """Each bar has its buffer's name, size, offset and operations."""
     root = ElementTree.fromstring(memory_svg(chain()))
     tips = [item.text for item in root.iter(f"{SVG}title")]
     assert tips[:3] == [
@@ -124,11 +124,11 @@ def test_the_memory_drawing_has_a_bar_for_every_buffer() -> None:
         "n1.out: 512 B at 512, 1 to 2",
         "n2.out: 512 B at 0, 2 to 3",
     ]
-    assert len(tips) == 3 + 4  # and one for each step
+    assert len(tips) == 3 + 4  # one for each bar and one for each step
 
 
 def test_an_empty_plan_can_be_shown() -> None:
-    """No operations, no memory."""
+    """A plan without operations has no memory to show."""
     plan = make_plan(graph())
     assert plan_text(plan).startswith("plan of 0 blocks: 0 operations, 0 buffers, 0 bodies\n")
     for drawing in (plan_svg(plan), memory_svg(plan)):
@@ -174,7 +174,7 @@ def test_boxes_never_overlap_and_bodies_hold_what_runs_in_them(seed: int, count:
 
 
 def test_arrows_that_others_imply_are_left_out() -> None:
-    """The third block of a row waits for the first anyway."""
+    """The third block of a row needs no arrow from the first."""
     draft = Draft()
     draft.op("a")
     draft.op("b", ["a"])

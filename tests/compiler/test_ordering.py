@@ -1,4 +1,4 @@
-"""Blocks come after what feeds them; one that changes its input in place comes after everything else that reads it."""
+"""Blocks come after their sources; one that changes its input in place comes after all other readers of the input."""
 
 from collections.abc import Callable
 
@@ -19,14 +19,14 @@ IN_PLACE = (i(), o(inplace="x"))
 
 
 def ordered(patch: GraphDescription) -> tuple[Order, list[Diagnostic]]:
-    """Return the blocks by scope in their order, and the problems that allow no order."""
+    """Return the blocks of each scope in their order, and the problems that allow no order."""
     checked = check_description(patch)
     assert not checked.errors
     return order_blocks(checked, plan_buffers(checked), Nesting(patch))
 
 
 def test_order_follows_connections_and_names() -> None:
-    """A block is one level below the last of its sources; within a level names decide."""
+    """A block is one level below the last of its sources; names decide the order within a level."""
     patch = graph(
         node("d", i(), i("y"), o()),
         node("c", i(), o()),
@@ -51,7 +51,7 @@ def test_a_writer_in_place_comes_after_all_readers() -> None:
 
 
 def test_two_writers_in_place_are_refused() -> None:
-    """The buffer can't go to either; a copy for one of them helps."""
+    """Two writers would each need the original; a copy for one of them helps."""
     patch = graph(source("s", 4), node("one", *IN_PLACE), node("two", *IN_PLACE), wires=["s.out one.x", "s.out two.x"])
     order, (problem,) = ordered(patch)
     assert order == {}
@@ -61,7 +61,7 @@ def test_two_writers_in_place_are_refused() -> None:
 
 
 def test_a_reader_that_needs_the_writers_result_is_refused() -> None:
-    """It would have to come before and after; a copy of the original helps."""
+    """The reader would have to come before and after the writer; a copy of the original helps."""
     patch = graph(
         source("s", 4),
         node("change", *IN_PLACE),
@@ -92,7 +92,7 @@ def test_a_cycle_of_in_place_blocks_is_refused() -> None:
 
 
 def test_contents_that_a_block_provides_cannot_be_changed_in_place() -> None:
-    """They are uploaded once, so the second frame would start from the first one's result."""
+    """Such contents are uploaded once, so the second frame would start from the first one's result."""
     patch = graph(array("a", 4), node("change", *IN_PLACE), wires=["a.out change.x"])
     _, (problem,) = ordered(patch)
     assert (problem.node, problem.port) == ("change", "x")
@@ -101,7 +101,7 @@ def test_contents_that_a_block_provides_cannot_be_changed_in_place() -> None:
 
 
 def test_a_chain_of_writers_has_an_order() -> None:
-    """Each one changes the previous one's result; a reader in the middle sees that step."""
+    """Each writer changes the previous one's result, and a reader in the middle sees that step."""
     patch = graph(
         source("s", 4),
         node("one", *IN_PLACE),
@@ -122,7 +122,7 @@ def _rows(name: str, start: int, stop: int) -> BlockNode:
 
 
 def test_blocks_on_parts_without_a_common_byte_need_no_order() -> None:
-    """Two blocks may change the two halves of one buffer; a block on both halves needs a copy."""
+    """Two blocks may change the two halves of one buffer; a block that needs both halves needs a copy."""
     halves = [_rows("low", 0, 2), _rows("high", 2, 4), BlockNode("a", blocks.scale()), BlockNode("b", blocks.scale())]
     wires = ["s.out low.x", "s.out high.x", "low.out a.x", "high.out b.x"]
     patch = graph(BlockNode("s", _MADE["s"]), *halves, wires=wires)
@@ -136,7 +136,7 @@ def test_blocks_on_parts_without_a_common_byte_need_no_order() -> None:
 
 
 def test_a_reader_through_a_view_comes_before_the_writer_in_place() -> None:
-    """A view is not a copy, however many views lie in between."""
+    """A reader through views reads the same memory, however many views there are."""
     patch = graph(
         BlockNode("s", _MADE["s"]),
         _rows("u", 0, 3),
@@ -163,7 +163,7 @@ TO_CHOICE = "flag.out choice.condition"
 
 
 def test_a_connection_over_a_regions_border_orders_the_region() -> None:
-    """The blocks inside have an order of their own; the region comes after all that they need."""
+    """The region comes after all that its blocks need, and the blocks inside have an order of their own."""
     patch = graph(
         *CHOICE,
         within("choice", node("a", i(), o())),
@@ -178,7 +178,7 @@ def test_a_connection_over_a_regions_border_orders_the_region() -> None:
 
 
 def test_a_region_that_changes_a_buffer_comes_after_its_other_readers() -> None:
-    """The reader is outside and sees what was there before the region."""
+    """The reader is outside and reads the contents from before the region."""
     patch = graph(
         *CHOICE,
         within("choice", node("change", *IN_PLACE)),
@@ -230,7 +230,7 @@ def test_branches_may_change_the_same_buffer_and_are_one_writer_to_those_outside
 
 
 def test_two_blocks_after_a_region_must_not_change_what_either_branch_left() -> None:
-    """Both branches leave it in one buffer."""
+    """Both branches leave their result in one buffer, which only one block may change."""
     patch = graph(
         *CHOICE,
         within("choice", node("one", *IN_PLACE)),
@@ -244,7 +244,7 @@ def test_two_blocks_after_a_region_must_not_change_what_either_branch_left() -> 
 
 
 def test_a_loops_counter_stays_as_it_is_inside() -> None:
-    """The loop itself counts on from it; after the loop it may be changed."""
+    """The loop itself counts on from its counter; after the loop the counter may be changed."""
     loop = region("loop", RegionKind.WHILE)
     change = node("change", i("x", u32), o("out", u32, inplace="x"))
     wires = ["flag.out loop.condition", "loop.index change.x"]
@@ -260,7 +260,7 @@ def test_a_loops_counter_stays_as_it_is_inside() -> None:
 
 
 def test_a_delay_keeps_what_nobody_changes_afterwards() -> None:
-    """Otherwise it would keep the changed contents."""
+    """Otherwise the delay would store the changed contents."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("d", blocks.delay(0)),

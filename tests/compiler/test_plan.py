@@ -1,4 +1,4 @@
-"""From a description to a plan: buffers, dependencies and launches, with no device."""
+"""From a description to a plan: buffers, dependencies and launches, without a device."""
 
 import random
 from typing import Any
@@ -45,7 +45,7 @@ def after(plan: Plan) -> dict[str, set[str]]:
 
 
 def test_inputs_and_in_place_outputs_share_memory() -> None:
-    """Only buffers without an owner are allocated."""
+    """Only buffers that share no other buffer's memory are allocated."""
     patch = graph(
         source("s", 4),
         node("one", *IN_PLACE),
@@ -60,7 +60,7 @@ def test_inputs_and_in_place_outputs_share_memory() -> None:
 
 
 def test_lifetimes_follow_from_declarations() -> None:
-    """State outlives the frame, contents come from the host, and other buffers are made again in every frame."""
+    """State outlives the frame, contents come from the host, and other buffers are computed in every frame."""
     kept = node(
         "k", i(), o(state=True), buffers=[InternalBuffer("a", f32, "[2]", True), InternalBuffer("b", f32, "[3]")]
     )
@@ -78,7 +78,7 @@ def test_lifetimes_follow_from_declarations() -> None:
 
 
 def test_independent_branches_do_not_depend_on_each_other() -> None:
-    """The two sides of a diamond may run at the same time; its end waits for both."""
+    """The two sides of a diamond may run at the same time, and its end waits for both."""
     patch = graph(
         source("s", 4),
         node("left", i(), o()),
@@ -97,7 +97,7 @@ def test_independent_branches_do_not_depend_on_each_other() -> None:
 
 
 def test_a_writer_waits_for_readers_and_the_next_reader_for_the_writer() -> None:
-    """Write after read, then read after write, on one buffer."""
+    """Write after read, then read after write, are ordered on one buffer."""
     patch = graph(
         source("s", 4),
         node("read", i(), o()),
@@ -109,7 +109,7 @@ def test_a_writer_waits_for_readers_and_the_next_reader_for_the_writer() -> None
 
 
 def test_entries_of_one_block_are_ordered_by_their_buffers_alone() -> None:
-    """Fill before launch, two launches that write the same buffer in order, an unrelated one free."""
+    """A fill comes before its launch, two launches on one buffer keep their order, and an unrelated one is free."""
     ports = (i(), o(), o("free"))
     out = BufferArgument("out", False, True)
     entries: list[Entry] = [
@@ -123,7 +123,7 @@ def test_entries_of_one_block_are_ordered_by_their_buffers_alone() -> None:
 
 
 def test_frame_uniforms_are_uploaded_first_and_only_when_a_kernel_takes_them() -> None:
-    """Every kernel that takes them waits for the upload; others don't."""
+    """Every kernel that takes the uniforms waits for their upload, and other kernels don't."""
     ports = (i(), o())
     timed = node("t", *ports, entries=[launch(ports, "x", "out", more=[FrameArgument()])])
     plain = node("u", *ports)
@@ -138,7 +138,7 @@ def test_frame_uniforms_are_uploaded_first_and_only_when_a_kernel_takes_them() -
 
 @st.composite
 def random_patches(draw: st.DrawFn) -> GraphDescription:
-    """Blocks with up to two inputs from earlier blocks; some of them work in place."""
+    """Draw blocks with up to two inputs from earlier blocks, some of which work in place."""
     nodes, wires = [source("n0", 4), source("n1", 4)], list[str]()
     for index in range(2, draw(st.integers(3, 12))):
         kind = draw(st.sampled_from(("unary", "binary", "in place", "in place")))
@@ -152,7 +152,7 @@ def random_patches(draw: st.DrawFn) -> GraphDescription:
 
 @given(random_patches(), st.randoms(use_true_random=False))
 def test_every_order_that_dependencies_allow_computes_the_same(patch: GraphDescription, chance: random.Random) -> None:
-    """Run with shared memory in any allowed order, each block reads what a run without sharing would give it."""
+    """In any allowed order and with shared memory, each block reads what it would read from separate memory."""
     try:
         plan = make_plan(patch)
     except GraphValidationError as problem:
@@ -162,7 +162,7 @@ def test_every_order_that_dependencies_allow_computes_the_same(patch: GraphDescr
     done: set[int] = set()
 
     def value(name: str) -> tuple[Any, ...]:
-        """Return what a block computes, as a term over the blocks before it, each with memory of its own."""
+        """Return a block's result as a term over the blocks before it, each with memory of its own."""
         sources = [c for c in patch.connections if c.target.node == name]
         return (name, *(value(c.source.node) for c in sorted(sources, key=lambda c: c.target.port)))
 
@@ -180,7 +180,7 @@ def test_every_order_that_dependencies_allow_computes_the_same(patch: GraphDescr
 
 @given(random_patches())
 def test_operations_depend_only_on_earlier_ones_that_touch_the_same_buffer(patch: GraphDescription) -> None:
-    """So nothing waits without a reason."""
+    """No operation waits without a reason."""
     try:
         plan = make_plan(patch)
     except GraphValidationError:
@@ -231,7 +231,7 @@ def test_launches_without_threads_or_with_too_many_are_refused(threads: Any, mes
 
 
 def test_an_extent_that_does_not_exist_is_an_error_of_the_plan() -> None:
-    """Arguments are checked with everything else, before a device is asked for anything."""
+    """Arguments are checked with everything else, before the device is used."""
     ports = (i(), o())
     bad = launch(ports, "x", "out", more=[ExtentArgument(Extent("x.dim1"))])
     with pytest.raises(GraphValidationError) as refused:
@@ -244,7 +244,7 @@ def test_an_extent_that_does_not_exist_is_an_error_of_the_plan() -> None:
 
 
 def test_an_empty_patch_has_a_plan() -> None:
-    """Nothing to do needs no memory."""
+    """A patch without operations has a plan that needs no memory."""
     plan = make_plan(graph())
     assert (plan.operations, plan.placement.size_bytes) == ((), 0)
 
@@ -253,7 +253,7 @@ def test_an_empty_patch_has_a_plan() -> None:
 
 
 def test_a_new_block_without_input_is_left_out_with_what_depends_on_it() -> None:
-    """The rest runs, and the new block says what it needs."""
+    """The rest runs, and the new block reports what it needs."""
     patch = graph(
         array("a", 4),
         node("ok", i(), o()),
@@ -277,7 +277,7 @@ def test_a_running_block_that_can_run_no_more_stops_nothing() -> None:
 
 
 def test_errors_found_before_keep_their_block_out() -> None:
-    """A kernel that does not compile takes its block out, and what depends on it, with no second message."""
+    """A kernel that does not compile excludes its block and its dependents, without a second message."""
     patch = graph(
         array("a", 4), node("bad", i(), o()), node("behind", i(), o()), wires=["a.out bad.x", "bad.out behind.x"]
     )
@@ -289,7 +289,7 @@ def test_errors_found_before_keep_their_block_out() -> None:
 
 
 def test_errors_of_several_phases_are_all_reported() -> None:
-    """A missing input, an impossible shape and a launch without threads are found together."""
+    """A missing input, an impossible shape and a launch without threads are reported together."""
     patch = graph(
         array("a", 4),
         node("open", i(), o()),

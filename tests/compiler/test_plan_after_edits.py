@@ -1,4 +1,4 @@
-"""A plan made from the one before an edit equals a plan from scratch, except for where buffers lie."""
+"""A plan made from an earlier one equals a plan from scratch, except for the placement of buffers."""
 
 import random
 
@@ -53,7 +53,7 @@ def assert_same(made: Plan, anew: Plan) -> None:
 
 
 def assert_told(now: Plan, before: Plan) -> None:
-    """Assert that everything the difference does not name is as it was in the plan before, except for indices."""
+    """Assert that everything outside the difference equals the earlier plan, except for indices."""
     changes = plan_difference(before, now)
     places, old_places = now.buffers.places, before.buffers.places
     for index, operation in enumerate(now.operations):
@@ -73,7 +73,7 @@ def assert_told(now: Plan, before: Plan) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_edits_give_what_planning_from_scratch_gives(seed: int) -> None:
-    """Edits follow each other, each from the previous plan; patches that can't run are refused for the same reasons."""
+    """Each of several edits starts from the previous plan; patches that can't run are refused for the same reasons."""
     chance = random.Random(seed)
     patch, plan = plan_of(seed, 5 + seed % 60)
     for _ in range(EDITS):
@@ -94,7 +94,7 @@ def test_random_edits_give_what_planning_from_scratch_gives(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_patches_with_regions_and_delays_are_planned_again_as_from_scratch(seed: int) -> None:
-    """A block or a connection is removed, or a connection moved."""
+    """A block or a connection is removed, or a connection is moved."""
     chance = random.Random(seed)
     patch, plan = sound_part(random_patch(seed, 5 + seed % 40))
     for _ in range(EDITS // 2):
@@ -117,7 +117,7 @@ def test_patches_with_regions_and_delays_are_planned_again_as_from_scratch(seed:
 
 
 def chain(length: int, count: int = 1 << 14) -> GraphDescription:
-    """Return blocks in a row, each of which also takes a second input, optional."""
+    """Return blocks in a row, each of which has an optional second input."""
     blocks = [node(f"n{k:03}", i(), i("y", optional=True), o()) for k in range(1, length)]
     return graph(array("n000", count), *blocks, wires=[f"n{k:03}.out n{k + 1:03}.x" for k in range(length - 1)])
 
@@ -128,7 +128,7 @@ def connected(patch: GraphDescription, *wires: str) -> GraphDescription:
 
 
 def test_one_connection_concerns_one_operation() -> None:
-    """All others are the same objects, and buffers move only if another block now reads them longer."""
+    """All other operations are the same objects; buffers move only if another block now reads them longer."""
     patch = chain(60)
     before = make_plan(patch)
     after = make_plan(connected(patch, "n010.out n012.y"), previous=before)
@@ -143,7 +143,7 @@ def test_one_connection_concerns_one_operation() -> None:
 
 
 def test_many_buffers_beside_the_arena_make_a_new_placement() -> None:
-    """New buffers have memory of their own up to a tenth of the arena, or 256 KB; then all are placed again."""
+    """Up to a tenth of the arena, or 256 KB, new buffers have memory of their own; beyond that all are placed again."""
     count = 1 << 14
     patch = chain(30, count)
     plan = make_plan(patch)
@@ -169,7 +169,7 @@ def test_an_edit_of_very_many_blocks_gives_the_same_plan() -> None:
 
 
 def test_a_connection_may_put_one_row_of_blocks_after_another() -> None:
-    """An operation that came earlier by chance now comes later, and the reverse connection would be a cycle."""
+    """An operation that happened to come earlier comes later, and the reverse connection would then be a cycle."""
     rows = [[node(f"{row}{k}", i(), i("y", optional=True), o()) for k in range(1, 6)] for row in "ab"]
     wires = [f"{row}{k}.out {row}{k + 1}.x" for row in "ab" for k in range(5)]
     patch = graph(array("a0", 8), array("b0", 8), *rows[0], *rows[1], wires=wires)

@@ -1,4 +1,4 @@
-"""Random patches compute on a device what a plain interpreter computes, however they share memory and were planned."""
+"""Random patches compute on a device what a plain interpreter computes, however they share memory or were planned."""
 
 import random
 
@@ -24,7 +24,7 @@ from tests.compiler.support.running import Running
 from tests.fuzzing import seeds
 
 SEEDS = seeds(48)
-#: Frames that are measured compute the same.
+# Frames that are measured compute the same.
 LEVELS = (ProfilingLevel.NONE, ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL)
 FRAMES = 3
 
@@ -36,7 +36,7 @@ def planned(seed: int, size: int) -> tuple[RandomPatch, Plan]:
         try:
             return patch, make_plan(patch.description)
         except GraphValidationError as refused:
-            # Patches are made so that they have no other mistakes.
+            # Random patches have conflicts at most, and no other mistakes.
             assert all("Copy" in problem.remedy for problem in refused.errors), refused.errors
             without = patch.description.dependents(problem.node for problem in refused.errors if problem.node)
             patch = RandomPatch(patch.description.without(without), patch.values)
@@ -47,7 +47,7 @@ def size_of(seed: int) -> int:
 
 
 def check_contents(running: Running, expected: Interpreter) -> None:
-    """Check every buffer with memory of its own, and all others that ports lie in, as someone would read them.
+    """Check every buffer with memory of its own, and every port's buffer as a reader after the frame sees it.
 
     For an append buffer, the order of the elements does not count.
     """
@@ -56,10 +56,10 @@ def check_contents(running: Running, expected: Interpreter) -> None:
         block = running.plan.description.by_id[owner.node].description
         if owner.port.endswith(".next") or any(spec.append for spec in block.outputs):
             continue
-        if owner.port in block.contents:  # a reader outside a skipped region looks at a copy
+        if owner.port in block.contents:  # a reader outside a skipped region reads a copy
             assert np.array_equal(running.read(owner), block.contents[owner.port])
             continue
-        if "/" in owner.node:  # such a copy
+        if "/" in owner.node:  # the buffer is such a copy
             owner, held = PortRef(*owner.node.split("/")), running.read_again(owner)
             assert np.array_equal(held, expected.array(owner)), owner
             continue
@@ -71,7 +71,7 @@ def check_contents(running: Running, expected: Interpreter) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_patches_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """For a few frames, some of them measured; with shared memory, and with none shared. The plan breaks no rule."""
+    """A few frames, some of them measured, agree with shared and with separate memory; the plan breaks no rule."""
     patch, plan = planned(seed, size_of(seed))
     assert verify(plan) == []
     alone = make_plan(plan.description, pinned=frozenset(plan.buffers.allocations))
@@ -90,7 +90,7 @@ def test_random_patches_do_what_the_interpreter_does(device: Device, modules: Mo
 
 @pytest.mark.parametrize("seed", range(3))
 def test_large_random_patches_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """Some two hundred blocks each."""
+    """Patches of some two hundred blocks agree too."""
     patch, plan = planned(1000 + seed, 200)
     assert verify(plan) == []
     expected = Interpreter(patch.description, patch.values, KERNELS)
@@ -120,7 +120,7 @@ def test_the_plan_does_not_depend_on_the_order_of_blocks(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
 def test_a_plan_made_from_the_last_one_equals_one_from_scratch(seed: int) -> None:
-    """After a connection and its dependents were removed, and after they came back; only the placement may differ."""
+    """A connection and its dependents are removed and restored; only the placement may differ."""
     _, plan = planned(seed, size_of(seed))
     whole = plan.description
     if not whole.connections:
@@ -137,7 +137,7 @@ def test_a_plan_made_from_the_last_one_equals_one_from_scratch(seed: int) -> Non
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
 def test_operations_wait_only_for_conflicting_accesses(seed: int) -> None:
-    """Two operations of one scope are ordered directly only when they, or what is inside them, touch the same bytes."""
+    """Two operations of one scope are ordered directly only if they, or their bodies, access the same bytes."""
     _, plan = planned(seed, size_of(seed))
     reach, touches = Reach(plan.operations, plan.scopes), all_touches(plan)
     inside: list[list[tuple[PortRef, int, int, bool]]] = [[] for _ in plan.operations]
@@ -156,7 +156,7 @@ def test_operations_wait_only_for_conflicting_accesses(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_parallel_branches_stay_parallel(seed: int) -> None:
-    """Chains that share only their source are not ordered against each other, with shared memory and in a region."""
+    """Chains that share only their source are not ordered, neither by shared memory nor by a region."""
     chance = random.Random(seed)
     region = chance.choice(("", "loop"))
     nodes = [BlockNode("s", blocks.fresh(3, 5, seed)), BlockNode("loop", blocks.loop_for())]

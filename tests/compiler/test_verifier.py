@@ -1,4 +1,4 @@
-"""The verifier finds every mistake in a plan: each rule is broken on purpose, one at a time."""
+"""The verifier reports every mistake in a plan: each rule is broken on purpose, one at a time."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +34,7 @@ from tests.compiler.support.random_patches import random_patch
 
 @pytest.fixture(autouse=True)
 def makes_sound_plans() -> None:
-    """Replace the fixture that verifies every plan: plans here are meant to be broken."""
+    """Replace the fixture that verifies every plan: plans here are broken on purpose."""
 
 
 def sample() -> Plan:
@@ -105,7 +105,7 @@ def with_place(plan: Plan, port: str, place: Place) -> Plan:
 
 
 def test_a_sound_plan_has_no_problems() -> None:
-    """The sample has what the tests below break."""
+    """The sample has everything that the tests below break."""
     plan = sample()
     assert verify(plan) == []
     assert any(is_fill(operation) for operation in plan.operations)
@@ -236,14 +236,14 @@ BROKEN = [
 
 @pytest.mark.parametrize(("harm", "said"), BROKEN, ids=[harm.__name__.removeprefix("break_") for harm, _ in BROKEN])
 def test_each_broken_rule_is_reported(harm: Callable[[Plan], Plan], said: str) -> None:
-    """The message says which rule it is."""
+    """The message names the broken rule."""
     plan = harm(sample())
     assert any(said in problem for problem in verify(plan)), verify(plan)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_every_dependency_that_matters_is_missed(seed: int) -> None:
-    """Without it the plan is broken, unless it follows from others."""
+    """The plan without a dependency is broken, unless the dependency follows from others."""
     description = random_patch(seed, 14).description
     while True:
         try:
@@ -259,7 +259,7 @@ def test_every_dependency_that_matters_is_missed(seed: int) -> None:
 
 
 def test_plans_are_verified_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With WARPLOOM_VERIFY=1, a plan that breaks a rule is refused, with the rule."""
+    """With WARPLOOM_VERIFY=1, a plan that breaks a rule is refused with the rule's message."""
     description = sample().description
 
     def without_order(*given: Any) -> OperationSchedule:

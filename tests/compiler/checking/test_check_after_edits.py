@@ -1,4 +1,4 @@
-"""A check that has the result of an earlier one looks only at what changed, and gives the result of a full check."""
+"""A check that has an earlier result looks only at what changed, and its result is that of a full check."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from tests.compiler.support.descriptions import array, graph, i, node, o, ref
 
 
 def chain(length: int) -> GraphDescription:
-    """Return blocks in a row, each of which also takes a second input, optional."""
+    """Return blocks in a row, each of which has an optional second input."""
     blocks = [node(f"n{k}", i(), i("y", optional=True), o()) for k in range(1, length)]
     return graph(array("n0", 8), *blocks, wires=[f"n{k}.out n{k + 1}.x" for k in range(length - 1)])
 
@@ -27,7 +27,7 @@ def rewired(patch: GraphDescription, *made: str, cut: tuple[str, ...] = ()) -> G
 
 
 def same(one: Checked, other: Checked) -> bool:
-    """True when two results are the same, for any order of blocks."""
+    """Return whether two results are the same, whatever the order of blocks."""
     return (
         dict(one.nodes) == dict(other.nodes)
         and one.layouts == other.layouts
@@ -37,7 +37,7 @@ def same(one: Checked, other: Checked) -> bool:
 
 
 def assert_ordered(checked: Checked) -> None:
-    """Every block comes after those that feed it."""
+    """Assert that every block comes after those that feed it."""
     position = {name: place for place, name in enumerate(checked.nodes)}
     for connection in checked.description.connections:
         if connection.source.node in position and connection.target.node in position:
@@ -45,7 +45,7 @@ def assert_ordered(checked: Checked) -> None:
 
 
 def test_blocks_that_did_not_change_are_taken_over() -> None:
-    """They are the same objects, so that later phases see at once what is new."""
+    """Unchanged blocks are the same objects in both results, so later phases see at once what is new."""
     patch = chain(40)
     before = check_description(patch)
     after = check_description(rewired(patch, "n3.out n20.y"), before)
@@ -58,7 +58,7 @@ def test_blocks_that_did_not_change_are_taken_over() -> None:
 
 
 def test_another_shape_reaches_everything_behind() -> None:
-    """Nothing before it changes."""
+    """Blocks behind the changed shape are checked again, and blocks before it are not."""
     patch = chain(10)
     before = check_description(patch)
     half = node("n4", i(), i("y", optional=True), o(shape="[N // 2]"))
@@ -71,7 +71,7 @@ def test_another_shape_reaches_everything_behind() -> None:
 
 
 def test_a_block_is_inserted_into_a_row_and_removed() -> None:
-    """It comes between its neighbours; nothing else is checked again if shapes stay the same."""
+    """A new block comes between its neighbours; if shapes stay the same, no other block is checked again."""
     patch = chain(10)
     before = check_description(patch)
     longer = rewired(
@@ -89,7 +89,7 @@ def test_a_block_is_inserted_into_a_row_and_removed() -> None:
 
 
 def test_blocks_find_room_in_the_same_place_however_often() -> None:
-    """Each new one goes between the previous one and its successor."""
+    """Each of 80 new blocks is placed between the previous one and its successor."""
     patch = chain(3)
     checked = check_description(patch)
     for k in range(80):
@@ -117,7 +117,7 @@ edits = st.lists(
 
 @given(edits)
 def test_a_check_with_the_previous_result_tells_what_a_whole_one_tells(steps: list[tuple[str, int, int]]) -> None:
-    """This holds for any edits in a row, right or wrong."""
+    """After any series of edits, correct or wrong, the result is that of a full check."""
     patch = chain(10)
     checked = check_description(patch)
     for kind, a, b in steps:
@@ -148,7 +148,7 @@ def test_a_check_with_the_previous_result_tells_what_a_whole_one_tells(steps: li
 
 @pytest.mark.parametrize("wire", ["n9.out n2.y", "n1.out n1.y", "n1.missing n2.y", "n1.out n2.x"])
 def test_a_bad_edit_of_a_right_patch_is_found(wire: str) -> None:
-    """A cycle, an unknown port and a second connection are found, as in a full check."""
+    """A cycle, an unknown port and a second connection are reported, as in a full check."""
     patch = chain(10)
     edited = rewired(patch, wire)
     assert check_description(edited, check_description(patch)).errors == check_description(edited).errors

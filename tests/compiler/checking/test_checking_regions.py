@@ -1,4 +1,4 @@
-"""Regions: which blocks may lie in them, and what may go across their borders."""
+"""Regions: which blocks they may hold, and which connections may cross their borders."""
 
 from graphlib import CycleError, TopologicalSorter
 
@@ -15,7 +15,7 @@ from tests.compiler.support.regions import flag, messages, region, within
 
 
 def test_a_region_holds_blocks_that_read_outside_and_its_own_outputs() -> None:
-    """None of these connections is a cycle."""
+    """A block in a region may read its region's outputs and blocks outside, which is no cycle."""
     patch = graph(
         flag(),
         array("a", 4),
@@ -44,7 +44,7 @@ def test_a_way_out_of_a_region_and_back_in_is_a_cycle() -> None:
 
 
 def test_a_cycle_inside_a_region_is_named_by_its_blocks() -> None:
-    """It is a cycle wherever it lies."""
+    """The message names the blocks of a cycle, wherever it lies."""
     patch = graph(
         flag(),
         region("loop"),
@@ -55,7 +55,7 @@ def test_a_cycle_inside_a_region_is_named_by_its_blocks() -> None:
 
 
 def test_a_blocks_region_must_be_there_and_be_a_region() -> None:
-    """So must the branch that it names."""
+    """A block's region must exist and be a region, and so must the branch."""
     patch = graph(
         array("a", 4),
         flag(),
@@ -80,7 +80,7 @@ def test_a_blocks_region_must_be_there_and_be_a_region() -> None:
 
 
 def test_a_region_does_not_lie_in_itself() -> None:
-    """That is an error, directly or through another region; blocks in it have no error of their own."""
+    """A region inside itself, directly or through others, is one error; the blocks in it have none of their own."""
     patch = graph(
         flag(),
         region("self", inside="self"),
@@ -111,7 +111,7 @@ def undefined(where: str, *, in_place: bool = False) -> GraphDescription:
 
 
 def test_an_output_without_a_default_stays_in_its_region() -> None:
-    """Only one that shares the memory of a buffer outside may leave it."""
+    """Only an output that shares the memory of a buffer outside may be read outside its region."""
     ((where, port, message),) = messages(undefined(""))
     assert (where, port) == ("body", "out")
     assert message == (
@@ -124,7 +124,7 @@ def test_an_output_without_a_default_stays_in_its_region() -> None:
 
 
 def test_a_regions_condition_comes_from_outside_its_body() -> None:
-    """It is read before the body runs for the first time."""
+    """A condition is read before the body runs for the first time, so the body can't compute it alone."""
     patch = graph(region("loop"), within("loop", flag("inside")), wires=["inside.out loop.condition"])
     assert messages(patch) == [
         ("loop", "condition", "input of region loop must come from outside its body, got inside.out")
@@ -132,14 +132,14 @@ def test_a_regions_condition_comes_from_outside_its_body() -> None:
 
 
 def test_an_empty_region_is_worth_a_warning() -> None:
-    """It is no error, since a person may be about to fill it."""
+    """An empty region is no error, since a person may be about to fill it."""
     (found,) = check_description(graph(flag(), region("r"), wires=["flag.out r.condition"])).warnings
     assert (found.node, found.message) == ("r", "region must have blocks inside to do anything, got none")
 
 
 @st.composite
 def nested(draw: st.DrawFn) -> tuple[GraphDescription, dict[str, list[str]], set[tuple[str, str]]]:
-    """Draw a patch with regions in regions, the regions around each block, and the connections."""
+    """Draw a patch with nested regions, the regions around each block, and the connections."""
     around: dict[str, list[str]] = {}
     blocks = []
     for k in range(draw(st.integers(1, 4))):
@@ -167,7 +167,7 @@ ALL = [*(f"r{k}" for k in range(4)), *(f"n{k}" for k in range(6))]
 def test_regions_are_circular_exactly_when_their_scopes_have_no_order(
     case: tuple[GraphDescription, dict[str, list[str]], set[tuple[str, str]]],
 ) -> None:
-    """Each scope orders its blocks and regions by the connections into and out of what is in them."""
+    """Each scope orders its blocks and regions by the connections into and out of what they hold."""
     patch, around, pairs = case
     needs: dict[str, set[str]] = {}
     circular = any(a == b for a, b in pairs)

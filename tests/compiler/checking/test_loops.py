@@ -1,4 +1,4 @@
-"""The shape of a loop follows from any of its blocks: it must fit all the way round, and nothing is guessed."""
+"""The shape of a loop follows from any block in it: it must fit all the way round, and is never guessed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.compiler.support.descriptions import array, graph, i, node, o, ref
 from tests.compiler.support.regions import messages
 
 _PORTS = {
-    "mix": (i("a"), i("b"), o(shape="same(a)")),  # b of any size
+    "mix": (i("a"), i("b"), o(shape="same(a)")),  # b may have any size
     "select": (i("a"), i("b", shape="same(a)"), o(shape="same(a)")),
     "add": (i("a"), i("b"), o(shape="broadcast(a, b)")),
 }
 
 
 def delay(name: str = "d") -> BlockNode:
-    """Return a block that gives `x` one frame late, in the shape of `like` if that is connected."""
+    """Return a block that outputs the previous frame's `x`, in the shape of `like` if that is connected."""
     ports = (i("like", any_type, optional=True), i("x", any_type, delayed=True))
     return node(name, *ports, o("out", any_type, shape="same(like, x)", dtype_rule="same(like, x)"), entries=())
 
@@ -40,7 +40,7 @@ def loop(kind: str, *, fed: str, late: str, shape: Shape = (600, 800)) -> GraphD
 @pytest.mark.parametrize(("fed", "late"), [("a", "b"), ("b", "a")])
 @pytest.mark.parametrize("shape", [(600, 800), (7,), (1, 1, 3), ()])
 def test_inputs_of_a_loop_decide_its_shape(kind: str, fed: str, late: str, shape: Shape) -> None:
-    """The source may be at either end; the result is the same as with `like`."""
+    """The source may be at either end of the loop; its result is the same as with `like`."""
     patch = loop(kind, fed=fed, late=late, shape=shape)
     checked = check_description(patch)
     assert checked.errors == ()
@@ -55,7 +55,7 @@ def _wire(connection: Any) -> str:
 
 
 def test_the_element_type_is_found_too() -> None:
-    """A source whose elements the loop does not take decides nothing."""
+    """A source decides nothing if the loop can't take its element type."""
     ports = (i("a", any_type), i("mask", s32), o("out", any_type, shape="same(a)", dtype_rule="same(a)"))
     wires = ["mask.out m.mask", "d.out m.a", "m.out n.a", "s.out n.b", "n.out d.x"]
     patch = graph(
@@ -74,7 +74,7 @@ def test_a_loop_of_one_block_has_no_shape() -> None:
 
 
 def test_two_shapes_that_would_both_do_are_not_chosen_from() -> None:
-    """Either image could give the size, so the person must choose."""
+    """Either of two images could give the size, so the person must choose."""
     wires = ["d.out m.a", "p.out m.b", "m.out n.a", "q.out n.b", "n.out d.x"]
     blocks = (array("p", 2, 2), array("q", 3, 3), delay(), node("m", *_PORTS["mix"]), node("n", *_PORTS["mix"]))
     ((place, port, message),) = messages(graph(*blocks, wires=wires))
@@ -84,21 +84,21 @@ def test_two_shapes_that_would_both_do_are_not_chosen_from() -> None:
 
 
 def test_a_shape_that_grows_round_the_loop_is_refused() -> None:
-    """No buffer can be twice as long as itself."""
+    """A buffer can't be twice as long as itself."""
     double = node("m", i("a"), i("b"), o(shape="[a.dim0 + b.dim0]"))
     patch = graph(array("s", 4), delay(), double, wires=["d.out m.a", "s.out m.b", "m.out d.x"])
     assert [(place, port) for place, port, _ in messages(patch)] == [("d", "x")]
 
 
 def test_an_error_before_a_loop_is_not_reported_twice() -> None:
-    """The loop has no shape because the source has none."""
+    """A loop whose source has no shape has no error of its own."""
     source = node("s", i(), o())
     patch = graph(source, delay(), node("m", *_PORTS["mix"]), wires=["s.out m.b", "d.out m.a", "m.out d.x"])
     assert [(place, port) for place, port, _ in messages(patch)] == [("s", "x")]
 
 
 def test_a_loop_follows_its_source_when_that_changes() -> None:
-    """A check that has the result of an earlier one gives the result of a full check."""
+    """After an edit of the source, the check gives the result of a full check."""
     before = check_description(loop("mix", fed="b", late="a", shape=(4, 4)))
     patch = loop("mix", fed="b", late="a", shape=(5, 3))
     kept = {n.id: n for n in before.description.nodes}
@@ -113,11 +113,11 @@ def test_a_loop_follows_its_source_when_that_changes() -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """Sources, blocks of two inputs each, and delays; every loop goes through a delay."""
+    """Sources, blocks of two inputs each, and delays; every loop passes through a delay."""
 
     sources: tuple[Shape, ...]
-    blocks: tuple[tuple[str, str, str], ...]  # the kind, and what feeds it
-    delayed: tuple[str, ...]  # what feeds each delay
+    blocks: tuple[tuple[str, str, str], ...]  # the kind, and the blocks that feed it
+    delayed: tuple[str, ...]  # the block that feeds each delay
 
     @property
     def patch(self) -> GraphDescription:
@@ -131,7 +131,10 @@ class Case:
         return graph(*nodes, wires=wires)
 
     def before(self, delayed: int) -> Case:
-        """Keep only what a delay depends on; blocks after a loop don't decide its shape. The rest copies a source."""
+        """Keep only the blocks that delays depend on: others don't decide a shape.
+
+        The rest become copies of a source.
+        """
         needed = {self.delayed[delayed]}
         for _ in self.blocks + self.delayed:
             needed |= {name for k, (_, *both) in enumerate(self.blocks) if f"m{k}" in needed for name in both}
@@ -141,11 +144,11 @@ class Case:
         return Case(self.sources, tuple(blocks), tuple(late))
 
     def answers(self) -> list[tuple[Shape, ...]]:
-        """Return all shapes of the delays that fit everywhere."""
+        """Return all combinations of shapes of the delays that fit everywhere."""
         return [late for late in product(SHAPES, repeat=len(self.delayed)) if self.holds(late)]
 
     def holds(self, late: tuple[Shape, ...]) -> bool:
-        """Return whether everything fits if the delays have these shapes; numpy decides what broadcasts."""
+        """Return whether everything fits if the delays have these shapes; numpy decides which shapes broadcast."""
         known = {f"s{k}": shape for k, shape in enumerate(self.sources)}
         known |= {f"d{k}": shape for k, shape in enumerate(late)}
         for k, (kind, first, second) in enumerate(self.blocks):
@@ -178,7 +181,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 @given(cases())
 def test_shapes_that_are_found_hold_and_the_only_answer_is_found(case: Case) -> None:
-    """The reference tries all shapes one after the other."""
+    """The oracle tries all shapes; a shape that the check reports fits, and if only one fits, the check reports it."""
     checked = check_description(case.patch)
     if not checked.errors:
         found = tuple(checked.layouts[ref(f"d{k}.out")].shape for k in range(len(case.delayed)))

@@ -1,4 +1,4 @@
-"""All mistakes in connections, inputs and cycles are found at once."""
+"""All mistakes in connections, inputs and cycles are reported at once."""
 
 import itertools
 import sys
@@ -56,7 +56,7 @@ def test_all_problems_are_found_in_one_go() -> None:
 
 
 def test_an_output_is_no_target_and_an_input_no_source() -> None:
-    """A file may hold what the editor would refuse."""
+    """A file may hold connections that the editor would refuse."""
     patch = graph(array("a", 4), array("b", 4), node("c", i(), o()), wires=["a.out b.out", "c.x c.x"])
     messages = [d.message for d in validate(patch)]
     assert messages[0] == "connection a.out -> b.out must use an input port that the block has, got b.out"
@@ -73,7 +73,7 @@ def test_two_separate_cycles_are_two_problems() -> None:
 
 @given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
 def test_a_patch_is_circular_exactly_when_it_has_no_order(pairs: set[tuple[int, int]]) -> None:
-    """The standard library's TopologicalSorter is the oracle; every cycle that is named is one."""
+    """The standard library's TopologicalSorter is the oracle, and every reported cycle exists."""
     nodes = [node(f"n{k}", *(i(f"x{j}", optional=True) for j in range(7)), o(shape="[4]")) for k in range(7)]
     patch = graph(*nodes, wires=[f"n{a}.out n{b}.x{a}" for a, b in pairs])
     problems = validate(patch)
@@ -90,7 +90,7 @@ def test_a_patch_is_circular_exactly_when_it_has_no_order(pairs: set[tuple[int, 
 
 
 def test_a_long_chain_is_checked_in_linear_time() -> None:
-    """Ten times the blocks take ten times the calls."""
+    """Ten times as many blocks take ten times as many calls."""
 
     def calls(count: int) -> int:
         nodes = [array("n0", 4), *(node(f"n{k}", i(), o()) for k in range(1, count))]
@@ -108,7 +108,7 @@ def test_a_long_chain_is_checked_in_linear_time() -> None:
 
 
 def test_any_type_takes_every_element_type() -> None:
-    """Which one it is follows with the shapes."""
+    """The element type of such a port is decided later, together with shapes."""
     assert validate(graph(array("a", 4), node("b", i("x", any_type)), wires=["a.out b.x"])) == []
 
 

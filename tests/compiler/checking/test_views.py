@@ -18,12 +18,12 @@ shapes = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
 
 
 def memory(shape: tuple[int, ...], dtype: str = "float32") -> np.ndarray[Any, Any]:
-    """Return an array of which every element differs."""
+    """Return an array whose elements all differ."""
     return np.arange(math.prod(shape)).astype(dtype).reshape(shape)
 
 
 def seen(owner: np.ndarray[Any, Any], layout: Layout, offset: int) -> np.ndarray[Any, Any]:
-    """Return what a kernel reads that follows the layout from an offset in the owner's bytes."""
+    """Return the elements that a kernel reads if it follows the layout from an offset in the owner's bytes."""
     item = layout.dtype.size_bytes
     base = owner.reshape(-1).view(np.uint8)[offset : offset + layout.span_bytes].view(layout.dtype.numpy.base)
     return np.lib.stride_tricks.as_strided(
@@ -48,7 +48,7 @@ def apply(transform: Transform, array: np.ndarray[Any, Any]) -> np.ndarray[Any, 
 
 @st.composite
 def slices(draw: st.DrawFn, shape: tuple[int, ...]) -> SliceView:
-    """Draw a slice that is not empty, its ends counted from either side."""
+    """Draw a slice that is not empty, with ends counted from either side."""
     axis = draw(st.integers(-len(shape), len(shape) - 1))
     size = shape[axis]
     start = draw(st.integers(0, size - 1))
@@ -63,7 +63,7 @@ def slices(draw: st.DrawFn, shape: tuple[int, ...]) -> SliceView:
 
 @st.composite
 def chains(draw: st.DrawFn) -> tuple[tuple[int, ...], list[Transform]]:
-    """Draw a shape and a sequence of transforms, each of which is possible."""
+    """Draw a shape and a sequence of possible transforms."""
     shape = draw(shapes)
     array = memory(shape)
     transforms: list[Transform] = []
@@ -89,7 +89,7 @@ def chains(draw: st.DrawFn) -> tuple[tuple[int, ...], list[Transform]]:
 
 @given(chains())
 def test_a_chain_of_views_shows_what_numpy_shows(case: tuple[tuple[int, ...], list[Transform]]) -> None:
-    """It shows the same elements in the same memory, and is contiguous exactly where numpy's is."""
+    """A chain of views shows the same elements in the same memory as numpy's, and is contiguous where numpy's is."""
     shape, transforms = case
     owner = expected = memory(shape)
     layout, start = Layout(f32, shape), 0
@@ -97,7 +97,7 @@ def test_a_chain_of_views_shows_what_numpy_shows(case: tuple[tuple[int, ...], li
         try:
             layout, offset = view_layout(transform, layout)
         except ShapeRuleError:
-            # After a slice, elements may lie where wider ones must not start.
+            # After a slice, elements may lie at offsets where wider elements must not start.
             assert isinstance(transform, ReinterpretView)
             assert start % transform.dtype.alignment or layout.alignment < transform.dtype.alignment
             return
@@ -202,7 +202,7 @@ def test_views_that_cannot_be_say_why(transform: Transform, layout: Layout, mess
 
 
 def test_an_axis_of_one_position_leaves_no_gap() -> None:
-    """The stride of such an axis does not matter, so the view is accepted wherever a buffer is."""
+    """An axis of one position has no effective stride, so such a view is accepted like a buffer."""
     one_row, offset = view_layout(SliceView(0, 2, 3), Layout(f32, (4, 6)))
     assert (one_row.shape, one_row.strides, offset) == ((1, 6), None, 48)
     column, _ = view_layout(SliceView(1, 2, 3), Layout(f32, (4, 6)))

@@ -1,4 +1,4 @@
-"""A plan becomes graph nodes with the right arguments, dependencies and events around what is timed."""
+"""A plan becomes graph nodes with the right arguments, dependencies and timing events."""
 
 import struct
 from collections.abc import Mapping
@@ -81,11 +81,11 @@ def build(
 ) -> tuple[BuiltGraph, Resources]:
     """Build on a device that only records."""
     given = resources(plan, kernels, values)
-    return build_graph(plan, device, given), given  # type: ignore[arg-type]  # it records
+    return build_graph(plan, device, given), given  # type: ignore[arg-type]  # the fake only records
 
 
 def single(*more: Argument, kernels: TypedKernel | None = None, **values: object) -> tuple[Plan, BuiltGraph]:
-    """Build one block with an input, an unconnected optional input and an output, and `more` arguments."""
+    """Build one block with an input, an unconnected optional input, an output, and `more` arguments."""
     ports = (i(), i("mask", optional=True), o())
     patch = graph(
         array("a", 5), node("n", *ports, entries=[launch(ports, "x", "mask", "out", more=more)]), wires=["a.out n.x"]
@@ -95,7 +95,7 @@ def single(*more: Argument, kernels: TypedKernel | None = None, **values: object
 
 
 def test_arguments_are_addresses_extents_values_and_parameters() -> None:
-    """Each argument of a kernel is what its block requested; an input that is not connected is the null pointer."""
+    """Each argument has the value that its block requested; for an unconnected input it is the null pointer."""
     more = (ParameterArgument("gain"), ExtentArgument(Extent("(out.size * 2)")), ValueArgument(7), FrameArgument())
     _, built = single(*more, kernels=kernel("u64", "u64", "u64", "f32", "u32", "s64", "u64"), gain=0.5)
     (made,) = built.kernels
@@ -105,7 +105,7 @@ def test_arguments_are_addresses_extents_values_and_parameters() -> None:
 
 
 def test_fills_and_copies_use_the_owners_memory_and_the_ports_size() -> None:
-    """Sizes are the data's, not the allocation's."""
+    """Fills and copies have the size of the data, not of the allocation."""
     ports = (i(), o(), o("low"))
     entries: list[Entry] = [
         FillEntry(BufferArgument("low", False, True), 255),
@@ -130,7 +130,7 @@ def refused(plan: Plan, kernels: TypedKernel | None = None, device: FakeDevice |
 
 
 def test_a_disagreement_of_block_and_kernel_is_an_error_on_the_node() -> None:
-    """They may disagree on the arguments' number or types, or on the threads in a thread block."""
+    """The error names the block if its kernel takes other arguments, or fewer threads than the block launches."""
     ports = (i(), o(shape="[2]"))
 
     def plan(entries: list[Any]) -> Plan:
@@ -143,7 +143,7 @@ def test_a_disagreement_of_block_and_kernel_is_an_error_on_the_node() -> None:
 
 
 def test_a_graph_that_cannot_be_finished_is_freed() -> None:
-    """The half-built graph and its events are freed on the device."""
+    """A build that fails frees the graph and its events on the device."""
     plan = make_plan(graph(array("a", 3), node("n", i(), o()), wires=["a.out n.x"]))
     device = FakeDevice()
     with pytest.raises(GraphValidationError):
@@ -152,17 +152,17 @@ def test_a_graph_that_cannot_be_finished_is_freed() -> None:
 
 
 def test_a_graph_that_the_device_refuses_is_freed() -> None:
-    """The same when instantiation fails."""
+    """A graph that can't be instantiated is freed."""
     plan = make_plan(graph(array("a", 3), node("n", i(), o()), wires=["a.out n.x"]))
     device = FakeDevice()
     device.refuses = DeviceError("no")
     with pytest.raises(DeviceError, match="no"):
-        compile_plan(plan, device, resources(plan))  # type: ignore[arg-type]  # it records
+        compile_plan(plan, device, resources(plan))  # type: ignore[arg-type]  # the fake only records
     assert device.graphs[0].destroyed
 
 
 def test_dependencies_are_passed_on() -> None:
-    """The device graph has the plan's dependencies and no others."""
+    """The device's graph has the plan's dependencies and no others."""
     patch = graph(
         source("s", 4),
         node("l", i(), o()),
@@ -176,7 +176,7 @@ def test_dependencies_are_passed_on() -> None:
 
 
 def test_a_region_is_a_conditional_node_whose_bodies_hold_its_blocks() -> None:
-    """The kernels that set the condition get its handle; each branch has a graph of its own."""
+    """The kernels that set the condition receive its handle, and each branch has a graph of its own."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("choice", blocks.when(0, otherwise=True)),
@@ -187,9 +187,9 @@ def test_a_region_is_a_conditional_node_whose_bodies_hold_its_blocks() -> None:
     )
     plan, device = make_plan(patch), FakeDevice()
     given = resources(plan, values={"loop": {"limit": 3}})
-    given.status = FakePinned(np.zeros(1, np.uint32))  # type: ignore[assignment]  # it records
-    given.memory[STATUS] = FakeMemory(99, 4)  # type: ignore[index]  # a dict
-    build_graph(plan, device, given)  # type: ignore[arg-type]  # it records
+    given.status = FakePinned(np.zeros(1, np.uint32))  # type: ignore[assignment]  # the fake only records
+    given.memory[STATUS] = FakeMemory(99, 4)  # type: ignore[index]  # the memory is a dict here
+    build_graph(plan, device, given)  # type: ignore[arg-type]  # the fake only records
     (whole,) = device.graphs
     (choice,) = [made for made in whole.nodes if made.kind == "conditional"]
     kind, condition, (then, otherwise) = choice.what
@@ -204,13 +204,13 @@ def test_a_region_is_a_conditional_node_whose_bodies_hold_its_blocks() -> None:
 
 
 def compiled_with_gains() -> tuple[CompiledGraph, FakeExecutable]:
-    """Two launches of one block take `gain`, one of them twice; the second also takes `other`."""
+    """Return two launches of one block: both take `gain`, one of them twice, and the second also takes `other`."""
     ports = (i(), o())
     gain, other = ParameterArgument("gain"), ParameterArgument("other")
     entries = [launch(ports, "x", "out", more=[gain, gain]), launch(ports, "x", "out", more=[gain, other])]
     plan = make_plan(graph(array("a", 5), node("n", *ports, entries=entries), wires=["a.out n.x"]))
     given = resources(plan, kernel("u64", "u64", "f32", "s32"), values={"n": {"gain": 1.0, "other": 2}})
-    compiled = compile_plan(plan, FakeDevice(), given)  # type: ignore[arg-type]  # it records
+    compiled = compile_plan(plan, FakeDevice(), given)  # type: ignore[arg-type]  # the fake only records
     executable: Any = compiled.variants[0].executable
     return compiled, executable
 
@@ -226,7 +226,7 @@ def test_a_parameter_is_written_wherever_it_goes_and_each_kernel_updated_once() 
 
 
 def test_a_value_that_does_not_fit_leaves_the_others_written() -> None:
-    """The refusal is reported after everything that fits has been updated."""
+    """The refusal is raised after all values that fit have been written."""
     compiled, executable = compiled_with_gains()
     with pytest.raises(ArgumentError, match=r"argument p3 must be an integer \(s32\), got 0.5"):
         compiled.set_parameters({("n", "other"): 0.5, ("n", "gain"): 4.0})
@@ -235,9 +235,9 @@ def test_a_value_that_does_not_fit_leaves_the_others_written() -> None:
 
 
 def test_destroying_gives_graph_and_executable_back() -> None:
-    """Memory and modules belong to others and stay."""
+    """Memory and modules have other owners, so they stay."""
     plan, device = make_plan(graph(source("s", 4))), FakeDevice()
-    compiled = compile_plan(plan, device, resources(plan))  # type: ignore[arg-type]  # it records
+    compiled = compile_plan(plan, device, resources(plan))  # type: ignore[arg-type]  # the fake only records
     compiled.destroy()
     executable: Any = compiled.variants[0].executable
     assert executable.destroyed and device.graphs[0].destroyed

@@ -1,4 +1,4 @@
-"""A graph that is changed after an edit does the same as one built from scratch, and reuses what it can."""
+"""A graph that is cloned after an edit computes the same as one built from scratch, and reuses what it can."""
 
 import random
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def edits(seed: int) -> Iterator[tuple[RandomPatch, Plan]]:
 
 
 def in_use(running: Running) -> int:
-    """Return the bytes that the pool must have handed out for what is running now."""
+    """Return the bytes that the pool must have handed out for the running graph."""
     memory = running.memory
     pooled = {id(m): m for m in memory.pooled} | {id(s.memory): s.memory for s in memory.states.values()}
     return sum(m.size_bytes for m in pooled.values()) + memory.by_owner[FRAME].size_bytes
@@ -52,9 +52,9 @@ def in_use(running: Running) -> int:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """After each edit in a row, with live values set in between; overwritten buffers can be recomputed.
+    """After each edit, with live values set in between, all results are the interpreter's; overwritten buffers too.
 
-    The pool has handed out exactly what the graph uses.
+    The pool has handed out exactly the memory that the graph uses.
     """
     chance = random.Random(seed)
     running: Running | None = None
@@ -83,7 +83,7 @@ def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: Mod
 
 @pytest.mark.parametrize("seed", SEEDS[::4])
 def test_objects_of_unchanged_blocks_are_reused(device: Device, modules: ModuleCache, seed: int) -> None:
-    """Argument blocks and memory of blocks that an edit does not touch are the same objects."""
+    """Argument blocks and memory of blocks that an edit doesn't touch are the same objects afterwards."""
     running: Running | None = None
     for patch, plan in edits(seed):
         before = running

@@ -1,6 +1,6 @@
-"""The copy of a graph that takes times: what is timed, and where its clock stands.
+"""The copy of a graph that measures times: what it times, and where its clocks are.
 
-`test_random_patches` and `test_clone` show that it computes the same.
+`test_random_patches` and `test_clone` show that the copy computes the same.
 """
 
 from collections.abc import Sequence
@@ -34,14 +34,14 @@ def timed(plan: Plan, level: ProfilingLevel) -> tuple[FakeGraph, tuple[Span, ...
     """Build a plan with clocks on a device that only records."""
     device, found = FakeDevice(), spans(plan, level)
     timer = SpanTimer(plan, found, FakeClock(), FakeMemory(0, 40 * len(found)))  # type: ignore[arg-type]
-    build_graph(plan, device, resources(plan), timer=timer)  # type: ignore[arg-type]  # it records
+    build_graph(plan, device, resources(plan), timer=timer)  # type: ignore[arg-type]  # the fakes only record
     return device.graphs[0], found
 
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 @pytest.mark.parametrize("seed", range(12))
 def test_spans_are_told_in_the_order_in_which_the_graph_runs_them(level: ProfilingLevel, seed: int) -> None:
-    """One is before another, by however many steps, if the graph has its end before the other's begin."""
+    """A span counts as before another one if the graph runs its end clock before the other's begin clock."""
     plan = planned(seed, 4 + 3 * seed)[1]
     found = spans(plan, level)
     timer = SpanTimer(plan, found, FakeClock(), FakeMemory(0, 40 * len(found)))  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def test_spans_are_told_in_the_order_in_which_the_graph_runs_them(level: Profili
 
 
 def test_what_is_timed_at_each_level() -> None:
-    """Blocks, once for each scope that they have operations in; or each operation, the graph's own among them."""
+    """At the level of blocks there is a span per block and scope; at the level of kernels, one per operation."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("loop", blocks.loop_while(0)),
@@ -87,7 +87,7 @@ def test_what_is_timed_at_each_level() -> None:
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_a_clock_stands_on_either_side_and_branches_stay_parallel(level: ProfilingLevel) -> None:
-    """A span begins when what it waits for is done, with the clock behind that; it ends with its last operation."""
+    """A span's first clock follows the last clocks of the spans that it waits for, and of no others."""
     ports = (i(), o(), o("more"))
     twice = node("t", *ports, entries=[launch(ports, "x", "out"), launch(ports, "x", "more")])
     patch = graph(source("s", 4), twice, node("u", i(), o()), wires=["s.out t.x", "s.out u.x"])

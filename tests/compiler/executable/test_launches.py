@@ -1,4 +1,4 @@
-"""Launches that suit the device: those that follow a count on it, with mistakes, and those over elements."""
+"""Launches that suit the device: those that follow a count on the device, and those over elements."""
 
 import itertools
 from pathlib import Path
@@ -27,7 +27,7 @@ HOST = DeviceInfo("host", "CPU", "compute_75", 1 << 30, 2)
 
 
 class Visit(Block, id="test_counted.visit"):
-    """Counts how often each element is visited, and thread blocks."""
+    """Counts the visits of each element, and the thread blocks."""
 
     count: In[u32] = port(optional=True, doc="How many elements.")
     visits: Out[u32] = port(shape="[capacity]", doc="Visits.")
@@ -64,7 +64,7 @@ def visit(capacity: int, count: int | None, cores: int = 2, **values: Any) -> tu
 @pytest.mark.parametrize(("capacity", "threads"), [(1, 256), (255, 256), (256, 256), (4097, 256), (9001, 32), (7, 1)])
 @pytest.mark.parametrize("entry", ["visit", "visit_by_call"])
 def test_each_element_below_the_count_is_visited_once(capacity: int, threads: int, entry: str) -> None:
-    """None above it, for every count: nothing, one, the capacity, or more than that."""
+    """For any count (zero, one, the capacity, or more) the elements below it are visited once, and no others."""
     for count in (0, 1, capacity // 2, capacity - 1, capacity, capacity + 1, 2**32 - 1):
         visits, _ = visit(capacity, count, threads=threads, entry=entry)
         assert visits.tolist() == [1] * min(count, capacity) + [0] * max(capacity - count, 0)
@@ -72,7 +72,7 @@ def test_each_element_below_the_count_is_visited_once(capacity: int, threads: in
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
 def test_the_grid_is_what_runs_at_once(cores: int) -> None:
-    """A few thread blocks for each core, and no more than cover the capacity."""
+    """The grid has a few thread blocks for each core, and no more than cover the capacity."""
     visits, blocks = visit(100_000, 70_000, cores=cores)
     assert blocks == cores * BLOCKS_PER_CORE
     assert visits.sum() == 70_000 == visits[:70_000].sum()
@@ -80,14 +80,14 @@ def test_the_grid_is_what_runs_at_once(cores: int) -> None:
 
 
 def test_without_a_count_everything_is_visited() -> None:
-    """An input that is not connected is no count: the grid covers the capacity."""
+    """If no count is connected, the grid covers the capacity."""
     visits, blocks = visit(10_000, None)
     assert visits.tolist() == [1] * 10_000
     assert blocks == 40
 
 
 def test_a_count_from_the_device_is_followed_in_a_loop() -> None:
-    """Each turn of a For visits as many as its index says; the last turn is seen outside."""
+    """Each iteration of a For visits as many elements as its index says; the last iteration is read outside."""
     patch = Patch()
     loop = patch.add("control.for", count=5)
     node = patch.add("test_counted.visit", region=loop, capacity=9000)
@@ -98,7 +98,7 @@ def test_a_count_from_the_device_is_followed_in_a_loop() -> None:
 
 
 def test_a_kernel_that_does_not_loop_is_refused() -> None:
-    """It would skip elements; the error is at the count, and another kernel heals it."""
+    """A kernel without a loop would skip elements: the error is at the count, and another kernel corrects it."""
     patch = Patch()
     data = patch.add("io.array", data=np.array([9], np.uint32))
     node = patch.add("test_counted.visit", entry="visit_once")
@@ -115,7 +115,7 @@ def test_a_kernel_that_does_not_loop_is_refused() -> None:
 
 
 def test_a_saved_kernel_must_loop_too(tmp_path: Path) -> None:
-    """Otherwise the last good one keeps running, and the next good one is swapped in."""
+    """A saved kernel without a loop leaves the last good one running; the next good one is swapped in."""
     path = tmp_path / "counted.cu"
     good = SOURCE.read_text()
     path.write_text(good)
@@ -140,7 +140,7 @@ def test_a_saved_kernel_must_loop_too(tmp_path: Path) -> None:
 
 @given(st.integers(1, 2**31 - 1), st.sampled_from([32, 128, 1024]), st.integers(16, 64), st.booleans())
 def test_no_more_thread_blocks_than_before(grid: int, threads: int, registers: int, on_gpu: bool) -> None:
-    """Nor are there more than run at once: on a GPU, as many as fit its multiprocessors by the limits of 9.0."""
+    """The grid never grows, and has at most as many thread blocks as run at once by the limits of the GPU (9.0)."""
     config = LaunchConfig((grid, 1, 1), (threads, 1, 1))
     resources = KernelResources(registers, 0) if on_gpu else None
     found = counted_launch(config, resources, GPU if on_gpu else HOST)
@@ -159,7 +159,7 @@ def test_shared_memory_counts() -> None:
 
 @given(st.integers(1, 2**31 - 1), st.sampled_from([1, 2, 4]), st.integers(16, 255))
 def test_a_free_launch_covers_the_elements(size: int, elements: int, registers: int) -> None:
-    """With as few thread blocks as that takes; with no other thread block would more threads run at once."""
+    """The grid is as small as possible, and no other size of thread blocks has more threads running at once."""
     config = free(LaunchConfig((-(-size // 256), 1, 1), (256, 1, 1)))
     found = free_launch(config, elements, KernelResources(registers, 0), HOPPER)
     threads = found.thread_block[0]
@@ -169,8 +169,8 @@ def test_a_free_launch_covers_the_elements(size: int, elements: int, registers: 
 
 
 def test_a_free_launch_over_a_picture_keeps_within_a_grid() -> None:
-    """Rows are split first; a grid that would be too high keeps its thread block."""
-    heavy = KernelResources(72, 0)  # three thread blocks of 256 threads fit, seven of 128
+    """Rows are split first; if the grid would get too high, the thread block stays as it is."""
+    heavy = KernelResources(72, 0)  # three thread blocks of 256 threads fit, or seven of 128
     low = LaunchConfig((8, 8, 1), (16, 16, 1))
     assert free_launch(low, 1, heavy, HOPPER) == LaunchConfig((8, 16, 1), (16, 8, 1))
     high = LaunchConfig((8, GRID_LIMITS[1], 1), (16, 16, 1))
@@ -198,7 +198,7 @@ def described(thread_block: Any, num_threads: Any, *, pass_count: bool) -> None:
 
 
 def test_a_count_needs_one_dimension_and_to_be_passed() -> None:
-    """Otherwise the kernel could not follow it, and the block is refused when it is described."""
+    """Otherwise a kernel could not follow the count, so the block is refused when it is described."""
     described(64, 100, pass_count=True)
     with pytest.raises(ValueError, match=r"launch with a count must have one dimension, got \(\(10, 10\)"):
         described(None, (10, 10), pass_count=True)

@@ -1,4 +1,4 @@
-"""Times without what measuring took: against frames that are made up, of which the truth is known."""
+"""Block times without the time of measuring, tested with simulated frames whose true times are known."""
 
 import random
 
@@ -10,7 +10,7 @@ from tests.fuzzing import seeds
 
 
 class MadeUp:
-    """A frame of blocks and loops in each other, with surveys behind blocks, and what the clock says of it."""
+    """A simulated frame of nested blocks and loops, with surveys behind blocks: its true and its measured times."""
 
     def __init__(self, draw: random.Random) -> None:
         self.draw, self.bias_ns = draw, draw.choice([0, 3, 1900])
@@ -22,7 +22,7 @@ class MadeUp:
         self.body((), 1, 0)
 
     def body(self, around: tuple[int, ...], turns: int, depth: int) -> tuple[int, int]:
-        """Add what runs in a body, `turns` times in all; return what it takes, and what it takes while measured."""
+        """Add a body that runs `turns` times in all; return its true and its measured time."""
         truth = measured = 0
         for _ in range(self.draw.randint(1, 4)):
             kind = self.draw.choice(["block", "loop", "survey"] if around else ["block", "loop"])
@@ -33,7 +33,7 @@ class MadeUp:
             if kind == "loop" and depth < 3:
                 self.inside[at] = [], []
                 took, seemed = self.body((*around, at), turns * self.draw.choice([0, 1, 20]), depth + 1)
-                took, seemed = took + 7 * turns, seemed + 7 * turns  # for its condition
+                took, seemed = took + 7 * turns, seemed + 7 * turns  # the time of the loop's condition
             else:
                 took = seemed = self.draw.randint(1, 10**6) * turns
             self.truth[at], self.busy[at] = took, seemed + self.bias_ns * turns
@@ -44,9 +44,9 @@ class MadeUp:
 
 @pytest.mark.parametrize("seed", seeds(30))
 def test_a_region_takes_what_it_takes_unmeasured(seed: int) -> None:
-    """However many clocks and surveys are inside of it, in however many turns."""
+    """The true time results, however many clocks and surveys are inside the region and however often it loops."""
     frame = MadeUp(random.Random(seed))
-    order = sorted(frame.inside, reverse=True)  # what is inside comes later
+    order = sorted(frame.inside, reverse=True)  # spans inside a region have higher numbers
     inside = [(region, *frame.inside[region]) for region in order]
     net = without_measuring(np.array(frame.busy), np.array(frame.turns), frame.bias_ns, inside)
     for at, truth in enumerate(frame.truth):
@@ -55,7 +55,7 @@ def test_a_region_takes_what_it_takes_unmeasured(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(10))
 def test_a_region_takes_no_less_than_what_is_in_it(seed: int) -> None:
-    """Whatever clocks say, such as when work ran side by side; what did not run takes nothing."""
+    """With any measured times, such as those of parallel work, a region takes at least as long as each span inside."""
     draw, frame = np.random.default_rng(seed), MadeUp(random.Random(seed))
     busy, turns = draw.integers(0, 10**6, len(frame.truth)), draw.integers(0, 3, len(frame.truth))
     inside = [(region, *frame.inside[region]) for region in sorted(frame.inside, reverse=True)]

@@ -38,7 +38,7 @@ drafts = st.builds(lambda seed, count: random_draft(Random(seed), count), st.int
 
 
 def before(draft: Draft, earlier: int, later: int) -> bool:
-    """Return whether one operation ends before another begins in every turn, by a search back from the later one."""
+    """Return whether one operation ends before another begins in every iteration, by a backward search."""
     operations, scopes = draft.operations, draft.scopes
     seen: set[int] = set()
     waiting = [later]
@@ -76,7 +76,7 @@ def excluded(draft: Draft, one: int, other: int) -> bool:
 
 @given(drafts)
 def test_buffers_at_the_same_bytes_are_never_in_use_at_once(draft: Draft) -> None:
-    """All operations that use one come before all that use the other, or only one of them runs."""
+    """All operations on one of two such buffers come before all on the other, or only one of them runs."""
     placement = draft.place()
     users: dict[PortRef, list[int]] = {}
     for index, operation in enumerate(draft.operations):
@@ -92,7 +92,7 @@ def test_buffers_at_the_same_bytes_are_never_in_use_at_once(draft: Draft) -> Non
 @given(drafts, st.integers(0, 10**9))
 @settings(max_examples=many(100), deadline=None)
 def test_sharing_changes_nothing_that_is_computed(draft: Draft, seed: int) -> None:
-    """Two frames in any allowed order read the same values as in separate memory, and all can be read afterwards."""
+    """In any allowed order two frames read the same values as with separate memory, and so does a reader afterwards."""
     placement = draft.place()
     shared, separate = Memory(placement), Memory()
     for frame in range(2):
@@ -109,7 +109,7 @@ def test_sharing_changes_nothing_that_is_computed(draft: Draft, seed: int) -> No
 
 
 def contents_after(draft: Draft, placement: Placement, memory: Memory, owner: PortRef) -> Any:
-    """Return the contents of a buffer, from its memory or by running operations again in private memory."""
+    """Return the contents of a buffer, read directly or recomputed in private memory."""
     if not placement.overwritten(owner):
         return memory.read(owner)
     again = recomputation(draft.operations, placement.lasting, placement.overwritten, owner)
@@ -124,7 +124,7 @@ def contents_after(draft: Draft, placement: Placement, memory: Memory, owner: Po
 
 @given(drafts, st.integers(0, 10**9))
 def test_buffers_stay_where_they_were(draft: Draft, seed: int) -> None:
-    """With the same patch's placement nothing moves; with another's, buffers that share are never in use at once."""
+    """With the same patch's placement nothing moves; with another patch's one, the rule of sharing still holds."""
     old = draft.place()
     assert draft.place(keep=old).offsets == old.offsets
     changed = random_draft(Random(seed), 20)
@@ -144,7 +144,7 @@ def test_an_added_block_moves_no_other_buffer() -> None:
 
 
 def test_all_buffers_move_when_staying_costs_more_than_a_tenth() -> None:
-    """Of 20 buffers in a row 18 are removed; the others close the space between them."""
+    """After 18 of 20 buffers in a row are removed, the others move together."""
     wide = Draft()
     for index in range(20):
         wide.op(f"n{index}")
@@ -160,7 +160,7 @@ def test_all_buffers_move_when_staying_costs_more_than_a_tenth() -> None:
 
 
 def test_pinned_and_lasting_buffers_are_not_shared() -> None:
-    """Pinned buffers, state, buffers that are read before they are written, and buffers computed from these."""
+    """Pinned buffers, state, buffers that are read before they are written, and results of these stay apart."""
     draft = chain([1] * 6)
     draft.pinned = {b("n2")}
     draft.lifetimes[b("n4")] = Lifetime.STATE
@@ -171,7 +171,7 @@ def test_pinned_and_lasting_buffers_are_not_shared() -> None:
 
 
 def test_a_buffer_that_its_block_first_reads_and_writes_is_shared() -> None:
-    """Blocks declare no more of inner buffers; one whose contents matter from frame to frame is declared as state."""
+    """A block that needs an inner buffer's old contents must declare it as state."""
     draft = chain([1] * 4)
     draft.op("inner", ["n3", "inner"])
     draft.op("end", ["inner"])
@@ -179,7 +179,7 @@ def test_a_buffer_that_its_block_first_reads_and_writes_is_shared() -> None:
 
 
 def test_a_status_word_that_is_cleared_each_frame_is_nothing_lasting() -> None:
-    """Results of a loop may share memory, although the loop counts in a word that is read back after the frame."""
+    """Results of a loop may share memory, although its counter is in a word that is read after the frame."""
     draft = Draft()
     draft.lifetimes[b("stopped")] = Lifetime.STATUS
     draft.op("", [], ["stopped"])
@@ -195,7 +195,7 @@ def test_a_status_word_that_is_cleared_each_frame_is_nothing_lasting() -> None:
 
 
 def test_the_same_patch_gives_the_same_placement() -> None:
-    """It does not depend on the order of sets."""
+    """A placement does not depend on the order of sets."""
     draft = random_draft(Random(5), 60)
     assert draft.place() == draft.place()
 
@@ -204,7 +204,7 @@ def test_the_same_patch_gives_the_same_placement() -> None:
 
 
 def test_what_a_loop_reads_is_kept_for_all_its_turns() -> None:
-    """A buffer written late in the body must not lie where the next turn reads early."""
+    """A buffer that is written late in the body must not overlap one that the next iteration reads early."""
     draft = Draft()
     draft.op("n")
     draft.op("outer")
@@ -219,7 +219,7 @@ def test_what_a_loop_reads_is_kept_for_all_its_turns() -> None:
 
 
 def test_two_branches_share_memory_and_two_regions_in_a_row_do() -> None:
-    """Only one branch runs; the buffers of the first region are free when the second begins."""
+    """Only one branch runs, and the buffers of the first region are free when the second begins."""
     draft = Draft()
     draft.op("n")
     branches = draft.region("choice", RegionKind.IF_ELSE, "n")
@@ -231,7 +231,7 @@ def test_two_branches_share_memory_and_two_regions_in_a_row_do() -> None:
 
 
 def test_buffers_that_a_turn_may_not_write_count_as_overwritten_where_memory_is_shared() -> None:
-    """In a loop, either branch may have run before the other, in an earlier turn."""
+    """In a loop, either branch may have run before the other, in an earlier iteration."""
     draft = Draft()
     draft.op("n")
     (body,) = draft.region("loop", RegionKind.FOR, "n")
@@ -263,7 +263,7 @@ def test_buffers_that_a_turn_may_not_write_count_as_overwritten_where_memory_is_
     ],
 )
 def test_a_chain_needs_its_largest_pair_of_neighbours(sizes: list[int], optimum: int) -> None:
-    """That much is in use at one step, and no more is needed."""
+    """Two neighbours are in use at one step, so the arena needs no more than the largest pair."""
     placement = chain(sizes).place()
     assert placement.peak_bytes == optimum * UNIT
     assert units(placement) <= optimum * 1.1
@@ -271,7 +271,7 @@ def test_a_chain_needs_its_largest_pair_of_neighbours(sizes: list[int], optimum:
 
 
 def test_diamonds_in_a_row() -> None:
-    """Source, two sides and the join need three buffers; the next diamond reuses them."""
+    """Source, two sides and the join need three buffers, which the next diamond reuses."""
     draft = Draft()
     draft.op("j0")
     for index in range(30):
@@ -296,7 +296,7 @@ def test_a_tree_of_sums(depth: int) -> None:
 
 @pytest.mark.parametrize("width", [2, 10, 45, 100, 400])
 def test_waves_of_small_buffers_between_large_ones(width: int) -> None:
-    """A large buffer is split into small ones, which are joined again: only one large one is in use at a time."""
+    """A large buffer is split into small ones and joined again, so the arena holds one large buffer."""
     draft = Draft()
     for wave in range(4):
         draft.sizes[b(f"whole{wave}")] = width * UNIT
@@ -308,7 +308,7 @@ def test_waves_of_small_buffers_between_large_ones(width: int) -> None:
 
 @pytest.mark.parametrize("width", [3, 30, 300])
 def test_parallel_chains_share_nothing_with_each_other(width: int) -> None:
-    """Each needs two buffers, for any order in which the device runs them."""
+    """Each chain needs two buffers, whatever the order in which the device runs the chains."""
     draft = Draft()
     for step in range(6):
         for index in range(width):
@@ -317,7 +317,7 @@ def test_parallel_chains_share_nothing_with_each_other(width: int) -> None:
 
 
 def optimum(conflicts: set[tuple[int, int]], sizes: list[int]) -> int:
-    """Return the smallest total: in some order, taking the lowest free place is optimal."""
+    """Return the smallest total size; for some order of buffers, using the lowest free place is optimal."""
     best = sum(sizes)
     for order in permutations(range(len(sizes))):
         ends: dict[int, int] = {}
@@ -339,7 +339,7 @@ def optimum(conflicts: set[tuple[int, int]], sizes: list[int]) -> int:
 @given(st.integers(0, 10**9), st.lists(st.integers(1, 9), min_size=2, max_size=7))
 @settings(deadline=None, max_examples=many(60))
 def test_small_patches_are_within_a_tenth_of_the_optimum(seed: int, sizes: list[int]) -> None:
-    """The optimum is found by trying all orders."""
+    """Trying all orders gives the optimum."""
     random, draft = Random(seed), Draft()
     for index, size in enumerate(sizes):
         draft.sizes[b(f"n{index}")] = size * UNIT
@@ -358,7 +358,7 @@ def test_small_patches_are_within_a_tenth_of_the_optimum(seed: int, sizes: list[
 
 
 def test_overwritten_buffers_are_computed_again_from_what_their_writers_read() -> None:
-    """The first of a chain is run again alone, a later one together with those before it that were overwritten."""
+    """The first buffer of a chain is recomputed alone, a later one with those before it that were overwritten."""
     draft = chain([1] * 5)
     placement = draft.place()
     gone = [placement.overwritten(b(f"n{index}")) for index in range(5)]
@@ -368,7 +368,7 @@ def test_overwritten_buffers_are_computed_again_from_what_their_writers_read() -
 
 
 def test_buffers_computed_from_changed_state_keep_their_memory() -> None:
-    """The frame has changed the state since the reader ran, so the reader can't run again."""
+    """The state has changed since the reader ran, so the reader can't run again."""
     draft = chain([1] * 6)
     draft.lifetimes[b("state")] = Lifetime.STATE
     draft.op("sees", ["n0", "state"])

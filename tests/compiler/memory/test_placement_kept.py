@@ -1,4 +1,4 @@
-"""A placement is kept while every buffer fits where it lies; buffers that have grown get room to grow again."""
+"""A placement is kept while every buffer fits in its place; buffers that have grown get room to grow again."""
 
 from itertools import pairwise
 
@@ -29,19 +29,19 @@ def followed(plan: Plan, rows: int) -> Plan:
 
 
 def test_sizes_that_fit_move_nothing() -> None:
-    """Sizes go down, and up again to what a buffer has room for, but no further."""
+    """A size may fall, and rise again to the room of its buffer, but no further."""
     plan = make_plan(chain(4))
     smaller = followed(plan, 1)
     assert smaller.placement is plan.placement
     assert followed(smaller, 4).placement is plan.placement
     larger = followed(smaller, 5)
     assert larger.placement.size_bytes > plan.placement.size_bytes
-    assert followed(larger, 10).placement is larger.placement  # twice as much as asked for
+    assert followed(larger, 10).placement is larger.placement  # the room is twice what was asked for
     assert followed(larger, 11).placement is not larger.placement
 
 
 def test_a_changed_connection_makes_a_new_placement() -> None:
-    """Which buffers share memory follows from which operations read them."""
+    """Which buffers share memory depends on which operations read them."""
     plan = make_plan(chain(4))
     patch = chain(4)
     wire = Connection(PortRef("first", "out"), PortRef("mix3", "x"))
@@ -64,5 +64,5 @@ def test_a_changed_connection_makes_a_new_placement() -> None:
     ],
 )
 def test_room_is_limited(size: int, known: int | None, room: int) -> None:
-    """Small buffers that have grown get twice as much, large ones a quarter more; after shrinking they may keep it."""
+    """Small buffers that have grown get twice their size as room, large ones a quarter more; they may keep it."""
     assert room_for(size, known) == room

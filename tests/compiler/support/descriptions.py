@@ -1,4 +1,4 @@
-"""Descriptions made by hand, a check of every plan, and a device that only records what is put into a graph."""
+"""Descriptions made by hand, a check of every plan, and a fake device that records what a graph is made of."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,12 +31,12 @@ from engine.ptx.tree import KernelParameter
 from engine.types import DType, f32
 
 K = Kernel("k.cu", "k")
-#: Operations of the largest plan that is verified in passing.
+# Operations of the largest plan that is verified automatically.
 _MOST_VERIFIED = 400
 
 
 def verified_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Verify every plan that is made until the test ends, and fail the test for one that breaks a rule."""
+    """Verify every plan that is made until the test ends, and fail the test if one breaks a rule."""
     problems: list[str] = []
 
     def note_problems(plan: Plan) -> None:
@@ -51,7 +51,7 @@ def verified_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def ref(text: str) -> PortRef:
-    """Return the port that "node.port" names."""
+    """Return the port "node.port"."""
     return PortRef(*text.split("."))
 
 
@@ -109,12 +109,12 @@ def array(name: str, *shape: int, dtype: str = "float32") -> BlockNode:
 
 
 def source(name: str, *shape: int) -> BlockNode:
-    """Return a block that computes an output of this shape from nothing."""
+    """Return a block that computes an output of this shape without inputs."""
     return node(name, o(shape=str(list(shape))))
 
 
 def graph(*nodes: BlockNode, wires: Sequence[str] = ()) -> GraphDescription:
-    """Return a description; wires read "a.out b.x"."""
+    """Return a description; wires are texts such as "a.out b.x"."""
     pairs = (wire.split() for wire in wires)
     return GraphDescription(nodes, tuple(Connection(ref(a), ref(b)) for a, b in pairs))
 
@@ -169,7 +169,7 @@ class FakeKernel:
 
 @dataclass
 class FakeExecutable:
-    """Remembers updates."""
+    """An executable that records its updates."""
 
     updates: list[tuple[Any, ...]] = field(default_factory=list)
     destroyed: bool = False
@@ -190,7 +190,7 @@ class FakeExecutable:
 
 @dataclass
 class FakeGraph:
-    """Remembers what was added."""
+    """A graph that records its nodes."""
 
     nodes: list[Recorded] = field(default_factory=list)
     destroyed: bool = False
@@ -229,13 +229,13 @@ class FakeGraph:
         self.destroyed = True
 
     def reaches(self, later: int, earlier: int) -> bool:
-        """True when `later` comes after `earlier` by dependencies."""
+        """Return whether `later` comes after `earlier` by dependencies."""
         return any(index == earlier or self.reaches(index, earlier) for index in self.nodes[later].after)
 
 
 @dataclass
 class FakeDevice:
-    """Makes graphs and events that record."""
+    """A device whose graphs and events record their use."""
 
     graphs: list[FakeGraph] = field(default_factory=list)
     events: list[FakeEvent] = field(default_factory=list)

@@ -1,10 +1,10 @@
-"""A plain interpreter of a `GraphDescription` in numpy: what a patch means, with none of the compiler's ideas.
+"""A plain interpreter of a `GraphDescription` in numpy: the meaning of a patch, without the compiler's ideas.
 
 Every output has an array of its own, which lasts; an in-place output is its input's array, a view a numpy view of it.
 Blocks run one after the other. A block comes after those that feed it; one that changes an array comes after all
 readers of the old contents. A skipped region leaves the defaults of its outputs. Delays store their inputs at the end
-of their scope, all at once and before a loop's turn is counted, and output them when that scope runs next. State goes
-on from an earlier interpreter's wherever the same output or buffer has the same type and shape.
+of their scope, all at once and before a loop's counter moves, and output them when that scope runs next. State
+continues from an earlier interpreter's if the same output or buffer has the same type and shape.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from engine.patch.changes import PortRef
 from tests.compiler.support.scope_tree import ScopeTree
 
 Array = np.ndarray[Any, Any]
-#: What each kernel does, by its entry point or its op graph, given its arguments: arrays, numbers, numpy's types for
-#: element types, and for the frame uniforms the frame's index.
+# What each kernel does, by its entry point or its op graph. Arguments are arrays, numbers, numpy's types for element
+# types, and the frame's index for the frame uniforms.
 Kernels = Mapping[str, Callable[..., None]]
 
 
@@ -73,15 +73,15 @@ class Interpreter:
         self._orders = self._find_orders()
         self._fills = self._find_fills()
         self._frame = 0
-        #: Regions that were ended by their limit in the last frame.
+        # Regions that their limit ended in the last frame.
         self.stopped: set[str] = set()
-        #: What each delay gives in its next turn or frame.
+        # The output of each delay in its next iteration or frame.
         self._kept: dict[tuple[str, str], Array] = {}
         if earlier is not None:
             self._go_on(earlier)
 
     def _go_on(self, earlier: Interpreter) -> None:
-        """Begin with the state that another interpreter ended with."""
+        """Begin with the final state of another interpreter."""
         self._frame = earlier._frame
         for node in self._description.nodes:
             block = node.description
@@ -99,7 +99,7 @@ class Interpreter:
     # Arrays
 
     def array(self, port: PortRef) -> Array:
-        """Return the array of a port; that of an input that is not connected is empty."""
+        """Return the array of a port, which is empty for an unconnected input."""
         if port not in self._arrays:
             self._arrays[port] = self._make(port)
         return self._arrays[port]
@@ -126,7 +126,7 @@ class Interpreter:
         return array
 
     def _like(self, node: str, rule: str) -> Array:
-        """Return the array of the first input that "same(...)" names and something is connected to."""
+        """Return the array of the first connected input that "same(...)" names."""
         for name in rule[5:-1].split(","):
             port = PortRef(node, name.strip())
             if port in self._sources:
@@ -139,13 +139,13 @@ class Interpreter:
         return tuple(self._number(node, f"{rule[:-1]},]"))
 
     def _number(self, node: str, text: str) -> Any:
-        """Return what an expression of extents is, or a list of such expressions."""
+        """Return the value of an expression of extents, or a list of such values."""
         block = self._nodes[node].description
         ports = {port.port: _Extents(array) for port, array in self._arrays.items() if port.node == node}
         return eval(text, {"ceil": math.ceil, "min": min, **dict(block.structural), **ports})
 
     def _maker(self, port: PortRef) -> PortRef:
-        """Return the output that owns the array that a port shows, whole or in part."""
+        """Return the output that owns the array of which a port shows all or a part."""
         while True:
             block = self._nodes[port.node].description
             spec = next(spec for spec in block.ports if spec.name == port.port)
@@ -168,7 +168,7 @@ class Interpreter:
             common = self._tree.common(first, second)
             if common is not None:
                 scope, one, other = common
-                if not delayed or other != second:  # a region comes after what feeds a delay inside it
+                if not delayed or other != second:  # a region comes after the source of a delay inside it
                     before[scope][other].add(one)
         return {scope: list(TopologicalSorter(found).static_order()) for scope, found in before.items()}
 
@@ -195,7 +195,7 @@ class Interpreter:
                             yield reader.node, writer.node, False
 
     def _same_version(self, read: PortRef, changed: PortRef, reader: str, writer: str) -> bool:
-        """True when two outputs are the same memory after one block, or after one region with its branches."""
+        """Return whether two outputs are the same memory after one block, or after one region with its branches."""
         if not np.may_share_memory(self.array(read), self.array(changed)):
             return False
         if read == changed:
@@ -207,9 +207,9 @@ class Interpreter:
     # Defaults
 
     def _find_fills(self) -> dict[str, list[tuple[Array, float]]]:
-        """Return the fills before each region: buffers that are made inside, with their defaults.
+        """Return the fills before each region: the defaults of buffers that are made inside it.
 
-        Someone may read them after the frame, whoever reads them in it.
+        Any of them may be read after the frame, whether or not a block reads it.
         """
         ports = [PortRef(node.id, spec.name) for node in self._description.nodes for spec in node.description.outputs]
         fills: dict[str, list[tuple[Array, float]]] = {}
@@ -312,7 +312,8 @@ class Interpreter:
                 counts = self.array(PortRef(node, "counts"))
 
                 def more(turns: int) -> bool:
-                    return bool(turns + 1 <= (counts.flat[0] if counts.size else values["count"]))  # False for NaN
+                    # `turns + 1 <= count` is False for NaN.
+                    return bool(turns + 1 <= (counts.flat[0] if counts.size else values["count"]))
 
                 self._loop(node, control.entered, "index", more, values["limit"])
 
@@ -335,14 +336,14 @@ def _alike(one: Array, other: Array) -> bool:
 
 
 def _nearest(dtype: np.dtype[Any], number: float) -> float:
-    """Return a number as an element of that type can be: whole numbers are truncated and kept in its range."""
+    """Return the number that an element of this type can hold: integers are truncated and limited to their range."""
     if dtype.kind not in "iu":
         return number
     return min(max(math.trunc(number), np.iinfo(dtype).min), np.iinfo(dtype).max)
 
 
 class _Extents:
-    """The sizes of an array by the names that expressions use: size, dim0, stride0, last0, laststride0 and so on."""
+    """The sizes of an array by their names in expressions: size, dim0, stride0, last0, laststride0 and so on."""
 
     def __init__(self, array: Array) -> None:
         self._array = array

@@ -1,4 +1,4 @@
-"""Blocks that random patches are made of; `patch_kernels.py` says what their kernels do, in numpy.
+"""Blocks that random patches are made of; `patch_kernels.py` computes their kernels in numpy.
 
 All buffers are matrices of u32, and all arithmetic is modulo 2^32, so that every result is exact.
 """
@@ -84,38 +84,38 @@ _PARTNER = ("y.dim0", "y.dim1", "y.stride0", "y.stride1")
 
 
 def array(contents: Array) -> BlockDescription:
-    """Contents that the block provides."""
+    """Return a block that provides contents."""
     return block(o(shape="data"), contents={"out": contents})
 
 
 def fresh(rows: int, columns: int, seed: int, default: float = 0.0) -> BlockDescription:
-    """Numbers computed from the frame's index."""
+    """Return a block that computes numbers from the frame's index."""
     entry = _launch("fresh", "out.size", _write("out"), *_extents("out.size"), ValueArgument(seed), FrameArgument())
     return block(o(shape=f"[{rows}, {columns}]", default=default), entries=(entry,))
 
 
 def blend(default: float = 0.0) -> BlockDescription:
-    """`x * a + y`, where `y` is repeated as often as it takes."""
+    """Return a block that computes `x * a + y`, where `y` is repeated as needed."""
     arguments = (_read("x"), *_extents(*_STRIDES), _read("y"), *_extents(*_PARTNER), _write("out"))
     entry = _launch("blend", "out.size", *arguments, *_extents("out.dim1", "out.size"), ParameterArgument("a"))
     return block(i(strided=True), i("y", strided=True), o(default=default), entries=(entry,))
 
 
 def scale() -> BlockDescription:
-    """`x = x * a + position`, in place."""
+    """Return a block that computes `x = x * a + position`, in place."""
     entry = _launch("scale", "x.size", _change("x"), *_extents(*_WHOLE_X), ParameterArgument("a"))
     return block(i(strided=True), o(inplace="x"), entries=(entry,))
 
 
 def absorb() -> BlockDescription:
-    """`x = x * 3 + y`, in place."""
+    """Return a block that computes `x = x * 3 + y`, in place."""
     arguments = (_change("x"), *_extents(*_WHOLE_X), _read("y"), *_extents(*_PARTNER))
     entry = _launch("absorb", "x.size", *arguments)
     return block(i(strided=True), i("y", strided=True), o(inplace="x"), entries=(entry,))
 
 
 def mix() -> BlockDescription:
-    """Several entries that pass an internal buffer on."""
+    """Return a block with several entries that pass an internal buffer on."""
     entries = (
         FillEntry(_write("work"), 1),
         _launch("mix", "x.size", _read("x"), _change("work"), _write("out"), *_extents("x.size"), threads=32),
@@ -125,51 +125,51 @@ def mix() -> BlockDescription:
 
 
 def total(default: float = 0.0) -> BlockDescription:
-    """The sum of all elements."""
+    """Return a block that sums all elements."""
     entry = _launch("total", "", _read("x"), *_extents(*_STRIDES, "x.dim0", "x.dim1"), _write("out"))
     return block(i(strided=True), o(shape="[1, 1]", default=default), entries=(entry,))
 
 
 def is_rare(modulus: int) -> BlockDescription:
-    """1 when the sum of all elements divides by a number, else 0."""
+    """Return a block that outputs 1 if `modulus` divides the sum of all elements, else 0."""
     entry = _launch("is_rare", "", _read("x"), *_extents("x.size"), _write("out"), ValueArgument(modulus))
     return block(i(), o(shape="[1, 1]"), entries=(entry,))
 
 
 def count_down() -> BlockDescription:
-    """The first element goes down to 0, from at most 3, in place."""
+    """Return a block that counts the first element down to 0, from at most 3, in place."""
     return block(i(), o(inplace="x"), entries=(_launch("count_down", "", _change("x")),))
 
 
 def copy() -> BlockDescription:
-    """A copy without a kernel."""
+    """Return a block that copies without a kernel."""
     return block(i(), o(), entries=(CopyEntry(_write("out"), _read("x")),))
 
 
 def clear(value: int) -> BlockDescription:
-    """Every byte set, in place."""
+    """Return a block that sets every byte, in place."""
     return block(i(), o(inplace="x"), entries=(FillEntry(_write("x"), value),))
 
 
 def keep() -> BlockDescription:
-    """State: `out = out * 5 + x`."""
+    """Return a block with state: `out = out * 5 + x`."""
     entry = _launch("keep", "x.size", _read("x"), _change("out"), *_extents("x.size"))
     return block(i(), o(state=True), entries=(entry,))
 
 
 def delay(initial: int) -> BlockDescription:
-    """`x` of the last frame or turn."""
+    """Return a block that outputs `x` of the previous frame or iteration."""
     ports = (i("like"), i(delayed=True, shape="same(like)"), o(shape="same(like)"))
     return block(*ports, entries=(DelayEntry(_write("out"), _read("x"), initial),))
 
 
 def view(transform: Transform) -> BlockDescription:
-    """The same memory as a view."""
+    """Return a block that outputs a view of its input."""
     return block(i(strided=True), o(shape="view"), views=(View("out", "x", transform),))
 
 
 def choose(modulus: int, capacity: int | None) -> BlockDescription:
-    """The elements that divide by a number, in any order; up to `capacity` of them, or all."""
+    """Return a block that outputs the elements that `modulus` divides, in any order: at most `capacity`, or all."""
     count = Kernel("append.cu", "count_appended")
     shape = "same(x)" if capacity is None else f"[1, {capacity}]"
     size = ExtentArgument(Extent("out.size"))
@@ -190,20 +190,20 @@ def choose(modulus: int, capacity: int | None) -> BlockDescription:
 
 
 def sum_first() -> BlockDescription:
-    """The sum of as many elements as `count` says."""
+    """Return a block that sums the first `count` elements."""
     entry = _launch("sum_first", "", _read("x"), _read("count"), _write("out"))
     return block(i(), i("count"), o(shape="[1, 1]"), entries=(entry,))
 
 
 def when(element: int, *, otherwise: bool) -> BlockDescription:
-    """An If or IfElse that looks at one element."""
+    """Return an If or IfElse whose condition is one element."""
     begin = _control("begin_if", *_looked_at(element), _write("entered"))
     kind = RegionKind.IF_ELSE if otherwise else RegionKind.IF
     return block(i("condition"), control=Control(kind, (begin,), "entered"), buffers=(_ENTERED,))
 
 
 def loop_while(element: int) -> BlockDescription:
-    """A While with parameter `limit`."""
+    """Return a While with the parameter `limit`."""
     looked_at, limit = _looked_at(element), ParameterArgument("limit")
     begin = _control("begin_while", *looked_at, _write("turns"), _change("stopped"), limit, _write("entered"))
     turn = _control("turn_while", *looked_at, _change("turns"), _change("stopped"), limit)
@@ -211,7 +211,7 @@ def loop_while(element: int) -> BlockDescription:
 
 
 def loop_for() -> BlockDescription:
-    """A For with parameters `count` and `limit`, which the input `counts` overrules."""
+    """Return a For with parameters `count` and `limit`; the input `counts` overrides `count`."""
     times, limit = (ParameterArgument("count"), _read("counts"), ElementArgument("counts")), ParameterArgument("limit")
     begin = _control("begin_for", *times, _write("index"), _change("stopped"), limit, _write("entered"))
     turn = _control("turn_for", *times, _change("index"), _change("stopped"), limit)

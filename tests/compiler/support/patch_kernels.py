@@ -1,4 +1,4 @@
-"""What the kernels in `patches.cu` do, in numpy, for the interpreter; arguments are those of the kernels."""
+"""The kernels of `patches.cu` in numpy, for the interpreter, with the kernels' arguments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -72,7 +72,7 @@ def _sum_first(x: Array, count: Array, out: Array) -> None:
     out[...] = x.ravel()[: count[0, 0]].sum(dtype=np.uint32)
 
 
-#: What the kernels do, for the interpreter.
+# The interpreter's functions, by kernel.
 KERNELS: dict[str, Callable[..., None]] = {
     "fresh": _fresh,
     "blend": _blend,

@@ -1,4 +1,4 @@
-"""Random edits of plain patches, as a person makes them; some leave a patch that can't run."""
+"""Random edits of plain patches, as a person makes them; some results can't run."""
 
 import random
 from dataclasses import replace
@@ -14,7 +14,7 @@ _KINDS += ("resize", "resize", "resize", "reorder", "two")
 
 
 def random_edit(chance: random.Random, patch: RandomPatch, plan: Plan) -> RandomPatch:
-    """Return the patch with one thing changed; `plan` is that of the patch as it is."""
+    """Return the patch with one thing changed; `plan` is the plan of the given patch."""
     return _Editor(chance, patch, plan).edit(chance.choice(_KINDS))
 
 
@@ -33,7 +33,7 @@ class _Editor:
         return RandomPatch(GraphDescription(tuple(self._nodes), tuple(self._connections)), self._values)
 
     def _outputs(self, like: PortRef | None = None) -> list[PortRef]:
-        """Return the outputs of the patch as it was, with `like` only those of its layout."""
+        """Return the outputs of the patch before the edit; with `like`, only those of the same layout."""
         layouts = self._plan.layouts
         wanted = layouts.get(like) if like is not None else None
         there = {node.id for node in self._nodes}
@@ -47,7 +47,7 @@ class _Editor:
         ]
 
     def _free(self) -> list[int]:
-        """Return the numbers of the connections that may be moved; a count stays with what it counts."""
+        """Return the numbers of the connections that may be moved; the connection of a count must stay."""
         appending = {node.id for node in self._nodes if any(spec.append for spec in node.description.outputs)}
         return [n for n, c in enumerate(self._connections) if c.source.node not in appending]
 
@@ -61,7 +61,7 @@ class _Editor:
             self._connections[number] = Connection(self._chance.choice(choice), old.target)
 
     def _new(self) -> tuple[str, str]:
-        """Add a block that takes one input, and maybe another; return its id and a second input, or ""."""
+        """Add a block with one input and maybe a second one; return its id and the second input, or ""."""
         name = f"e{self._chance.randrange(10**6):06}_{len(self._nodes)}"
         kind = self._chance.randrange(5)
         made, second = (
@@ -128,9 +128,9 @@ class _Editor:
         self._nodes[number] = BlockNode(node.id, replace(node.description))
 
     def _resize(self) -> None:
-        """Change the size of a block that makes numbers; not all of its readers may accept that.
+        """Change the size of a block that makes numbers; some of its readers may refuse the size.
 
-        The size is any other, or one row more or less, which just fits the same allocation or just not.
+        The new size is random, or one row more or less, which may just fit the allocation or just not.
         """
         made = [n for n, node in enumerate(self._nodes) if not node.description.inputs and node.description.entries]
         if made:

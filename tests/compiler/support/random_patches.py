@@ -16,7 +16,7 @@ _MOST_DEPTH = 3
 
 @dataclass(eq=False)
 class Output:
-    """An output that a later block may read: its shape, whether it has no gaps, and whose memory it is."""
+    """An output that a later block may read: its shape, whether it is contiguous, and which block owns its memory."""
 
     port: PortRef
     shape: tuple[int, int]
@@ -27,14 +27,14 @@ class Output:
 
 @dataclass
 class RandomPatch:
-    """A description, and the values of its blocks' parameters."""
+    """A description, with the values of its blocks' parameters."""
 
     description: GraphDescription
     values: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 def random_patch(seed: int, size: int, *, plain: bool = False) -> RandomPatch:
-    """Return a patch of about `size` blocks; the same for the same seed. Some of its blocks may conflict.
+    """Return a patch of about `size` blocks, determined by the seed. Some of its blocks may conflict.
 
     A `plain` one has no regions, no delays and no composites.
     """
@@ -51,9 +51,9 @@ class _Maker:
         self._scope = ""
         #: Composites that should become child graphs where possible.
         self._groups = chance.choice((("",), ("", "", "", "one"), ("one", "two", "three"))) if not plain else ("",)
-        #: Whether there is state: what depends on it does not share memory.
+        # Whether there is state. A buffer that depends on state doesn't share memory.
         self._lasting = chance.random() < 0.6
-        #: How often an output can still be read after it was changed in place, which may give a conflict.
+        # How often an output can still be read after it was changed in place, which may cause a conflict.
         self._careless = chance.choice((0.0, 0.0, 0.1, 0.4))
 
     def make(self, size: int) -> RandomPatch:
@@ -66,7 +66,7 @@ class _Maker:
         return RandomPatch(GraphDescription(tuple(self._nodes), tuple(self._connections)), self._values)
 
     def _add(self, scope: str, description: BlockDescription, **inputs: Output) -> str:
-        # Names in random order, since ties are broken by name.
+        # Names are random because the compiler breaks ties by name.
         name = f"n{self._chance.randrange(10**6):06}_{len(self._nodes)}"
         group = self._chance.choice(self._groups) if not scope else ""
         self._nodes.append(BlockNode(name, description, scope, group))
@@ -75,7 +75,7 @@ class _Maker:
         return name
 
     def _blocks(self, scope: str, seen: list[Output], size: int, depth: int) -> None:
-        """Add blocks to a scope; `seen` are the outputs that they may read, to which theirs are added."""
+        """Add blocks to a scope. They may read the outputs in `seen`, to which their own outputs are added."""
         delays: list[tuple[str, Output]] = []
         here = len(seen)
         left = size
@@ -107,7 +107,7 @@ class _Maker:
         fitting = [output for output in seen if output.contiguous or not contiguous]
         if not fitting:
             return self._fresh_one(self._scope, seen)
-        # Mostly the latest output, which gives chains, and now and then any, which gives fan-out.
+        # Choose mostly the latest output, which makes chains, and at times any output, which makes fan-out.
         return self._chance.choice(fitting[-4:] if self._chance.random() < 0.6 else fitting)
 
     def _out(self, seen: list[Output], name: str, shape: tuple[int, int], port: str = "out") -> Output:
@@ -205,7 +205,7 @@ class _Maker:
     def _append(self, scope: str, seen: list[Output]) -> None:
         x = self._any(seen, contiguous=True)
         modulus = self._chance.randint(1, 4)
-        if self._chance.random() < 0.5:  # more than fits: only the count is the same every time
+        if self._chance.random() < 0.5:  # there may be too many elements, so only the count is deterministic
             name = self._add(scope, blocks.choose(modulus, self._chance.randint(1, 9)), x=x)
             self._out(seen, name, (1, 1), "out_count")
             return

@@ -1,4 +1,4 @@
-"""Region blocks for patches made by hand, and what a check says of a patch."""
+"""Region blocks for patches made by hand, and the problems that a check reports."""
 
 from msgspec.structs import replace
 

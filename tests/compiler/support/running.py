@@ -30,10 +30,10 @@ RUBBISH = 0xA5
 
 
 class Running:
-    """A compiled plan with memory of its own; `close` gives everything back.
+    """A compiled plan with memory of its own, which `close` frees.
 
-    It is built from an `earlier` one, if given, and replaces it. At a `level` of blocks or kernels, every
-    other frame is that of an instrumented copy.
+    A plan may replace an `earlier` one, from which it is built. At a `level` of blocks or kernels, every other frame is
+    that of an instrumented copy.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Running:
             self._states.clear()
 
     def frame(self) -> None:
-        """Launch once, and wait. Before that, the arena is filled with garbage, as another graph may have left it."""
+        """Launch once, and wait. The arena is filled with garbage first, as another graph may have left it."""
         for owner in self.plan.placement.offsets:
             self._device.fill(self.memory.by_owner[owner], RUBBISH)
         self._uniforms.array["index"] = self._frame
@@ -88,7 +88,7 @@ class Running:
         self._frame += 1
 
     def _measure(self) -> None:
-        """Launch the instrumented copy; what is outside of all regions must have run once."""
+        """Launch the instrumented copy. Spans outside of all regions must have run once."""
         if not self._copies:
             found, clock = spans(self.plan, self._level), ClockKernels(self._device)
             self._copies = [
@@ -106,9 +106,9 @@ class Running:
                 assert 0 < measured["busy_ns"] <= max(1, measured["last_ns"] - measured["first_ns"])
 
     def read_again(self, owner: PortRef) -> np.ndarray[Any, Any]:
-        """Return what an allocation held in the last frame; as in the engine, it is computed again if overwritten."""
+        """Return an allocation's contents in the last frame; as in the engine, overwritten contents are recomputed."""
         uniforms = SimpleNamespace(current=self._uniforms)
-        services: Any = SimpleNamespace(  # all that it needs
+        services: Any = SimpleNamespace(  # the only services that are used
             device=self._device, pool=self.pool, uniforms=uniforms, libraries=None, modules=self._modules
         )
         return read_port(self.compiled, services, self._values, self._stream, owner)
@@ -121,7 +121,7 @@ class Running:
         return array
 
     def lasting(self) -> list[PortRef]:
-        """Return the buffers that keep their contents after a frame: all that do not share memory."""
+        """Return the buffers that keep their contents after a frame: all that share no memory."""
         return [
             owner
             for owner, buffer in self.plan.buffers.allocations.items()
@@ -136,7 +136,7 @@ class Running:
         """Free all resources."""
         for copied in self._copies:
             copied.destroy()
-        self.memory.status = None  # it goes with the graph
+        self.memory.status = None  # the graph frees it
         self.compiled.destroy()
         self._stream.destroy()
         self._uniforms.free()

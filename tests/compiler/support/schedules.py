@@ -16,12 +16,12 @@ from engine.patch.changes import PortRef
 from engine.types import u8
 
 UNIT = 256
-#: These tests don't depend on what an operation does.
+# These tests don't depend on what an operation does.
 WORK = FillEntry(BufferArgument("out", reads=False, writes=True), 0)
 
 
 def b(node: str) -> PortRef:
-    """Return the buffer of a block that has one."""
+    """Return the buffer of a block that has only one."""
     return PortRef(node, "out")
 
 
@@ -33,18 +33,18 @@ def access(reads: Iterable[PortRef], writes: Iterable[PortRef]) -> Access:
 
 @dataclass
 class Draft:
-    """Builds a schedule: every operation comes after those that it shares a buffer with."""
+    """Builds a schedule in which every operation comes after those with which it shares a buffer."""
 
     operations: list[Operation] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(-1, "", -1, ())])
     sizes: dict[PortRef, int] = field(default_factory=dict)
     lifetimes: dict[PortRef, Lifetime] = field(default_factory=dict)
     pinned: set[PortRef] = field(default_factory=set)
-    #: What each operation reads and writes.
+    # The buffers that each operation reads and writes.
     touched: list[tuple[frozenset[PortRef], frozenset[PortRef]]] = field(default_factory=list)
 
     def op(self, node: str, reads: Sequence[str] = (), writes: Sequence[str] | None = None, scope: int = 0) -> int:
-        """Add an operation of `node`, which writes its own buffer by default; return its index."""
+        """Add an operation of `node`, which by default writes the node's own buffer; return its index."""
         written = [b(n) for n in ([node] if writes is None else writes)]
         return self._add(Operation(node, WORK, access([b(n) for n in reads], written), (), scope))
 
@@ -59,7 +59,7 @@ class Draft:
         return numbers
 
     def end(self, scopes: Sequence[int]) -> None:
-        """End a region: it touches what its bodies touch."""
+        """End a region, whose accesses are those of its bodies."""
         index = self.scopes[scopes[0]].region
         old = self.operations[index]
         inside = [o for o in self.operations if o.scope in scopes]
@@ -95,7 +95,7 @@ class Draft:
         return [Scope(s.region, s.name, s.parent, inside) for s, inside in zip(self.scopes, members, strict=True)]
 
     def place(self, keep: Placement | None = None) -> Placement:
-        """Return where the buffers lie."""
+        """Return the placement of the buffers."""
         owners = [o for operation in self.operations for o in sorted(operation.writes | operation.reads, key=str)]
         allocations = {}
         for owner in dict.fromkeys(owners):
@@ -169,7 +169,7 @@ class Memory:
             self.arena[unit] = (owner, value)
 
     def read(self, owner: PortRef) -> Any:
-        """Return what a buffer holds, or "torn" if another one overwrote a part of it."""
+        """Return the contents of a buffer, or "torn" if another buffer overwrote a part of it."""
         if self.placement is None or owner not in self.placement.offsets:
             return self.separate.get(owner)
         found = {self.arena.get(unit) for unit in self._units(owner)}
@@ -184,7 +184,7 @@ class Memory:
 
 @dataclass
 class Run:
-    """One frame: which buffers it wrote."""
+    """One frame, with the buffers that it wrote."""
 
     draft: Draft
     read: Callable[[PortRef], Any]

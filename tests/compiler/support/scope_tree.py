@@ -1,4 +1,4 @@
-"""Which blocks lie in which regions, and which region represents a block in each scope around it."""
+"""Which regions hold which blocks, and which region represents a block in each scope around it."""
 
 from engine.compiler.description import GraphDescription
 
@@ -10,13 +10,13 @@ class ScopeTree:
         self._region_of = {node.id: node.region for node in description.nodes}
 
     def around(self, node: str) -> list[tuple[str, str]]:
-        """Return (scope, the block or the region around it there) from the top down to the block itself."""
+        """Return (scope, the block or its region in that scope) from the outermost scope down to the block's own."""
         scope = self._region_of[node]
         above = self.around(scope.split(".")[0]) if scope else []
         return [*above, (scope, node)]
 
     def common(self, first: str, second: str) -> tuple[str, str, str] | None:
-        """Return the innermost scope around both blocks and what represents each there; None when it is one block."""
+        """Return the innermost scope around two blocks and what represents each there; None if they share one."""
         found = None
         for (scope, one), (other_scope, other) in zip(self.around(first), self.around(second), strict=False):
             if scope != other_scope:
@@ -25,7 +25,7 @@ class ScopeTree:
         return found
 
     def region_with_branches(self, first: str, second: str) -> str:
-        """Return the region that has two blocks in different branches, or nothing."""
+        """Return the region that has two blocks in different branches, or None."""
         region = ""
         for (scope, one), (other_scope, other) in zip(self.around(first), self.around(second), strict=False):
             if scope != other_scope:

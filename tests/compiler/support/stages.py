@@ -1,4 +1,4 @@
-"""Blocks that compute each element by an expression, made by hand."""
+"""Blocks made by hand that compute each element from an expression."""
 
 from engine.compiler.description import BlockNode
 from engine.descriptions.entries import (
@@ -37,7 +37,7 @@ _SIZES = {"size": "{}.size", "width": "{}.last0", "height": "{}.last1", "depth":
 
 
 def stage(name: str, text: str, *, inputs: str = "x", **more: object) -> BlockNode:
-    """Return a block with inputs of f32, of one letter each, and the output "out"."""
+    """Return a block with inputs of f32, named by one letter each, and the output "out"."""
     return computing(name, parse_expression(text, inputs=dict.fromkeys(inputs, "f32")), **more)
 
 
@@ -63,7 +63,7 @@ def computing(name: str, graph: OpGraph, *, region: str = "", group: str = "") -
 
 
 def total(name: str, *, reads: str = "number", region: str = "") -> BlockNode:
-    """Return a block that adds up its input: three thread blocks their shares, then one their results."""
+    """Return a block that sums its input: three thread blocks sum a part each, then one sums the parts."""
     ports = [PortSpec("x", "in", any_type if reads == "number" else NAMED[reads], "An input.", "same")]
     ports.append(PortSpec("out", "out", f32, "An output.", "[1]"))
     entries = [_aggregating("x", reads, "parts", "f64", 3), _aggregating("parts", "f64", "out", "f32", 1)]
