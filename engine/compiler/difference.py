@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from engine.compiler.buffers import TRANSIENT, BlockBuffers, Lifetime
 from engine.compiler.operations import STATUS, AnyEntry, FusedEntry, Operation
@@ -45,10 +46,15 @@ class Difference:
             and all(_is_same_node(operations[index], base[index]) for index in self.renewed)
         )
 
-    @property
-    def captures_again(self) -> bool:
-        """True when library calls are captured again."""
-        return any(isinstance(self.now.operations[index].entry, CaptureEntry) for index in self.renewed)
+    @cached_property
+    def other_arrays(self) -> dict[PortRef, Lifetime]:
+        """The buffers for which blocks bring other arrays than before, if layouts are the same, with their lifetimes.
+
+        They are contents, initial state, or memory of the user's own.
+        """
+        bring = (Lifetime.PROVIDED, Lifetime.STATE, Lifetime.EXTERNAL)
+        buffers = self.now.buffers.allocations.items() if self.moved else ()
+        return {owner: buffer.lifetime for owner, buffer in buffers if owner in self.moved and buffer.lifetime in bring}
 
     @property
     def has_other_kernels(self) -> bool:

@@ -163,7 +163,9 @@ def operations_in_place(changes: Difference) -> list[int] | None:
                 return None
             case UploadFrame() | ClearStatus() | DownloadStatus() if touched:
                 return None
-    return found if len(found) * (2 if plan.buffers.swaps else 1) <= MOST_CHANGES else None
+    if plan is not before and len(found) * (2 if plan.buffers.swaps else 1) > MOST_CHANGES:
+        return None
+    return found
 
 
 def _is_same_graph(changes: Difference) -> bool:

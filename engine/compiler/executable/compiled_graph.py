@@ -9,7 +9,7 @@ from itertools import repeat
 
 from engine.compiler.buffers import Lifetime
 from engine.compiler.difference import Difference, plan_difference
-from engine.compiler.executable.arguments import Resources, TypedKernel
+from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import BuiltGraph, build_graph
 from engine.compiler.executable.clone import clone_graph
 from engine.compiler.executable.nodes import KernelNode
@@ -174,15 +174,6 @@ class CompiledGraph:
         if refused is not None:
             raise refused
         return count
-
-    def swap_kernels(self, kernels: Mapping[int, TypedKernel]) -> None:
-        """Set another function with the same parameters for kernel nodes, by operation index."""
-        for variant in self.variants:
-            for node in variant.kernels:
-                if node.operation in kernels:
-                    node.kernel = kernels[node.operation]
-                    variant.built.swapped.add(node.operation)
-                    variant.update(node)
 
     def rebind(self, moved: Mapping[PortRef, Memory]) -> bool:
         """Move buffers to other memory, by one update of each kernel node that gets their addresses.

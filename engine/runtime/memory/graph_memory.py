@@ -46,11 +46,6 @@ class GraphMemory:
         """Take over memory borrowed from `old`, whose rest can then be released."""
         old.borrowed, self.borrowed = self.borrowed, set()  # a running graph has borrowed nothing
 
-    def exchange(self, owner: PortRef, memory: Memory) -> None:
-        """Use another external array for `owner` from now on, and release the one before."""
-        self.adopted[owner].free()
-        self.adopted[owner] = self.by_owner[owner] = memory
-
     def release(self, pool: BufferPool) -> None:
         """Release everything but state, which outlives the graph; a second call does nothing."""
         borrowed = self.borrowed
@@ -180,7 +175,7 @@ def _problems(plan: Plan, wanted: dict[PortRef, int], total: int, available: int
     return problems
 
 
-def adopt_array(plan: Plan, device: Device, owner: PortRef) -> Memory:
+def _adopt_array(plan: Plan, device: Device, owner: PortRef) -> Memory:
     """Return the memory of the array that a block names for `owner`; GraphValidationError when it can't be used."""
     array = plan.description.by_id[owner.node].description.externals[owner.port]
     if isinstance(array.keep, Buffer) and array.keep.device is not device:
@@ -239,7 +234,7 @@ def _allocate_own(
     times: SideTimes,
 ) -> Memory:
     if buffer.lifetime is Lifetime.EXTERNAL:
-        claimed.adopted[owner] = adopt_array(plan, device, owner)
+        claimed.adopted[owner] = _adopt_array(plan, device, owner)
         return claimed.adopted[owner]
     try:
         if buffer.lifetime is Lifetime.STATE:

@@ -5,26 +5,27 @@ that is swapped in or abandoned. The swap holds up a frame, so everything that i
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 
-from msgspec.structs import replace
+import msgspec
 
+from engine.compiler.buffers import Lifetime
 from engine.compiler.description import BlockNode
-from engine.compiler.difference import plan_difference
-from engine.compiler.executable.adjust import Adjustment, adjust_graph
-from engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
+from engine.compiler.difference import Difference, plan_difference, same_plan
+from engine.compiler.executable.adjust import Adjustment, adjust_graph, operations_in_place
+from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan
 from engine.compiler.planning import plan_what_can_run
-from engine.descriptions.entries import KernelEntry
+from engine.descriptions.entries import CaptureEntry, KernelEntry
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Source, WarploomError, error
 from engine.processes.scope import Cancelled, check_cancelled
 from engine.profiling.side_work import SideKind
-from engine.protocol.messages import BufferReport
+from engine.protocol.messages import BufferReport, UpdateLevel
 from engine.runtime.check.kernel_checks import argument_problems, count_problems, launch_warnings, number_problems
 from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, allocate_buffers, keep_memory, require_memory
 from engine.runtime.model.context import DeviceServices
@@ -41,14 +42,14 @@ _LARGE_BYTES = 1 << 31
 class Prepared:
     """What the running graph is to become: `compiled`, or itself with an `adjustment`, or itself by `same_graph`.
 
-    `same_graph` is a new plan for the same nodes: at most contents that blocks provide must be uploaded again. If none
-    of the three is set, `diagnostics` has the reasons; with `refused` there was a plan that a kernel or the device
-    didn't accept.
+    `same_graph` leads to a plan for which at most contents that blocks provide must be uploaded again. If none of the
+    three is set, `diagnostics` has the reasons; with `refused` there was a plan that a kernel or the device didn't
+    accept.
     """
 
     description: PatchDescription
     compiled: CompiledGraph | None = None
-    same_graph: Plan | None = None
+    same_graph: Difference | None = None
     adjustment: Adjustment | None = None
     refused: bool = False
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -81,7 +82,9 @@ class Prepared:
         """The plan of the next graph; None when the running graph stays unchanged."""
         if self.compiled is not None:
             return self.compiled.plan
-        return self.adjustment.plan if self.adjustment is not None else self.same_graph
+        if self.adjustment is not None:
+            return self.adjustment.plan
+        return self.same_graph.now if self.same_graph is not None else None
 
 
 @dataclass(frozen=True)
@@ -133,13 +136,14 @@ def prepare(
         before = current.values
         values = {**values, **{n: {**before.get(n, {}), **values.get(n, {})} for n in planned.held}}
     prepared.held, prepared.values = planned.held, values
-    if previous is not None and not rebuild and same_structure(previous, planned.plan):
-        prepared.same_graph = planned.plan
-        return prepared
     kept = current if not rebuild else None
+    changes = plan_difference(previous, planned.plan) if previous is not None and kept is not None else None
+    if changes is not None and is_same_graph(changes):
+        prepared.same_graph = changes
+        return prepared
     try:
         try:
-            _realise(prepared, services, planned.plan, kept)
+            _realise(prepared, services, planned.plan, kept, changes)
         except MemoryRefused:
             if previous is None:
                 raise
@@ -179,27 +183,51 @@ def prepare(
     return prepared
 
 
-def same_structure(old: Plan, new: Plan) -> bool:
-    """True when both plans give the same graph nodes over the same buffers."""
-    a, b = old.description, new.description
+def level_of(changes: Difference) -> UpdateLevel:
+    """Return the level of the update to another plan, as far as plans show it: the kernels are not loaded."""
+    if is_same_graph(changes):
+        return UpdateLevel.WARM if changes.other_arrays else UpdateLevel.NONE
+    indices = operations_in_place(changes)
+    if indices is None:
+        return UpdateLevel.COLD
+    captures = any(isinstance(changes.now.operations[index].entry, CaptureEntry) for index in indices)
+    return level_in_place(swaps_code=changes.has_other_kernels, captures=captures)
+
+
+def level_in_place(*, swaps_code: bool, captures: bool) -> UpdateLevel:
+    """Return the level of an adjustment, which may give kernels other functions and capture library calls again."""
+    if swaps_code:
+        return UpdateLevel.CODE
+    return UpdateLevel.RECAPTURE if captures else UpdateLevel.WARM
+
+
+def is_same_graph(changes: Difference) -> bool:
+    """True when both plans give the same graph nodes over the same buffers: at most contents are others."""
+    a, b = changes.before.description, changes.now.description
     return (
         set(a.connections) == set(b.connections)
         and a.by_id.keys() == b.by_id.keys()
-        and all(_same_block(node, b.by_id[node.id]) for node in a.nodes)
+        and all(_is_same_block(node, b.by_id[node.id]) for node in a.nodes)
+        and Lifetime.EXTERNAL not in changes.other_arrays.values()
     )
 
 
-def _same_block(a: BlockNode, b: BlockNode) -> bool:
+def _is_same_block(a: BlockNode, b: BlockNode) -> bool:
     return (a.region, a.group) == (b.region, b.group) and (
         a.description is b.description or a.description.structural_equals(b.description)
     )
 
 
-def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: Current | None) -> None:
-    """Build a plan, or find how to adjust the current graph to it; nothing stays claimed when that fails."""
+def _realise(
+    prepared: Prepared, services: DeviceServices, plan: Plan, current: Current | None, changes: Difference | None = None
+) -> None:
+    """Build a plan, or find how to adjust the current graph to it; nothing stays claimed when that fails.
+
+    `changes` are those of the current graph's plan, if known.
+    """
     image_of = cache(services.modules.image)  # the search for a kernel's file takes long
-    running = current.compiled if current is not None else None
-    changes = plan_difference(running.plan, plan) if running is not None else None
+    if current is not None and changes is None:
+        changes = plan_difference(current.compiled.plan, plan)
     only = changes.renewed if changes is not None else None
     if problems := [*argument_problems(plan, image_of, only), *count_problems(plan, image_of, only)]:
         raise GraphValidationError(problems)
@@ -214,23 +242,30 @@ def _realise(prepared: Prepared, services: DeviceServices, plan: Plan, current: 
         raise GraphValidationError(problems)
     memory = allocate_buffers(plan, device, pool, states, services.frame_memory, claimed, services.times)
     try:
-        resources = Resources(
-            memory.by_owner,
-            PlanKernels(plan, services.modules),
-            values,
-            services.uniforms.current,
-            memory.status,
-            memory.swapped,
-            services.libraries,
-        )
-        if running is not None and changes is not None:
-            prepared.adjustment = adjust_graph(changes, device, resources, running)
+        resources = _resources(services, plan, memory, values)
+        if current is not None and changes is not None:
+            prepared.adjustment = adjust_graph(changes, device, resources, current.compiled)
         if prepared.adjustment is None:
+            running = current.compiled if current is not None else None
             prepared.compiled = compile_plan(plan, device, resources, running, changes)
     except BaseException:
         memory.abandon(pool, states)
         raise
     prepared.memory = memory
+
+
+def _resources(
+    services: DeviceServices, plan: Plan, memory: GraphMemory, values: Mapping[str, Mapping[str, object]]
+) -> Resources:
+    return Resources(
+        memory.by_owner,
+        PlanKernels(plan, services.modules),
+        values,
+        services.uniforms.current,
+        memory.status,
+        memory.swapped,
+        services.libraries,
+    )
 
 
 def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
@@ -258,58 +293,60 @@ def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
     changes = {change.node.operation: change for change in adjustment.kernels}
     kernels = adjustment.running.kernels
     return [
-        replace(n, kernel=change.kernel, config=change.config) if (change := changes.get(n.operation)) else n
+        msgspec.structs.replace(n, kernel=change.kernel, config=change.config)
+        if (change := changes.get(n.operation))
+        else n
         for n in kernels
     ]
 
 
-# Kernel swap: saved kernels are compiled and checked beside the running graph, then swapped into its nodes.
+# Saved kernels are compiled and checked beside the running graph, which is then adjusted.
 
 
 @dataclass(frozen=True)
 class PreparedCode:
-    """The effect of saved files on the running graph: kernels to swap in, by operation, or why it must be rebuilt.
+    """The effect of saved files on the running graph: its adjustment, or why it must be rebuilt.
 
     `rebuild` continues the cause: "with other parameters". `stale` are kernels whose newest version doesn't compile.
     """
 
-    kernels: dict[int, TypedKernel] = field(default_factory=dict)
+    adjustment: Adjustment | None = None
     rebuild: str = ""
     launch_warnings: list[Diagnostic] = field(default_factory=list)
     stale: list[Diagnostic] = field(default_factory=list)
 
 
-def prepare_code(
-    services: DeviceServices, plan: Plan | None, kernels: Sequence[KernelNode], inlined: Inlined
-) -> PreparedCode:
-    """Load saved files again and find the functions that kernel nodes get instead of their own.
-
-    `plan` and `kernels` are those of the running graph, which this does not touch.
-    """
+def prepare_code(services: DeviceServices, current: Current | None, inlined: Inlined) -> PreparedCode:
+    """Load saved files again and find out how the current graph, which this does not touch, gets their functions."""
     services.device.activate()
     modules = services.modules
     modules.reload()
     stale = stale_kernels(modules, inlined.description.nodes)
-    if plan is None:
+    fresh = _changed_kernels(modules, current.compiled) if current is not None else frozenset()
+    if current is None or not fresh:
         return PreparedCode(stale=stale)
-    fresh = _changed_kernels(modules, plan, kernels)
-    if not fresh:
-        return PreparedCode(stale=stale)
-    image_of = modules.image
-    if not all(_fits(fresh[node.operation], node) for node in kernels if node.operation in fresh):
+    plan, image_of = current.compiled.plan, modules.image
+    resources = _resources(services, plan, current.memory, plan.inlined.all_values(current.values))
+    try:
+        changes = same_plan(plan, renewed=fresh)
+        adjustment = adjust_graph(changes, services.device, resources, current.compiled)
+    except GraphValidationError:
+        adjustment = None
+    if adjustment is None:
         return PreparedCode(rebuild="with other parameters", stale=stale)
     if count_problems(plan, image_of, fresh):
         return PreparedCode(rebuild="without a loop over its grid", stale=stale)
     if argument_problems(plan, image_of, fresh):
         return PreparedCode(rebuild="with other elements", stale=stale)  # the build reports the problem on the node
-    nodes = (replace(node, kernel=fresh[node.operation]) if node.operation in fresh else node for node in kernels)
-    return PreparedCode(fresh, "", launch_warnings(nodes, services.device.info), stale)
+    warnings = launch_warnings(_adjusted_kernels(adjustment), services.device.info)
+    return PreparedCode(adjustment, "", warnings, stale)
 
 
-def _changed_kernels(modules: ModuleCache, plan: Plan, kernels: Sequence[KernelNode]) -> dict[int, TypedKernel]:
-    """Return the newest kernel of each node that runs an older one; each is looked up once."""
-    newest, found, gone = PlanKernels(plan, modules), {}, set()
-    for node in kernels:
+def _changed_kernels(modules: ModuleCache, compiled: CompiledGraph) -> frozenset[int]:
+    """Return the operations that run an older version of their kernel; each kernel is looked up once."""
+    plan = compiled.plan
+    newest, found, gone = PlanKernels(plan, modules), set(), set()
+    for node in compiled.kernels:
         entry = plan.operations[node.operation].entry
         folders = plan.description.by_id[node.node].description.kernel_folders
         assert isinstance(entry, KernelEntry)
@@ -321,11 +358,5 @@ def _changed_kernels(modules: ModuleCache, plan: Plan, kernels: Sequence[KernelN
             gone.add((entry.kernel, folders))
             continue
         if kernel is not node.kernel:
-            found[node.operation] = kernel
-    return found
-
-
-def _fits(kernel: TypedKernel, node: KernelNode) -> bool:
-    """True when a kernel takes the argument block and the launch of a node; names don't matter."""
-    x, y, z = node.config.thread_block
-    return has_same_layout(kernel, node.kernel) and x * y * z <= kernel.max_threads
+            found.add(node.operation)
+    return frozenset(found)

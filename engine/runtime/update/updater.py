@@ -31,7 +31,7 @@ from engine.runtime.model.context import Cause, CudaContext, UpdateSource
 from engine.runtime.report.diagnostics_store import DiagnosticsStore
 from engine.runtime.report.node_reports import Kernels
 from engine.runtime.update.cost import Published
-from engine.runtime.update.prepare import Current, Prepared, PreparedCode, prepare, prepare_code
+from engine.runtime.update.prepare import Current, Prepared, PreparedCode, level_in_place, prepare, prepare_code
 from engine.runtime.update.running_graph import Retired, RunningGraph
 from engine.runtime.update.worker import Applied, Finish, Job, Worker
 
@@ -207,11 +207,8 @@ class Updater:
         self._worker.begin(cause, job, wait=wait)
 
     def _structure_job(self) -> tuple[Cause, Job]:
-        services, patch, running = self.context.services, self.context.snapshot(), self.running
-        cause = self.context.dirty.take_structure()
-        current = None
-        if running.compiled and running.memory:
-            current = Current(running.compiled, running.memory, self._built_values)
+        services, patch = self.context.services, self.context.snapshot()
+        cause, current = self.context.dirty.take_structure(), self._current()
         fuses, shares = self._fuses, self._shares
         rebuild, self._rebuild = self._rebuild, False
 
@@ -222,17 +219,19 @@ class Updater:
         return cause, job
 
     def _code_job(self) -> tuple[Cause, Job]:
-        services, inlined, compiled = self.context.services, self.diagnostics.inlined, self.compiled
-        files = self.context.dirty.take_kernel_files()
-        cause = Cause(_saved(files), "kernel file")
-        plan, kernels = (compiled.plan, tuple(compiled.kernels)) if compiled is not None else (None, ())
+        services, inlined, current = self.context.services, self.diagnostics.inlined, self._current()
+        cause = Cause(_saved(self.context.dirty.take_kernel_files()), "kernel file")
 
         def job() -> Finish:
             types = refresh(Disk())  # without a watcher, when a message reports saved files
-            prepared = prepare_code(services, plan, kernels, inlined)
+            prepared = prepare_code(services, current, inlined)
             return lambda: self._swap_code(prepared, cause.text, types)
 
         return cause, job
+
+    def _current(self) -> Current | None:
+        compiled, memory = self.running.compiled, self.running.memory
+        return Current(compiled, memory, self._built_values) if compiled and memory else None
 
     def _finish(self, frame: int, wait: bool) -> UpdateLevel:
         job = self._worker.take()
@@ -283,7 +282,8 @@ class Updater:
         if prepared.plan is not None:
             self._built_values = prepared.values
         if prepared.same_graph is not None:
-            return self._refresh(prepared)
+            level = self._set_parameters(self.running.refresh(prepared.same_graph))
+            return UpdateLevel.WARM if prepared.same_graph.other_arrays else level, None
         if prepared.compiled is None and prepared.adjustment is None:
             self._rebuild |= rebuild or prepared.refused
             self._try_again_with(self._changed_since_job)  # or with the next value
@@ -292,31 +292,31 @@ class Updater:
             level, retired = UpdateLevel.COLD, self.running.replace(prepared)
             self._set_parameters(self._changed_since_job)
         else:
-            assert prepared.adjustment is not None
-            level = _level_of(prepared.adjustment)
-            try:
-                retired, given = self.running.adjust(prepared)
-            except DeviceError:  # a device that has failed will refuse the rebuild too
-                _log.warning("the device did not take %s in place", cause, exc_info=True)
+            adjustment = prepared.adjustment
+            assert adjustment is not None
+            level = level_in_place(swaps_code=adjustment.swaps_code, captures=adjustment.captures_again)
+            done = self._adjust(adjustment, cause, prepared)
+            if done is None:
                 prepared.abandon(self.context.services)
-                self.rebuild(f"{cause}, which the device does not take in place")
                 return _NOTHING
-            self._set_parameters(given)
+            retired = done
         found.launches, self.buffers = prepared.launch_warnings, prepared.buffers
         if prepared.kernels is not None:
             self.kernels = prepared.kernels
         return level, retired
 
-    def _refresh(self, prepared: Prepared) -> Applied:
-        assert prepared.same_graph is not None
-        done = self.running.refresh(prepared.same_graph)
-        if done.problems:
-            self.diagnostics.blocks = [*self.diagnostics.blocks, *done.problems]
-            self._rebuild = True  # once there is another array
-        if done.rebuild:
-            self.rebuild(done.rebuild)
-        level = self._set_parameters(done.values)
-        return UpdateLevel.WARM if done.changed else level, None
+    def _adjust(
+        self, adjustment: Adjustment, cause: str, prepared: Prepared | None = None, source: UpdateSource = "engine"
+    ) -> Retired | None:
+        """Change the running graph in place and return the replaced parts; None to rebuild it."""
+        try:
+            retired, given = self.running.adjust(adjustment, prepared)
+        except DeviceError:  # a device that has failed will refuse the rebuild too
+            _log.warning("the device did not take %s in place", cause, exc_info=True)
+            self.rebuild(f"{cause}, which the device does not take in place", source)
+            return None
+        self._set_parameters(given)
+        return retired
 
     def _swap_code(self, prepared: PreparedCode, cause: str, types: Collection[str]) -> Applied:
         self.diagnostics.stale = prepared.stale
@@ -327,16 +327,13 @@ class Updater:
             self.context.dirty.mark_structure(cause, source="kernel file")  # a block that was left out may run now
         if prepared.rebuild:
             self.rebuild(f"{cause} {prepared.rebuild}", "kernel file")
-        if self.compiled is None or not prepared.kernels:
+        if prepared.adjustment is None:
             return _NOTHING
-        try:
-            self.compiled.swap_kernels(prepared.kernels)
-        except DeviceError:  # as above
-            _log.warning("the device did not swap in %s", cause, exc_info=True)
-            self.rebuild(f"{cause}, which the device does not swap in", "kernel file")
+        retired = self._adjust(prepared.adjustment, cause, source="kernel file")
+        if retired is None:
             return _NOTHING
         self.diagnostics.launches = prepared.launch_warnings
-        return UpdateLevel.CODE, Retired(self.context.services)
+        return UpdateLevel.CODE, retired
 
     def _update_parameters(self) -> UpdateLevel:
         parameters = self.context.parameters
@@ -373,9 +370,3 @@ class Updater:
 
 def _saved(files: Collection[Path]) -> str:
     return ", ".join(sorted(path.name for path in files)) + " saved"
-
-
-def _level_of(adjustment: Adjustment) -> UpdateLevel:
-    if adjustment.swaps_code:
-        return UpdateLevel.CODE
-    return UpdateLevel.RECAPTURE if adjustment.captures_again else UpdateLevel.WARM

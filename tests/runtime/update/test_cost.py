@@ -11,7 +11,7 @@ import pytest
 import tests.runtime.small_blocks  # noqa: F401  # which defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
-from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.compiler.executable.adjust import Adjustment
 from engine.device.device import Device
 from engine.diagnostics import DeviceError, PatchError
 from engine.patch.changes import (
@@ -276,7 +276,7 @@ def test_a_function_that_the_device_does_not_swap_causes_a_rebuild(
 
     with Engine(patch, device=device) as engine:
         engine.step()
-        monkeypatch.setattr(CompiledGraph, "swap_kernels", refuse)
+        monkeypatch.setattr(Adjustment, "apply", refuse)
         engine.post(kernels.write("scale.cu", SCALE.replace("* factor", "+ factor")))
         report = engine.step()
         assert report.update_level is COLD and not report.diagnostics
