@@ -158,7 +158,7 @@ def test_what_a_program_says_is_told(nowhere: Path) -> None:
 @pytest.mark.skipif(not _is_installed(), reason="needs ptxas and nvdisasm of the CUDA toolkit")
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "compute_90"])
 def test_the_toolkit_makes_sass_whose_instructions_belong_to_their_ops(architecture: str) -> None:
-    """Loads belong to the input, stores to the output, the reciprocal root to the root, products to it or to times."""
+    """Loads belong to the input, stores to the output, the reciprocal root to the root, and products to either op."""
     source = _source()
     kernel = op_graphs.told_kernel(source, 4)
     listing = sass_listing(kernel, graph_sass(source, architecture))
