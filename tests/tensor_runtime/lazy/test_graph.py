@@ -268,7 +268,7 @@ def test_threads_compute_side_by_side() -> None:
                 found = ((x + turn) * 2).numpy()
                 if not (found == (number + turn) * 2).all():
                     wrong.append(found)
-        except Exception as problem:  # noqa:   # reported by the test
+        except Exception as problem:  # noqa: BLE001 - reported by the test
             wrong.append(problem)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
