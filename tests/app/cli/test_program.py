@@ -130,4 +130,4 @@ main()
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert words != ["--version"] or done.stdout == "warploom, version 0.1.0\n"
+    assert words != ["--version"] or done.stdout == "warploom, version 0.2.0\n"
