@@ -17,10 +17,9 @@ from app.theme.colours import DARK, LIGHT, Colours
 from app.view_models.tooltips import tooltip
 from app.window.main_window import MainWindow
 from engine.diagnostics import Source, warning
-from engine.patch.changes import PortRef
+from engine.patch.changes import PortRef, Sentinel, SentinelAction
 from engine.patch.document import Patch
 from engine.patch.files import save_patch
-from engine.patch.sentinels import Sentinel, SentinelAction
 from engine.protocol.messages import Frozen, SetRunning
 from tests.app.app_support import FakeEngine
 from tests.app.canvas.canvas_support import Hand

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.device.device import Device
 from engine.diagnostics import Severity, Source
-from engine.patch.changes import PortRef, SentinelChanged
+from engine.patch.changes import PortRef, Sentinel, SentinelAction, SentinelChanged
 from engine.patch.document import NodeRef
 from engine.patch.files import EXAMPLES_FOLDER, load_patch
-from engine.patch.sentinels import Sentinel, SentinelAction
 from engine.protocol.messages import FrameReport, Frozen, NodeState, SetRunning
 from engine.protocol.pacing import Pacing, PacingMode
 from engine.protocol.pipe import connect
