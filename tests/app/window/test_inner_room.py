@@ -1,4 +1,4 @@
-"""The op graph of a kernel is edited on the canvas, where ops are wired like blocks."""
+"""The patch inside a block is edited on the canvas, where its nodes are wired like blocks."""
 
 import threading
 from collections.abc import Callable
@@ -154,7 +154,7 @@ def test_an_error_stands_at_its_op_and_the_breadcrumb_says_what_runs(inside: Mai
     nodes = inside.canvas.scene.nodes
     assert nodes["bits"].appearance.state is NodeState.ERROR
     assert nodes["times"].appearance.state is NodeState.IDLE
-    assert inside.kernel.breadcrumb.state.text() == "1 problem: the last good kernel keeps running"
+    assert inside.kernel.breadcrumb.state.text() == "1 problem: the last good version keeps running"
     inside.canvas.select(["bits"])
     assert inside.inspector.status is not None
     assert "must be a whole number" in inside.inspector.status.message
