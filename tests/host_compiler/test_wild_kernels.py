@@ -114,7 +114,7 @@ def test_stencil_with_planes_in_shared_memory(wild, rng):
 
 @pytest.mark.parametrize(("bits", "threads"), [(1, 1), (6, 32), (9, 100), (10, 128)])
 def test_fourier_transform_in_shared_memory(wild, rng, bits, threads):
-    """A Fourier transform of three signals with more or fewer points than threads is numpy's, and so is its inverse."""
+    """A Fourier transform of three signals with more or fewer points than threads, and its inverse, equal numpy's."""
     size = 1 << bits
     x = (rng.standard_normal((3, size)) + 1j * rng.standard_normal((3, size))).astype(np.complex64)
     source = ("fft", NEW)
@@ -135,7 +135,7 @@ def test_matrix_product_of_any_size(wild, rng, rows, columns, inner):
 
 
 def test_matrix_product_in_registers(wild, rng):
-    """A matrix product with vector loads and sixteen sums per thread is numpy's."""
+    """A matrix product with vector loads and sixteen sums per thread equals numpy's."""
     a, b = rng.random((2, 128, 128), np.float32)
     out = wild(("matmul", OLD), "in_registers", (2, 2), 256, a, b, np.zeros_like(a), 128)[2]
     np.testing.assert_allclose(out, a @ b, rtol=1e-5)
@@ -174,7 +174,7 @@ def test_the_last_thread_block_adds_up(wild, rng):
 
 
 def test_scan_by_looking_back(wild, rng):
-    """A single-pass scan over 120 thread blocks, which wait for each other, is numpy's."""
+    """A single-pass scan over 120 thread blocks, which wait for each other, equals numpy's."""
     x = rng.integers(-100, 100, 30_600).astype(np.int32)
     blocks = -(-len(x) // 256)
     out = wild(
@@ -370,7 +370,7 @@ def test_pointers_that_are_not_arguments(device, module, dialect):
 
 @pytest.mark.parametrize("dialect", [OLD, NEW])
 def test_integers_of_128_bits(wild, rng, dialect):
-    """128-bit quotients and remainders by 64 bits, and a signed quotient, are Python's."""
+    """128-bit quotients and remainders by 64 bits, and a signed quotient, equal Python's."""
     words = rng.integers(0, 2**64, (64, 3), dtype=np.uint64)
     words[:6] = [[0, 12345, 1000003], [0, 100, 7], [5, 100, 7], [2**60, 17, 99], [2**63, 1, 2**63], [0, 0, 1]]
     words[20:40, 2] >>= np.uint64(40)

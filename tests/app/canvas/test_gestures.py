@@ -233,7 +233,7 @@ def test_a_rubber_band_selects_nodes_but_no_connections(canvas: Canvas, hand: Ha
 
 
 def test_a_box_adds_to_the_selection_with_shift(canvas: Canvas, hand: Hand) -> None:
-    """With Shift, a rubber band adds to the selection, and blocks selected before stay so when it shrinks."""
+    """With Shift, a rubber band adds to the selection, and never deselects blocks that were selected before."""
     hand.click(hand.title("source"))
     hand.drag(QPointF(-60, -60), QPointF(200, 100), Qt.KeyboardModifier.ShiftModifier)
     assert canvas.selected() == ["source", "scale"]

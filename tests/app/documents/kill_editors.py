@@ -1,6 +1,6 @@
 """Kills editors with signal 9 while they edit and save, and prints what was lost and what was left behind.
 
-python -m tests.app.documents.kill_editors FOLDER KILLS SEED
+    python -m tests.app.documents.kill_editors FOLDER KILLS SEED
 
 Each editor is a forked process with the real session, file commands and recovery. It renames a block to the number of
 each edit, and sometimes saves. The next editor continues from what was saved or recovered. The program prints one JSON

@@ -48,7 +48,7 @@ def test_a_port_that_the_type_lacks_is_marked(patch: Patch) -> None:
 
 
 def test_a_loaded_picture_is_an_image_before_anything_runs() -> None:
-    """A loaded picture's port is an image before anything runs, although it is declared as any two dimensions."""
+    """A loaded picture's port has the kind of an image before anything runs, since its shape comes from the file."""
     patch = Patch()
     for name in ("load_image", "image_array"):
         node = patch.add(f"io.{name}")

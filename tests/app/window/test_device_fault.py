@@ -29,7 +29,7 @@ class Wild(Block, id="test_app.wild", category="Test"):
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A patch with such a block, which is harmless at first."""
+    """A patch with a Wild block, which is harmless at first."""
     patch = Patch()
     patch.add("test_app.wild", node_id="wild", title="Bull")
     save_patch(patch, tmp_path / "wild.loom")

@@ -112,7 +112,7 @@ def test_a_patch_in_which_nothing_changes_is_still(qtbot: QtBot, clock: list[flo
 
 
 def test_the_rate_is_that_of_launches(qtbot: QtBot, clock: list[float]) -> None:
-    """The rate and the time are those of launched frames: of 60 frames a second, every third is launched here."""
+    """The badge shows the rate and time of launched frames; here, one in three of 60 frames a second is launched."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     for frame in range(121):

@@ -104,7 +104,7 @@ def test_floats_to_integers(host, have):
 
 @pytest.mark.parametrize("have", (*FLOATS, *INTEGERS))
 def test_to_floats(host, have):
-    """Every type converts to every float type and is rounded once in every mode."""
+    """Conversions from every type to every float type round once, in every mode."""
     a = source(have)
     narrower = {
         wanted

@@ -76,7 +76,7 @@ extern "C" __global__ void product(const float* a, const float* b, float* c, int
 @pytest.mark.parametrize("block", [(16, 16), (5, 3), (64, 1)])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (33, 17, 40), (16, 0, 16)])
 def test_a_plain_matrix_product(run, dialect, block, shape):
-    """A matrix product with the same rounds in all threads is numpy's, even if thread blocks exceed the edge."""
+    """A matrix product with the same rounds in all threads equals numpy's, even if thread blocks exceed the edge."""
     n, m, length = shape
     rng = np.random.default_rng(1)
     a, b = rng.random((n, max(m, 1)), np.float32), rng.random((max(m, 1), length), np.float32)
