@@ -14,8 +14,7 @@ from engine.descriptions.regions import describe_for, describe_if, describe_whil
 from engine.inner_patches.chain import ChainBlock
 from engine.inner_patches.op_patch import GraphBlock
 from engine.inner_patches.training import TrainBlock
-from engine.kernel_blocks.expression_block import expression_interface
-from engine.kernel_blocks.graph_block import ComputeBlock, graph_interface
+from engine.kernel_blocks.graph_block import ComputeBlock, expression_interface, graph_interface
 from engine.kernel_blocks.kernel_block import KernelBlock, kernel_file
 from engine.kernel_sources.sources import (
     CudaFile,
@@ -29,7 +28,8 @@ from engine.kernel_sources.sources import (
 )
 from engine.libraries import blas, dnn, fft, images, lapack, sparse
 from engine.ops import OpGraph, OpGraphBuilder, OpPort, graph_from_json
-from engine.patch.composite import Composite, CompositeBuilder
+from engine.patch.composite import Composite
+from engine.patch.composite_builder import CompositeBuilder
 from engine.readings import read_bytes
 from engine.types import (
     DType,

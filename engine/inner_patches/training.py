@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
 
 from engine.blocktypes.adaptive import Interface
+from engine.catalogue.fixed_catalogue import FixedCatalogue, RowBlock, row_block
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.entries import Kernel
 from engine.descriptions.handles import BufferHandle
 from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
+from engine.diagnostics import Diagnostic, PatchError
+from engine.inner_patches.network_members import CATEGORIES, ENDS, LOSSES, MEMBERS, Member
 from engine.inner_patches.network_model import INPUTS, QUERY, Model
-from engine.inner_patches.network_patch import NetworkPatch
 from engine.inner_patches.train_settings import OPTIMISERS, SCHEDULES, UNSCHEDULED, TrainSettings
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpGraphBuilder
+from engine.patch.changes import PortRef
 from engine.patch.inner_patch import GRAPH, InnerBlock, InnerPatch
 from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.lowering.program import Store, write_program
@@ -29,7 +31,77 @@ from engine.tensor_ir.networks.functions import NetworkFunction, NetworkVariable
 from engine.tensor_ir.networks.network import LOSS, STEP, Network, build_network
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.types import TensorType
-from engine.types import f32, f64
+from engine.types import any_type, f32, f64
+
+#: The output of every member that has one.
+OUT = "out"
+
+
+def _network_block(member: Member) -> type[RowBlock]:
+    """Return a member as a block type."""
+    ports = [PortSpec(name, "in", any_type, doc, "same") for name, doc in member.inputs.items()]
+    if member.output:
+        ports.append(PortSpec(OUT, "out", any_type, member.output, ""))
+    text = member.id, member.title, member.category, member.doc
+    return row_block(*text, ports, member.settings, tags=member.tags)
+
+
+@cache
+def network_catalogue() -> FixedCatalogue:
+    """Return the catalogue of members, by category."""
+    shown = sorted(MEMBERS.values(), key=lambda member: CATEGORIES.index(member.category))
+    blocks = {type_id: _network_block(member) for type_id, member in MEMBERS.items()}
+    return FixedCatalogue("a member", blocks, [member.id for member in shown])
+
+
+class NetworkPatch(InnerPatch):
+    """The layers, operations and losses of one network."""
+
+    kind: ClassVar[str] = "network"
+    holds: ClassVar[str] = "layers of a network"
+    own_types: ClassVar[Collection[str]] = MEMBERS.keys()
+    ends: ClassVar[Mapping[str, str]] = {
+        "net.input": "x",
+        "net.sparse_input": "x",
+        "net.target": "y",
+        "net.output": "result",
+    }
+    infers_types: ClassVar[bool] = True
+    derived: ClassVar[str] = "model"
+
+    def __init__(self) -> None:
+        super().__init__(network_catalogue())
+
+    @cached_property
+    def model(self) -> Model:
+        """The current network."""
+        return Model(self)
+
+    @property
+    def problems(self) -> Collection[Diagnostic]:
+        """The network's faults, each with its node and port."""
+        return self.model.problems
+
+    @property
+    def live(self) -> Collection[str]:
+        """The nodes on which a loss or an output depends, and all ends."""
+        members = ((node.id, MEMBERS.get(node.type)) for node in self.nodes.values())
+        return self.feeding(node for node, member in members if member and member.category in (ENDS, LOSSES))
+
+    @property
+    def types(self) -> Mapping[str, object]:
+        """The type of each node's tensor."""
+        return {node: output.type for node, output in self.model.outputs.items()}
+
+    def flow(self, port: PortRef, *, is_input: bool) -> TensorType | None:
+        """Return the type of a port's values; None where it is not known."""
+        return self.model.flow(port, is_input=is_input)
+
+    def title(self, node_id: str) -> str:
+        """Return a node's title on the canvas: a layer with its units."""
+        node, title = self._require(node_id), super().title(node_id)
+        return f"{title} {self.value(node_id, 'units')}" if node.type == "net.dense" and not node.title else title
+
 
 #: Numbers of networks that can be set between steps, by the names of their live parameters.
 _TOLD = {"learning_rate": "rate", "clip_norm": "clip_norm"}

@@ -26,6 +26,7 @@ from engine.kernel_sources.image import (
 )
 from engine.kernel_sources.nvrtc import (
     OPTIONS,
+    WAIT,
     CompileCache,
     CompiledSource,
     compile_cuda,
@@ -48,7 +49,6 @@ from engine.kernel_sources.sources import (
     SpecialisedKernel,
 )
 from engine.kernel_sources.specialise import specialised_cuda, specialised_ptx
-from engine.kernel_sources.waiting import WAIT
 from engine.ops import OpError
 from engine.ops.lowering.places import without_lines
 from engine.processes.pool import run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod, sqrt
 
 from engine.libraries.call import LibraryCall, OperandError
-from engine.libraries.layouts import pieces
+from engine.libraries.matrices import pieces
 from engine.types import DType, c64, c128, f32, f64
 from engine.types.layout import Layout
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import prod
 
 from engine.libraries.call import OperandError
-from engine.libraries.layouts import pieces
 from engine.types import DType, bf16, c64, c128, f16, f32, f64
 from engine.types.layout import Layout
 
@@ -140,3 +139,19 @@ def check_like(slot: str, given: Layout, expected: Layout) -> None:
     """Raise OperandError unless an operand has the shape of another and no gaps."""
     if (given.shape, given.strides) != (expected.shape, None):
         raise OperandError(slot, f"{slot} must be of shape {list(expected.shape)} without gaps, got {given}")
+
+
+def pieces(what: str, sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
+    """Return how many pieces the leading axes hold, and the distance of neighbours in elements, 0 for a single one.
+
+    ValueError, with a sentence about `what` the pieces are, when distances differ.
+    """
+    distance, passed = 0, 1
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        if size == 1:
+            continue
+        distance = distance or stride
+        if stride != distance * passed:
+            raise ValueError(f"{what} must lie at equal distances, got strides {list(strides)}")
+        passed *= size
+    return prod(sizes), distance

@@ -1,8 +1,9 @@
-"""`Tensors`: what the tensors of one device share, and their memory."""
+"""`Tensors`: what the tensors of one device share, and their memory, which goes back with its last reference."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -12,6 +13,7 @@ from engine.descriptions.checks import shown
 from engine.device.device import Device
 from engine.device.open import open_device
 from engine.device.protocol import Memory
+from engine.diagnostics import DeviceError
 from engine.runtime.model.context import DeviceServices
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.types import TensorType
@@ -117,3 +119,23 @@ class Turns:
     def free(self) -> None:
         """Give the memory back."""
         self._tensors.services.pool.release(self.memory)
+
+
+class Storage:
+    """The buffer of a node, which frees it, or is that `of` another. The garbage collector ends it in any thread."""
+
+    __slots__ = ("_of", "buffer")
+
+    def __init__(self, buffer: TensorBuffer, of: Storage | None = None) -> None:
+        self.buffer = buffer
+        self._of = of
+
+    def viewed(self, type_: TensorType) -> Storage:
+        """Return the same elements as those of another type of as many bytes."""
+        return Storage(replace(self.buffer, type=type_, shape=type_.stored_shape), self._of or self)
+
+    def __del__(self) -> None:
+        if self._of is not None:
+            return
+        with suppress(DeviceError, KeyError):  # the device was closed, which has freed everything
+            self.buffer.free()

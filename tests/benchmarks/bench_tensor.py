@@ -19,8 +19,7 @@ from engine.device.device import Device
 from engine.tensor import allow_tf32
 from engine.tensor_ir.networks.losses import softmax_cross_entropy
 from engine.tensor_ir.networks.optimisers import AdamW
-from engine.tensor_runtime.training.builder import GraphBuilder
-from engine.tensor_runtime.training.graph import TrainingGraph
+from engine.tensor_runtime.training.graph import GraphBuilder, TrainingGraph
 from tests.benchmarks.bench_fusion import milliseconds
 
 Array = np.ndarray[Any, Any]

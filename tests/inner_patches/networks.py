@@ -6,7 +6,7 @@ import numpy as np
 
 from blocks.tensor.train import _SMALL
 from engine import Patch
-from engine.inner_patches.network_patch import NetworkPatch
+from engine.inner_patches.training import NetworkPatch
 from engine.patch.document import NodeRef
 
 Array = np.ndarray[Any, Any]

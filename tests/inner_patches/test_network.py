@@ -10,7 +10,7 @@ from scipy.special import erf, log_softmax, softmax
 from engine import Engine, Patch
 from engine.inner_patches.network_members import ACTIVATIONS, ARITHMETIC, LOSSES, MEMBERS, SHAPES
 from engine.inner_patches.network_model import PARAMETERS, Model
-from engine.inner_patches.network_patch import NetworkPatch, network_catalogue
+from engine.inner_patches.training import NetworkPatch, network_catalogue
 from engine.patch.changes import Node, NodeAdded, PortRef
 from engine.patch.document import NodeRef
 from engine.tensor_ir.evaluation import evaluate

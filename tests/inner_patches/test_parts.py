@@ -5,7 +5,7 @@ import pytest
 
 from engine import Engine, ProfilingLevel
 from engine.inner_patches.network_model import Model
-from engine.inner_patches.network_patch import NetworkPatch
+from engine.inner_patches.training import NetworkPatch
 from engine.protocol.messages import NodeReport
 from engine.tensor_ir.graph import made_for, reachable_nodes
 from engine.tensor_ir.networks.builder import NetworkBuilder

@@ -11,8 +11,8 @@ import pytest
 from engine import Engine, Patch, UpdateLevel
 from engine.device.device import Device
 from engine.inner_patches import training
-from engine.inner_patches.network_patch import NetworkPatch
 from engine.inner_patches.train_settings import OPTIMISERS
+from engine.inner_patches.training import NetworkPatch
 from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.initialisations import FirstWeights
 from engine.tensor_ir.networks.losses import squared_error

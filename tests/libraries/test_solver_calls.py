@@ -100,7 +100,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str,
     for name in loaded:
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, f"{room}.matmul", SimpleNamespace(GemmPlan=None))
-    monkeypatch.setattr(Handles, "kernel", lambda *_: None)
+    monkeypatch.setattr(Handles, "load", lambda *_: None)
     monkeypatch.setattr(matrices.MatrixKernels, "_launch", lambda *_: None)
     yield made
     for name in loaded:

@@ -13,14 +13,17 @@ result is stored, each compute the buffer again where that pays (`repeating.py`)
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from math import inf, prod
 
 import msgspec
 
-from engine.compiler.fusion.repeating import is_worth_repeating
 from engine.compiler.fusion.stages import Stage
 from engine.compiler.operations import OperationSchedule
+from engine.kernel_sources.sources import OpGraphSource
+from engine.ops import OPS
 from engine.patch.changes import PortRef
 
 #: The most operations in a group: the time to compile a kernel grows with them.
@@ -243,3 +246,35 @@ class _Search:
                     moved.remove((group.place, member))
                 else:
                     insort(moved, (group.place, member))
+
+
+#: Operations that take as long as moving a byte to or from memory. GPUs do about 15 f32 operations per byte and CPUs
+#: about 5; a buffer may lie in a cache, though, and an operation may be slower than an addition.
+OPERATIONS_PER_BYTE = 2
+#: Weights of ops by category, other than one operation; the number of a loop's turns is unknown.
+_OPERATIONS = {"Kernel": 0.0, "Indices": 0.0, "Functions": 16.0, "Noise": 64.0, "Control": inf}
+
+
+def is_worth_repeating(
+    owner: PortRef,
+    stages: Collection[Stage],
+    writer: Stage,
+    reads: Iterable[PortRef],
+    added: Sequence[Iterable[PortRef]],
+) -> bool:
+    """True when the bytes that are moved no more outweigh the operations that are repeated.
+
+    `stages` compute a buffer that `writer`, the last of them, stores, from the buffers `reads`. As many kernels would
+    compute it again as `added` has items: the buffers that each of them would read besides its own.
+    """
+    sizes = {name: size for stage in stages for name, size in stage.sizes_bytes().items()}
+    saved = sizes[owner] * (1 + len(added)) + sum(sizes.get(name, 0) for name in reads)
+    saved -= sum(sizes.get(name, 0) for names in added for name in names)  # the frame uniforms are not a port
+    repeated = sum(operations(stage.source) for stage in stages) * (len(added) - 1) if len(added) > 1 else 0
+    return repeated * prod(writer.shape) * writer.components(owner) <= OPERATIONS_PER_BYTE * saved
+
+
+@lru_cache(maxsize=512)
+def operations(source: OpGraphSource) -> float:
+    """Return about how many operations an op graph needs for one component of an element."""
+    return sum(_OPERATIONS.get(OPS[node.type].category, 1.0) for node in source.parsed().nodes)

@@ -6,6 +6,8 @@ each plan. Tests of the compiler and of the runtime do so.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from engine.compiler.buffers import Lifetime, kept_name
 from engine.compiler.operations import (
     FRAME,
@@ -18,12 +20,20 @@ from engine.compiler.operations import (
 )
 from engine.compiler.plan import Plan
 from engine.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
-from engine.compiler.verifying.fusing import fusion_problems
 from engine.compiler.verifying.replay import memory_problems
 from engine.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
-from engine.descriptions.entries import CopyEntry, DelayEntry, KernelEntry, StatusKind
+from engine.descriptions.entries import (
+    BufferArgument,
+    CopyEntry,
+    DelayEntry,
+    KernelEntry,
+    ParameterArgument,
+    StatusKind,
+)
 from engine.descriptions.extents import Extent
 from engine.diagnostics import GraphValidationError, Source, error
+from engine.kernel_sources import op_graphs
+from engine.kernel_sources.sources import OpGraphSource
 from engine.patch.changes import PortRef
 from engine.types.layout import ALLOCATION_ALIGNMENT
 
@@ -256,3 +266,69 @@ def _access_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> li
         for index, operation in enumerate(plan.operations)
         if set(operation.reads) != reads[index] or set(operation.writes) != writes[index]
     ]
+
+
+def fusion_problems(plan: Plan, touches: list[list[Touch]]) -> list[str]:
+    """Find buffers that are needed and not stored, and work of a block that its fused kernel leaves out."""
+    fused = {o: b for o, b in plan.buffers.allocations.items() if b.lifetime is Lifetime.FUSED}
+    problems = [
+        f"operation {touch.operation} must not touch {touch.place.owner}, which is not stored"
+        for found in touches
+        for touch in found
+        if touch.place.owner in fused
+    ]
+    looked_at = {plan.buffers.places[port].owner for port in plan.looked_at}
+    problems += [f"{owner} must be stored, since it is looked at" for owner in fused.keys() & looked_at]
+    for index, operation in enumerate(plan.operations):
+        if isinstance(operation.entry, FusedEntry):
+            problems += [f"operation {index} {problem}" for problem in _left_out(plan, operation.entry, touches[index])]
+            problems += [f"operation {index} {problem}" for problem in _not_computed(plan, operation.entry, fused)]
+    return problems
+
+
+def _not_computed(plan: Plan, entry: FusedEntry, fused: Container[PortRef]) -> list[str]:
+    """Return the buffers that are not stored and that a kernel reads before it has computed them."""
+    found: list[str] = []
+    computed: set[PortRef] = set()
+    for node, place in entry.parts:
+        part = plan.description.by_id[node].description.all_entries[place]
+        arguments = part.buffers if isinstance(part, KernelEntry) else ()
+        lies_at = plan.buffers.blocks[node].places
+        touched = [(a, lies_at[a.name].owner) for a in arguments if a.name in lies_at]
+        found += [
+            f"must compute {owner} for {node}.{a.name}, since it is not stored"
+            for a, owner in touched
+            if a.reads and owner in fused and owner not in computed
+        ]
+        computed |= {owner for a, owner in touched if a.writes}
+    return found
+
+
+def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:
+    """Return the work of a kernel's parts that the kernel leaves out."""
+    found = []
+    done = {(touch.place, touch.writes) for touch in touches}
+    source = fused.kernel.source
+    assert isinstance(source, OpGraphSource)
+    types = {node.id: node.type for node in source.parsed().nodes}
+    live = {op.partition("/")[0] for op in op_graphs.kernel(source).ops if types[op] != "op.input"}
+    for number, (node, place) in enumerate(fused.parts):
+        entry = plan.description.by_id[node].description.all_entries[place]
+        if not isinstance(entry, KernelEntry):
+            return [f"must do what kernels do, got {node}, which has another entry at {place}"]
+        for argument in entry.arguments:
+            is_read = f"s{number}" in live  # a reader may leave its input unused
+            if (
+                isinstance(argument, ParameterArgument)
+                and is_read
+                and argument.name not in fused.live_places.get(node, ())
+            ):
+                found.append(f"must take the parameter {argument.name} of {node}")
+            lies_at = plan.buffers.blocks[node].places
+            if isinstance(argument, BufferArgument) and argument.name in lies_at:  # an optional input may have none
+                lies = lies_at[argument.name]
+                if plan.buffers.allocations[lies.owner].lifetime is not Lifetime.FUSED:
+                    wanted = {(lies, False)} if argument.reads else {(lies, True)}
+                    if not wanted <= done:
+                        found.append(f"must touch {argument.name} of {node}")
+    return found

@@ -1,18 +1,18 @@
 """Launching one kernel: the checks, the launch record, and faults as exceptions."""
 
 import struct
+from collections.abc import Collection, Mapping
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from engine.device.arguments import KernelArguments
-from engine.device.host import faults
 from engine.device.host.memory import AllocationTable
 from engine.device.host.modules.module import HostKernel, own_kernel
 from engine.device.host.pool import Pool, PoolWorker, workers_for
 from engine.device.launches import check_shape, shared_memory_error
-from engine.device.protocol import LaunchConfig, LoadedKernel
+from engine.device.protocol import Dim3, LaunchConfig, LoadedKernel
 from engine.device.slab import fresh_bytes
 from engine.diagnostics import DeviceError, KernelFault
 from engine.host_compiler import abi
@@ -117,5 +117,127 @@ class Launch:
         stopped = pool.watchdog.explain(pool.stop_reason)
         assertion, pool.services.assertion = pool.services.assertion, ""
         kernel, shared = self.kernel, self.shared_bytes
-        live = faults.reachable(self.arguments.buffers, pool.services.live(pairs))
-        return faults.fault(kernel.name, self.config, shared, worker.record, kernel.lines, live, assertion, stopped)
+        live = reachable(self.arguments.buffers, pool.services.live(pairs))
+        return fault(kernel.name, self.config, shared, worker.record, kernel.lines, live, assertion, stopped)
+
+
+#: The source file and line for each PTX line.
+LineTable = Mapping[int, tuple[str, int]]
+
+_PLAIN = {
+    abi.TRAP: "ran a trap instruction",
+    abi.DEADLOCK: "waits at a barrier that other threads can never reach",
+    abi.ASSERT: "failed an assertion",
+    abi.STACK_OVERFLOW: f"called device functions deeper than {abi.STACK_LIMIT >> 10} KiB of stack; use a loop",
+}
+
+
+def fault(
+    kernel: str,
+    config: LaunchConfig,
+    shared_bytes: int,
+    record: np.ndarray[Any, Any],
+    lines: LineTable,
+    pairs: Any,
+    assertion: str,
+    stopped: str,
+) -> KernelFault:
+    """Return the error for a worker's fault record.
+
+    `pairs` are the launch's live allocations, (first address, size); `assertion` is the text of a failed `assert`;
+    `stopped` is the reason why kernels were stopped, if any.
+    """
+    kind, size = int(record[abi.FAULT_KIND]) & 0xFF, int(record[abi.FAULT_KIND]) >> abi.SIZE_SHIFT
+    line, address = int(record[abi.FAULT_LINE]), int(record[abi.FAULT_ADDRESS])
+    if kind == abi.STOPPED:
+        line = line or int(record[abi.POINT_LINE])
+    thread = position(int(record[abi.FAULT_THREAD]), config.thread_block)
+    block = position(int(record[abi.FAULT_BLOCK]), config.grid)
+    is_access = kind in (abi.BAD_ADDRESS, abi.BAD_SHARED, abi.BAD_LOCAL)
+    is_over_limit = kind == abi.STOPPED and stopped.startswith("by")  # the time limit, not a person
+    file, source_line = lines.get(line, (None, None))
+    where = f"PTX line {line}" + (f" ({file}:{source_line})" if file else "")
+    if is_access:
+        address &= (1 << 64) - 1
+    if kind == abi.STOPPED:
+        remedy = "; give it less work, end its loop or raise the limit" if is_over_limit else ""
+        message = f"kernel {kernel} was stopped {stopped}" + (f", at {where}" if line else "") + remedy
+    else:
+        what = _failure(kind, size, address, shared_bytes, pairs, assertion)
+        message = f"kernel {kernel}, {where}: thread {thread} of thread block {block} {what}"
+    return KernelFault(
+        message,
+        kernel=kernel,
+        ptx_line=line or None,
+        source_file=file,
+        source_line=source_line,
+        thread=thread if record[abi.FAULT_LINE] or kind != abi.STOPPED else None,
+        thread_block=block,
+        address=address if is_access else None,
+        is_over_limit=is_over_limit,
+    )
+
+
+def position(linear: int, size: Dim3) -> Dim3:
+    """Return the position in a box of this size that has a linear number."""
+    return (linear % size[0], linear // size[0] % size[1], linear // (size[0] * size[1]))
+
+
+def _failure(kind: int, size: int, address: int, shared_bytes: int, pairs: Any, assertion: str) -> str:
+    if kind == abi.BAD_CALL:
+        return f"called {address:#x}, which is no function of a fitting shape"
+    if kind == abi.BAD_FREE:
+        return (
+            f"freed the address {address & ((1 << 64) - 1):#x}, which is no block of the device heap, or freed already"
+        )
+    if kind == abi.BAD_BARRIER:
+        return f"used the barrier {address}, which must be 0 to {abi.LAST_BARRIER}"
+    if kind == abi.BAD_MEMBERS:
+        return f"named the members {address:#010x} of its warp without itself; the mask must have the thread's own lane"
+    if kind == abi.BAD_BARRIER_COUNT:
+        return f"named {address} threads for a barrier, which must be a multiple of 32"
+    if kind in _PLAIN:
+        return _PLAIN[kind] + (f" {assertion}" if kind == abi.ASSERT and assertion else "")
+    if size and address % size:
+        place = {
+            abi.BAD_SHARED: " of shared memory",
+            abi.BAD_LOCAL: " of local memory",
+            abi.BAD_PARAMETER: " of the parameters",
+        }.get(kind, "")
+        return f"used the address {address:#x}{place} for {size} bytes, which is not a multiple of {size} (misaligned)"
+    if kind == abi.BAD_PARAMETER:
+        return f"used {size} bytes at byte {address} of the kernel's parameters, which is outside them"
+    if kind == abi.BAD_SHARED:
+        return f"used {size} bytes at byte {address} of shared memory, which has {shared_bytes} bytes"
+    if kind == abi.BAD_LOCAL and address > abi.MAX_LOCAL_BYTES:  # in a device function, addresses are not offsets
+        return f"used the address {address:#x} for {size} bytes, which is in no local memory"
+    if kind == abi.BAD_LOCAL:
+        return f"used {size} bytes at byte {address} of local memory, which is past its end"
+    return f"used the address {address:#x} for {size} bytes, {_nearest(address, size, pairs)}"
+
+
+def reachable(buffers: Collection[tuple[int, int]], pairs: Any) -> list[tuple[int, int]]:
+    """Return the memory that a launch may access: its buffers, and allocations that contain none of them."""
+    found = [(int(first), int(size)) for first, size in pairs]
+    others = [(first, size) for first, size in found if not any(0 <= at - first < size for at, _ in buffers)]
+    return sorted({*buffers, *others})
+
+
+def _nearest(address: int, size: int, pairs: Any) -> str:
+    """Return where an address lies relative to the nearest allocation."""
+    best: tuple[int, str] | None = None
+    for first, length in ((int(first), int(length)) for first, length in pairs):
+        name = f"the allocation of {length} bytes at {first:#x}"
+        if address < first:
+            found = (first - address, f"{first - address} bytes before {name}")
+        elif address + size <= first + length:
+            found = (0, f"which is not in the buffer that its pointer argument points to but in {name}")
+        elif address < first + length:
+            found = (0, f"which reaches {address + size - first - length} bytes past the end of {name}")
+        else:
+            distance = address - first - length
+            found = (distance, f"{distance} bytes past the end of {name}")
+        best = min(best, found) if best else found
+    if best is None:
+        return "and nothing is allocated"
+    return best[1] if best[1].startswith("which") else f"which is in no live buffer: {best[1]}, the nearest one"

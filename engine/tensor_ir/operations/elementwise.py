@@ -196,4 +196,7 @@ class Copy(ElementwiseOperation):
 class StopGradient(Copy):
     """The same elements, to which no gradient passes."""
 
-    is_differentiable = False
+    @property
+    def is_differentiable(self) -> bool:
+        """Return False."""
+        return False

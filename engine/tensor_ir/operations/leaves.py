@@ -41,7 +41,10 @@ class KnownTensor(TensorOperation):
 
     type: TensorType
 
-    is_differentiable = False
+    @property
+    def is_differentiable(self) -> bool:
+        """Return False: it has no gradient."""
+        return False
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return its type."""
@@ -74,7 +77,10 @@ class BatchSize(TensorOperation):
 
     dtype: DType
 
-    is_differentiable = False
+    @property
+    def is_differentiable(self) -> bool:
+        """Return False: it has no gradient."""
+        return False
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the type of one number."""
@@ -112,7 +118,10 @@ class Random(TensorOperation):
 
     type: TensorType
 
-    is_differentiable = False
+    @property
+    def is_differentiable(self) -> bool:
+        """Return False: it has no gradient."""
+        return False
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return its type; InvalidOperation unless it has floats, and the input is a seed."""

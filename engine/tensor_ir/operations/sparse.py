@@ -130,7 +130,10 @@ class SparseColumn(TensorOperation):
     size: int
     dtype: DType
 
-    is_differentiable = False
+    @property
+    def is_differentiable(self) -> bool:
+        """Return False: it has no gradient."""
+        return False
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the type of the column."""

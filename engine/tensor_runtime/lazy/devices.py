@@ -14,9 +14,8 @@ from engine.device.external import describe_external
 from engine.device.open import open_device
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.lazy.storage import Storage
 from engine.tensor_runtime.program import Program
-from engine.tensor_runtime.tensors import TensorBuffer, Tensors
+from engine.tensor_runtime.tensors import Storage, TensorBuffer, Tensors
 from engine.types import DType, dtype_of
 
 #: How many programs a device keeps compiled. One of a single operation takes about 0.2 MB.

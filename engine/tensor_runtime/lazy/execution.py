@@ -19,9 +19,8 @@ from engine.tensor_ir.passes.pipeline import LAZY_PASSES, optimise
 from engine.tensor_ir.types import TensorType
 from engine.tensor_runtime.lazy.devices import LazyDevice
 from engine.tensor_runtime.lazy.graph import LazyNode
-from engine.tensor_runtime.lazy.storage import Storage
 from engine.tensor_runtime.program import Program
-from engine.tensor_runtime.tensors import TensorBuffer
+from engine.tensor_runtime.tensors import Storage, TensorBuffer
 from engine.types import f32, f64, s32, s64, u8, u32, u64
 
 #: The most operations of a program: compiling and planning take longer than linear time.

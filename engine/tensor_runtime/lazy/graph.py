@@ -12,7 +12,7 @@ from engine.tensor_ir.errors import InvalidOperation, MergeFailed
 from engine.tensor_ir.graph import NodeOptions, TensorGraph, TensorNode, TensorOperation
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.types import TensorType
-from engine.tensor_runtime.lazy.storage import Storage
+from engine.tensor_runtime.tensors import Storage
 
 _claiming = threading.Lock()
 

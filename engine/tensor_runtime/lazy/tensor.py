@@ -27,7 +27,7 @@ from engine.tensor_ir.types import FLOATS, TensorType, real_number, whole_number
 from engine.tensor_runtime.lazy.devices import LazyDevice, adopted, element_type, lazy_device
 from engine.tensor_runtime.lazy.execution import compute
 from engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode
-from engine.tensor_runtime.lazy.storage import Storage
+from engine.tensor_runtime.tensors import Storage
 from engine.types import Array, DType, Shape, f32, f64
 
 #: Gives the seeds of random tensors that have none of their own.

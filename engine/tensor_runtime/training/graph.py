@@ -1,4 +1,4 @@
-"""`TrainingGraph`: a network on a device."""
+"""`TrainingGraph`: a network on a device; `GraphBuilder`, whose `build` puts it there."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from engine.device.device import Device
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.inspection import graph_dot
+from engine.tensor_ir.networks.builder import NetworkBuilder
 from engine.tensor_ir.networks.data import BATCHES, LOSSES, ORDER, TRAIN, data_name, with_data
 from engine.tensor_ir.networks.functions import NetworkFunction, NetworkInstruction, Role
 from engine.tensor_ir.networks.instructions import function_code, node_names
-from engine.tensor_ir.networks.network import LOSS, STEP, Network
-from engine.tensor_ir.networks.optimisers import require_setting
+from engine.tensor_ir.networks.network import LOSS, STEP, Network, build_network
+from engine.tensor_ir.networks.optimisers import Optimiser, require_setting
 from engine.tensor_ir.types import real_number, whole_number
 from engine.tensor_runtime.program import Ancillary, EntryTime, Program
 from engine.tensor_runtime.program_block import MOST_TURNS, Wanted
@@ -358,3 +359,16 @@ def _at_least_one(subject: str, count: int, most: int = 2**63 - 1) -> int:
 def _is_kept(name: str) -> bool:
     """Whether a variable is one that an optimiser keeps, by its name in a file."""
     return name == STEP or "." in name
+
+
+class GraphBuilder(NetworkBuilder):
+    """Collects a network; see `engine.tensor_ir.networks.NetworkBuilder`."""
+
+    def build(
+        self, device: Device | str = "auto", optimiser: Optimiser | None = None, *, average: bool = False
+    ) -> TrainingGraph:
+        """Verify the network, simplify it, write its functions, and put it on a device; TensorError when it is wrong.
+
+        The loss is the sum over the batch, or with `average` the mean. With an optimiser, it can be trained.
+        """
+        return TrainingGraph(build_network(self, optimiser, average=average), device)

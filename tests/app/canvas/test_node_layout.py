@@ -1,4 +1,4 @@
-"""The layout of ports and names within a node."""
+"""Where things lie in a node."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from app.canvas.drawing.node_layout import layout
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel
 
-pytestmark = pytest.mark.usefixtures("qapp")  # fonts need an application
+pytestmark = pytest.mark.usefixtures("qapp")  # which fonts ask for
 
 
 @given(
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("qapp")  # fonts need an application
 def test_every_port_lies_on_its_edge_and_has_a_row_of_its_own(
     title: str, inputs: list[str], outputs: list[str]
 ) -> None:
-    """Each port is on the node's edge in its own row, however many ports there are and however long their names."""
+    """However long the names and however many the ports, none leaves the node or covers another."""
     model = NodeViewModel(
         title,
         "Test",

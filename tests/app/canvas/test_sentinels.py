@@ -1,4 +1,4 @@
-"""Sentinels on the canvas: their form, the marks on connections, and their tooltips."""
+"""Sentinels on the canvas: the form that edits one, the mark on its connections, and what the tooltip says."""
 
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from app.theme.colours import DARK, LIGHT, Colours
 from app.view_models.tooltips import tooltip
 from app.window.main_window import MainWindow
 from engine.diagnostics import Source, warning
-from engine.patch.changes import PortRef, Sentinel, SentinelAction
+from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.files import save_patch
+from engine.patch.sentinels import Sentinel, SentinelAction
 from engine.protocol.messages import Frozen, SetRunning
 from tests.app.app_support import FakeEngine
 from tests.app.canvas.canvas_support import Hand
@@ -32,7 +33,7 @@ FOUND = warning(
 
 
 def form_of(canvas: Canvas) -> SentinelForm:
-    """Select the only connection and open its form."""
+    """Select the only connection, and open its form."""
     assert canvas.patch is not None
     (connection,) = canvas.patch.connections
     canvas.scene.select_connection(connection)
@@ -41,7 +42,7 @@ def form_of(canvas: Canvas) -> SentinelForm:
 
 
 def colours_at_mark(hand: Hand) -> set[str]:
-    """Return the colours within a few pixels of the mark."""
+    """Return the colours within a few pixels of where the mark is."""
     place = hand.view.viewport().mapTo(
         hand.canvas, hand.view.mapFromScene(hand.port("source", "out", is_input=False) + QPointF(AWAY, 0))
     )
@@ -50,7 +51,7 @@ def colours_at_mark(hand: Hand) -> set[str]:
 
 
 def test_the_form_is_one_step_to_undo(canvas: Canvas, patch: Patch) -> None:
-    """The form proposes NaN and infinity, or the current check, and makes one undo step."""
+    """It begins with NaN and infinity, and with what is checked when it is opened again."""
     form = form_of(canvas)
     assert (form.nan.isChecked(), form.infinity.isChecked()) == (True, True)
     assert form.action.currentData() == SentinelAction.MARK
@@ -70,7 +71,7 @@ def test_the_form_is_one_step_to_undo(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_what_is_refused_is_said_in_the_form(canvas: Canvas, patch: Patch) -> None:
-    """If the patch refuses a check, the form stays open with the reason until another choice is made."""
+    """It stays open, and nothing is changed; a new choice takes the words away."""
     form = form_of(canvas)
     for name, value in (("minimum", 2.0), ("maximum", 1.0)):
         form.bounds[name][0].setChecked(True)
@@ -85,7 +86,7 @@ def test_what_is_refused_is_said_in_the_form(canvas: Canvas, patch: Patch) -> No
 
 
 def test_the_form_removes_a_check(canvas: Canvas, patch: Patch) -> None:
-    """The form offers to remove a check only if there is one."""
+    """It offers that only where there is one."""
     form = form_of(canvas)
     texts = [button.text() for button in form.findChildren(QPushButton)]
     assert "Check" in texts and "Remove check" not in texts
@@ -98,7 +99,7 @@ def test_the_form_removes_a_check(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_only_one_connection_of_numbers_can_be_checked(canvas: Canvas, patch: Patch) -> None:
-    """Only a single connection of numbers can be checked; removing needs an existing check."""
+    """Nodes and several connections can't be checked; removing needs an existing check."""
     assert canvas.checkable is None
     (connection,) = patch.connections
     canvas.scene.select_connection(connection)
@@ -115,7 +116,7 @@ def test_only_one_connection_of_numbers_can_be_checked(canvas: Canvas, patch: Pa
 def test_a_checked_connection_has_a_mark(
     canvas: Canvas, hand: Hand, patch: Patch, qapp: QApplication, theme: Colours
 ) -> None:
-    """A checked connection has a mark, in the warning colour only while the check fails."""
+    """It is filled with the warning's colour only while something is wrong, and goes with the check."""
     apply_theme(qapp, theme.name)
     warned, ground = QColor(theme.warning).name(), QColor(theme.canvas).name()
     before = colours_at_mark(hand)
@@ -138,7 +139,7 @@ def test_a_checked_connection_has_a_mark(
 
 
 def test_the_tooltip_says_what_is_checked_and_what_was_found(patch: Patch) -> None:
-    """A checked connection's tooltip has the check and its result."""
+    """At the connection."""
     (connection,) = patch.connections
     assert "Checked" not in tooltip(patch, connection, None)
     patch.set_sentinel(connection, minimum=0, action="freeze")
@@ -150,7 +151,7 @@ def test_the_tooltip_says_what_is_checked_and_what_was_found(patch: Patch) -> No
 
 
 def test_the_editor_pauses_with_a_frozen_frame(window: MainWindow, tmp_path: Path) -> None:
-    """When a frame is frozen, the editor pauses, the status bar gives the reason, and the button plays on."""
+    """The button then plays on, and the status bar says what happened."""
     save_patch(make_patch(), tmp_path / "demo.loom")
     window.files.open_path(tmp_path / "demo.loom")
     engine = window.session.engine
@@ -165,7 +166,7 @@ def test_the_editor_pauses_with_a_frozen_frame(window: MainWindow, tmp_path: Pat
 
 
 def test_the_menu_of_a_connection_offers_the_check(window: MainWindow, tmp_path: Path) -> None:
-    """A connection's menu offers the check, and its removal if there is one; other menus offer neither."""
+    """Removing it only where there is one, and neither without a connection."""
     save_patch(make_patch(), tmp_path / "demo.loom")
     window.files.open_path(tmp_path / "demo.loom")
     patch, actions = window.session.patch, window.actions_by_id

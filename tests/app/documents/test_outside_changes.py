@@ -1,4 +1,4 @@
-"""Changes of the open file by other programs are reported, and neither overwritten nor loaded without a question."""
+"""Changes of the open file by other programs are noticed and reported, and never overwritten or loaded unasked."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,14 +26,14 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(window: MainWindow, file: Path) -> MainWindow:
-    """A window in which that file is open."""
+    """A window with that file open."""
     assert window.files.open_path(file)
     look(window)
     return window
 
 
 def look(window: MainWindow) -> None:
-    """Check the file as the timer does, until it is no longer being written."""
+    """Look as the timer does, until the file is no longer being written."""
     for _ in range(2):
         window.outside.look()
 
@@ -73,10 +73,7 @@ def text_of(window: MainWindow) -> str:
 
 
 def test_an_unchanged_file_makes_no_notice(file: Path) -> None:
-    """An unchanged file makes no notice, nor does a patch without a file.
-
-    Files count as unchanged after they were read, written or accepted here.
-    """
+    """The same holds for a file that was read, written or accepted here, and for a patch without a file."""
     patch = load_patch(file)
     assert look_outside(patch) is None
     patch.set("every", gain=3.0)
@@ -92,11 +89,11 @@ def test_an_unchanged_file_makes_no_notice(file: Path) -> None:
 
 
 def test_a_notice_says_what_differs_and_reload_can_be_undone(opened: MainWindow, qtbot: QtBot, file: Path) -> None:
-    """The notice lists the differences; reloading is one edit, after which undo returns to the person's own edits."""
+    """The file's version is loaded as one edit, also over own edits, to which undo returns."""
     opened.session.patch.set("every", label="mine")
     mine = text_of(opened)
     edit_elsewhere(file)
-    qtbot.waitUntil(lambda: not opened.file_banner.isHidden())  # checked by the real timer
+    qtbot.waitUntil(lambda: not opened.file_banner.isHidden())  # by the timer itself
     assert opened.file_banner.notice.lines == (
         "added: new (Picture)",
         "changed: every (Every Parameter): gain default → 7, label mine → default",
@@ -111,7 +108,7 @@ def test_a_notice_says_what_differs_and_reload_can_be_undone(opened: MainWindow,
 
 
 def test_own_saves_and_other_spacing_make_no_notice(opened: MainWindow, file: Path) -> None:
-    """Own saves and changes of whitespace make no notice."""
+    """Only the contents of a patch count."""
     opened.session.patch.set("every", gain=2.0)
     opened.files.save()
     look(opened)
@@ -126,10 +123,7 @@ def test_own_saves_and_other_spacing_make_no_notice(opened: MainWindow, file: Pa
 def test_keeping_mine_keeps_it_as_unsaved_work(
     opened: MainWindow, file: Path, asked: Asked, change: Callable[[Path], Any]
 ) -> None:
-    """Keeping mine leaves the patch unsaved, and it may then replace the version that was seen.
-
-    A newer change makes another notice.
-    """
+    """The patch stays unsaved and may be saved over the version that was seen; a newer change makes another notice."""
     mine = text_of(opened)
     change(file)
     look(opened)
@@ -151,7 +145,7 @@ def test_keeping_mine_keeps_it_as_unsaved_work(
 
 
 def test_mine_can_be_saved_elsewhere(opened: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
-    """Mine can be saved to another file, which leaves the other program's version in place."""
+    """The other program's version stays where it is."""
     edit_elsewhere(file)
     theirs, mine = file.read_text(), text_of(opened)
     look(opened)
@@ -166,7 +160,7 @@ def test_mine_can_be_saved_elsewhere(opened: MainWindow, file: Path, asked: Aske
 def test_saving_over_another_programs_version_asks_first(
     opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, answer: UnsavedChoice, change: Callable[[Path], Any]
 ) -> None:
-    """Saving over another program's version asks first, even before the change was noticed."""
+    """It asks also before the change was noticed."""
     change(file)
     theirs, mine = file.read_text(), text_of(opened)
     asked.overwrite, asked.path = answer, tmp_path / "mine.loom"

@@ -1,4 +1,4 @@
-"""Helpers for tests of the window."""
+"""What tests of the window ask it for."""
 
 from typing import Any
 
@@ -22,6 +22,6 @@ def patch_of(window: MainWindow) -> Patch:
 
 
 def observed(engine: FakeEngine) -> set[str] | None:
-    """Return the viewers of the last request to the engine, or None if there was none."""
+    """The viewers of the last request to the engine; None before it."""
     told = [message for message in engine.posted if isinstance(message, Observe)]
     return set(told[-1].viewers) if told else None

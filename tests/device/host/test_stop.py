@@ -14,7 +14,6 @@ import pytest
 
 from engine.device.arguments import pack_arguments
 from engine.device.host import HostDevice, watchdog
-from engine.device.host import interrupts as stopping
 from engine.device.open import open_device
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelFault
@@ -189,13 +188,13 @@ def send_ctrl_c() -> None:
 
 def test_one_ctrl_c_is_told_once(interrupts):
     """One Ctrl+C is reported once, even if two listeners each forward signals to the other."""
-    both, stops = [stopping.Interrupts() for _ in range(2)], []
+    both, stops = [watchdog.Interrupts() for _ in range(2)], []
     for listener in (*both, *both):
         listener._due_s = 0
         listener.begin(lambda: stops.append(1))
     send_ctrl_c()
     until(lambda: stops)
-    time.sleep(5 * stopping.PATIENCE_S)
+    time.sleep(5 * watchdog.PATIENCE_S)
     assert len(stops) == 2  # both calls of `begin` by the second listener
 
 
@@ -205,7 +204,7 @@ def test_who_listened_before_hears_signals_too(interrupts, is_reused):
     source, sink = os.pipe()
     os.set_blocking(sink, False)
     before = signal.set_wakeup_fd(sink)
-    listener, stops = stopping.Interrupts(), []
+    listener, stops = watchdog.Interrupts(), []
     listener.begin(lambda: stops.append(1))
     if is_reused:
         source_of_other, other = os.pipe()
@@ -230,12 +229,12 @@ def test_a_ctrl_c_is_not_told_to_the_process_that_forked(tmp_path):
 
 FORK = """
 import os, signal, sys, time
-from engine.device.host import interrupts
+from engine.device.host import watchdog
 signal.signal(signal.SIGINT, signal.default_int_handler)
 stops = []
-interrupts.INTERRUPTS.begin(lambda: stops.append(1))
+watchdog.INTERRUPTS.begin(lambda: stops.append(1))
 if not (child := os.fork()):
-    interrupts.INTERRUPTS.begin(lambda: stops.append(1))
+    watchdog.INTERRUPTS.begin(lambda: stops.append(1))
     try:
         os.kill(os.getpid(), signal.SIGINT)
     except KeyboardInterrupt:
@@ -255,8 +254,8 @@ print("parent", bool(stops))
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a destructor may lose an interrupt
 def test_ctrl_c_at_any_moment_leaves_the_device_usable(ptx, interrupts, monkeypatch, seed):
     """Each Ctrl+C, between or inside launches, raises one KeyboardInterrupt and leaves the device usable."""
-    monkeypatch.setattr(stopping, "INTERRUPTS", stopping.Interrupts())
-    monkeypatch.setattr(stopping, "PATIENCE_S", 3)  # launches are short unless the machine is busy
+    monkeypatch.setattr(watchdog, "INTERRUPTS", watchdog.Interrupts())
+    monkeypatch.setattr(watchdog, "PATIENCE_S", 3)  # launches are short unless the machine is busy
     device, draw = HostDevice(cores=3), random.Random(seed)
     module, buffer = device.load_module(ptx), given(device)
     kernel, caught, left = module.kernel("one"), 0, many(40)

@@ -41,5 +41,5 @@ def broken(x: "float32[:]"):
 
 @cuda.jit
 def untyped(x):
-    """Declare no types."""
+    """Say nothing of a type."""
     x[0] = 1

@@ -1,4 +1,4 @@
-"""A module that kernels import."""
+"""A part that kernels import."""
 
 import triton
 import triton.language as tl  # noqa: F401 - Triton's interpreter asks for it

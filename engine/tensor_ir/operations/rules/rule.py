@@ -82,36 +82,14 @@ class GraphValue:
     def __abs__(self) -> GraphValue:
         return self.call("absolute")
 
-    def __radd__(self, other: float) -> GraphValue:
-        return _place(self.graph, "add", (other, self), {})
-
-    def __rsub__(self, other: float) -> GraphValue:
-        return _place(self.graph, "subtract", (other, self), {})
-
-    def __rmul__(self, other: float) -> GraphValue:
-        return _place(self.graph, "multiply", (other, self), {})
-
     def __rtruediv__(self, other: float) -> GraphValue:
         return _place(self.graph, "divide", (other, self), {})
 
     def __lt__(self, other: GraphValue | float) -> GraphValue:
         return self.call("less", other)
 
-    def __le__(self, other: GraphValue | float) -> GraphValue:
-        return self.call("less_equal", other)
-
     def __gt__(self, other: GraphValue | float) -> GraphValue:
         return self.call("greater", other)
-
-    def __ge__(self, other: GraphValue | float) -> GraphValue:
-        return self.call("greater_equal", other)
-
-    def __or__(self, other: GraphValue) -> GraphValue:
-        return self.call("or", other)
-
-    def is_nan(self) -> GraphValue:
-        """Return whether it is not a number."""
-        return self.call("is_nan")
 
     def choose(self, where: GraphValue | float, elsewhere: GraphValue | float) -> GraphValue:
         """Return one value where this condition holds and another elsewhere."""
