@@ -240,11 +240,11 @@ def run(**options: Any) -> int:
 @_trust
 def check(**options: Any) -> int:
     """Check whether a patch would compile, and list its problems."""
-    told: dict[str, Any] = {"ok": False, "diagnostics": []}
-    with json_object(options["as_json"], told.copy):
+    reported: dict[str, Any] = {"ok": False, "diagnostics": []}
+    with json_object(options["as_json"], reported.copy):
         from app.headless import check_headless
 
-        return check_headless(told=told, **options)
+        return check_headless(reported=reported, **options)
 
 
 @cli.command()
@@ -282,11 +282,11 @@ def trace(**options: Any) -> int:
 @_json
 def blocks(name: str | None, as_json: bool) -> None:
     """List the block types, or one block type's ports, parameters and help."""
-    told: dict[str, Any] = {"blocks": []} if name is None else {"id": name}
-    with json_object(as_json, told.copy):
+    reported: dict[str, Any] = {"blocks": []} if name is None else {"id": name}
+    with json_object(as_json, reported.copy):
         from app.listings import list_blocks
 
-        list_blocks(told, name, as_json)
+        list_blocks(reported, name, as_json)
 
 
 @cli.command()
@@ -315,11 +315,11 @@ def engine_process() -> None:
 @_json
 def devices(as_json: bool) -> None:
     """List the devices of this machine, with the reason why one can't be used."""
-    told: dict[str, Any] = {"devices": []}
-    with json_object(as_json, told.copy):
+    reported: dict[str, Any] = {"devices": []}
+    with json_object(as_json, reported.copy):
         from app.listings import show_devices
 
-        show_devices(told, as_json)
+        show_devices(reported, as_json)
 
 
 def main() -> None:

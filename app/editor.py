@@ -141,6 +141,6 @@ def take_screenshot(window: MainWindow, patch_path: Path | None, target: Path, *
         raise WarploomError(f"screenshot must be writable as an image: {target}")
     if not has_device:
         return DEVICE_FAILED
-    found = last.diagnostics if last is not None else ()
-    print_diagnostics(found)
-    return PATCH_WRONG if has_errors(found) else 0
+    diagnostics = last.diagnostics if last is not None else ()
+    print_diagnostics(diagnostics)
+    return PATCH_WRONG if has_errors(diagnostics) else 0

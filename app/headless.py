@@ -90,9 +90,9 @@ def run_headless(
         try:
             last = _run(client, frames, pacer, real_time, out, result, profiles=bool(level), show_progress=not as_json)
         except DeviceError:
-            told = client.take_report()
-            if told is not None and told.failed:  # this report names the node that failed
-                result.last = told
+            report = client.take_report()
+            if report is not None and report.failed:  # this report names the node that failed
+                result.last = report
             raise
         finally:
             if record is not None:
@@ -186,15 +186,15 @@ def trace_headless(*, patch: Path, out: Path, frames: int, device: str, engine: 
     return 0
 
 
-def check_headless(*, patch: Path, as_json: bool, trust: bool, told: dict[str, Any]) -> int:
-    """Report why a patch would not compile, also in `told`; return the exit status."""
+def check_headless(*, patch: Path, as_json: bool, trust: bool, reported: dict[str, Any]) -> int:
+    """Report why a patch would not compile, also in `reported`; return the exit status."""
     diagnostics = check_patch(open_patch(patch, trust=trust))
-    told["diagnostics"] = msgspec.to_builtins(diagnostics)
-    told["ok"] = not has_errors(diagnostics)
+    reported["diagnostics"] = msgspec.to_builtins(diagnostics)
+    reported["ok"] = not has_errors(diagnostics)
     print_diagnostics(diagnostics)
-    if told["ok"] and not as_json:
+    if reported["ok"] and not as_json:
         click.echo(printable(f"{patch}: would compile"))
-    return 0 if told["ok"] else 1
+    return 0 if reported["ok"] else 1
 
 
 def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool, fuse: bool) -> int:

@@ -81,16 +81,16 @@ def _default(spec: ParameterSpec) -> Any:
 _LONG = {"array": "array", "external": "array", "object": "JSON"}
 
 
-def list_blocks(told: dict[str, Any], name: str | None, as_json: bool) -> None:
-    """Print the catalogue, or one block type; with `as_json` put it into `told`."""
+def list_blocks(reported: dict[str, Any], name: str | None, as_json: bool) -> None:
+    """Print the catalogue, or one block type; with `as_json` put it into `reported`."""
     catalogue = default_catalogue()
     if name is not None:
         info = block_info(catalogue.require(name))
-        told.update(info) if as_json else _print_block(info)
+        reported.update(info) if as_json else _print_block(info)
         return
     infos = [block_info(block) for block in catalogue.all()]
     if as_json:
-        told["blocks"] = infos
+        reported["blocks"] = infos
         return
     table = make_table("block", "category", "what it does")
     for info in infos:
@@ -116,11 +116,11 @@ def _print_block(info: dict[str, Any]) -> None:
             console.print(table)
 
 
-def show_devices(told: dict[str, Any], as_json: bool) -> None:
-    """Print this machine's devices, with the reason why one can't be used; with `as_json`, put them into `told`."""
+def show_devices(reported: dict[str, Any], as_json: bool) -> None:
+    """Print this machine's devices, with the reason why one can't be used; with `as_json`, put them into `reported`."""
     statuses = list_devices()
     if as_json:
-        told["devices"] = msgspec.to_builtins(statuses)
+        reported["devices"] = msgspec.to_builtins(statuses)
         return
     table = make_table("device", "what", "usable", "memory", "cores")
     for status in statuses:

@@ -45,18 +45,18 @@ def json_object(wanted: bool, make: Callable[[], dict[str, Any]]) -> Iterator[No
         click.echo(json.dumps(make()))
 
 
-def end(problem: BaseException, told: dict[str, Any] | None = None) -> int:
-    """Report a failure on stderr, and in the object `told` on stdout, and return the exit status."""
-    found, status = explain(problem)
-    if told is not None:
-        known = told.get("diagnostics", ())
+def end(problem: BaseException, reported: dict[str, Any] | None = None) -> int:
+    """Report a failure on stderr, and in the object `reported` on stdout, and return the exit status."""
+    diagnostics, status = explain(problem)
+    if reported is not None:
+        known = reported.get("diagnostics", ())
         if not any(item["severity"] == "error" for item in known):  # otherwise the engine has reported the failure
-            told["diagnostics"] = [*known, *msgspec.to_builtins(found)]
-        click.echo(json.dumps(told))
+            reported["diagnostics"] = [*known, *msgspec.to_builtins(diagnostics)]
+        click.echo(json.dumps(reported))
     if isinstance(problem, click.ClickException):
         problem.show()
     else:
-        for item in found:
+        for item in diagnostics:
             click.echo(str(item), err=True)
             if item.severity is Severity.ERROR and status != INTERRUPTED:
                 _log.error("%s", item.message)

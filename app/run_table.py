@@ -32,10 +32,10 @@ def print_result(result: RunResult, last: FrameReport, budget_ns: int) -> None:
         column.no_wrap = column.header != "type"  # that one is cut where a terminal is narrow
     for column in table.columns[3:]:
         column.justify = "right"
-    found = rows(spans)
-    for row, times in zip(found, row_times(found, profile) if profile is not None else (), strict=True):
+    measured = rows(spans)
+    for row, times in zip(measured, row_times(measured, profile) if profile is not None else (), strict=True):
         table.add_row(*_cells(row, times, last.nodes))
-    shown = {row.node for row in found}
+    shown = {row.node for row in measured}
     for node_id, node in sorted(last.nodes.items()):
         if node_id not in shown:
             unmeasured = [""] * 5 if spans else []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def version() -> str:
-    """Return the version, such as "0.1.0"."""
+    """Return the version, such as "0.2.0"."""
     try:
         return metadata.version("warploom")
     except metadata.PackageNotFoundError:

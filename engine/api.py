@@ -28,8 +28,7 @@ from engine.kernel_sources.sources import (
 )
 from engine.libraries import blas, dnn, fft, images, lapack, sparse
 from engine.ops import OpGraph, OpGraphBuilder, OpPort, graph_from_json
-from engine.patch.composite import Composite
-from engine.patch.composite_builder import CompositeBuilder
+from engine.patch.composite import Composite, CompositeBuilder
 from engine.readings import read_bytes
 from engine.types import (
     DType,

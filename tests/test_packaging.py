@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,10 @@ def test_an_installed_warploom_has_the_blocks_and_the_editor(environment: Path, 
     assert colours is not None
     assert len(colours) > 100
     assert sorted(path.name for path in tmp_path.iterdir()) == ["window.png"]
+
+
+def test_the_package_has_the_version_of_the_newest_changes() -> None:
+    """The changelog's first section names it."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    newest = next(line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## "))
+    assert newest.split()[1] == version

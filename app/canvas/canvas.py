@@ -342,7 +342,7 @@ class Canvas(QWidget):
         return tooltip(self._patch, hit, self._display.report, self.profile(), self.peak_bytes_per_s())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move and open what is selected, and leave an op graph; the keys of commands come before these."""
+        """Move and open what is selected, and leave an inner patch; the keys of commands come before these."""
         key = Qt.Key(event.key())
         if key in _ARROWS:
             # A held key is one movement, and one undo step.

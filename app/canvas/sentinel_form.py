@@ -15,9 +15,8 @@ from PySide6.QtWidgets import (
 
 from app.widgets.number_box import NumberBox
 from engine.diagnostics import PatchError
-from engine.patch.changes import PortRef
+from engine.patch.changes import PortRef, Sentinel, SentinelAction
 from engine.patch.document import Patch
-from engine.patch.sentinels import Sentinel, SentinelAction
 
 _ACTIONS = {
     SentinelAction.MARK: "Mark the block",

@@ -166,10 +166,10 @@ def _edit_menu(window: CommandWindow, needs: Needs) -> Menu:
         None,
         Command(
             "open_graph",
-            "Open op &graph",
-            partial(_open_op_graph, window),
-            help="Edit the ops of the selected kernel",
-            needs=needs.op_graph,
+            "Open inn&er patch",
+            partial(_open_inner_patch, window),
+            help="Edit the ops, library calls or layers inside the selected block",
+            needs=needs.inner_patch,
         ),
         Command(
             "open_kernel",
@@ -336,8 +336,8 @@ def _profiling(window: CommandWindow) -> Sequence[Command]:
     ]
 
 
-def _open_op_graph(window: CommandWindow) -> None:
-    """Open the op graph of the selected kernel."""
+def _open_inner_patch(window: CommandWindow) -> None:
+    """Open the patch inside the selected block."""
     for node in window.canvas.selected()[:1]:
         window.kernel.open(node)
 

@@ -29,8 +29,8 @@ class Needs:
         self.check = self._selection(self._is_checked)
         #: A block in a region.
         self.member = self._selection(canvas.edits.has_members)
-        #: One block that runs an op graph.
-        self.op_graph = self._selection(self._has_op_graph)
+        #: One block that holds a patch.
+        self.inner_patch = self._selection(self._holds_patch)
 
     def region_type(self, kind: str) -> Need:
         """Return the need of what a region of a kind can hold."""
@@ -57,7 +57,7 @@ class Needs:
         checkable, patch = self._canvas.checkable, self._canvas.patch
         return checkable is not None and patch is not None and checkable.source in patch.sentinels
 
-    def _has_op_graph(self) -> bool:
+    def _holds_patch(self) -> bool:
         patch, selected = self._canvas.patch, self._canvas.selected()
         return patch is not None and len(selected) == 1 and inner_kind(patch, selected[0]) is not None
 

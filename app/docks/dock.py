@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 
 from app.canvas.canvas import Canvas
-from app.canvas.kernel_room import KernelRoom
+from app.canvas.inner_room import InnerRoom
 from app.documents.bridge import Bridge
 from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
@@ -28,7 +28,7 @@ class Editor(Protocol):
     bridge: Bridge
     files: FileCommands
     canvas: Canvas
-    kernel: KernelRoom
+    kernel: InnerRoom
     beside: Beside
 
     def reveal(self, dock: type[D]) -> D:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.drawing.node_layout import node_size
-from app.canvas.kernel_room import Shelve
+from app.canvas.inner_room import Shelve
 from app.docks.dock import Dock, Editor
 from app.edits import nodes as node_edits
 from app.edits.interfaces import setting_work

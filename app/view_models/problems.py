@@ -140,7 +140,7 @@ class ProblemOrder:
 
 
 def listed(patch: Patch | None, diagnostics: Sequence[Diagnostic], sightings: Sequence[Sighting] = ()) -> list[Problem]:
-    """Return problems for diagnostics of a patch, those of op graphs at their ops, with `sightings` where there are."""
+    """Return problems for diagnostics of a patch, those of inner patches at their nodes; with `sightings` if known."""
     seen: Sequence[Sighting | None] = sightings or [None] * len(diagnostics)
     return [
         Problem(item, sighting)

@@ -8,7 +8,7 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget
 
 from app.canvas.canvas import Canvas
-from app.canvas.kernel_room import KernelRoom
+from app.canvas.inner_room import InnerRoom
 from app.commands.actions import Actions
 from app.commands.commands import CONTEXT_MENUS, make_menus
 from app.commands.help_dialogs import make_shortcut_list, show_about
@@ -75,7 +75,7 @@ class MainWindow(QMainWindow):
         self.canvas.patch_dropped.connect(self.files.open_path)
         self.canvas.view.tooltip.watching.connect(partial(self.bridge.watch_profile, self.canvas))
         self.bridge.profiled.connect(self.canvas.path.show_profile)
-        self.kernel = KernelRoom(self.canvas, self.session, self.bridge, self.beside.run, lambda: self.files.name, self)
+        self.kernel = InnerRoom(self.canvas, self.session, self.bridge, self.beside.run, lambda: self.files.name, self)
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
         self.session.replaced.connect(self.inputs.set_patch)
         application().focusChanged.connect(FocusKeys(self.canvas).watch)

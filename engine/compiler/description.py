@@ -10,9 +10,8 @@ from operator import attrgetter
 import msgspec
 
 from engine.descriptions.description import BlockDescription
-from engine.patch.changes import Connection, PortRef
+from engine.patch.changes import Connection, PortRef, Sentinel
 from engine.patch.regions import TOP, Scopes, region_of
-from engine.patch.sentinels import Sentinel
 
 
 class BlockNode(msgspec.Struct, frozen=True):

@@ -21,8 +21,7 @@ from engine.descriptions.entries import ElementArgument, Kernel, Status, StatusK
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle, ParameterHandle
 from engine.descriptions.ports import PortSpec, count_name
-from engine.patch.changes import Connection, PortRef
-from engine.patch.sentinels import Sentinel
+from engine.patch.changes import Connection, PortRef, Sentinel
 from engine.types import any_type, u32, u64
 
 #: The results of the kernels in kernels/sentinel.cu.

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from engine.arguments import shown
 from engine.diagnostics import Diagnostic, Mend, Severity, error
-from engine.ops.graph import TOP, OpGraph, shown
+from engine.ops.graph import TOP, OpGraph
 from engine.ops.table import Misuse, OpCall, Signature
 from engine.ops.types import F32, S32, Type, ValueType
 from engine.ops.uniformity import divergent_waits

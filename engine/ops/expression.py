@@ -12,9 +12,10 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
+from engine.arguments import shown
 from engine.diagnostics import Severity, error
 from engine.ops.analysis import check_op_graph
-from engine.ops.graph import OpError, OpGraph, OpGraphBuilder, OpPort, shown
+from engine.ops.graph import OpError, OpGraph, OpGraphBuilder, OpPort
 from engine.ops.table import OPS
 
 _LONGEST = 10_000

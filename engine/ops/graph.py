@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from engine.diagnostics import Diagnostic, WarploomError, error, printable
+from engine.arguments import shown
+from engine.diagnostics import Diagnostic, WarploomError, error
 
 #: The scope outside all regions. A region op's id names the scope of its body, "id.else" that of its other branch.
 TOP = ""
@@ -159,9 +160,3 @@ def _connection(item: object) -> OpConnection:
 
 def _malformed(subject: str, rule: str, got: object) -> OpError:
     return OpError([error(f"{subject} must be {rule}, got {shown(got)}")])
-
-
-def shown(value: object) -> str:
-    """Return a value as a message shows it: short, on one line."""
-    text = printable(repr(value)).replace("\n", " ")
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.arguments import shown
 from engine.diagnostics import Diagnostic, Mend, error, printable
-from engine.ops.graph import TOP, OpConnection, OpGraph, OpNode, shown
+from engine.ops.graph import TOP, OpConnection, OpGraph, OpNode
 from engine.ops.table import OPS, OpInput, OpOutput, OpSetting, OpType
 
 #: The deepest nesting of regions. A person would draw less, and Python's recursion could follow more.

@@ -6,9 +6,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from engine.diagnostics import Diagnostic, PatchError, error
 from engine.patch import changes, rules
-from engine.patch.changes import Change, Connection, Node, PortRef, nodes_of
+from engine.patch.changes import Change, Connection, Node, PortRef, Sentinel, nodes_of
 from engine.patch.regions import Scopes, region_of
-from engine.patch.sentinels import Sentinel
 
 
 def check_change(change: Change, nodes: Container[str], connections: Mapping[PortRef, Connection]) -> None:

@@ -1,19 +1,306 @@
-"""`Composite`: a block type made of other blocks.
+"""`Composite`: a block type made of other blocks, and the builder that its `compose` calls.
 
 Inside, a composite is a patch: its children follow the rules of every patch. From outside it is a block like any other,
 with the ports and parameters that it exposes. The compiler replaces it by its children (`engine.compiler.inlining`), so
 a composite adds no work.
 """
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from engine.blocktypes.block import Block
+from engine.blocktypes.block import Block, check_name, describe
 from engine.blocktypes.parameters import ParameterSpec
+from engine.catalogue.catalogue import Catalogue
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.checks import BlockDefinitionError
-from engine.descriptions.ports import PortSpec
-from engine.diagnostics import PatchError
-from engine.patch.composite_builder import CompositeBuilder
+from engine.descriptions.description import Child, ChildPort, Composition
+from engine.descriptions.ports import KINDS, PortSpec
+from engine.descriptions.shape_rules import GIVEN, parse_rule, same_names
+from engine.diagnostics import PatchError, WarploomError
+from engine.patch import rules
+from engine.patch.changes import PortRef
+from engine.patch.contents import NodeRef
+from engine.patch.document import Patch
+
+
+class CompositeBuilder:
+    """Makes a `Composition` of the calls of `compose`: children, connections, and exposed ports and parameters.
+
+    Every call is checked by the patch's rules; PatchError says what must hold.
+    """
+
+    def __init__(self, block: Block, own_parameters: Collection[str]) -> None:
+        self._block = block
+        self._own = own_parameters
+        self._patch = Patch(Catalogue())
+        self._inputs: dict[str, list[PortRef]] = {}
+        self._outputs: dict[str, PortRef] = {}
+        self._parameters: dict[str, list[PortRef]] = {}
+        #: Exposed ports and parameters so far, by name.
+        self.ports: dict[str, PortSpec] = {}
+        self.parameters: dict[str, ParameterSpec] = {}
+
+    @property
+    def holds_regions(self) -> bool:
+        """True when a child is a region, or is a composite that holds one."""
+        types = [self._type(child) for child in self._patch.nodes]
+        return any(t.regions or getattr(t, "holds_regions", False) for t in types)
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """Ids of the children's block types."""
+        return frozenset(self._patch.nodes[child].type for child in self._patch.nodes)
+
+    def add_child(
+        self,
+        block_type: str | type[Block],
+        name: str | None = None,
+        /,
+        *,
+        region: NodeRef | str = "",
+        **values: Any,
+    ) -> NodeRef:
+        """Place a block, by type or id, with the given parameter values; `child["port"]` is then a port of it.
+
+        `region` is where it lies: a child that is a region (its body), or a scope such as `choice.otherwise`.
+        """
+        type_id = block_type if isinstance(block_type, str) else block_type.id
+        if type_id == self._block.id:
+            raise PatchError(f"composite must not hold itself, got a child {type_id}")
+        if self._patch.catalogue.require(type_id).is_value:
+            raise PatchError(
+                f"composite must hold blocks that run on the device, got the value block {type_id}; "
+                "expose the parameter and drive it from outside"
+            )
+        return self._patch.add(type_id, node_id=name, region=region, **values)
+
+    def connect_children(self, source: PortRef, target: PortRef) -> None:
+        """Tie a child's output to a child's input."""
+        self._check_free(target)
+        self._patch.connect(source, target)
+
+    def expose_input(self, name: str, target: PortRef, *, doc: str | None = None, optional: bool | None = None) -> None:
+        """Let the composite's input `name` feed a child's input; a further call with the name feeds one more."""
+        spec = self._port(target)
+        if not spec.is_input:
+            raise PatchError(f"input {name} must feed an input of a child, got the output {target}")
+        self._check_free(target)
+        self._check_new(name, self._inputs)
+        specs = [self._port(ref) for ref in self._inputs.get(name, ())]
+        known = self.ports.get(name)
+        if known is not None:
+            doc, optional = doc or known.doc, known.optional and spec.optional if optional is None else optional
+        self.ports[name] = input_spec(name, [*specs, spec], doc, optional)
+        self._inputs.setdefault(name, []).append(target)
+
+    def expose_output(self, name: str, source: PortRef, *, doc: str | None = None) -> None:
+        """Let the composite's output `name` be a child's output."""
+        if self._port(source).is_input:
+            raise PatchError(f"output {name} must show an output of a child, got the input {source}")
+        self._check_new(name, ())
+        self._outputs[name] = source
+        self.ports[name] = self._output_spec(name, source, doc)
+
+    def expose_parameter(
+        self,
+        name: str,
+        child: NodeRef,
+        parameter: str | None = None,
+        *,
+        default: Any = None,
+        min: float | None = None,
+        max: float | None = None,
+        doc: str | None = None,
+    ) -> None:
+        """Let the composite's parameter `name` set a child's parameter, which has the same name unless it is given.
+
+        A further call with the name sets one more. The default is the child's value unless it is given.
+        """
+        place = PortRef(child.id, parameter or name)
+        spec = self._type(child.id).parameter(place.port)
+        if any(place in places for places in self._parameters.values()):
+            raise PatchError(f"parameter {place} must be exposed once, got it a second time as {name}")
+        self._check_new(name, self._parameters)
+        places = self._parameters.get(name, [])
+        specs = [self._type(p.node).parameter(p.port) for p in places]
+        if default is None:
+            default = self.parameters[name].default if places else self._patch.value(child, place.port)
+        doc = doc or (self.parameters[name].doc if places else None)
+        self.parameters[name] = parameter_spec(name, [*specs, spec], default, doc, min, max)
+        self._parameters[name] = [*places, place]
+        value = self._block.values.get(name, self.parameters[name].default)
+        for known in self._parameters[name]:
+            self._patch.set(known.node, **{known.port: value})
+
+    def check(self) -> None:
+        """Raise PatchError when a child lacks an input that it needs; derive the outputs' rules again."""
+        for child in self._patch.nodes:
+            for spec in self._type(child).inputs():
+                target = PortRef(child, spec.name)
+                if not spec.optional and not self._patch.source_of(target) and not self._exposed_as(target):
+                    raise PatchError(f"input {target} must be connected or exposed, got nothing")
+        for name, source in self._outputs.items():
+            self.ports[name] = self._output_spec(name, source, self.ports[name].doc)
+
+    def commit(self, *, as_child_graph: bool = False) -> Composition:
+        """Return the finished composition; PatchError names the child that can't be described."""
+        return Composition(
+            children=tuple(self._child(name) for name in self._patch.nodes),
+            connections=tuple((_place(c.source), _place(c.target)) for c in self._patch.connections),
+            inputs=tuple((name, _place(ref)) for name, refs in self._inputs.items() for ref in refs),
+            outputs=tuple((name, _place(ref)) for name, ref in self._outputs.items()),
+            parameters=tuple((name, _place(ref)) for name, refs in self._parameters.items() for ref in refs),
+            as_child_graph=as_child_graph,
+        )
+
+    def _child(self, name: str) -> Child:
+        node = self._patch.nodes[name]
+        block = self._type(name)(f"{self._block.node}/{name}", node.parameters)
+        try:
+            return Child(name, describe(block), node.region, block.values)
+        except WarploomError as problem:
+            raise PatchError(f"child {name} ({node.type}): {problem}") from problem
+
+    def _type(self, child: str) -> type[Block]:
+        found = self._patch.block_type(child)
+        return found or self._patch.catalogue.require(self._patch.nodes[child].type)
+
+    def _port(self, ref: PortRef) -> PortSpec:
+        block_type = self._type(self._patch[ref.node].id)
+        spec = rules.require_end(ref.node, block_type, ref.port)
+        if not isinstance(spec, PortSpec):
+            raise rules.UnknownPort(
+                f"port of {ref.node} must be one of {', '.join(block_type.ports)}, got {ref.port!r}"
+            )
+        return spec
+
+    def _output_spec(self, name: str, port: PortRef, doc: str | None) -> PortSpec:
+        """Return the declaration of the output `name` that shows a child's output."""
+        inner = self._port(port)
+        shaped, typed = self._origins(port, "shape"), self._origins(port, "dtype_rule")
+        return replace(
+            inner,
+            name=name,
+            doc=doc or inner.doc,
+            dtype=typed[0].dtype if typed else inner.dtype,
+            dtype_rule=None if inner.dtype.kind != "any" else _same(typed) or _given(inner.dtype_rule),
+            shape=_same(shaped) or _constant(inner.shape),
+            rank=shaped[0].rank if shaped and inner.rank is None else inner.rank,
+            inplace=self._exposed_as(PortRef(port.node, inner.inplace)) if inner.inplace else None,
+            append=False,
+        )
+
+    def _origins(self, port: PortRef, rule: str) -> list[PortSpec]:
+        """Return the composite's inputs; the first connected one gives an output its shape or element type."""
+        found: list[PortSpec] = []
+        inputs = self._type(port.node).inputs()
+        for name in same_names(getattr(self._port(port), rule)):
+            target = PortRef(port.node, inputs[int(name)].name if name.isdigit() else name)
+            exposed, source = self._exposed_as(target), self._patch.source_of(target)
+            if exposed is not None:
+                found.append(self.ports[exposed])
+                if not found[-1].optional:
+                    return found
+            elif source is not None:
+                further = self._origins(source, rule)
+                return [*found, *further] if further else []
+        return found
+
+    def _exposed_as(self, target: PortRef) -> str | None:
+        return next((name for name, refs in self._inputs.items() if target in refs), None)
+
+    def _check_free(self, target: PortRef) -> None:
+        name = self._exposed_as(target)
+        if name is not None:
+            raise PatchError(f"input {target} must have one source, got it exposed as {name} already")
+        if self._patch.source_of(target) is not None:
+            raise PatchError(f"input {target} must have one source, got it connected already")
+
+    def _check_new(self, name: str, same_kind: Collection[str]) -> None:
+        if not name.isidentifier():
+            raise PatchError(f"exposed name must be an identifier, got {name!r}")
+        check_name(type(self._block), name)
+        if name in self._own or (name not in same_kind and (name in self.ports or name in self.parameters)):
+            raise PatchError(f"exposed name must be new in the composite, got {name!r}")
+
+
+def _place(ref: PortRef) -> ChildPort:
+    return ChildPort(ref.node, ref.port)
+
+
+def input_spec(name: str, specs: list[PortSpec], doc: str | None, optional: bool | None) -> PortSpec:
+    """Return the declaration of an exposed input that feeds ports declared by `specs`.
+
+    It has the requirements of all of them; shapes are checked at the children. PatchError when they can't agree.
+    """
+    typed = [spec for spec in specs if spec.dtype.kind != "any"] or specs
+    ranks = {spec.rank for spec in specs if spec.rank is not None}
+    for what, found in (("element type", {str(spec.dtype) for spec in typed}), ("rank", {str(rank) for rank in ranks})):
+        if len(found) > 1:
+            raise PatchError(f"input {name} must have one {what}, got {' and '.join(sorted(found))}")
+    must_be_connected = not all(spec.optional for spec in specs)
+    if optional and must_be_connected:
+        raise PatchError(f"input {name} must not be optional, since a child requires it")
+    return PortSpec(
+        name=name,
+        direction="in",
+        dtype=typed[0].dtype,
+        doc=doc or specs[0].doc,
+        shape="same",
+        rank=next(iter(ranks), None),
+        optional=not must_be_connected if optional is None else optional,
+        dtype_rule=next((spec.dtype_rule for spec in specs if spec.dtype_rule in KINDS), None),
+        delayed=all(spec.delayed for spec in specs),
+        strided=all(spec.strided for spec in specs),
+    )
+
+
+def parameter_spec(
+    name: str,
+    specs: list[ParameterSpec],
+    default: object,
+    doc: str | None,
+    minimum: float | None,
+    maximum: float | None,
+) -> ParameterSpec:
+    """Return the declaration of an exposed parameter that sets the parameters declared by `specs`.
+
+    A value must suit all of them; `minimum` and `maximum` may narrow that. PatchError when they can't agree.
+    """
+    first = specs[0]
+    for what, found in (("type", {s.type for s in specs}), ("set of choices", {s.choices for s in specs})):
+        if len(found) > 1:
+            raise PatchError(f"parameter {name} must have one {what}, got {len(found)} different ones")
+    lows = [s.minimum for s in specs if s.minimum is not None]
+    highs = [s.maximum for s in specs if s.maximum is not None]
+    low, high = max(lows, default=None), min(highs, default=None)
+    if minimum is not None and low is not None and minimum < low:
+        raise PatchError(f"minimum of {name} must be at least {low:.15g}, as its children have it, got {minimum!r}")
+    if maximum is not None and high is not None and maximum > high:
+        raise PatchError(f"maximum of {name} must be at most {high:.15g}, as its children have it, got {maximum!r}")
+    spec = replace(
+        first,
+        name=name,
+        doc=doc or first.doc,
+        minimum=low if minimum is None else minimum,
+        maximum=high if maximum is None else maximum,
+        structural=any(s.structural for s in specs),
+    )
+    return replace(spec, default=spec.coerce(default))
+
+
+def _same(specs: list[PortSpec]) -> str:
+    return f"same({', '.join(spec.name for spec in specs)})" if specs else ""
+
+
+def _given(rule: str | None) -> str | None:
+    return "data" if same_names(rule) else rule
+
+
+def _constant(rule: str) -> str:
+    """Return a shape rule that names no ports, otherwise "data", since the ports inside are unknown outside."""
+    return rule if rule in GIVEN or not parse_rule(rule).names else "data"
 
 
 class Composite(Block, abstract=True):

@@ -19,9 +19,8 @@ from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
 from engine.patch.applying import PatchIndex, apply_change, check_change
-from engine.patch.changes import Change, Connection, Node, OwnPort, PortRef
+from engine.patch.changes import Change, Connection, Node, OwnPort, PortRef, Sentinel
 from engine.patch.regions import OTHERWISE, RegionRefused, Scopes, branch_of, check_region, region_of, scope_text
-from engine.patch.sentinels import Sentinel
 from engine.types.element_numbers import number_of
 
 

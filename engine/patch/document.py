@@ -16,12 +16,21 @@ from engine.catalogue.catalogue import Catalogue
 from engine.descriptions.checks import SHOWN, shown
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
-from engine.patch.changes import Change, Connection, Node, PortRef, Position, inverse
+from engine.patch.changes import (
+    Change,
+    Connection,
+    Node,
+    PortRef,
+    Position,
+    Sentinel,
+    SentinelAction,
+    inverse,
+    make_sentinel,
+)
 from engine.patch.comparison import difference
 from engine.patch.contents import NodeRef, PatchContents, named
 from engine.patch.history import Edit, History
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
-from engine.patch.sentinels import Sentinel, SentinelAction, make_sentinel
 from engine.types.bits import same_value
 
 __all__ = ["NodeRef", "Patch"]

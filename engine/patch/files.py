@@ -35,10 +35,20 @@ from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.figures import plural
 from engine.patch import rules
-from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef, SentinelChanged
+from engine.patch.changes import (
+    Change,
+    Connected,
+    Connection,
+    Node,
+    NodeAdded,
+    PortRef,
+    Sentinel,
+    SentinelChanged,
+    dump_sentinel,
+    parse_sentinel,
+)
 from engine.patch.document import Patch
 from engine.patch.regions import TOP, RegionRefused, Scopes, region_of
-from engine.patch.sentinels import Sentinel, dump_sentinel, parse_sentinel
 
 _log = logging.getLogger(__name__)
 SCHEMA = 1

@@ -1,4 +1,4 @@
-"""Blocks, a fake engine and reports for the tests."""
+"""Blocks, a fake engine, and reports for the editor's tests."""
 
 import threading
 from pathlib import Path
@@ -33,7 +33,7 @@ class EveryParameter(Block, id="test_app.every_parameter", category="Test"):
     data: np.ndarray = param(np.arange(6, dtype=np.float32), doc="Numbers.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Only clears its output."""
+        """Clear the output."""
         build.fill(self.out)
 
 
@@ -53,12 +53,12 @@ class Picture(Block, id="test_app.picture", category="Test"):
     out: Out[float4] = port(shape="[8, 8]", doc="The image.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A black image."""
+        """Clear the output to a black image."""
         build.fill(self.out)
 
 
 class FakeEngine:
-    """Takes messages and answers as set by the test, without a thread or a device."""
+    """Takes messages and returns the test's answers, without a thread or a device."""
 
     def __init__(self, patch: Patch, profiling: ProfilingLevel) -> None:
         self.patch, self.profiling = patch, profiling
@@ -71,17 +71,17 @@ class FakeEngine:
         self.info = DeviceInfo("host", "A test's device", "none", 0, 1)
 
     def start(self, *, pacing: Pacing) -> None:
-        """Nothing to start."""
+        """Do nothing, since there is no thread."""
         self.pacing = pacing
 
     def watch_files(self) -> None:
-        """No kernels to watch."""
+        """Do nothing, since there are no kernels."""
 
     def post(self, message: Any) -> None:
         self.posted.append(message)
 
     def cost_of(self, asked: Any) -> EditCost:
-        """A rebuild, for every question."""
+        """Return the cost of a rebuild for every edit."""
         return EditCost(UpdateLevel.COLD, "a test", 3_100_000)
 
     def take_report(self) -> FrameReport | None:
@@ -102,7 +102,7 @@ class FakeEngine:
 
 
 def make_report(**fields: Any) -> FrameReport:
-    """Return a report of an engine that runs, with some fields of its own."""
+    """Return a report of a running engine, with the given fields replaced."""
     plain: dict[str, Any] = {
         "frame": 1,
         "update_level": UpdateLevel.NONE,
@@ -116,7 +116,7 @@ def make_report(**fields: Any) -> FrameReport:
 
 
 def move_pointer(widget: QWidget, point: QPoint, buttons: Qt.MouseButton = Qt.MouseButton.NoButton) -> None:
-    """Send a widget a move of the pointer; unlike with QTest, also when an earlier test left the pointer there."""
+    """Send a widget a pointer move, even if an earlier test left the pointer there, where QTest sends none."""
     kind, none = QEvent.Type.MouseMove, Qt.KeyboardModifier.NoModifier
     place = QPointF(point)
     QApplication.sendEvent(

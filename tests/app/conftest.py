@@ -1,4 +1,4 @@
-"""Tests of the editor run on Qt's offscreen platform, with a fake engine."""
+"""Editor tests run on Qt's offscreen platform with a fake engine."""
 
 import os
 import threading
@@ -28,7 +28,7 @@ for _wait in (QtBot.waitSignal, QtBot.waitUntil):
 
 @pytest.fixture(autouse=True)
 def deletes_widgets() -> Iterator[None]:
-    """Delete the windows and menus of a test. Without an event loop they stay, and each theme restyles them all."""
+    """Delete a test's windows and menus. Without an event loop they would stay, and each theme would restyle them."""
     yield
     for widget in QApplication.topLevelWidgets():
         widget.deleteLater()
@@ -37,7 +37,7 @@ def deletes_widgets() -> Iterator[None]:
 
 @dataclass
 class Asked:
-    """Stands for the person before a dialog: the answers to give, and the texts that were shown."""
+    """Replaces the person at dialogs: answers to return, and the texts that were shown."""
 
     about_changes: UnsavedChoice = UnsavedChoice.DISCARD
     overwrite: UnsavedChoice = UnsavedChoice.CANCEL
@@ -74,17 +74,17 @@ def patch() -> Patch:
 
 @pytest.fixture
 def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
-    """The editor's window with fake engines; it must leave nothing behind."""
+    """The editor's window with fake engines; it must not leave threads running."""
     from app.window.main_window import MainWindow
 
     threads = set(threading.enumerate())
-    window = MainWindow(FakeEngine, tmp_path / "state")  # type: ignore[arg-type]  # it stands in for an Engine
+    window = MainWindow(FakeEngine, tmp_path / "state")  # type: ignore[arg-type]  # replaces Engine
     window.show()
     yield window
     asked.about_changes = UnsavedChoice.DISCARD
     window.close()
     assert not window.bridge.is_polling, "the bridge's timer must end with the window"
-    # The thread that starts workers for compilers is the program's, whatever window was the first to need one.
+    # The thread that starts compiler processes belongs to the program, whichever window needed it first.
     left = {t for t in set(threading.enumerate()) - threads if not t.name.startswith(("warploom-workers", "ctrl-c"))}
     assert not left, f"threads must end with the window, got {left}"
     window.deleteLater()
@@ -93,7 +93,7 @@ def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A patch file: a picture on a screen, and a block with parameters."""
+    """A patch file with a picture on a screen, and a block with parameters."""
     patch = Patch()
     picture = patch.add("test_app.picture", node_id="picture")
     screen = patch.add("test_app.screen", node_id="screen", position=(260, 0))
@@ -105,7 +105,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(window: Any, file: Path) -> Any:
-    """A window with that file open."""
+    """A window in which that file is open."""
     assert window.files.open_path(file)
     return window
 

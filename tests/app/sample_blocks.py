@@ -1,4 +1,4 @@
-"""Block types, patches and reports for tests of the editor's edits and view models, without Qt."""
+"""Block types, patches and reports for the tests of edits and view models, without Qt."""
 
 from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.blocktypes.block import Block
@@ -110,7 +110,7 @@ class Dial(ValueBlock, id="test_canvas.dial", category="Test values"):
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:
-        """Turn it to the value, which may be out of range."""
+        """Set the dial to the value, which may be out of range."""
         return {"turn": value}
 
     def update(self, now: Moment) -> None:
@@ -133,7 +133,7 @@ def make_node_report(state: NodeState = NodeState.OK, time_ns: int | None = None
 
 
 def make_patch() -> Patch:
-    """Return a patch with two connected nodes and a free one: source -> scale, and count."""
+    """Return a patch with two connected nodes and an unconnected one: source -> scale, and count."""
     patch = Patch(default_catalogue())
     source = patch.add("test_canvas.source", node_id="source", position=(-240, 0))
     scale = patch.add("test_canvas.scale", node_id="scale", position=(0, 0))
@@ -146,7 +146,7 @@ KINDS = ["control.if", "control.if_else", "control.while", "control.for"]
 
 
 def patch_with_region() -> Patch:
-    """Return a patch of a source outside, and a For with a Scale in it; the Scale on the right is free."""
+    """Return a patch with a source, a For that holds a Scale, and another Scale outside it."""
     patch = Patch(default_catalogue())
     patch.add("test_canvas.source", node_id="source", position=(-400, 0))
     loop = patch.add("control.for", node_id="loop", position=(-160, 80))

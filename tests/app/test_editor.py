@@ -1,4 +1,4 @@
-"""`run_editor` in a process of its own, as the command line starts it."""
+"""`run_editor` in another process, as the command line starts it."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from engine.patch.document import Patch
 from engine.patch.files import dump_patch, save_patch
 
 ROOT = Path(__file__).parents[2]
-#: The caches of kernels and of Python's code, so that a process does not compile what another test has.
+#: Cache folders for kernels and bytecode, so that the process does not compile again what another test compiled.
 _SHARED = ("XDG_CACHE_HOME", "PYTHONPYCACHEPREFIX")
 
 
@@ -34,7 +34,7 @@ def run(code: str, state: Path, *, display: bool = True) -> subprocess.Completed
 
 
 def test_a_screenshot_shows_the_running_patch_and_leaves_no_trace(tmp_path: Path) -> None:
-    """The window is drawn even without a display, with the picture in its viewer; no state is saved."""
+    """A screenshot shows the running patch with its picture, even without a display, and saves no state."""
     patch = Patch()
     photo = patch.add("io.load_image", file=str(ROOT / "resources" / "media" / "still_life.jpg"))
     viewer = patch.add("io.viewer")
@@ -50,12 +50,12 @@ def test_a_screenshot_shows_the_running_patch_and_leaves_no_trace(tmp_path: Path
     picture = Image.open(target).convert("RGB")
     assert picture.width >= 1000
     viewer = picture.crop((picture.width - 360, 90, picture.width - 10, 340))
-    assert len(viewer.getcolors(maxcolors=10**6) or []) > 500  # the photograph, not a hint's few greys
+    assert len(viewer.getcolors(maxcolors=10**6) or []) > 500  # the photograph; a hint would have a few greys
     assert not (tmp_path / "warploom").exists()
 
 
 def test_a_missing_display_is_reported(tmp_path: Path) -> None:
-    """Without --screenshot, an editor without a display prints an error; Qt does not abort the process."""
+    """Without a display and without --screenshot, the editor prints an error, and Qt does not abort the process."""
     code = (
         "from app.editor import run_editor; from engine.diagnostics import WarploomError\n"
         "try: run_editor(None, 'host', None)\n"
@@ -67,7 +67,7 @@ def test_a_missing_display_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("engine", "status"), [(None, 1), ("false", 3)])
 def test_a_screenshot_of_what_does_not_run_says_so(tmp_path: Path, engine: str | None, status: int) -> None:
-    """By the exit status and in words; the picture is there nevertheless."""
+    """A screenshot of a patch that does not run is saved, and the exit status and a message report the failure."""
     patch = Patch()
     patch.add("math.saxpy")
     (tmp_path / "wrong.loom").write_text(dump_patch(patch).replace("math.saxpy", "math.nothing"))
@@ -83,7 +83,7 @@ def test_a_screenshot_of_what_does_not_run_says_so(tmp_path: Path, engine: str |
 
 
 def test_messages_of_qt_are_log_records(caplog: pytest.LogCaptureFixture) -> None:
-    """At the level that Qt gives them; one that its offscreen platform repeats is left out."""
+    """Qt's messages are log records of their level, except one that its offscreen platform repeats."""
     before = qInstallMessageHandler(_log_message)
     try:
         qWarning("%d is % wrong")

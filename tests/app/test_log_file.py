@@ -1,4 +1,4 @@
-"""The log file: readable, of limited size, and whole when several processes write it."""
+"""The log file is readable, limited in size, and complete when several processes write it."""
 
 import logging
 import re
@@ -16,7 +16,7 @@ def record(text: str, level: int = logging.INFO, **fields: object) -> logging.Lo
 
 
 def test_only_a_record_begins_at_the_margin(tmp_path: Path) -> None:
-    """With date, level, process and logger; further lines and tracebacks are indented."""
+    """A record starts at the left margin with date, level, process and logger; its further lines are indented."""
     file = LogFile(tmp_path / "new")
     file.handle(record("one\ntwo"))
     try:
@@ -32,14 +32,14 @@ def test_only_a_record_begins_at_the_margin(tmp_path: Path) -> None:
 
 
 def test_any_text_can_be_written(tmp_path: Path) -> None:
-    """Also half of a pair of surrogates, as a file's name may hold."""
+    """A record with half a surrogate pair, as file names may have, can be written."""
     file = LogFile(tmp_path)
     file.handle(record("a\ud800é"))
     assert file.path.read_text().endswith("a\\ud800é\n")
 
 
 def test_a_full_file_makes_way_and_two_are_kept(tmp_path: Path) -> None:
-    """Together they stay below twice the limit and a record, and no record is in both."""
+    """A full file is renamed and a new one started. Neither exceeds its limit by over a record, and they share none."""
     file = LogFile(tmp_path, size_limit=2000)
     for number in range(200):
         file.handle(record(f"number {number}"))
@@ -50,7 +50,7 @@ def test_a_full_file_makes_way_and_two_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_record_that_repeats_is_counted(tmp_path: Path) -> None:
-    """A fault in every frame takes two lines; the number stands before what comes next, or at the end."""
+    """A record that repeats takes two lines, the second of which has the count."""
     file = LogFile(tmp_path)
     for text in ("a", "b", "b", "b", "c", "d", "d"):
         file.handle(record(text))
@@ -60,14 +60,14 @@ def test_a_record_that_repeats_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_can_not_be_written_is_no_fault(capsys: object) -> None:
-    """`problem` has the reason, and logging continues."""
+    """If the folder can't be written, `problem` has the reason and logging continues."""
     file = LogFile(Path("/dev/null/warploom"))
     file.handle(record("a"))
     assert file.problem == "/dev/null/warploom can't be written: Not a directory"
 
 
 def test_processes_write_at_once(tmp_path: Path) -> None:
-    """While the file is renamed again and again, no line is torn, lost before its time, or written twice."""
+    """While several processes write and rename the file, no line is torn, lost too early, or written twice."""
     program = """
 import logging, sys
 from pathlib import Path
@@ -80,7 +80,7 @@ for number in range(300):
     started = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), name]) for name in "abc"]
     assert [process.wait() for process in started] == [0, 0, 0]
     files = [tmp_path / "warploom.1.log", tmp_path / "warploom.log"]
-    # How large they are depends on when the process that renames gets the processor: the others write on meanwhile.
+    # The files' sizes vary, since other processes write while one process renames.
     lines = [line for file in files for line in file.read_text().splitlines()]
     assert all(re.fullmatch(r"[abc] \d{3} \.{50}", _BEGIN.sub("", line)) for line in lines)
     for name in "abc":

@@ -1,4 +1,4 @@
-"""The meter of `bench_ui` distinguishes waiting for others from own work and from sleep."""
+"""The meter of `bench_ui` distinguishes waiting for Python's lock from own work and from sleep."""
 
 import ctypes
 import threading
@@ -19,7 +19,7 @@ _HELD_MS = 120
 
 @pytest.fixture
 def meter(qtbot: QtBot) -> Iterator[StallMeter]:
-    """A meter of the test's own thread, running."""
+    """A running meter of the test's own thread."""
     made = StallMeter()
     made.start()
     yield made
@@ -32,7 +32,7 @@ def hold_the_lock() -> None:
 
 
 def test_a_thread_that_keeps_pythons_lock_is_a_wait(qtbot: QtBot, meter: StallMeter) -> None:
-    """The whole time counts, once, with what was being done."""
+    """While another thread holds Python's lock, the whole time counts as a wait, with what was being done."""
     meter.doing = "nothing"
     thread = threading.Thread(target=hold_the_lock)
     qtbot.wait(20)
@@ -46,7 +46,7 @@ def test_a_thread_that_keeps_pythons_lock_is_a_wait(qtbot: QtBot, meter: StallMe
 
 
 def test_own_work_is_no_wait(qtbot: QtBot, meter: StallMeter) -> None:
-    """A slot that computes for long is not a wait."""
+    """A slot that computes for long is own work, not a wait."""
     end_s = time.thread_time() + _HELD_MS / 1000
     while time.thread_time() < end_s:
         pass
@@ -59,7 +59,7 @@ def test_own_work_is_no_wait(qtbot: QtBot, meter: StallMeter) -> None:
 def test_a_session_of_random_edits_leaves_the_editor_whole(
     qtbot: QtBot, real_window: MainWindow, tmp_path: Path
 ) -> None:
-    """Edits of several kinds in a row, a display frame each: no slot fails, and all of it can be undone."""
+    """In a session of random edits, no slot fails, and undo reverts all of them."""
     kernel, meter = KernelFile(tmp_path), StallMeter()
     patch = make_patch(24)
     before = {**patch.nodes}, set(patch.connections)

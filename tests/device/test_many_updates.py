@@ -44,7 +44,7 @@ def test_all_nodes_of_a_refresh_have_their_new_values(kernels: Kernels, count: i
 
 @pytest.mark.parametrize("wrong", [None, 0, 2, 4])
 def test_the_native_loop_calls_for_each_row_up_to_the_first_error(wrong: int | None) -> None:
-    """The native loop calls the driver for each row in order, and stops at the first error and returns its code."""
+    """The native loop calls the driver for each row in order, up to the first error, whose code it returns."""
     called = []
 
     @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)

@@ -43,7 +43,7 @@ def kernel(registers: int, static_shared_bytes: int = 0) -> KernelResources:
 
 @pytest.mark.parametrize("capability", SPECIFICATIONS)
 def test_occupancy_is_what_nvidias_calculator_says(capability: str) -> None:
-    """The number of thread blocks is NVIDIA's, and its reason is one of NVIDIA's, for static and dynamic memory."""
+    """The number of thread blocks equals NVIDIA's, and the limiting resource is one that NVIDIA names."""
     with (Path(__file__).parent / "recorded" / "occupancy.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["capability"] == capability]
     assert len(rows) > 80

@@ -52,7 +52,7 @@ def test_conversions_are_those_of_the_host(cuda: Device, host: Device, dtype: st
 
 @pytest.mark.parametrize("size", [1, 255, 257, 70_000, 1_000_003])
 def test_reductions_are_numpys(cuda: Device, size: int) -> None:
-    """Sums, minima, maxima and counts of many elements are numpy's."""
+    """Sums, minima, maxima and counts of many elements equal numpy's."""
     x = np.random.default_rng(size).normal(3, 100, size).astype(np.float32)
     x[::3] = 0
     for block, expected in (("sum", x.astype(np.float64).sum()), ("largest", x.max()), ("smallest", x.min())):

@@ -240,7 +240,7 @@ def test_two_executables_of_one_graph_are_updated_apart(device: Device, cubin: b
 
 
 def test_a_graph_with_conditions_has_one_executable(device: Device) -> None:
-    """A second executable of a graph with conditions is refused, as the driver refuses it."""
+    """A second executable of a graph with conditions is refused, since the driver allows only one."""
     graph = device.create_graph()
     graph.add_conditional(ConditionalKind.IF, graph.create_condition(1), [])
     graph.instantiate()

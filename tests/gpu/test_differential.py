@@ -50,7 +50,7 @@ def _say(capsys: pytest.CaptureFixture[str], text: str) -> None:
 def test_every_form_gives_what_the_gpu_gives(
     counts: dict[str, Count], sides: tuple[Runner, Runner], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each form's bits are the GPU's where PTX defines them; elsewhere both are within the manual's error bound."""
+    """Each form's bits equal the GPU's where PTX defines them; elsewhere both are within the manual's error bound."""
     _say(capsys, table(counts, *sides))
     wrong = [name for name, count in counts.items() if count.mismatches and name not in DEPARTURES]
     assert not sides[1].refused, "forms must be valid PTX"

@@ -1,4 +1,4 @@
-"""The fixtures of the devices' tests: what is compiled runs on the host device."""
+"""Fixtures of the device tests, so that compiled kernels run on the host device."""
 
 from tests.device.conftest import (
     apply,

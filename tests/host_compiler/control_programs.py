@@ -1,10 +1,10 @@
-"""Random kernels of nested loops, branches and barriers, as CUDA C++ and as what they compute.
+"""Random kernels of nested loops, branches and barriers, as CUDA C++ and as a reference in numpy.
 
-A program works on the integers a, b, c, d of each thread; d is only assigned values that all threads share. Its
-conditions are uniform (from the parameters p and q and loop indices) or differ between threads. Threads wait and
-exchange values, through shared memory or within a warp, only where all threads of the thread block arrive. Sums and
-products are of unsigned numbers, so that no overflow is undefined. The reference runs all threads of a thread block in
-step, in numpy, with a mask of those that take part, as a GPU without independent threads would.
+A program works on the integers a, b, c, d of each thread; d only receives values that all threads share. A condition is
+uniform (made from the parameters p and q and loop indices) or differs between threads. Threads wait and exchange
+values, through shared memory or within a warp, only where all threads of the thread block arrive. Sums and products are
+unsigned, so no overflow is undefined. The reference runs a thread block's threads in lockstep with a mask of active
+threads, as a GPU without independent thread scheduling would.
 """
 
 import random
@@ -20,7 +20,7 @@ _VARIABLES = "abcd"
 
 @dataclass
 class State:
-    """The variables of one thread block's threads, and their common values."""
+    """The variables of one thread block's threads, and the values that all of them share."""
 
     values: dict[str, Array]
     uniform: dict[str, int]
@@ -33,7 +33,7 @@ Expression = tuple[str, Callable[[State], Array]]
 
 
 class Program:
-    """A random kernel `name`: `source` is CUDA C++, `run` the reference."""
+    """A random kernel `name`: `source` is its CUDA C++, and `run` is the reference."""
 
     def __init__(self, seed: int) -> None:
         self.name = f"program{seed}"
@@ -57,7 +57,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
 }}"""
 
     def run(self, x: Array, blocks: int, p: int, q: int) -> Array:
-        """Return what the kernel writes for `blocks` thread blocks over the i32 array `x`."""
+        """Return what the kernel writes with `blocks` thread blocks for the i32 array `x`."""
         out = []
         size = len(x) // blocks
         with np.errstate(over="ignore"):
@@ -140,7 +140,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         return run
 
     def _uniform_loop(self, uniform: bool) -> Step:
-        """A loop whose number of rounds the parameters give."""
+        """A loop whose number of rounds depends on the parameters only."""
         index, extra = self._new("k"), self._random.randint(0, 4)
         self._emit(f"for (int {index} = 0; {index} < q % 4 + {extra}; {index}++) {{")
         body = self._body(index, uniform)
@@ -153,7 +153,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         return run
 
     def _strided_loop(self, uniform: bool) -> Step:
-        """A loop with the thread block or a number as its stride: some threads do more rounds than others."""
+        """A loop whose stride is the thread block's size or a number, so some threads run more rounds than others."""
         index, extra, stride = self._new("j"), self._random.randint(0, 99), self._random.choice((0, 0, 40, 128))
         ends = stride * (extra % 9 + 1) if stride and extra & 1 else 0
         end = str(ends) if ends else f"p + {extra}"
@@ -194,7 +194,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         return run
 
     def _mixed_loop(self, uniform: bool) -> Step:
-        """A loop whose start, end and step are each a number, a uniform value or a thread's own; it reads x."""
+        """A loop over x whose start, end and step are each a number, a uniform value or a thread's own value."""
         index, rounds = self._new("i"), self._random.randint(1, 5)
         (start, first), (end, last), (step, by) = self._expression(), self._expression(), self._operand()
         order, test = self._random.choice((("<", np.less), (">=", np.greater_equal), ("!=", np.not_equal)))
@@ -219,7 +219,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         return run
 
     def _exchange(self, uniform: bool) -> Step:
-        """Give a value to another thread through shared memory, between barriers."""
+        """Pass a value to another thread through shared memory, between barriers."""
         name, target, step = (
             self._random.choice(_VARIABLES),
             self._random.choice(_VARIABLES),
@@ -234,7 +234,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         return run
 
     def _shuffle(self, uniform: bool) -> Step:
-        """Sum over the threads of the warp that are here; it is a full shuffle only where all of them are."""
+        """Sum over the warp's active threads; a full shuffle is used only where all of them are active."""
         name = self._random.choice("abc")
         if not uniform or self._leaves:
             return self._assign(uniform)
@@ -244,7 +244,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
             value = state.values[name]
             other = state.thread ^ 5
             count = len(value)
-            # A thread whose partner does not exist gets its own value.
+            # A thread without a partner receives its own value.
             given = value[np.where(other < count, other, state.thread)]
             state.values[name] = (value + given).astype(np.int32)
 

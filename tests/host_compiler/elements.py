@@ -1,4 +1,4 @@
-"""Runs many PTX forms over arrays with one compilation: eight forms a kernel, all kernels in one module."""
+"""Runs many PTX forms over arrays with one compilation: eight forms in each kernel, all kernels in one module."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from engine.device.host import HostDevice
 
 _WIDTHS = {"f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "f32x2": 64, "bf16": 16, "pred": 8}
 BLOCK = 64
-GROUP = 8  # forms in one kernel: compiling a loop over threads costs more than running it
+GROUP = 8  # forms in one kernel: compiling a loop over threads takes longer than running it
 
 
 def width(kind: str) -> int:
@@ -15,7 +15,7 @@ def width(kind: str) -> int:
 
 
 def dtype(kind: str) -> np.dtype:
-    """Return the numpy type for a PTX type: an unsigned integer for its bits where numpy has no such type."""
+    """Return the numpy type for a PTX type, or the unsigned integer of its size if numpy lacks the type."""
     letter = {"s": "i", "f": "f"}.get(kind[0], "u") if kind not in _WIDTHS else "u"
     return np.dtype(f"{letter}{width(kind) // 8}")
 
@@ -23,7 +23,7 @@ def dtype(kind: str) -> np.dtype:
 def evaluate(
     host: HostDevice, forms: list[str], result: str, kinds: tuple[str, ...], *arrays: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return what each form gives for every element of the arrays.
+    """Return each form's result for every element of the arrays.
 
     A form is PTX lines in which `%d` is the result and `%a`, `%b`, `%c` and `%e` are the sources; `%p` and `%q` are
     predicates, `%t0` to `%t7` 32-bit and `%x0` to `%x7` 64-bit registers.

@@ -1,4 +1,4 @@
-"""Floating-point formats in exact arithmetic: values as fractions, one rounding at the end."""
+"""Floating-point formats in exact arithmetic: values are fractions, and results are rounded once."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +11,7 @@ NAN = "nan"
 
 @dataclass(frozen=True)
 class Format:
-    """Bits of precision, the exponents of the least and the greatest normal value, and bits in all."""
+    """Bits of precision, the exponents of the smallest and largest normal numbers, and bits in total."""
 
     precision: int
     least: int
@@ -30,7 +30,7 @@ class Format:
 
     @property
     def quiet(self) -> int:
-        """The bits that stand for any NaN."""
+        """The bits that represent every NaN."""
         return self.sign - 1
 
 
@@ -39,7 +39,7 @@ FORMATS = {
     "bf16": Format(8, -126, 127, 16),
     "f32": Format(24, -126, 127, 32),
     "f64": Format(53, -1022, 1023, 64),
-    "tf32": Format(11, -126, 127, 19),  # kept in the upper bits of an f32
+    "tf32": Format(11, -126, 127, 19),  # stored in the upper bits of an f32
 }
 
 
@@ -70,7 +70,7 @@ def signed(raw: int, kind: str) -> Fraction:
 
 
 def is_away(mode: str, sign: int, odd: bool, rest: Fraction) -> bool:
-    """Whether a magnitude with a fractional `rest` rounds away from zero."""
+    """Return whether a magnitude with a fractional `rest` rounds away from zero."""
     if mode == "rn":
         return rest > Fraction(1, 2) or (rest == Fraction(1, 2) and odd)
     if mode == "rna":
@@ -79,9 +79,9 @@ def is_away(mode: str, sign: int, odd: bool, rest: Fraction) -> bool:
 
 
 def encode(value: Fraction, kind: str, mode: str = "rn", *, zero_sign: int = 0, ftz: bool = False) -> int:
-    """Return the bits of an exact value rounded once; with `ftz`, zero for what is subnormal after rounding.
+    """Return the bits of an exact value rounded once; with `ftz`, a result that rounds to a subnormal becomes zero.
 
-    x86 processors and GPUs decide that after rounding to full precision, as if the exponent had no lower end.
+    Like x86 processors and GPUs, the test for subnormals rounds to full precision, as if exponents had no lower limit.
     """
     form = FORMATS[kind]
     if value == 0:
@@ -104,7 +104,7 @@ def encode(value: Fraction, kind: str, mode: str = "rn", *, zero_sign: int = 0, 
 
 
 def flush(raw: int, kind: str) -> int:
-    """Return a float with a zero of the same sign for a subnormal."""
+    """Return a float, or a zero of the same sign if it is subnormal."""
     form = FORMATS[kind]
     return raw & form.sign if raw & form.quiet < 1 << (form.precision - 1) else raw
 
@@ -175,7 +175,7 @@ def divide(a: int, b: int, kind: str, mode: str = "rn", *, ftz: bool = False) ->
 
 
 def root(a: int, kind: str, mode: str = "rn") -> int:
-    """Return the square root; a bit below the last one needed is set when the integer root is not exact."""
+    """Return the square root; if the integer root is inexact, a bit below the last needed one is set."""
     form = FORMATS[kind]
     sign, x = decode(a, kind)
     if x == 0:
@@ -194,5 +194,5 @@ def root(a: int, kind: str, mode: str = "rn") -> int:
 
 
 def same(found: int, expected: int, kind: str) -> bool:
-    """Whether two floats have the same bits, any NaN standing for any other."""
+    """Return whether two floats have the same bits, with all NaNs equal."""
     return (_quiet(found, kind) and _quiet(expected, kind)) or int(found) == int(expected)

@@ -1,4 +1,4 @@
-"""Which element of a matrix each thread of a warp holds for mma.sync, according to the figures of the PTX manual."""
+"""Which matrix elements each thread of a warp holds for mma.sync, as in the figures of the PTX manual."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ def per_register(kind: str) -> int:
 
 
 def multiplicand_a(rows: int, per: int) -> Place:
-    """With 16 rows, the next register is 8 rows further down; after that, registers go on to the next columns."""
+    """Place elements of A: the next register is 8 rows further down if there are 16 rows, then in the next columns."""
 
     def place(element: int, lane: int) -> tuple[int, int]:
         register, within = divmod(element, per)
@@ -29,22 +29,22 @@ def multiplicand_a(rows: int, per: int) -> Place:
 
 
 def multiplicand_b(per: int) -> Place:
-    """Four threads hold a column, `per` elements each, then the next rows."""
+    """Place elements of B: four threads hold a column, `per` elements each, and then continue with the next rows."""
     return lambda element, lane: (lane % 4 * per + element % per + 4 * per * (element // per), lane // 4)
 
 
 def accumulator() -> Place:
-    """Two adjacent elements of a row, then the same columns eight rows further down."""
+    """Place elements of C or D: two neighbours in a row, then the same columns eight rows further down."""
     return lambda element, lane: (lane // 4 + 8 * (element // 2), lane % 4 * 2 + element % 2)
 
 
 def spread(matrix: np.ndarray, elements: int, place: Place) -> np.ndarray:
-    """Return a matrix as (thread, element)."""
+    """Return a matrix as an array of (thread, element)."""
     return np.array([[matrix[place(element, lane)] for element in range(elements)] for lane in range(32)])
 
 
 def packed(held: np.ndarray, kind: str) -> np.ndarray:
-    """Return (thread, element) as (thread, register): short elements share a register, the first in the lowest bits."""
+    """Return (thread, element) as (thread, register); short elements share a register, the first in the lowest bits."""
     if kind in ("b1", "f64", "f32", "tf32", "s32"):
         return held
     per, size = per_register(kind), BITS[kind]
@@ -56,9 +56,9 @@ def packed(held: np.ndarray, kind: str) -> np.ndarray:
 
 
 def kernel(opcode: str, kinds: str, counts: tuple[int, int, int, int]) -> str:
-    """Return PTX in which each thread loads its registers of A, B and C, does one mma and stores those of D.
+    """Return PTX in which each thread loads its registers of A, B and C, runs one mma, and stores its registers of D.
 
-    `kinds` and `counts` are the register widths ("r" or "x") and numbers of A, B, C and D.
+    `kinds` has the register widths ("r" or "x"), and `counts` the numbers of registers, of A, B, C and D.
     """
     size = {"r": 4, "x": 8}
     text = [HEAD, ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 pd) {"]

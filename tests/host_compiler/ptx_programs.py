@@ -1,11 +1,11 @@
-"""Random PTX: loops whose starts, bounds and steps are numbers, what all threads know, or each thread's own.
+"""Random PTX programs: loops whose starts, bounds and steps are numbers, uniform values, or each thread's own values.
 
-A program works on 32-bit registers of each thread. Operands of every form stand in every place: numbers first and
-second, special registers, negated predicates, vectors. The reference runs all threads of a thread block in step, in
-numpy, with a mask of those that take part. It also finds out what a random program may not do: where it sees a barrier
-that some threads skip, the barrier goes, and a loop of many rounds gets a limit.
+A program works on 32-bit registers of each thread. Every form of operand occurs in every place: numbers as first or
+second operand, special registers, negated predicates, vectors. The reference runs a thread block's threads in lockstep
+in numpy, with a mask of active threads. It also removes what a random program may not do: a barrier that some threads
+skip is deleted, and a loop of many rounds gets a limit.
 
-Several programs are written into one kernel, one after the other, since most of the time goes to what a kernel needs.
+Several programs share a kernel, one after the other, since most of the time is spent on a kernel's fixed costs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 
 @dataclass
 class Program:
-    """A random program for one launch: `text` after `settle` is PTX, `run` what it computes."""
+    """A random program for one launch: after `settle`, `lines` returns its PTX and `settle` its results."""
 
     seed: int
     name: str
@@ -52,7 +52,7 @@ class Program:
         self._random = random.Random(self.seed)
         self._count = 0
         self._indices: list[str] = []
-        #: The register that a program adds up in, and others that it writes.
+        #: The register in which a program accumulates, and the other registers that it writes.
         self._sum = f"%s{self.name}"
         self._values = [self._sum, f"%u{self.name}"]
         start = [Compute("mov.b32", item, [self._random.choice((*COMMON, *OWN, "7"))]) for item in self._values]
@@ -63,7 +63,7 @@ class Program:
         self._body: list[Statement] = [*start, *self._inner, *body]
 
     def settle(self, launch: Launch) -> Array:
-        """Make the program one that the launch may run; return what it computes."""
+        """Remove what the launch may not run, and return the program's results."""
         for _ in range(20):
             before = self.lines()
             found = self._run(launch)
@@ -72,7 +72,7 @@ class Program:
         raise AssertionError("a program must settle")
 
     def lines(self) -> list[str]:
-        """Return the program's instructions, at the end of which register `%z` with its name holds the result."""
+        """Return the program's instructions, which end with the result in the register `%z` plus the program's name."""
         z, (first, *others) = f"%z{self.name}", (*self._values, *self._indices)
         total = [f"mov.b32 {z}, {first};", *(f"mad.lo.s32 {z}, {z}, 31, {item};" for item in others)]
         return [line for item in self._body for line in item.lines()] + total
@@ -127,7 +127,7 @@ class Program:
         index = f"%j{n}"
         start = self._compute(index, SUMS if self._random.random() < 0.8 else tuple(OPERATIONS))
         self._indices.append(index)
-        if depth:  # it is read later, whether the loop has run or not
+        if depth:  # read later, even if the loop does not run
             self._inner.append(Compute("mov.b32", index, ["0"]))
         step_by = self._operand(0.6)
         sources = [index, step_by] if self._random.random() < 0.85 else [step_by, index]
@@ -178,7 +178,7 @@ class Program:
         return Compare(self._random.choice(orders), kind, target, sides[0], sides[1], other, combined)
 
     def _operand(self, common: float) -> str:
-        """Return a number, what all threads know or, less often, a register of the thread."""
+        """Return a number, a uniform value or, less often, a register of the thread."""
         if self._random.random() < common:
             number = self._random.choice((0, 1, 2, 3, 7, 8, -1, -2, -5, 16, 33))
             kind = self._random.random()
@@ -188,7 +188,7 @@ class Program:
         return self._random.choice((*OWN, *self._values, *self._indices))
 
 
-#: Types of registers by the first letters of their names; all others have 32 bits.
+#: Types of registers by the first letters of their names; other registers have 32 bits.
 _KINDS = {"pred": "nymi", "b64": "abc", "b16": "ow"}
 
 
@@ -196,7 +196,7 @@ _REGISTER = re.compile(r"%[a-z]\w*(?![\w.])")
 
 
 def module(kernels: Sequence[Sequence[Program]], launch: Launch, word: str) -> str:
-    """Return PTX with the kernels k0, k1, ...; each runs its programs, and writes the results one after the other.
+    """Return PTX with the kernels k0, k1, and so on; each runs its programs and stores their results in order.
 
     `word` is the type of 32-bit registers.
     """

@@ -1,4 +1,4 @@
-"""The parts of random PTX programs: each has a text, and does to numpy arrays what the text does to registers."""
+"""The statements of random PTX programs, each with its PTX lines and a reference that changes numpy arrays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
 _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
-#: What is the same for all threads of a thread block, and what is not.
+#: Registers with the same value in all threads of a thread block, and registers that differ.
 COMMON = ("%p", "%q", "%ntid.x", "%ctaid.x")
 
 
@@ -37,7 +37,7 @@ OWN = ("%t", "%x", "%tid.x", "%laneid")
 
 @dataclass
 class Launch:
-    """How many threads run, and with which parameters."""
+    """The number of threads and the parameters of a launch."""
 
     blocks: int
     threads: int
@@ -46,7 +46,7 @@ class Launch:
 
     @property
     def size(self) -> int:
-        """All threads."""
+        """The number of all threads."""
         return self.blocks * self.threads
 
     @property
@@ -57,35 +57,35 @@ class Launch:
 
 @dataclass
 class State:
-    """The registers of the threads of one thread block; predicates are booleans."""
+    """The registers of one thread block's threads; predicates are booleans."""
 
     launch: Launch
     registers: dict[str, Array]
 
     def read(self, operand: str) -> Array:
-        """Return a register's values, or a number as all threads see it."""
+        """Return a register's values, or a number repeated for all threads."""
         if operand in self.registers:
             return self.registers[operand]
         return np.full(self.launch.threads, signed(int(operand, 0)), np.int64)
 
     def write(self, name: str, value: Array, mask: Array) -> None:
-        """Give the threads of a mask a 32-bit value."""
+        """Assign a 32-bit value to the threads of a mask."""
         before = self.registers.get(name, np.zeros_like(value))
         self.registers[name] = np.where(mask, value if value.dtype == bool else wrapped(value), before)
 
 
 def signed(value: int) -> int:
-    """Return a number as 32 signed bits."""
+    """Return a number as a signed 32-bit integer."""
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def wrapped(value: Array) -> Array:
-    """Return 64-bit values cut to 32 signed bits."""
+    """Return 64-bit values wrapped to signed 32-bit integers."""
     return value.astype(np.int32).astype(np.int64)
 
 
 class Statement(Protocol):
-    """A part of a program: its text, and what it does."""
+    """A part of a program: `lines` returns its PTX, and `run` is the reference."""
 
     def lines(self) -> list[str]: ...
 
@@ -120,7 +120,7 @@ OPERANDS = {"mad.lo.s32": 3, "neg.s32": 1, "not.b32": 1, "mov.b32": 1}
 
 @dataclass
 class Compute:
-    """One instruction, with a guard or without."""
+    """One instruction with or without a guard."""
 
     opcode: str
     target: str
@@ -136,7 +136,7 @@ class Compute:
 
 
 def guarded(state: State, guard: str) -> Array:
-    """Return which threads a guard lets through."""
+    """Return which threads satisfy a guard."""
     if not guard:
         return np.ones(state.launch.threads, bool)
     name = guard.strip("@! ")
@@ -145,7 +145,7 @@ def guarded(state: State, guard: str) -> Array:
 
 @dataclass
 class Halves:
-    """Takes a register apart into a vector, and puts it together the other way round."""
+    """Unpacks a register into a vector, and packs it again with its halves exchanged."""
 
     target: str
     source: str
@@ -162,7 +162,7 @@ class Halves:
 
 @dataclass
 class Compare:
-    """`setp`, with one result or two, and perhaps with a predicate to combine with."""
+    """A `setp` with one or two results, and optionally with a predicate to combine with."""
 
     order: str
     kind: str
@@ -190,7 +190,7 @@ class Compare:
 
 @dataclass
 class Load:
-    """Loads `x` where an index is inside, with a guard or behind a branch; adds it to a register."""
+    """Adds an element of `x` to a register if its index is within bounds, by a guard or a branch."""
 
     target: str
     index: str
@@ -228,7 +228,7 @@ class Load:
 
 @dataclass
 class Together:
-    """A barrier, an exchange through shared memory, or a shuffle; nothing where not all threads come."""
+    """A barrier, an exchange through shared memory, or a shuffle; removed if not all threads reach it."""
 
     kind: str
     name: str
@@ -273,7 +273,7 @@ class Together:
 
 @dataclass
 class Branch:
-    """`if` around statements."""
+    """An `if` around statements."""
 
     name: str
     test: Compare
@@ -294,7 +294,7 @@ class Branch:
 
 @dataclass
 class Loop:
-    """A loop that tests first or last; `limit` is its most rounds, 0 for no limit."""
+    """A loop that tests first or last; `limit` is its maximum number of rounds, or 0 for no limit."""
 
     name: str
     start: Compute
@@ -348,7 +348,7 @@ class Loop:
 
 @dataclass
 class Both:
-    """One statement after the other."""
+    """Two statements in sequence."""
 
     first: Statement
     second: Statement

@@ -1,4 +1,4 @@
-"""Calls: structures, registers, tables of functions, aliases, and functions that wait."""
+"""Calls: structs, registers, tables of functions, aliases, and functions that wait."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ REGISTERS = """.version 7.8
 
 
 def test_structures_tables_and_recursion(run, dialect):
-    """A structure by value and back, a call through a table, and a function that calls itself."""
+    """A struct passes by value and back, a table's function is called, and a function calls itself."""
     big = np.zeros(1, [("a", "i4"), ("_", "i4"), ("b", "f8"), ("c", "f4", 5), ("__", "i4")])
     big["a"], big["b"], big["c"] = 3, 1.25, np.arange(5) + 10
     out, more = run(SOURCE, "k", 1, 40, np.zeros(40, np.int32), np.zeros(40), big[0], dialect=dialect)
@@ -55,7 +55,7 @@ def test_structures_tables_and_recursion(run, dialect):
 
 
 def test_registers_and_numbers_as_arguments(run):
-    """Calls without .param variables, also through pointers and of a function that waits."""
+    """Calls work without .param variables, also through pointers and for a function that waits."""
     out = run(REGISTERS, "k", 1, 32, np.zeros(32, np.int32))[0]
     t = np.arange(32)
     assert np.array_equal(out, t + 5 - 2 - 1 - (t < 16))
@@ -91,6 +91,6 @@ TAKEN = """.version 8.3
     ],
 )
 def test_a_parameter_whose_address_is_taken_is_local(run, read, wait):
-    """It is a copy: neither the caller nor the next call sees what the function writes there."""
+    """A parameter whose address is taken is a copy, so the caller and later calls don't see writes to it."""
     out = run(TAKEN.replace("READ", read).replace("WAIT", wait), "k", 1, 6, np.zeros((6, 2), np.uint32))[0]
     assert np.array_equal(out, np.array([10, 11, 12, 13, 14, 5])[:, None].repeat(2, 1) + 99)

@@ -1,8 +1,8 @@
 """Every legal form of the PTX manual loads: instructions, modifiers and operands, from the tables in `forms/`.
 
 A row of a table is a pattern. `<a|b>` stands for either. Operands of one letter are registers: `b`, `h`, `r`, `x` and
-`q` of 8, 16, 32, 64 and 128 bits, `p` a predicate, `R` one with a selector behind it, `T` and `A` of the size of the
-last and the first type among the modifiers. `VAR` is a variable in the space that the instruction names.
+`q` have 8, 16, 32, 64 and 128 bits, `p` is a predicate, `R` is a register with a selector, and `T` and `A` have the
+size of the last and the first type among the modifiers. `VAR` is a variable in the space that the instruction names.
 """
 
 import itertools
@@ -83,7 +83,7 @@ TABLES = ("arithmetic", "conversions", "immediates", "logic", "matrices", "memor
 
 @pytest.mark.parametrize("row", [row for table in TABLES for row in _rows(table)])
 def test_legal_forms_load(row):
-    """The forms of one row are translated to LLVM text that is well formed."""
+    """The forms of one row are translated to well-formed LLVM text."""
     forms = _forms(row)
     for first in range(0, len(forms), 4):  # many waiting instructions in one kernel take long to translate
         native.verified(_translate(forms[first : first + 4]))
@@ -91,7 +91,7 @@ def test_legal_forms_load(row):
 
 @pytest.mark.parametrize("row", _rows("refused"))
 def test_other_forms_are_refused_with_a_remedy(row):
-    """What the host does not run is refused when the module loads: opcode, line, and what to use instead."""
+    """A form that the host can't run is refused at loading with the opcode, the line and a replacement."""
     pattern, _, remedy = row.partition(" => ")
     for form in _forms(pattern):
         with pytest.raises(KernelError) as caught:
@@ -112,7 +112,7 @@ SPECIAL = """%tid.<x|y|z|w> %ntid.<x|y|z|w> %ctaid.<x|y|z|w> %nctaid.<x|y|z|w> %
 
 @pytest.mark.parametrize("row", SPECIAL.split())
 def test_special_registers_load(row):
-    """Each can be read wherever a register can."""
+    """A special register can be read wherever a register can."""
     parts = re.split(r"<([^>]*)>", row)
     names = [parts[0] + item for item in parts[1].split("|")] if len(parts) > 1 else parts
     forms = [text for name in names for text in (f"mov.u32 %r0, {name};", f"add.u32 %r1, {name}, {name};")]
@@ -121,12 +121,12 @@ def test_special_registers_load(row):
 
 @pytest.mark.parametrize("name", ["%clock64", "%globaltimer", "%gridid", "%current_graph_exec", "%pm0_64", "%pm7_64"])
 def test_wide_special_registers_load(name):
-    """Registers of 64 bits."""
+    """Special registers of 64 bits can be read."""
     native.verified(_translate([f"mov.u64 %x0, {name};", f"add.u64 %x1, %x0, {name};"]))
 
 
 def test_special_registers_of_other_shapes_load():
-    """A predicate, the vectors of four, and the 16-bit forms of PTX 1."""
+    """A predicate, the vectors of four, and the 16-bit forms of PTX 1 can be read."""
     forms = ["mov.pred %p0, %is_explicit_cluster;", "mov.v4.u32 {%r0, %r1, %r2, %r3}, %tid;", "mov.u16 %h0, %tid.x;"]
     forms += ["mov.v4.u32 {%r0, _, _, %r3}, %nctaid;", "cvt.u32.u16 %r0, %ctaid.x;", "mov.u32 %r0, %gridid;"]
     native.verified(_translate(forms))
@@ -149,7 +149,7 @@ def test_special_registers_of_other_shapes_load():
     ],
 )
 def test_operands_that_are_missing_or_of_another_kind_are_refused(form):
-    """The message has the line and the opcode, whichever part of the translator finds the mistake."""
+    """A missing or wrong operand is refused with the line and opcode, whichever part of the translator detects it."""
     with pytest.raises(KernelError) as caught:
         _translate([form])
     assert caught.value.line == _LINE
@@ -157,7 +157,7 @@ def test_operands_that_are_missing_or_of_another_kind_are_refused(form):
 
 
 def test_a_broken_assertion_is_not_blamed_on_the_kernel(monkeypatch):
-    """An AssertionError of an emitter is a fault of the translator."""
+    """An AssertionError of an emitter is reported as a bug of the translator, not of the kernel."""
 
     def broken(_body, _instruction):
         raise AssertionError("two and two")

@@ -1,4 +1,4 @@
-"""Broken PTX is a KernelError: a small part of what `tests/benchmarks/fuzz_ptx.py` does by the thousand."""
+"""Broken PTX raises a KernelError; `tests/benchmarks/fuzz_ptx.py` tries thousands of cases, and this file a few."""
 
 import random
 
@@ -12,7 +12,7 @@ from tests.fuzzing import seeds
 
 @pytest.mark.parametrize("seed", seeds(4))
 def test_mutated_ptx_loads_or_is_refused(seed):
-    """Whatever tokens are deleted, doubled, swapped or changed; every refusal names a line."""
+    """PTX with deleted, doubled, swapped or changed tokens loads or is refused with a line."""
     rng = random.Random(seed)
     outcomes = {fuzz_ptx.attempt(fuzz_ptx.mutate(fuzz_ptx.HAND_WRITTEN, rng), is_whole=False) for _ in range(60)}
     assert outcomes <= {"fine", "refused"}
@@ -20,7 +20,7 @@ def test_mutated_ptx_loads_or_is_refused(seed):
 
 
 def test_the_text_that_is_mutated_is_sound():
-    """Otherwise every mutant would be refused for the same reason."""
+    """The original text loads, since otherwise all its mutants would be refused for the same reason."""
     assert fuzz_ptx.attempt(fuzz_ptx.HAND_WRITTEN) == "fine"
 
 
@@ -40,7 +40,7 @@ A: bar.sync 0; LINE add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 9; @%p bra A; st.g
     ],
 )
 def test_wrong_names_are_errors_with_their_line(line, word):
-    """Whichever analysis would read them first, as in a loop with a barrier."""
+    """A wrong name is an error with its line, whichever analysis reads it first, also in a loop with a barrier."""
     text = HEAD + ".visible .entry k(.param .u64 x) {" + LOOP.replace("LINE", line) + "}"
     device = HostDevice(cores=1)
     with pytest.raises(KernelError, match=word) as refused:
@@ -72,7 +72,7 @@ HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
     ],
 )
 def test_known_breakages_are_refused_or_load(text):
-    """Texts that once raised something else, ran out of memory or never ended."""
+    """Texts that once raised another error, ran out of memory or never ended are refused or load."""
     device = HostDevice(cores=1)
     try:
         device.load_module(text)

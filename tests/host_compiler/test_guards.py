@@ -1,7 +1,7 @@
-"""Guards: what threads do under comparisons of their numbers, which the translator turns into bounds of loops.
+"""Guards: comparisons of thread numbers, which the translator turns into bounds of loops over threads.
 
-The programs store and load under guards of every shape, in plain kernels and between barriers and shuffles, for thread
-blocks of every shape; numpy says what they leave.
+The programs store and load under guards of every shape, in plain kernels and between barriers and shuffles, in thread
+blocks of every shape; numpy computes the expected arrays.
 """
 
 import random
@@ -38,7 +38,7 @@ def signed(values):
 
 
 class Program:
-    """Random PTX whose threads change %acc and their own elements of arrays under guards, and what it computes."""
+    """Random PTX whose threads change %acc and their own array elements under guards, with its expected results."""
 
     def __init__(self, seed, thread_block):
         self.random, self.lines, self.count = random.Random(seed), [], 0
@@ -65,7 +65,7 @@ class Program:
         return name
 
     def number(self):
-        """Return a register that follows from the thread's number, mostly."""
+        """Return a register that usually depends on the thread's number."""
         name = self.random.choice(("%t", "%t", "%t", "%l", "%u", "%b", "%p"))
         for _ in range(self.random.choice((0, 0, 1, 1, 2))):
             have, small = self.known[name], self.random.choice((1, 2, 3, 5, 16, 31))
@@ -163,7 +163,7 @@ class Program:
 
     def barrier(self, _depth):
         self.lines.append("bar.sync 0;")
-        if self.random.random() < 0.5:  # the element of another thread, which no one changes before the next barrier
+        if self.random.random() < 0.5:  # another thread's element, which is not changed before the next barrier
             self.lines += ["ld.shared.s32 %v, [%mirror];", "bar.sync 0;", "add.s32 %acc, %acc, %v;"]
             self.acc = signed(self.acc + self.shared.reshape(2, -1)[:, ::-1].ravel())
 
@@ -210,18 +210,18 @@ def check(run, thread_block, numbers):
 
 @pytest.mark.parametrize("thread_block", BLOCKS)
 def test_random_guards_let_the_right_threads_through(run, thread_block):
-    """Stores, loads and registers under comparisons that hold in rows, in intervals, in one thread, or anywhere."""
+    """Stores, loads and registers under guards that hold for rows, intervals, one thread or any threads match numpy."""
     check(run, thread_block, seeds(4))
 
 
 @pytest.mark.parametrize("thread_block", [(100,), (18, 5)])
 def test_optimised_code_of_random_guards_does_the_same(run_optimised, thread_block):
-    """The optimiser may vectorise the loops that guards bound."""
+    """Random guards match numpy even after the optimiser vectorises the loops that they bound."""
     check(run_optimised, thread_block, seeds(2))
 
 
 class Access(Program):
-    """A load under a guard; `size` elements from its lowest index on are just enough."""
+    """A load under a guard that reads `size` elements, counted from its lowest index."""
 
     def __init__(self, seed, thread_block):
         super().__init__(seed, thread_block)
@@ -253,7 +253,7 @@ class Access(Program):
 
 @pytest.mark.parametrize("thread_block", [(32,), (100,), (16, 16)])
 def test_an_index_past_the_end_is_a_fault_and_the_last_one_is_none(quick_host, thread_block):
-    """A buffer with one element too few is noticed, at a thread that reads the last element."""
+    """A load of the last element works; with one element less, it is a fault of a thread that reads that element."""
     programs = [Access(seed, thread_block) for seed in seeds(12)]
     programs = [item for item in programs if 1 < item.size < 10000]
     module = quick_host.load_module(HEAD + "\n".join(item.text(f"k{index}") for index, item in enumerate(programs)))
@@ -281,14 +281,14 @@ NUMBERS = ((1, 0), (1, 7), (1, -5), (-1, 60), (-3, -2), (2, 100))
 @pytest.mark.parametrize("threads", [17, 100])
 @pytest.mark.parametrize("is_loaded", [False, True])
 def test_bits_of_a_number_reach_as_far_as_they_say(quick_host, is_loaded, threads):
-    """Of numbers that grow, fall, wrap around in the mask or are negative, computed or loaded from memory."""
+    """The bounds of a masked number are exact, whether it grows, falls, wraps or is negative, computed or loaded."""
     lines = "mad.wide.u32 %a, %t, 4, %a; ld.global.s32 %r, [%a];" if is_loaded else ""
     cases = [
         (mask, factor, addend, np.arange(threads) * factor + addend) for mask in MASKS for factor, addend in NUMBERS
     ]
 
     def kernel(index, before):
-        """Return a kernel whose lowest element is the first of the buffer, or lies so many elements `before` it."""
+        """Return a kernel whose lowest element is the buffer's first element, or `before` elements ahead of it."""
         mask, factor, addend, numbers = cases[index]
         return f""".visible .entry k{index}_{before}(.param .u64 numbers, .param .u64 data) {{
         .reg .b32 %t, %r, %s; .reg .b64 %a, %d, %a0, %d0;

@@ -1,4 +1,4 @@
-"""Indices of every shape reach the elements that a reference says, and no other."""
+"""Indices of every shape access exactly the elements of a reference."""
 
 import random
 
@@ -58,7 +58,7 @@ OPERATIONS = {
 
 
 class Kernel:
-    """A sum of elements at random indices, in a loop in which the threads wait or not."""
+    """A kernel that sums elements at random indices, in a loop in which the threads may wait."""
 
     def __init__(self, seed, blocks, threads, turns, name):
         self.random, self.lines, self.count, self.name = random.Random(seed), [], 0, name
@@ -80,11 +80,11 @@ class Kernel:
                 self.add(data, values)
                 if self.waits:
                     self.lines.append("bar.sync 0;")
-            index, address, values = self.random.choice(indices)  # when the turn has another number
+            index, address, values = self.random.choice(indices)  # in the next turn, after the turn's number changed
             self.lines += ["add.s32 %turn, %turn, 1;", *(["bar.sync 0;"] if self.waits else [])]
             self.access(index, address)
             self.add(data, values)
-            index, address, values = self.random.choice(indices)  # in the next turn, before it is computed again
+            index, address, values = self.random.choice(indices)  # in the next turn, before the index is computed again
             rest, self.lines = self.lines, [f"setp.eq.s32 %q, %turn, 0; @%q bra N{self.name};"]
             self.access(index, address)
             self.lines += [f"N{self.name}:", *rest]
@@ -100,7 +100,7 @@ class Kernel:
             value = self.new("mad.lo.s32", "%b", "%n", "%t")
         elif self.random.random() < 0.3:
             value = self.halved(value)
-        if self.random.random() < 0.4:  # a row of an array
+        if self.random.random() < 0.4:  # one row of an array
             value = self.new("mad.lo.s32", "%turn", self.random.choice(("%p", "%n", "5", "-3")), value)
             return value, self.known[value]
         for _ in range(self.random.randint(1, 4)):
@@ -114,7 +114,7 @@ class Kernel:
         return value, self.known[value]
 
     def halved(self, value):
-        """Return a quotient or remainder by a power of two, as compilers write those of signed numbers."""
+        """Return a quotient or remainder by a power of two, as compilers write it for signed numbers."""
         bits = self.random.choice((1, 3, 4, 5, 6))
         correction = self.made("shr.u32", self.made("shr.s32", value, "31"), str(32 - bits))
         raised = self.made("add.s32", value, correction)
@@ -131,7 +131,7 @@ class Kernel:
         return self.known[name] if name in self.known else np.full_like(self.sum, int(name))
 
     def new(self, opcode, *sources):
-        if opcode.startswith(("div", "rem")):  # by 0 is undefined
+        if opcode.startswith(("div", "rem")):  # division by 0 is undefined
             divisor = self.made("or.b32", sources[1], "1")
             divisor = self.made("and.b32", divisor, "1023")
             sources = (sources[0], divisor)
@@ -172,7 +172,7 @@ class Kernel:
         wide = ", ".join(sorted({word.strip(",;[]") for line in self.lines for word in line.split() if "%w" in word}))
         body = "\n".join(self.lines)
         again = f"setp.lt.s32 %again, %turn, {self.turns}; @%again bra LOOP;"
-        if self.turns == 1:  # no loop at all
+        if self.turns == 1:  # there is no loop
             again = ""
         return f""".visible .entry {self.name}(.param .u64 x, .param .u64 out, .param .u32 p) {{
         .reg .b32 %t, %b, %n, %p, %g, %turn, %sum, %v, {names}; .reg .b64 %x, %x0, %o, {wide}; .reg .pred %q, %again;
@@ -198,12 +198,12 @@ def check(run, threads, turns, numbers):
 @pytest.mark.parametrize("threads", [32, 100])
 @pytest.mark.parametrize("turns", [1, 3])
 def test_random_indices_are_those_of_a_reference(run, threads, turns):
-    """What all threads have in common, each thread's own and the turn of a loop, through every operation."""
+    """Indices made from uniform values, thread numbers and loop turns, by every operation, match the reference."""
     check(run, threads, turns, seeds(8))
 
 
 def test_optimised_code_of_random_indices_does_the_same(run_optimised):
-    """The optimiser may assume what the translator says of indices."""
+    """Random indices match the reference even if the optimiser relies on the translator's facts about indices."""
     check(run_optimised, 100, 3, seeds(3))
 
 
@@ -230,7 +230,7 @@ ROOTS = (
 
 
 def test_an_address_belongs_to_the_one_pointer_that_it_is_made_from(run):
-    """A count in its index is none; halves of 64 bits may be one, so what they are added to is not known."""
+    """An index's count is no pointer; two 32-bit halves may be one, so the root of a sum with them is unknown."""
     layout = MemoryLayout({}, {}, {}, parameters={"x": 0, "y": 8, "n": 16})
     known = provenance(parse(ROOTS).functions["roots"], layout)
     assert known.root(Register("%rd3")) == ("param", 0)

@@ -17,7 +17,7 @@ from engine.ptx import parse
 
 
 def test_histogram_with_atomics_in_shared_and_global_memory(run, dialect):
-    """Counts from many thread blocks add up."""
+    """Counts of a histogram from many thread blocks add up, in shared and global memory."""
     source = """extern "C" __global__ void histogram(const unsigned char* x, unsigned* bins, int n) {
       __shared__ unsigned s[64];
       if (threadIdx.x < 64) s[threadIdx.x] = 0;
@@ -43,7 +43,7 @@ ATOMICS = {
 
 @pytest.mark.parametrize("call", ATOMICS)
 def test_integer_atomics(run, dialect, call):
-    """Each operation over 20,000 threads gives the reduction."""
+    """Each integer atomic over 20,000 threads gives the reduction of all values."""
     source = f"""extern "C" __global__ void k(const int* x, int* o, int n) {{
       int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) {{ int v = x[i]; {call}; }} }}"""
     x = np.random.default_rng(1).integers(-1000, 1000, 20_000).astype(np.int32)
@@ -52,7 +52,7 @@ def test_integer_atomics(run, dialect, call):
 
 
 def test_other_atomics(run, dialect):
-    """Float and double addition, exchange, compare-and-swap, and the wrapping increment."""
+    """Float and double addition, exchange, compare-and-swap and the wrapping increment work as atomics."""
     source = """extern "C" __global__ void k(float* f, double* d, unsigned* ring, int* lock, unsigned long long* big) {
       atomicAdd(f, 0.5f); atomicAdd(d, 0.25); atomicInc(ring, 6); atomicAdd(big, 1ull << 33);
       int seen = *lock, old; do { old = seen; seen = atomicCAS(lock, old, old + 3); } while (seen != old); }"""
@@ -79,7 +79,7 @@ extern "C" __global__ void functions(int* n, float4* v, float* x, int which) {
 
 
 def test_device_functions(run, dialect):
-    """Recursion, structs by value, references to local variables and calls through a table of pointers."""
+    """Recursion, structs by value, references to local variables and calls through a table of pointers work."""
     v, x = np.arange(64, dtype=np.float32).reshape(16, 4), np.arange(16, dtype=np.float32)
     n, twisted, out = run(FUNCTIONS, "functions", 1, 16, np.zeros(16, np.int32), v, x, 1, dialect=dialect)
     assert n.tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610]
@@ -88,7 +88,7 @@ def test_device_functions(run, dialect):
 
 
 def test_a_call_through_a_bad_pointer_is_an_error(run):
-    """A number of no function is a fault; nothing is called."""
+    """A call through a pointer to no function is a fault, and nothing is called."""
     source = """typedef float (*Rule)(float); __device__ float half_(float x) { return x / 2; }
     __device__ Rule rules[1] = {half_};
     extern "C" __global__ void k(float* x, unsigned long long* raw) {
@@ -125,7 +125,7 @@ def test_switch_local_array_and_divergent_loop(run, dialect):
 
 
 def test_struct_argument_and_constant_memory(run, dialect):
-    """A struct by value with a computed index, initialised constants and vector accesses."""
+    """A struct by value with a computed index, initialised constants and vector accesses work."""
     source = """struct S { float a[5]; int b; char c; }; __constant__ int table[4] = {1, 10, 100, 1000};
     extern "C" __global__ void k(S s, float* out, const short4* in, short4* copy) {
       int i = threadIdx.x; out[i] = s.a[i % 5] + s.b * table[i & 3] + s.c;
@@ -140,7 +140,7 @@ def test_struct_argument_and_constant_memory(run, dialect):
 
 
 def test_64_bit_arithmetic_and_double_functions(run, dialect):
-    """Products of 64 by 64 bits, long division and double-precision functions from CUDA's library."""
+    """Products of 64 by 64 bits, long division and double-precision library functions are right."""
     source = """extern "C" __global__ void k(const long long* x, long long* o, unsigned long long* h, double* d) {
       int i = threadIdx.x; long long v = x[i]; o[i] = v / 7 + v % 1000; h[i] = __umul64hi(v, 0x9E3779B97F4A7C15ull);
       d[i] = sin(d[i]) + exp(d[i]) + pow(fabs(d[i]), 0.3) + log(fabs(d[i]) + 1); }"""
@@ -155,7 +155,7 @@ def test_64_bit_arithmetic_and_double_functions(run, dialect):
 
 @pytest.mark.parametrize("options", [(), ("--use_fast_math",)])
 def test_single_precision_library_functions(host, cuda_ptx, options):
-    """CUDA's sinf, expf, powf, logf and tanhf, also in fast mode, agree with numpy."""
+    """CUDA's sinf, expf, powf, logf and tanhf agree with numpy, also in fast mode."""
     source = """extern "C" __global__ void k(const float* x, float* o, int n) {
       int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return; float v = x[i];
       o[i] = sinf(v); o[n + i] = expf(v); o[2 * n + i] = powf(fabsf(v), 2.2f); o[3 * n + i] = logf(fabsf(v));
@@ -167,7 +167,7 @@ def test_single_precision_library_functions(host, cuda_ptx, options):
     wide = x.astype(np.float64)
     expected = [np.sin(wide), np.exp(wide), np.abs(wide) ** 2.2, np.log(np.abs(wide)), np.tanh(wide), wide / 3]
     tolerance = 1e-5 if options else 1e-6
-    # Near zero the fast sine and logarithm have an absolute bound, and the fast tanh 2^-11.
+    # Near zero the fast sine and logarithm have an absolute error bound, and the fast tanh has 2^-11.
     for found, exact, loose in zip(buffers[1].download(), expected, (0, 0, 0, 0, 5e-4, 0), strict=True):
         np.testing.assert_allclose(found, exact, rtol=tolerance + (loose if options else 0), atol=2e-6)
 
@@ -181,7 +181,7 @@ def test_large_sine_arguments_take_the_slow_path(run, dialect):
 
 
 def test_grids_and_thread_blocks_of_three_axes(run, dialect):
-    """Every thread of a three-dimensional launch runs once and knows its place."""
+    """Every thread of a three-dimensional launch runs once and has its own indices."""
     source = """extern "C" __global__ void k(int* o) {
       int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
       int z = blockIdx.z * blockDim.z + threadIdx.z;
@@ -200,7 +200,7 @@ WILD_LOOP = """extern "C" __global__ void wild(float* x, const int* at, int n) {
 @pytest.mark.parametrize("source", [WILD, WILD_LOOP])
 @pytest.mark.parametrize("index", [100, -1, 1 << 30, -(1 << 30)])
 def test_a_bad_address_is_an_error_that_names_the_thread(host, run, source, index):
-    """One wild store names kernel, line, thread, thread block and address, and the device keeps working afterwards."""
+    """A wild store's error names kernel, line, thread, thread block and address, and the device keeps working."""
     at = np.append(np.arange(100), 2).astype(np.int32)
     at[77] = index
     message = r"kernel wild, PTX line \d+: thread \(13, 0, 0\) of thread block \(2, 0, 0\) used the address 0x"
@@ -211,7 +211,7 @@ def test_a_bad_address_is_an_error_that_names_the_thread(host, run, source, inde
 
 
 def test_an_address_below_zero_is_reported_whole(host, cuda_ptx):
-    """All 64 bits of the address, and the thread, wherever the address points."""
+    """A fault reports all 64 bits of the address, and the thread, for any address."""
     kernel = host.load_module(cuda_ptx(WILD.replace("const int* at", "const long long* at"))).kernel("wild")
     x, at = host.upload(np.zeros(100, np.float32)), np.arange(100)
     at[77] = (-(1 << 32) - x.pointer) // 4
@@ -221,7 +221,7 @@ def test_an_address_below_zero_is_reported_whole(host, cuda_ptx):
 
 
 def test_use_of_freed_memory_is_an_error(host, cuda_ptx):
-    """A kernel that keeps the address of a freed buffer faults."""
+    """A kernel that uses the kept address of a freed buffer faults."""
     kernel = host.load_module(cuda_ptx('extern "C" __global__ void k(float* x) { *x = 1; }')).kernel("k")
     buffer = host.upload(np.zeros(4, np.float32))
     address = np.uint64(buffer.pointer)
@@ -234,14 +234,14 @@ def test_use_of_freed_memory_is_an_error(host, cuda_ptx):
 
 
 def test_a_trap_is_an_error(run):
-    """A trap instruction names the thread that ran it."""
+    """The error of a trap instruction names the thread that ran it."""
     source = 'extern "C" __global__ void k(int* x) { if (x[threadIdx.x] == 5) __trap(); }'
     with pytest.raises(DeviceError, match=r"thread \(5, 0, 0\).* ran a trap"):
         run(source, "k", 1, 8, np.arange(8, dtype=np.int32))
 
 
 def test_an_unknown_opcode_is_refused_when_the_module_loads(host):
-    """The error names the opcode and its line."""
+    """An unknown opcode is refused at loading with an error that names the opcode and its line."""
     ptx = """.version 8.0
 .target sm_75
 .address_size 64
@@ -256,7 +256,7 @@ def test_an_unknown_opcode_is_refused_when_the_module_loads(host):
 
 
 def test_thread_blocks_are_numbered_in_the_largest_grids(cuda_ptx, host):
-    """A grid may have more than 2^32 thread blocks in all; the last ones are where CUDA has them."""
+    """In a grid of more than 2^32 thread blocks, the last ones have CUDA's indices."""
     source = """extern "C" __global__ void k(unsigned* out) {
       if (threadIdx.x == 0) { out[0] = blockIdx.x; out[1] = blockIdx.y; out[2] = blockIdx.z; } }"""
     module = host.load_module(cuda_ptx(source, "compute_75"))
@@ -278,7 +278,7 @@ def test_thread_blocks_are_numbered_in_the_largest_grids(cuda_ptx, host):
 
 
 def calls_to_translate(cases):
-    """Return how many Python functions are called to translate a loop around a switch of so many cases."""
+    """Return how many Python function calls it takes to translate a loop around a switch with `cases` cases."""
     labels = ", ".join(f"C{case}" for case in range(cases))
     branches = "\n".join(f"C{case}: mad.lo.u32 %r3, %r3, {case + 3}, %r1; bra.uni NEXT;" for case in range(cases))
     text = f""".version 8.0
@@ -308,6 +308,6 @@ mul.wide.u32 %a1, %r1, 4; add.s64 %a2, %a0, %a1; st.global.u32 [%a2], %r3; ret; 
 
 
 def test_the_time_to_translate_grows_with_the_size():
-    """Twice the cases of a switch in a loop take about twice the work."""
+    """Translating twice as many cases of a switch in a loop takes about twice the work."""
     calls_to_translate(4)
     assert calls_to_translate(160) < 2.5 * calls_to_translate(80)

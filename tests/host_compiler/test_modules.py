@@ -1,4 +1,4 @@
-"""Whole modules: directives, linkage, declarations, old and new syntax, from the texts in `forms/modules.txt`."""
+"""Whole modules from `forms/modules.txt`: directives, linkage, declarations, and old and new syntax."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ _HEAD = ".version 9.0\n.target sm_100a\n.address_size 64\n"
 
 
 def _modules() -> dict[str, str]:
-    """Return the texts by name; one that has no .version is given a header."""
+    """Return the texts by name; a text without .version gets a header."""
     text = (Path(__file__).parent / "forms" / "modules.txt").read_text()
     parts = (part.partition("\n") for part in text.split("=== ")[1:])
     return {name: body if body.lstrip().startswith(".version") else _HEAD + body for name, _, body in parts}
@@ -29,7 +29,7 @@ def _load(text: str) -> str:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_legal_modules_load(name):
-    """They load as they are, and with the line ends of other systems."""
+    """Legal modules load, also with the line ends of other systems."""
     text = _load(MODULES[name])
     native.verified(text)
     assert _load(MODULES[name].replace("\n", "\r\n")) == text
@@ -63,7 +63,7 @@ def test_legal_modules_load(name):
     ],
 )
 def test_what_cannot_run_is_refused_with_its_line(host, text, message):
-    """The message names a remedy where there is one."""
+    """A module that can't run is refused with its line and, if there is one, a remedy."""
     with pytest.raises(KernelError, match=message):
         host.load_module(text)
 
@@ -92,7 +92,10 @@ STATICS = """.version 2.0
 
 
 def test_variables_inside_functions_and_registers_outside(run):
-    """Globals of one name in two functions are separate; a family of jump targets; registers and locals of a module."""
+    """Globals of one name in two functions are separate.
+
+    Modules may have registers, locals and jump target families.
+    """
     out = run(STATICS, "k", 1, 3, np.zeros((3, 2), np.uint32))[0]
     assert (out[:, 0] == 500).all()
     assert list(out[:2, 1]) == [7, 8]

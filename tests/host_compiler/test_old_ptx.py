@@ -1,4 +1,4 @@
-"""Forms of PTX that compilers no longer write but the manual still defines, and constant data."""
+"""Forms of PTX that the manual still defines but compilers no longer write, and constant data."""
 
 import numpy as np
 import pytest
@@ -34,13 +34,13 @@ done: exit;
 
 
 def test_old_forms(run):
-    """Registers as parameters, vectors, banks, masks and nested scopes."""
+    """Registers as parameters, vectors, constant banks, masks and nested scopes work."""
     out = run(OLD, "k", 1, 32, np.zeros(32, np.uint32), np.int32(20))[0]
     assert np.array_equal(out, np.where(np.arange(32) < 20, 2 * np.arange(32) + 3 + 19 + 64, 0))
 
 
 def test_a_source_may_be_a_register_plus_a_number(run):
-    """Each thread adds the number to its own register, whose value stays."""
+    """Each thread adds the number to its own register, whose value is unchanged."""
     source = """.version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out) {
     .reg .u64 a, t; .reg .u32 r; mov.u32 r, %tid.x; ld.param.u64 a, [out]; mad.wide.u32 a, r, 16, a;
     cvt.u64.u32 t, r; st.global.u64 [a], t + 5; add.u32 r, r + 1, r + -9; st.global.u32 [a+8], r + 0; ret; }"""
@@ -67,7 +67,7 @@ LOCAL = """.version 2.3
 
 
 def test_a_local_variable_of_the_module_is_one_for_each_thread(run):
-    """A kernel and the functions that it calls read what each of them has written."""
+    """A kernel and the functions that it calls share a module's local variable within each thread."""
     out = run(LOCAL, "k", 1, 40, np.zeros(40, np.uint32))[0]
     assert np.array_equal(out, (np.arange(40) + 7) * 1001)
 
@@ -86,7 +86,7 @@ def test_a_local_variable_of_the_module_is_one_for_each_thread(run):
     ],
 )
 def test_unsupported_forms_are_refused_with_their_line(host, line, instead):
-    """The message says what to use instead."""
+    """Unsupported forms are refused with their line and a replacement."""
     ptx = f""".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k() {{
     .reg .f32 %f<4>; .reg .b32 %r<2>; .reg .b64 %rd;
     {line}
@@ -96,6 +96,6 @@ def test_unsupported_forms_are_refused_with_their_line(host, line, instead):
 
 
 def test_addresses_of_32_bits_are_refused(host):
-    """The message says what to do about it."""
+    """Modules with 32-bit addresses are refused with a remedy."""
     with pytest.raises(KernelError, match=r"line 3.*64"):
         host.load_module(".version 2.0\n.target sm_20\n.address_size 32\n")

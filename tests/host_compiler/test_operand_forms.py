@@ -94,7 +94,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_forms_of_operands(run, case):
-    """Sums, comparisons, vectors and calls give the same results in loops that wait as in plain code."""
+    """Sums, comparisons, vectors and calls have the same results in loops that wait as in plain code."""
     text, expected = CASES[case]
     x = np.arange(64, dtype=np.uint32) * 3
     out = run(HEAD + BEGIN + text + END, "k", 1, 64, x, np.zeros(64, np.uint32), 5, 0)[1]
@@ -109,6 +109,6 @@ def test_forms_of_operands(run, case):
     ],
 )
 def test_a_narrow_value_in_a_wide_register_is_checked_as_it_is(run, text):
-    """0xFFFFFFFF in a 64-bit register is not -1."""
+    """0xFFFFFFFF in a 64-bit register is not treated as -1."""
     with pytest.raises(KernelFault):
         run(HEAD + BEGIN + text + END, "k", 1, 64, np.zeros(64, np.uint32), np.zeros(64, np.uint32), 5, 0xFFFFFFFF)

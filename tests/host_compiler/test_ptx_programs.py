@@ -1,4 +1,4 @@
-"""Random PTX programs give what a reference that runs all threads in step says."""
+"""Random PTX programs have the results of a reference that runs all threads in lockstep."""
 
 import random
 
@@ -23,7 +23,7 @@ def quick():
 
 
 def check(device, seed):
-    """Run the programs of one seed, in kernels of one module, for one launch."""
+    """Run the programs of one seed, in kernels of one module, with one launch each."""
     rng = random.Random(seed)
     launch = Launch(rng.choice((1, 2, 3)), rng.choice((32, 34, 48, 64)), rng.randint(-3, 40), rng.randint(-5, 9))
     kernels = [
@@ -47,12 +47,12 @@ def check(device, seed):
 
 @pytest.mark.parametrize("group", range(2))
 def test_random_ptx_computes_what_a_reference_does(quick, group):
-    """Loops with starts, bounds and steps of every kind, with loads, barriers and exchanges in them."""
+    """Loops with starts, bounds and steps of every kind, with loads, barriers and exchanges, match the reference."""
     for seed in seeds(8 if FACTOR == 1 else 160)[group::2]:
         check(quick, seed)
 
 
 def test_optimised_code_of_random_ptx_computes_the_same(host):
-    """What the optimiser may assume of threads that run at once holds."""
+    """Random PTX matches the reference in optimised code, which relies on assumptions about threads in lockstep."""
     for seed in seeds(1):
         check(host, seed)

@@ -1,4 +1,4 @@
-"""Functions that call themselves: directly, through others and through pointers, as deep as the stack allows."""
+"""Functions that call themselves directly, through others or through pointers, as deep as the stack allows."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ KERNEL = """.visible .entry k(.param .u64 out, .param .u32 n) {
   ld.param.u64 %x, [out]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x; mad.wide.u32 %x, %t, 4, %x;
   st.param.b32 [given], %n; call (result), FUNCTION, (given); ld.param.b32 %n, [result];
   st.global.u32 [%x], %n; ret; }"""
-# The sum of the numbers up to n, with a placeholder before the recursive call.
+# Sums the numbers up to n, with a placeholder before the recursive call.
 SUM = """.func (.param .b32 result) sum(.param .b32 given) {
   .reg .b32 %n, %less, %rest; .reg .b64 %self; .reg .pred %p; .param .b32 a; .param .b32 b; LOCAL
   ld.param.b32 %n, [given]; setp.eq.u32 %p, %n, 0; @%p bra zero;
@@ -52,7 +52,7 @@ SOURCES = {
 @pytest.mark.parametrize("way", SOURCES)
 @pytest.mark.parametrize("depth", [0, 1, 1001])
 def test_recursion_gives_the_right_sum(run, way, depth):
-    """A thousand levels are no problem, with local memory of each level apart."""
+    """A recursion of a thousand levels gives the right sum, with separate local memory in each level."""
     out = run(SOURCES[way], "k", 1, 4, np.zeros(4, np.uint32), np.uint32(depth))[0]
     assert (out == (depth % 2 == 0 if way == "mutual" else depth * (depth + 1) // 2)).all()
 
@@ -60,7 +60,7 @@ def test_recursion_gives_the_right_sum(run, way, depth):
 @pytest.mark.parametrize("way", SOURCES)
 @pytest.mark.parametrize("depth", [10**6, 2**32 - 1])
 def test_recursion_that_is_too_deep_is_an_error(run, host, way, depth):
-    """The launch fails with the line of the function; the device goes on to work."""
+    """A recursion that is too deep fails with the line of the function, and the device keeps working."""
     with pytest.raises(KernelFault, match="deeper than"):
         run(SOURCES[way], "k", 4, 64, np.zeros(64, np.uint32), np.uint32(depth))
     assert run(SOURCES[way], "k", 1, 1, np.zeros(1, np.uint32), np.uint32(2))[0][0] in (1, 3)
@@ -68,7 +68,7 @@ def test_recursion_that_is_too_deep_is_an_error(run, host, way, depth):
 
 @pytest.mark.parametrize("body", ["call f;", "mov.u64 %p, f; s: .callprototype _ (); call %p, (), s;"])
 def test_recursion_without_an_end_is_an_error(run, body):
-    """This holds even where an optimiser could turn the recursion into a loop."""
+    """An endless recursion is a fault, even where an optimiser could turn it into a loop."""
     ptx = HEAD + f".func f() {{ .reg .b64 %p; {body} ret; }} .visible .entry k(.param .u64 p) {{ call f; ret; }}"
     with pytest.raises(KernelFault, match="deeper than"):
         run(ptx, "k", 1, 1, np.zeros(1))
@@ -77,7 +77,7 @@ def test_recursion_without_an_end_is_an_error(run, body):
 @pytest.mark.parametrize("step", ["bar.sync 0;", "shfl.sync.idx.b32 %n, %n, 0, 31, -1;", "bar.warp.sync -1;"])
 @pytest.mark.parametrize("call", ["call (b), sum, (a);", POINTER])
 def test_recursion_that_waits_for_threads_is_refused(host, step, call):
-    """The error comes when the module loads and names the line of the call."""
+    """A recursive function that waits for other threads is refused at loading, with the line of the call."""
     with pytest.raises(KernelError, match=r"PTX line \d+: function sum must not call itself, because it waits"):
         host.load_module(_sum(call, step))
 
@@ -104,7 +104,7 @@ DISPATCH = (
 
 
 def test_pointers_to_functions_that_wait(run):
-    """A call through a pointer reaches functions with barriers and shuffles as well as others."""
+    """A call through a pointer reaches functions with and without barriers and shuffles."""
     threads = np.arange(32)
     for index, expected in enumerate((threads + 29, np.full(32, 3), threads * 5)):
         out = run(DISPATCH, "k", 1, 32, np.zeros(32, np.uint32), np.uint32(index))[0]
@@ -114,7 +114,7 @@ def test_pointers_to_functions_that_wait(run):
 
 
 def test_a_variable_passed_to_functions_that_wait_and_that_do_not(run):
-    """An inlined and an ordinary call share the same .param variables."""
+    """Inlined calls and ordinary calls can share .param variables."""
     ptx = DISPATCH.replace(
         "call (r), %f, (a), shape;", "call (r), spread, (a); call (a), plain, (r); call (r), gather, (a);"
     )

@@ -1,4 +1,4 @@
-"""The runtime in C: its LLVM text matches the C files, and its records match the translator's."""
+"""The runtime in C: its LLVM text is up to date, and its structs and constants match the translator's."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ SCHEDULER = (library.PATH.parent / "scheduler.c").read_text()
 
 
 def fields(name: str, text: str) -> list[tuple[str, str, int]]:
-    """Return type, name and count of each field of a C struct."""
+    """Return the type, name and count of each field of a C struct."""
     (body,) = re.findall(rf"^struct {name} {{(.*?)^}};", re.sub(r"/\*.*?\*/", "", text, flags=re.S), re.M | re.S)
     found = []
     for kind, names in re.findall(r"^\s*(.+?[ *])(\w+(?:\[[^;]*\])?(?:, \w+)*);", body, re.M):
@@ -30,7 +30,7 @@ def fields(name: str, text: str) -> list[tuple[str, str, int]]:
 
 
 def constants(text: str) -> dict[str, int]:
-    """Return the constants of C enums that have a plain value."""
+    """Return the constants of C enums that have explicit values."""
     found = {}
     for body in re.findall(r"enum(?: \w+)? {(.*?)}", text):
         for item in body.split(", "):
@@ -41,7 +41,7 @@ def constants(text: str) -> dict[str, int]:
 
 
 def test_the_text_is_what_clang_makes_of_the_c_files() -> None:
-    """`make host-runtime` was run after the last change."""
+    """The LLVM text is what clang compiles the C files to; `make host-runtime` updates it."""
     wanted = re.search(r"with clang (\S+):", library.PATH.read_text())
     assert wanted is not None
     try:
@@ -55,7 +55,7 @@ def test_the_text_is_what_clang_makes_of_the_c_files() -> None:
 
 @pytest.mark.parametrize("record", ["launch", "worker"])
 def test_records_of_the_launcher(record: str) -> None:
-    """Each field of 64 bits lies where abi.py says."""
+    """Each 64-bit field of the launcher's records is where abi.py says."""
     place = 0
     for kind, name, count in fields(record, HEADER):
         assert "64" in kind or kind.endswith("*")
@@ -66,7 +66,7 @@ def test_records_of_the_launcher(record: str) -> None:
 
 
 def test_scratch_memory() -> None:
-    """Arrays of one 32-bit element for each thread follow each other as abi.py says."""
+    """The scratch memory's arrays of one 32-bit element per thread follow each other as in abi.py."""
     assert [name for _, name, _ in fields("scratch", HEADER)] == ["state", "given", "results", "arrived"]
     assert abi.exchange(0) == 4 * abi.MAX_THREADS
     assert abi.result(0) == abi.exchange(abi.EXCHANGES)
@@ -75,7 +75,7 @@ def test_scratch_memory() -> None:
 
 
 def test_constants() -> None:
-    """Numbers that C and Python both know are the same."""
+    """Constants that both C and Python define are equal."""
     known = constants(HEADER) | constants(SCHEDULER)
     shared = {name: value for name, value in known.items() if hasattr(abi, name)}
     assert len(shared) >= 11
@@ -86,7 +86,7 @@ def test_constants() -> None:
 
 
 def test_tables_of_the_scheduler() -> None:
-    """Records that the translator writes have the fields of the C structs."""
+    """The translator's records for the scheduler have the fields of the C structs."""
     for name, record in (("phase", scheduler.PHASE_RECORD), ("kernel", scheduler.KERNEL_RECORD)):
         kinds = ["ptr" if kind.endswith("*") else "i32" for kind, _, _ in fields(name, SCHEDULER)]
         assert record == "{" + ", ".join(kinds) + "}"
@@ -97,7 +97,7 @@ def test_tables_of_the_scheduler() -> None:
 
 
 def test_instructions_of_graphs() -> None:
-    """Operations, state and reasons have the same numbers in C and in Python."""
+    """Operations and reasons of graph instructions have the same numbers in C and in Python."""
     text = (library.PATH.parent / "graph.h").read_text() + (library.PATH.parent / "graph.c").read_text()
     for enum, first, last in (("operation", "PYTHON", "SECTION"), ("reason", "AT_PYTHON", "PAUSE")):
         (names,) = re.findall(rf"enum {enum} {{ (.*?) }}", text)
@@ -111,9 +111,9 @@ def test_instructions_of_graphs() -> None:
 
 
 def test_records_of_sections() -> None:
-    """Nodes, sections and the team lie in memory as team.py says."""
+    """The fields of nodes, sections and the team are where team.py says."""
     text = (library.PATH.parent / "team.c").read_text()
-    sizes = {"sem_t": 4}  # in numbers of 64 bits
+    sizes = {"sem_t": 4}  # size in 64-bit numbers
     for name, size in (("node", team.NODE_FIELDS), ("section", team.SECTION_FIELDS), ("seat", 8), ("team", 16)):
         found = [item for item in fields(name, text) if item[0] != "struct seat"]
         places = [field for kind, field, count in found for _ in range(sizes.get(kind, count))]
@@ -123,7 +123,7 @@ def test_records_of_sections() -> None:
 
 
 def test_a_module_gets_only_what_it_needs() -> None:
-    """A vote needs no scheduler, and the scheduler no vote."""
+    """A module with a vote gets no scheduler, and a module with the scheduler gets no vote."""
     vote, schedule = library.needed("call void @wl.vote_any("), library.needed("call void @wl.run_thread_block(")
     assert re.findall(r"^define .*?@(\S+?)\(", vote, re.M) == ["wl.vote_any"]
     assert "@wl.vote" not in schedule
@@ -132,13 +132,13 @@ def test_a_module_gets_only_what_it_needs() -> None:
 
 
 def test_the_text_names_no_target() -> None:
-    """It is linked into modules for every processor."""
+    """The LLVM text names no target, since it is linked into modules for every processor."""
     text = re.sub(r"^;.*", "", library.PATH.read_text(), flags=re.M)
     assert not re.search(r'target[- ]|x86|"|^attributes|^!', text, re.M)
 
 
 def test_the_text_compiles_for_another_processor() -> None:
-    """LLVM makes code of it for 64-bit ARM."""
+    """LLVM compiles the text for 64-bit ARM."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     triple = "aarch64-linux-gnu"

@@ -1,4 +1,4 @@
-"""CUDA C++ that leans on the toolkit's headers: cooperative groups, cub, cuda::barrier, pipelines, half precision."""
+"""CUDA C++ that uses the toolkit's headers: cooperative groups, cub, cuda::barrier, pipelines, half precision."""
 
 from pathlib import Path
 
@@ -74,7 +74,7 @@ extern "C" __global__ void async(const float* x, float* out) {
 
 @pytest.fixture
 def host(quick_host: HostDevice) -> HostDevice:
-    """Run quickly compiled code: these kernels are large."""
+    """Run quickly compiled code, since these kernels are large."""
     return quick_host
 
 
@@ -90,7 +90,7 @@ def with_headers():
 
 
 def test_cooperative_groups_and_cub(run, with_headers):
-    """Groups of eight, coalesced groups, a scan and a sort of a thread block."""
+    """Groups of eight, coalesced groups, and cub's scan and sort of a thread block work."""
     ptx = with_headers(GROUPS, "compute_75")
     x = np.random.default_rng(1).integers(0, 50, 192).astype(np.int32)
     _, tile, scan, odd = run(ptx, "groups", 1, 64, x, *np.zeros((3, 64), np.int32))
@@ -107,7 +107,7 @@ def test_cooperative_groups_and_cub(run, with_headers):
 
 @pytest.mark.parametrize("architecture", ["compute_80", "compute_90"])
 def test_barrier_objects_and_asynchronous_copies(run, with_headers, architecture):
-    """cuda::barrier, memcpy_async of a group and a pipeline."""
+    """cuda::barrier, memcpy_async of a group and a pipeline work."""
     ptx = with_headers(BARRIER, architecture)
     x = np.arange(64, dtype=np.float32)
     out = run(ptx, "barrier", 1, 64, x, np.zeros(256, np.float32))[1]

@@ -1,4 +1,4 @@
-"""Instructions that become a few simpler ones: memory taken from the stack while a function runs, and fma.oob."""
+"""Instructions that the translator rewrites into simpler ones: alloca of stack memory, and fma.oob."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from engine.diagnostics import KernelFault
 from tests.host_compiler.elements import evaluate
 
 HEAD = ".version 7.8\n.target sm_80\n.address_size 64\n"
-# Each thread fills two blocks of its own, one through local and one through generic addresses, and sums both up.
+# Each thread fills two blocks of its own, through local and through generic addresses, and sums up both.
 SUMS = """
   .reg .b64 %a, %b, %g, %at, %size, %start; .reg .b32 %i, %n, %v, %sum; .reg .pred %p;
   mov.u32 %n, N; mul.wide.u32 %size, %n, 4;
@@ -45,14 +45,14 @@ IN_FUNCTION = (
     ids=["kernel", "kernel that waits", "function"],
 )
 def test_allocated_blocks_do_not_overlap(run, ptx):
-    """Neither with each other nor with those of other threads, also across a barrier and in a second call."""
+    """Allocated blocks overlap no others of any thread, even after a barrier and in a second call."""
     out = run(ptx, "k", 1, 40, np.zeros(40, np.uint32))[0]
     n = np.arange(40) + 1
     assert np.array_equal(out, 101 * (n * (n - 1) // 2))
 
 
 def test_restored_stack_memory_is_used_again(run):
-    """After stackrestore the next block lies where the first one was, and alignment holds."""
+    """After stackrestore, the next block reuses the first one's place, and alignment is respected."""
     ptx = (
         HEAD
         + """.visible .entry k(.param .u64 out) {
@@ -65,14 +65,14 @@ def test_restored_stack_memory_is_used_again(run):
 
 @pytest.mark.parametrize("size", [1 << 20, 2**63, 2**64 - 8])
 def test_a_block_that_does_not_fit_is_an_error(run, size):
-    """So is an access outside every block."""
+    """A block that exceeds the stack is a fault."""
     ptx = HEAD + f".visible .entry k(.param .u64 out) {{ .reg .b64 %a; alloca.u64 %a, {size}; ret; }}"
     with pytest.raises(KernelFault, match="PTX line 4"):
         run(ptx, "k", 1, 1, np.zeros(1))
 
 
-# fma.oob: the result is zero if a factor is the value that tensor copies write for elements out of bounds. Expected
-# values are an H200's.
+# fma.oob returns zero if a factor is the NaN that tensor copies write for out-of-bounds elements. The expected values
+# were measured on an H200.
 
 
 ONE, INFINITE = {"f16": 0x3C00, "bf16": 0x3F80}, {"f16": 0x7C00, "bf16": 0x7F80}
@@ -82,7 +82,7 @@ OUTSIDE = (0x7FF7, 0xFFF7)
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_only_the_nan_of_tensor_copies_counts(host, kind):
-    """With every bit pattern as one factor and 1 as the other, only that NaN, and -1 * 1 + 1, give zero."""
+    """Of all bit patterns as a factor, only the NaN of tensor copies turns the result of fma.oob into zero."""
     a = np.arange(1 << 16, dtype=np.uint16)
     ones = np.full_like(a, ONE[kind])
     forms = [f"fma.rn{mode}.{kind} %d, {x}, %b;" for mode in ("", ".oob") for x in ("%a, %b", "%b, %a")]
@@ -98,7 +98,10 @@ def test_only_the_nan_of_tensor_copies_counts(host, kind):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_each_factor_counts_by_itself_and_the_addend_never(host, kind):
-    """Elements of a pair are independent; zero replaces even NaN and infinity; a NaN addend stays NaN."""
+    """The two elements of a pair are independent, and a zero from a factor replaces even a NaN or infinite addend.
+
+    The NaN of tensor copies has no special effect as an addend.
+    """
     one, infinite, outside = ONE[kind], INFINITE[kind], OUTSIDE[0]
     a = np.array([outside | one << 16, one | outside << 16, outside | outside << 16, one | one << 16], np.uint32)
     c = np.array([infinite | one << 16, one | infinite << 16, 0x7FFF7FFF, outside | one << 16], np.uint32)

@@ -1,4 +1,4 @@
-"""Versions of kernels for small thread blocks."""
+"""Kernel versions for small thread blocks, in which all threads run a loop equally often."""
 
 import random
 from collections.abc import Callable
@@ -30,7 +30,7 @@ extern "C" __global__ void tiles(const int* x, int* out, int n) {
 
 @pytest.mark.parametrize("threads", [1, 200, 256, 257, 1000])
 def test_tiles_in_small_and_in_large_thread_blocks(run_optimised, dialect, threads):
-    """Up to 256 threads make four turns each; of more, the last make fewer."""
+    """Up to 256 threads run four turns each of a tile; in larger thread blocks, the last threads run fewer."""
     x = np.random.default_rng(threads).integers(-99, 99, (3, 1024), np.int32)
     out = run_optimised(TILES, "tiles", 1, threads, x, np.zeros(threads, np.int32), 3, dialect=dialect)[1]
     expected = np.zeros(threads, np.int32)
@@ -53,7 +53,7 @@ def test_tiles_in_small_and_in_large_thread_blocks(run_optimised, dialect, threa
     ids=["as many turns for all", "different turns", "length of an argument", "stride of the launch", "some threads"],
 )
 def test_a_version_is_made_where_the_stride_decides_the_number_of_turns(cuda_ptx, source, size):
-    """Its size is the stride; other loops and branches get none."""
+    """If a loop's constant stride decides its turns, a version for thread blocks of that size is made."""
     found = for_small_thread_blocks(parse(cuda_ptx(source, "compute_90")).functions["tiles"])
     assert (found and found[1]) == size
 
@@ -79,7 +79,7 @@ END:
 
 
 def chosen(kernel: Function) -> list[int]:
-    """Return the numbers that a version for 64 threads chooses from; none when there is no version."""
+    """Return the numbers that a version for 64 threads chooses from, or none if there is no version."""
     found = for_small_thread_blocks(kernel)
     assert found is None or found[1] == 64
     items = found[0].instructions if found else ()
@@ -115,7 +115,10 @@ def chosen(kernel: Function) -> list[int]:
     ],
 )
 def test_what_64_threads_decide_alike(steps, comparison, numbers):
-    """`%r2` is 0, `%r3` is the thread's number, and `%r4` its lowest three bits, for the first 64 threads alone."""
+    """Branches that 64 threads decide alike are removed.
+
+    For the first 64 threads, `%r2` is 0, `%r3` is the thread's number, and `%r4` is its lowest three bits.
+    """
     base = "max.s32 %r1, %r0, 63; add.s32 %r2, %r1, -63; add.s32 %r3, %r2, %r0; and.b32 %r4, %r0, 7;"
     text = CHOICE.format(name="choice", lines=f"{base} {steps} setp.{comparison};", guard="@%p")
     assert chosen(parse(HEAD + text).functions["choice"]) == numbers
@@ -145,7 +148,7 @@ ORDERS: dict[str, Callable[[Array, Array], Array]] = {
 
 
 class Choice:
-    """A random kernel whose threads choose between two numbers by what follows from `max(t, constant)`."""
+    """A random kernel whose threads choose between two numbers by a value computed from `max(t, constant)`."""
 
     def __init__(self, seed: int) -> None:
         self.name = f"choice{seed}"
@@ -172,7 +175,7 @@ class Choice:
         self.text = CHOICE.format(name=self.name, lines=" ".join(self._lines), guard=f"@{negated}%p")
 
     def _step(self, name: str, first: Array, second: Array, operands: str) -> Array:
-        """Write an instruction, and return its results."""
+        """Append an instruction and return its results."""
         self._lines.append(f"{name} %r{len(self._lines) + 1}, {operands};")
         return _wrapped(STEPS[name](first, second))
 
@@ -182,7 +185,7 @@ def _wrapped(value: Array) -> Array:
 
 
 def test_random_branches_are_decided_as_each_thread_decides_them(optimised_host):
-    """All threads of 64 choose what the version chooses; the kernel is right for these and for more threads."""
+    """Every thread chooses as the version decides, and the kernel is right for 64 threads and for more."""
     choices = [Choice(seed) for seed in seeds(150)]
     functions = parse(HEAD + "".join(item.text for item in choices)).functions
     decided = [(item, numbers) for item in choices if (numbers := chosen(functions[item.name]))]

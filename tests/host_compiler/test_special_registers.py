@@ -1,4 +1,4 @@
-"""What special registers hold, for every thread of a launch."""
+"""The values of special registers in every thread of a launch."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def _kernel(names, kind="u32"):
 
 
 def test_thread_and_block_indices_and_sizes(run):
-    """Every axis of threads, thread blocks and clusters, where a thread block is a cluster of its own."""
+    """Indices and sizes of threads, thread blocks and clusters are right in every axis; a cluster is a thread block."""
     shapes = ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
     names = [f"%{shape}.{axis}" for shape in shapes for axis in "xyzw"]
     out = run(
@@ -51,7 +51,7 @@ def test_thread_and_block_indices_and_sizes(run):
 
 
 def test_lanes_and_memory(run):
-    """Lanes and their masks continue across the rows of a thread block; sizes of shared memory are in bytes."""
+    """Lanes and their masks continue across a thread block's rows, and sizes of shared memory are in bytes."""
     names = [f"%lanemask_{kind}" for kind in ("eq", "lt", "le", "gt", "ge")]
     names += ["%laneid", "%warpid", "%cluster_ctarank", "%cluster_nctarank", "%dynamic_smem_size", "%total_smem_size"]
     out = run(_kernel(names), "k", 1, (6, 6), np.zeros((36, len(names)), np.uint32), shared_bytes=100)[0]
@@ -73,7 +73,7 @@ def test_lanes_and_memory(run):
 
 
 def test_clocks_go_on(run):
-    """Cycles and nanoseconds, as one number or its halves."""
+    """Clocks of cycles and of nanoseconds advance, read as one number or as halves."""
     names = ["%clock64", "%globaltimer", "%clock64", "%globaltimer"]
     first, since, later, then = run(_kernel(names, "u64"), "k", 1, (1,), np.zeros(4, np.uint64), shared_bytes=4)[0]
     assert first < later
@@ -82,7 +82,7 @@ def test_clocks_go_on(run):
 
 @pytest.mark.parametrize("clock", ["%clock", "%globaltimer_lo"])
 def test_a_time_that_was_read_before_a_barrier_stays_what_it_was(run, clock):
-    """Whether its result is needed at once or behind the barrier, each thread reads a clock once."""
+    """Each thread reads a clock once, whether its value is used before or after a barrier."""
     body = f"""
       .reg .b32 %before, %at; .reg .b64 %o, %place;
       ld.param.u64 %o, [o];

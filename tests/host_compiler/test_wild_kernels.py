@@ -1,4 +1,4 @@
-"""Programs as people write them (wild/*.cu), against numpy, scipy and Python: algorithms rather than instructions."""
+"""Whole algorithms as people write them (wild/*.cu), against numpy, scipy and Python."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -26,7 +26,7 @@ Wild = Callable[..., list[Array]]
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[HostDevice]:
-    """A host device that does not let a kernel run for long."""
+    """A host device with a short time limit for kernels."""
     opened = HostDevice(cores=2, kernel_time_limit_s=10)
     yield opened
     opened.close()
@@ -34,7 +34,7 @@ def device() -> Iterator[HostDevice]:
 
 @pytest.fixture(scope="module")
 def module(device: HostDevice) -> Callable[..., Any]:
-    """Load a file once for each dialect and each choice of compiler options."""
+    """Load each file once for each dialect and each set of compiler options."""
 
     @cache
     def load(name: str, dialect: str, *options: str) -> Any:
@@ -65,7 +65,7 @@ def wild(device: HostDevice, module: Callable[..., Any]) -> Wild:
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """Numbers that are the same in every run."""
+    """A random generator with the same numbers in every run."""
     return np.random.default_rng(7)
 
 
@@ -79,7 +79,7 @@ def zeros(count: int | tuple[int, ...], dtype: Any = np.int32) -> Array:
 
 @pytest.mark.parametrize("source", [("clamped_reads", OLD), ("clamped_reads", NEW, FAST)])
 def test_filters_that_clamp_their_coordinates(wild, rng, source):
-    """A blur and a median agree with scipy inside the image, at its edges and where thread blocks extend past it."""
+    """A blur and a median agree with scipy inside the image, at its edges, and if thread blocks exceed the edges."""
     image = rng.random((43, 61), np.float32)
     grid, size = (4, 3), (image, np.zeros_like(image), 61, 43)
     kernel = np.array([[1, 2, 1], [2, 4, 2], [1, 2, 1]]) / 16
@@ -91,14 +91,14 @@ def test_filters_that_clamp_their_coordinates(wild, rng, source):
 
 
 def test_the_least_of_unsigned_numbers_that_wrap(wild):
-    """0 - 1 is the greatest unsigned number, not the least."""
+    """The minimum of unsigned numbers that wrap treats 0 - 1 as the largest number."""
     x = np.arange(400, dtype=np.float32)
     out = wild(("clamped_reads", OLD), "left_or_last", 2, 64, x, zeros(128, np.float32), 200)[1]
     assert out.tolist() == [205, *range(5, 132)]
 
 
 def test_stencil_with_planes_in_shared_memory(wild, rng):
-    """Seven points with zeros outside, on a grid that no thread block divides."""
+    """A seven-point stencil with zeros outside works on a grid that no thread block divides."""
     v = rng.random((7, 19, 45), np.float32)
     p = np.pad(v, 1)
     middle = slice(1, -1)
@@ -114,7 +114,7 @@ def test_stencil_with_planes_in_shared_memory(wild, rng):
 
 @pytest.mark.parametrize(("bits", "threads"), [(1, 1), (6, 32), (9, 100), (10, 128)])
 def test_fourier_transform_in_shared_memory(wild, rng, bits, threads):
-    """Three signals, more or fewer points than threads, and the transform back."""
+    """A Fourier transform of three signals with more or fewer points than threads, and its inverse, equal numpy's."""
     size = 1 << bits
     x = (rng.standard_normal((3, size)) + 1j * rng.standard_normal((3, size))).astype(np.complex64)
     source = ("fft", NEW)
@@ -126,7 +126,7 @@ def test_fourier_transform_in_shared_memory(wild, rng, bits, threads):
 
 @pytest.mark.parametrize(("rows", "columns", "inner"), [(64, 64, 64), (33, 50, 71), (1, 100, 3), (100, 1, 17)])
 def test_matrix_product_of_any_size(wild, rng, rows, columns, inner):
-    """Tiles at the edges are filled with zeros."""
+    """Tiles at the edges of a matrix product are filled with zeros."""
     a, b = rng.random((rows, inner), np.float32), rng.random((inner, columns), np.float32)
     grid = (-(-columns // 16), -(-rows // 16))
     c = np.zeros((rows, columns), np.float32)
@@ -135,7 +135,7 @@ def test_matrix_product_of_any_size(wild, rng, rows, columns, inner):
 
 
 def test_matrix_product_in_registers(wild, rng):
-    """Vector loads and sixteen sums a thread."""
+    """A matrix product with vector loads and sixteen sums per thread equals numpy's."""
     a, b = rng.random((2, 128, 128), np.float32)
     out = wild(("matmul", OLD), "in_registers", (2, 2), 256, a, b, np.zeros_like(a), 128)[2]
     np.testing.assert_allclose(out, a @ b, rtol=1e-5)
@@ -143,7 +143,7 @@ def test_matrix_product_in_registers(wild, rng):
 
 @pytest.mark.parametrize("kernel", ["thread_per_row", "warp_per_row"])
 def test_sparse_product(wild, rng, kernel):
-    """Rows of different lengths, some of them empty."""
+    """A sparse product handles rows of different lengths, even empty ones."""
     matrix = scipy.sparse.random(300, 200, 0.03, format="csr", random_state=1)
     dtype = np.float32 if kernel == "thread_per_row" else np.float64
     x = rng.random(200).astype(dtype)
@@ -158,7 +158,7 @@ def test_sparse_product(wild, rng, kernel):
 
 @pytest.mark.parametrize("source", [("warp_synchronous", OLD), ("warp_synchronous", NEW, DEBUG)])
 def test_warps_in_step_through_volatile_memory(wild, rng, source):
-    """The unrolled last warp of a reduction, and a scan whose stores and loads cross lanes, need no barrier."""
+    """An unrolled last warp of a reduction, and a scan across lanes in volatile memory, need no barrier."""
     x = rng.integers(-1000, 1000, 20_011).astype(np.int32)
     assert wild(source, "reduce", 11, 256, x, zeros(11), len(x))[1].sum() == x.sum()
     y = x[:256].copy()
@@ -166,7 +166,7 @@ def test_warps_in_step_through_volatile_memory(wild, rng, source):
 
 
 def test_the_last_thread_block_adds_up(wild, rng):
-    """The counter of finished thread blocks wraps, so the same kernel runs again."""
+    """The last thread block adds up all results; its counter wraps, so the kernel can run again."""
     x = rng.integers(-1000, 1000, 33_333).astype(np.int32)
     for _ in range(2):
         out = wild(("last_block", NEW), "reduce", 29, 256, x, zeros(29), zeros(1), len(x))[2]
@@ -174,7 +174,7 @@ def test_the_last_thread_block_adds_up(wild, rng):
 
 
 def test_scan_by_looking_back(wild, rng):
-    """A scan in one pass over 120 thread blocks, which wait for each other."""
+    """A single-pass scan over 120 thread blocks, which wait for each other, equals numpy's."""
     x = rng.integers(-100, 100, 30_600).astype(np.int32)
     blocks = -(-len(x) // 256)
     out = wild(
@@ -184,7 +184,7 @@ def test_scan_by_looking_back(wild, rng):
 
 
 def test_radix_sort(wild, rng):
-    """Eight passes over 32-bit keys keep every key and put it in its place."""
+    """A radix sort of 32-bit keys in eight passes keeps every key and sorts all of them."""
     keys = rng.integers(0, 2**32, 5_003, dtype=np.uint32)
     expected, source, blocks = np.sort(keys), ("radix_sort", OLD), 20
     for shift in range(0, 32, 4):
@@ -196,14 +196,14 @@ def test_radix_sort(wild, rng):
 
 @pytest.mark.parametrize(("count", "threads"), [(1, 1), (2, 1), (31, 31), (777, 128), (1000, 33)])
 def test_bitonic_sort_of_any_length(wild, rng, count, threads):
-    """Lengths that are no power of two, threads that are no multiple of a warp."""
+    """A bitonic sort works for lengths that are no power of two and threads that are no multiple of a warp."""
     x = rng.standard_normal(count).astype(np.float32)
     out = wild(("small_sorts", NEW), "bitonic", 1, threads, x, count, shared_bytes=4096)[0]
     assert np.array_equal(out, np.sort(x))
 
 
 def test_odd_even_sort_and_quicksort(wild, rng):
-    """A barrier in each of 301 passes; recursion to a depth that data decide."""
+    """An odd-even sort with 301 barriers and a quicksort whose recursion depends on the data sort their input."""
     x = rng.integers(-999, 999, 301).astype(np.int32)
     assert np.array_equal(wild(("small_sorts", NEW), "odd_even", 1, 301, x, 301, shared_bytes=1204)[0], np.sort(x))
     rows = rng.integers(0, 999, (66, 77)).astype(np.int32)
@@ -211,7 +211,7 @@ def test_odd_even_sort_and_quicksort(wild, rng):
 
 
 def test_merge_along_diagonals(wild, rng):
-    """Threads find where to start by a binary search in both lists."""
+    """In a merge, each thread finds its start by a binary search in both lists."""
     a, b = (np.sort(rng.integers(0, 999, count)).astype(np.int32) for count in (5_003, 2_999))
     out = wild(("merge_path", OLD), "merge", 9, 128, a, len(a), b, len(b), zeros(8_002), 7)[2]
     assert np.array_equal(out, np.sort(np.concatenate([a, b])))
@@ -219,7 +219,7 @@ def test_merge_along_diagonals(wild, rng):
 
 @pytest.mark.parametrize("kernel", ["aggregated", "voted", "in_order"])
 def test_compaction(wild, rng, kernel):
-    """Every positive number is kept once; one thread block keeps the order too."""
+    """A compaction keeps every positive number once; with one thread block it also keeps the order."""
     x = rng.integers(-50, 50, 10_001).astype(np.int32)
     blocks = 1 if kernel == "in_order" else 40
     _, out, kept = wild(("compaction", NEW), kernel, blocks, 256, x, np.zeros_like(x), zeros(1), len(x))
@@ -228,7 +228,7 @@ def test_compaction(wild, rng, kernel):
 
 
 def test_groups_of_cooperative_groups(wild, rng):
-    """Reductions of half warps stay in their half; labels part a warp."""
+    """Reductions of half warps stay within their half, and labelled partitions split a warp."""
     source = ("tile_groups", "compute_90", *(f"-I{folder}" for folder in toolkit_folders()))
     x = rng.integers(-100, 100, 512).astype(np.int32)
     _, sums, before = wild(source, "tiles", 4, 128, x, zeros(32), zeros(512))
@@ -249,7 +249,7 @@ def test_groups_of_cooperative_groups(wild, rng):
 
 @pytest.mark.parametrize("dialect", [OLD, NEW])
 def test_named_barriers(wild, rng, dialect):
-    """Each half has its own barrier, and one arrives without waiting; a warp feeds three others through two stages."""
+    """Named barriers work for separate halves, for a warp that only arrives, and for a pipeline of two stages."""
     t = np.arange(128)
     expected = t // 64 * 64 + 63 - t % 64
     expected[64:] += 2 * np.arange(64)
@@ -260,7 +260,7 @@ def test_named_barriers(wild, rng, dialect):
 
 
 def test_thread_blocks_that_exchange_values(wild):
-    """Two thread blocks exchange numbers; four meet at a barrier of the grid."""
+    """Two thread blocks exchange numbers, and four meet at a barrier of the grid."""
     out = wild(("talking_blocks", OLD), "hand_over", 2, 32, zeros(1), zeros(1), zeros(30), 30)[2]
     assert out.tolist() == [i * i for i in range(30)]
     x = np.arange(128, dtype=np.int32)
@@ -271,7 +271,7 @@ def test_thread_blocks_that_exchange_values(wild):
 
 @pytest.mark.parametrize("source", [("locks", OLD), ("locks", NEW, DEBUG)])
 def test_locks_between_lanes(wild, rng, source):
-    """Lanes of one warp take a lock in turn, also when the atomic is in a function that is not inlined."""
+    """Lanes of one warp take a lock in turn, even if the atomic is in a function that is not inlined."""
     bucket = rng.integers(0, 10, 1_000).astype(np.int32)
     counts = wild(source, "per_bucket", 8, 128, zeros(10), zeros(10), bucket, len(bucket))[1]
     assert np.array_equal(counts, np.bincount(bucket, minlength=10))
@@ -279,7 +279,7 @@ def test_locks_between_lanes(wild, rng, source):
 
 
 def test_task_queue(wild):
-    """Every task of a tree is done once, by threads of two thread blocks that wait for tasks."""
+    """Threads of two thread blocks process every task of a tree once, and wait for tasks."""
     queue = zeros(3 + 1024)
     queue[1:4] = 1
     visits = wild(("task_queue", NEW), "work", 2, 32, queue, zeros(512), 500)[1]
@@ -287,7 +287,7 @@ def test_task_queue(wild):
 
 
 def test_breadth_first_search_and_components(wild):
-    """Queues that grow by atomics, in one launch or one a level, and union and find agree with scipy."""
+    """Breadth-first search and union-find agree with scipy, with atomic queues in one launch or one for each level."""
     graph = scipy.sparse.random(900, 900, 0.002, format="csr", random_state=2)
     graph = ((graph + graph.T) > 0).astype(float).tocsr()
     distance = scipy.sparse.csgraph.shortest_path(graph, unweighted=True, indices=0)
@@ -315,13 +315,13 @@ def test_breadth_first_search_and_components(wild):
 
 
 def test_loops_that_count_do_not_wait(module):
-    """A loop over edges ends whatever its atomics return; a loop that tries to take a lock may not."""
+    """A loop over edges ends whatever its atomics return, so it does not spin; a loop that takes a lock spins."""
     assert not module("graphs", NEW).kernel("expand").spins
     assert module("locks", OLD).kernel("per_bucket").spins
 
 
 def test_hash_table(wild, rng):
-    """Threads that insert equal keys at once add up; keys that are not there are not found."""
+    """Threads that insert equal keys at once add up their counts, and missing keys are not found."""
     keys, values = rng.integers(0, 2_000, 3_000), rng.integers(0, 100, 3_000)
     table = np.tile(np.array([0xFFFFFFFF, 0], np.uint32), (4_001, 1))
     entries = np.stack([keys, values], 1).astype(np.uint32)
@@ -337,7 +337,7 @@ def test_hash_table(wild, rng):
 
 @pytest.mark.parametrize("dialect", [OLD, NEW])
 def test_pointers_that_are_not_arguments(device, module, dialect):
-    """Lists over several buffers, pointers from a table, one pointer for three memories, an end pointer."""
+    """Pointers in lists and tables, one pointer to three memories, and an end pointer address the right memory."""
     loaded = module("chosen_pointers", dialect)
 
     def launch(name: str, threads: int, *args: object) -> None:
@@ -370,7 +370,7 @@ def test_pointers_that_are_not_arguments(device, module, dialect):
 
 @pytest.mark.parametrize("dialect", [OLD, NEW])
 def test_integers_of_128_bits(wild, rng, dialect):
-    """Quotient and rest of 128 by 64 bits, and a signed quotient, are Python's."""
+    """128-bit quotients and remainders by 64 bits, and a signed quotient, equal Python's."""
     words = rng.integers(0, 2**64, (64, 3), dtype=np.uint64)
     words[:6] = [[0, 12345, 1000003], [0, 100, 7], [5, 100, 7], [2**60, 17, 99], [2**63, 1, 2**63], [0, 0, 1]]
     words[20:40, 2] >>= np.uint64(40)
@@ -383,7 +383,7 @@ def test_integers_of_128_bits(wild, rng, dialect):
 
 
 def test_virtual_functions_pointers_and_lambdas(wild, rng):
-    """Data decides which function is called."""
+    """Virtual functions, function pointers and lambdas are called depending on the data."""
     i, source = np.arange(64), ("objects", OLD)
     circle = rng.integers(0, 2, 64).astype(np.int32)
     out = wild(source, "shapes", 1, 64, circle, zeros(64, np.float32))[1]
@@ -396,7 +396,7 @@ def test_virtual_functions_pointers_and_lambdas(wild, rng):
 
 
 def test_an_interpreter_kernel(wild):
-    """A switch in a loop over a local stack does what Python does."""
+    """An interpreter with a switch in a loop over a local stack has Python's results."""
     program = np.array([3, 0, 7, 2, 4, 3, 1, 0, 3, 5, 1, 2, 7, 3, 6, 3, 0, 100, 1, 0, 1, 1], np.uint8)
 
     def expected(thread: int) -> int:
@@ -422,7 +422,7 @@ def _philox(counter: list[int], key: list[int]) -> list[int]:
 
 
 def test_random_numbers(wild, rng):
-    """Philox and PCG give the numbers of their definitions; darts give pi."""
+    """Philox and PCG generate the numbers of their definitions, and random darts approximate pi."""
     source = ("random_numbers", OLD)
     out = wild(source, "fill", 2, 50, np.zeros((100, 4), np.uint32), 123, 456)[0]
     assert out.tolist() == [_philox([i, 0, 7, 0], [123, 456]) for i in range(100)]
@@ -440,7 +440,7 @@ def test_random_numbers(wild, rng):
 
 
 def test_structs_by_value(device, wild, module, rng):
-    """An argument of 4 KB has every field in its place, and its address may be taken."""
+    """A struct argument of 4 KB has every field in its place, and its address may be taken."""
     layout = [("count", "i4"), ("weights", "f4", 800), ("scales", "f8", 60), ("offsets", "i2", 101), ("bias", "i1")]
     settings = np.zeros((), np.dtype(layout, align=True))
     settings["count"], settings["bias"] = 250, -5
@@ -458,7 +458,7 @@ def test_structs_by_value(device, wild, module, rng):
 
 
 def test_parameters_at_generic_addresses(device):
-    """After a compile with -G, NVRTC reads structs with `ld.param` at the address that `cvta.param` gives."""
+    """With -G, NVRTC reads struct parameters by `ld.param` at the address from `cvta.param`, which works."""
     ptx = """.version 9.0
 .target sm_75
 .address_size 64
@@ -475,7 +475,7 @@ def test_parameters_at_generic_addresses(device):
 
 
 def test_faults_name_the_source_line(wild):
-    """A trap in a function and a bad store, compiled for debugging or with line information."""
+    """A trap in a function and a bad store name the source line, compiled with debug or line information."""
     x = np.arange(32, dtype=np.int32)
     assert wild(("checked", NEW, DEBUG), "twice", 1, 32, x, zeros(32), 32)[1].tolist() == [2 * i for i in range(32)]
     with pytest.raises(KernelFault, match="trap") as fault:

@@ -26,7 +26,7 @@ from engine.inner_patches.editing import InnerEditing
 from engine.inner_patches.op_patch import OpPatch
 from engine.inner_patches.parts import Parts
 from engine.patch.changes import PortRef
-from engine.patch.composite_builder import CompositeBuilder
+from engine.patch.composite import CompositeBuilder
 from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerBlock, InnerPatch, inner_kind, open_inner
 from engine.types import any_type

@@ -1,7 +1,7 @@
-"""Runs a kernel of a file by Triton's own interpreter, in a process of its own: `python interpret_triton.py REQUEST`.
+"""Runs a kernel of a file with Triton's own interpreter, in its own process: `python interpret_triton.py REQUEST`.
 
-The request is a pickled file with `file`, `kernel`, `grid`, `arguments` and `constants`; it is replaced by the
-arguments after the run.
+The request is a pickled file with `file`, `kernel`, `grid`, `arguments` and `constants`; the arguments after the run
+replace it.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ import numpy as np
 
 
 class Tensor:
-    """As much of a torch tensor as the interpreter asks for, in memory of numpy."""
+    """The parts of a torch tensor that the interpreter uses, over numpy memory."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.array = array
@@ -52,7 +52,7 @@ class Tensor:
 
 
 def main() -> None:
-    """Run what the request says."""
+    """Run the request."""
     place = Path(sys.argv[1])
     request = pickle.loads(place.read_bytes())
     sys.path.insert(0, str(Path(request["file"]).parent))

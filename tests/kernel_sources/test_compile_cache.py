@@ -1,4 +1,4 @@
-"""Compiled results are found again, and a damaged or full cache does no harm."""
+"""Compiled results are stored and found again, and a damaged or full cache does no harm."""
 
 import os
 import random
@@ -14,14 +14,14 @@ ENTRY = CompiledSource("ptx", b"\x7fELF\0\xff")
 
 @pytest.mark.parametrize("entry", [ENTRY, CompiledSource("", None)])
 def test_stored_results_are_found_again(tmp_path: Path, entry: CompiledSource) -> None:
-    """CUBIN bytes, a missing CUBIN and the log all come back."""
+    """CUBIN bytes, a missing CUBIN, and the log are all restored."""
     CompileCache(tmp_path).put("key", entry)
     assert CompileCache(tmp_path).get("key") == entry
     assert CompileCache(tmp_path).get("other") is None
 
 
 def test_any_damage_is_a_miss(tmp_path: Path) -> None:
-    """A changed byte or a shortened file is never returned as a result."""
+    """An entry with a changed byte, or a shortened one, is never returned as a result."""
     cache = CompileCache(tmp_path)
     cache.put("key", ENTRY)
     (path,) = tmp_path.iterdir()
@@ -36,7 +36,7 @@ def test_any_damage_is_a_miss(tmp_path: Path) -> None:
 
 
 def test_the_longest_unused_entries_go_first(tmp_path: Path) -> None:
-    """A lookup counts as use; the folder stays below its limit."""
+    """A lookup counts as use, and the folder stays below its limit."""
     cache = CompileCache(tmp_path, limit_bytes=2000)
     for index, key in enumerate("abc"):
         cache.put(key, CompiledSource("x" * 600, None))
@@ -48,13 +48,13 @@ def test_the_longest_unused_entries_go_first(tmp_path: Path) -> None:
 
 
 def test_no_temporary_files_are_left(tmp_path: Path) -> None:
-    """Writing leaves one file an entry."""
+    """Writing leaves one file per entry."""
     CompileCache(tmp_path).put("key", ENTRY)
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
 def test_a_folder_that_cannot_be_written_only_costs_the_cache(tmp_path: Path) -> None:
-    """A file where the folder should be is the portable way to make writing fail."""
+    """A file in place of the folder makes writing fail on every system."""
     (tmp_path / "file").write_text("")
     cache = CompileCache(tmp_path / "file" / "cache")
     cache.put("key", ENTRY)
@@ -62,7 +62,7 @@ def test_a_folder_that_cannot_be_written_only_costs_the_cache(tmp_path: Path) ->
 
 
 def test_what_can_not_be_written_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """For each folder, however many results there are."""
+    """The failure is logged once per folder, however many results there are."""
     for name in "ab":
         (tmp_path / name).write_text("no folder")
         cache = CompileCache(tmp_path / name / "cache")

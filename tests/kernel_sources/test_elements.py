@@ -1,4 +1,4 @@
-"""The CUDA C++ compiler shows the elements of a kernel's pointers, and structs of another size are reported."""
+"""The CUDA C++ compiler reports the elements of a kernel's pointers, and structs of a wrong size are errors."""
 
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def image_of(folder: Path, source: str, architecture: str = "compute_75", name: 
 
 
 def sizes(elements: tuple[PointerElement | None, ...]) -> list[tuple[int, bool] | None]:
-    """Return each element without its name."""
+    """Return each element's size, and whether it is a struct."""
     return [(item.size_bytes, item.is_struct) if item is not None else None for item in elements]
 
 
@@ -66,7 +66,7 @@ def test_every_kind_of_parameter_is_described(tmp_path: Path, architecture: str)
         (9, True),  # packed
         (8, True),  # Pair<float, int>
         None,  # void*
-        None,  # of unknown size
+        None,  # an incomplete type
         (8, False),  # pointers
         None,
         None,
@@ -78,13 +78,13 @@ def test_every_kind_of_parameter_is_described(tmp_path: Path, architecture: str)
 
 
 def test_structs_carry_their_names(tmp_path: Path) -> None:
-    """The name is the one in the source, for the message."""
+    """The message needs the name of the struct as the source has it."""
     source = SHAPES + 'extern "C" __global__ void one(struct Shape const *__restrict__ x, int n) {}'
     assert pointer_elements(image_of(tmp_path, source), "one") == (PointerElement(16, "Shape", True), None)
 
 
 def test_nothing_is_compiled_where_names_tell_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel of plain arrays only costs a text search, and each file is searched once."""
+    """A kernel of plain arrays costs only a text search, and each file is searched once."""
     kernel = 'extern "C" __global__ void plain(float* x, __half* y, unsigned short* z, size_t n) {}'
     image = image_of(tmp_path, f"#include <cuda_fp16.h>\n{kernel}")
 
@@ -107,7 +107,7 @@ def test_a_file_that_is_loaded_again_is_looked_at_again(tmp_path: Path) -> None:
 
 
 def test_entries_that_cannot_be_named_do_not_hide_the_others(tmp_path: Path) -> None:
-    """A kernel in a namespace and an instance of a template are not found by their names."""
+    """A kernel in a namespace and an instance of a template can't be named, but other kernels can."""
     image = image_of(
         tmp_path,
         SHAPES + 'namespace deep { extern "C" __global__ void hidden(Shape* x) {} }\n'
@@ -122,14 +122,14 @@ def test_entries_that_cannot_be_named_do_not_hide_the_others(tmp_path: Path) -> 
 
 
 def test_an_entry_point_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """The same holds for its signature."""
+    """Asking for the elements or the signature of an unknown entry point is an error."""
     image = image_of(tmp_path, 'extern "C" __global__ void one(float* x) {}')
     with pytest.raises(KernelError, match="entry point two must be one of one"):
         pointer_elements(image, "two")
 
 
 def test_an_entry_declared_in_two_ways_is_left_to_the_compiler() -> None:
-    """Which of two declarations counts, `#if` decides."""
+    """`#if` decides which of two declarations counts."""
     text = "#if 1\n__global__ void f(float* x) {}\n#else\n__global__ void f(double* x) {}\n#endif"
     assert named_types(text, "f", [8]).unknown == {0}
     assert named_types("__global__ void f(float* x);\n__global__ void f(float* x) {}", "f", [8]).unknown == set()
@@ -138,7 +138,7 @@ def test_an_entry_declared_in_two_ways_is_left_to_the_compiler() -> None:
 @settings(max_examples=many(3))
 @given(fields_of(ALL_TYPES))
 def test_a_declared_struct_has_the_size_that_the_block_has(fields: list[tuple[DType, tuple[int, ...]]]) -> None:
-    """A kernel that includes the `declaration` of any struct always agrees with it."""
+    """A kernel that includes the `declaration` of a struct always agrees with it."""
     from tempfile import TemporaryDirectory
 
     struct = struct_of("Drawn", fields)
@@ -150,7 +150,7 @@ def test_a_declared_struct_has_the_size_that_the_block_has(fields: list[tuple[DT
 
 
 def test_a_manifest_tells_the_elements_of_ptx(tmp_path: Path) -> None:
-    """Types have Warploom's names or CUDA's; without a manifest nothing is known."""
+    """A manifest names types as Warploom or CUDA does; without a manifest the elements are unknown."""
     ptx = (
         ".version 7.8\n.target sm_75\n.address_size 64\n"
         ".visible .entry fill(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) { ret; }\n"
@@ -167,7 +167,7 @@ def test_a_manifest_tells_the_elements_of_ptx(tmp_path: Path) -> None:
 
 
 def test_kernels_of_the_library_agree_with_their_blocks() -> None:
-    """Particles, cameras and frame uniforms are as large in the kernels as in the blocks."""
+    """Particles, cameras and frame uniforms have the same sizes in kernels and in blocks."""
     from blocks.particles.camera import Camera
     from blocks.particles.particle import Particle
     from engine.compiler.frame import Frame
@@ -190,7 +190,7 @@ STRUCT = PointerElement(16, "Shape", True)
 
 
 def test_a_struct_of_another_size_is_reported_with_both_layouts() -> None:
-    """The message names port, kernel and sizes; expected and found are for the diagnostic's fields."""
+    """The message names port, kernel and sizes; the diagnostic's fields have the expected and the actual layout."""
     (mismatch,) = check_elements([None, ("shapes", Grown)], (None, STRUCT), "draw.cu:draw")
     assert mismatch.port == "shapes"
     assert mismatch.expected == "Shape: 16 bytes"
@@ -208,17 +208,17 @@ def test_a_struct_of_another_size_is_reported_with_both_layouts() -> None:
         (Grown, STRUCT, True),
         (float3, STRUCT, True),
         (float4, STRUCT, False),  # the same size
-        (u8, STRUCT, False),  # records in bytes
+        (u8, STRUCT, False),  # records as bytes
         (s32, STRUCT, False),
         (s32, PointerElement(6, "Odd", True), True),
         (Grown, PointerElement(4, "float"), False),  # a struct read as numbers
         (float3, PointerElement(4, "float"), False),
         (f32, PointerElement(16, "float4"), False),
-        (any_type, STRUCT, False),  # not known yet
+        (any_type, STRUCT, False),  # a type that is not known yet
         (Grown, None, False),
         (f32, PointerElement(8, "double"), True),
         (f32, PointerElement(4, "int"), True),
-        (f32, PointerElement(4, "unsigned int"), False),  # its bits, as atomic functions take them
+        (f32, PointerElement(4, "unsigned int"), False),  # the bits of a number, as atomic functions need them
         (s32, PointerElement(4, "unsigned int"), False),
         (s32, PointerElement(4, "float"), True),
         (f16, PointerElement(2, "__nv_bfloat16"), True),
@@ -228,18 +228,18 @@ def test_a_struct_of_another_size_is_reported_with_both_layouts() -> None:
         (c64, PointerElement(4, "float"), False),
         (c64, PointerElement(16, "double2"), True),
         (Grown, PointerElement(8, "double"), True),
-        (f32, PointerElement(8, "parameter 0"), True),  # of a size that the compiler found
+        (f32, PointerElement(8, "parameter 0"), True),  # a size that the compiler reported
         (f32, PointerElement(8, "parameter 0", is_vector=True), False),
         (f32, PointerElement(0, "Unknown"), False),
     ],
 )
 def test_elements_of_another_size_or_kind_are_wrong(dtype: DType, element: PointerElement | None, wrong: bool) -> None:
-    """Views that kernels take of plain numbers are right."""
+    """A kernel may read plain numbers as vectors or bits of the same size."""
     assert bool(check_elements([("x", dtype)], [element], "k")) is wrong
 
 
 def test_a_double_under_another_name_is_distinguished_from_a_vector(tmp_path: Path) -> None:
-    """Both have 8 bytes; only a vector may stand for several f32."""
+    """Both have 8 bytes, but only a vector may stand for several f32."""
     source = "typedef double real; typedef float2 pair;\n"
     image = image_of(tmp_path, source + 'extern "C" __global__ void one(real* x, const pair* y) {}')
     found = check_elements([("x", f32), ("y", f32)], pointer_elements(image, "one"), "test.cu:one")

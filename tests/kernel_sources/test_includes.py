@@ -1,4 +1,4 @@
-"""Included files are found as the compiler finds them."""
+"""Included files are looked up as the compiler does it."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from engine.kernel_sources.loader import find_includes
 
 
 def test_includes_are_followed_through_headers_and_cycles(tmp_path: Path) -> None:
-    """Each file is found once, also when two headers include each other."""
+    """Each file is listed once, even when two headers include each other."""
     kernels = tmp_path / "kernels"
     kernels.mkdir()
     (tmp_path / "a.cuh").write_text('#include "b.cuh"\n')
@@ -18,7 +18,7 @@ def test_includes_are_followed_through_headers_and_cycles(tmp_path: Path) -> Non
 
 
 def test_quotes_look_beside_the_including_file_first(tmp_path: Path) -> None:
-    """A header includes its neighbour, not the namesake in an include folder."""
+    """A header includes its neighbour, not a file of that name in an include folder."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.h").write_text('#include "value.h"')
     (tmp_path / "sub" / "value.h").write_text("")
@@ -34,6 +34,6 @@ def test_angle_brackets_do_not_look_beside_the_file(tmp_path: Path) -> None:
 
 
 def test_names_that_no_folder_has_are_missing(tmp_path: Path) -> None:
-    """Toolkit headers are named once each."""
+    """Each missing header, such as one of the toolkit, is listed once."""
     source = "#include <cuda_fp16.h>\n#include <cuda_fp16.h>\n#include <cub/cub.cuh>\n"
     assert find_includes(source, tmp_path / "k.cu", [tmp_path]).missing == ("cuda_fp16.h", "cub/cub.cuh")

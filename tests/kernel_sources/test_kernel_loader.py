@@ -1,4 +1,4 @@
-"""A kernel file becomes an image, and every mistake in it is reported with its place."""
+"""A kernel file becomes an image, and each mistake in it is reported with its place."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +51,7 @@ def scale(tmp_path: Path) -> Path:
 
 
 def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Record the architecture of each compile that is really done."""
+    """Record the architecture of each compile that is not answered by the cache."""
     done: list[str] = []
 
     def run_and_note(function: Callable[..., CompiledSource], *arguments: Any) -> CompiledSource:
@@ -63,7 +63,7 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_cuda_file_becomes_an_image(scale: Path, cache: CompileCache) -> None:
-    """Its signature has the parameters' sizes in order; the file and its header are what to watch."""
+    """The signature has the parameters' sizes in order, and the image lists the file and its header for watching."""
     image = load_image(scale, "sm_90", cache)
     assert list(image.signatures) == ["scale"]
     assert [p.size_bytes for p in image.signature("scale").parameters] == [8, 4]
@@ -73,7 +73,7 @@ def test_a_cuda_file_becomes_an_image(scale: Path, cache: CompileCache) -> None:
 
 
 def test_a_second_load_compiles_nothing(scale: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stored result is the same image, signatures included; this process reads no PTX for either."""
+    """The stored result is the same image, signatures included, and this process doesn't parse its PTX."""
     done = compiles(monkeypatch)
     monkeypatch.setattr(nvrtc, "read_signatures", lambda _ptx: pytest.fail("PTX is read"))
     first = load_image(scale, "compute_75", cache)
@@ -82,7 +82,7 @@ def test_a_second_load_compiles_nothing(scale: Path, cache: CompileCache, monkey
 
 
 def test_a_changed_header_compiles_again(scale: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The result is the new header's: 3 is 0x40400000 in PTX."""
+    """The result follows the new header: 3 is 0x40400000 in PTX."""
     done = compiles(monkeypatch)
     load_image(scale, "compute_75", cache)
     scale.with_name("factor.cuh").write_text("#define FACTOR 3.0f\n")
@@ -91,13 +91,13 @@ def test_a_changed_header_compiles_again(scale: Path, cache: CompileCache, monke
 
 
 def test_each_architecture_is_stored_apart(scale: Path, cache: CompileCache) -> None:
-    """A host image is never taken for a GPU's."""
+    """An image for the host is never used for a GPU."""
     assert load_image(scale, "compute_75", cache).cubin is None
     assert load_image(scale, "sm_90", cache).cubin is not None
 
 
 def test_a_damaged_cache_compiles_again(scale: Path, cache: CompileCache) -> None:
-    """The image is what it was."""
+    """The new image equals the damaged one's original."""
     first = load_image(scale, "sm_90", cache)
     for path in cache.folder.iterdir():
         path.write_bytes(path.read_bytes()[:-1])
@@ -117,7 +117,7 @@ def test_toolkit_headers_are_there_without_a_toolkit(tmp_path: Path, cache: Comp
 def test_kernels_may_include_from_the_library(
     tmp_path: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A user's kernel finds the headers that come with Warploom."""
+    """The headers that come with Warploom can be included by a user's kernel."""
     library = tmp_path / "library"
     library.mkdir()
     (library / "one.cuh").write_text("#define ONE 1\n")
@@ -136,7 +136,7 @@ def test_a_cuda_file_without_kernels_is_an_error(tmp_path: Path, cache: CompileC
 
 
 def test_a_wrong_entry_point_lists_the_right_ones(tmp_path: Path, cache: CompileCache) -> None:
-    """A mangled name comes with its remedy."""
+    """For a mangled name, the message has a remedy."""
     path = tmp_path / "k.cu"
     path.write_text("__global__ void blur(int* a) { a[0] = 1; }\n")
     with pytest.raises(KernelError, match=r'entry point blur must be one of _Z4blurPi in k\.cu; declare it extern "C"'):
@@ -144,7 +144,7 @@ def test_a_wrong_entry_point_lists_the_right_ones(tmp_path: Path, cache: Compile
 
 
 def test_a_ptx_file_loads_as_it_is(tmp_path: Path, cache: CompileCache) -> None:
-    """With no manifest beside it, PTX alone is enough; the manifest to come is watched already."""
+    """PTX needs no manifest; the place of a future manifest is watched already."""
     path = tmp_path / "fill.ptx"
     path.write_text(PTX)
     image = load_image(path, "sm_90", cache)
@@ -158,7 +158,7 @@ def test_a_ptx_file_loads_as_it_is(tmp_path: Path, cache: CompileCache) -> None:
 
 
 def test_wrong_ptx_is_an_error_with_its_file(tmp_path: Path, cache: CompileCache) -> None:
-    """The file's name is in the message."""
+    """The message has the file's name."""
     path = tmp_path / "bad.ptx"
     path.write_text("this is not PTX\n")
     with pytest.raises(KernelError, match=r"^bad\.ptx") as caught:
@@ -167,7 +167,7 @@ def test_wrong_ptx_is_an_error_with_its_file(tmp_path: Path, cache: CompileCache
 
 
 def test_unreadable_files_are_kernel_errors(tmp_path: Path, cache: CompileCache) -> None:
-    """Missing, of another kind, or not text: each says so."""
+    """A file that is missing, of an unknown kind, or not text, is reported as that."""
     with pytest.raises(KernelError, match=r"must be readable, got: No such file"):
         load_image(tmp_path / "gone.cu", "compute_75", cache)
     with pytest.raises(KernelError, match=r"kernel file must end in \.cu, \.ptx or \.py, got k\.txt"):
@@ -193,14 +193,14 @@ def test_find_kernel_takes_the_first_folder_that_has_it(tmp_path: Path) -> None:
 
 
 def test_find_kernel_lists_where_it_looked(tmp_path: Path) -> None:
-    """So a person sees which folders were searched."""
+    """A person sees which folders were searched."""
     with pytest.raises(KernelError) as caught:
         find_kernel("nowhere.cu", [tmp_path])
     assert str(caught.value) == f"kernel nowhere.cu must be in one of {tmp_path}, {KERNELS_FOLDER}, found in none"
 
 
 def test_a_name_that_no_file_can_have_is_found_nowhere(tmp_path: Path, cache: CompileCache) -> None:
-    """That of a kernel or of what it includes."""
+    """This holds for the name of a kernel and for the name of an include."""
     endless = "x" * 300
     with pytest.raises(KernelError, match="found in none"):
         find_kernel(endless, [tmp_path])

@@ -60,7 +60,7 @@ def load(folder: Path, manifest: str) -> KernelManifest | None:
 
 
 def test_every_field_is_read(tmp_path: Path) -> None:
-    """The image carries what the JSON says."""
+    """The image has the values of the JSON."""
     manifest = load(tmp_path, json.dumps(FULL))
     assert manifest is not None
     assert {name: getattr(manifest, name) for name in FULL if name != "parameters"} == {
@@ -81,7 +81,7 @@ def test_only_name_and_parameters_are_needed_and_unknown_fields_do_no_harm(tmp_p
 
 
 def test_broken_json_says_its_line(tmp_path: Path) -> None:
-    """A missing comma is found where it is missing."""
+    """The error has the line at which a comma is missing."""
     with pytest.raises(KernelError, match=r"fill\.json must be valid JSON, got a mistake in line 3") as caught:
         load(tmp_path, '{\n  "name": "fill"\n  "parameters": []\n}')
     assert caught.value.file == str(tmp_path / "fill.json")
@@ -89,7 +89,7 @@ def test_broken_json_says_its_line(tmp_path: Path) -> None:
 
 
 def test_cut_off_json_is_one_clear_error(tmp_path: Path) -> None:
-    """A half-written file is an example."""
+    """A half-written file is one example of such JSON."""
     with pytest.raises(KernelError, match=r"fill\.json must be valid JSON"):
         load(tmp_path, '{"name": "fi')
 
@@ -108,7 +108,7 @@ def test_cut_off_json_is_one_clear_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_value_says_what_must_hold(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    """The field is named and so is what was found."""
+    """The message names the field and quotes the wrong value."""
     with pytest.raises(KernelError, match=message):
         load(tmp_path, json.dumps(FULL | change))
 
@@ -155,7 +155,7 @@ def load_scale(folder: Path, manifest: dict[str, Any]) -> KernelManifest:
 
 
 def test_a_manifest_may_say_more_than_the_ptx(tmp_path: Path) -> None:
-    """A lower limit, a larger element, another use of the memory, untyped bits."""
+    """A manifest may add a lower limit, a larger element, another use of the memory, or a type for untyped bits."""
     assert load_scale(tmp_path, AGREES).max_threads == 32
 
 
@@ -180,7 +180,7 @@ def test_a_manifest_may_say_more_than_the_ptx(tmp_path: Path) -> None:
 def test_a_manifest_that_contradicts_the_ptx_is_an_error(
     tmp_path: Path, field: str | int, value: Any, message: str
 ) -> None:
-    """It names the file, the field, and both values."""
+    """The error names the file, the field, and both values."""
     wrong = json.loads(json.dumps(AGREES))
     if isinstance(field, str):
         wrong[field] = value
@@ -192,7 +192,7 @@ def test_a_manifest_that_contradicts_the_ptx_is_an_error(
 
 
 def test_a_written_manifest_reads_back(tmp_path: Path) -> None:
-    """Writing omits unknown fields."""
+    """A written manifest leaves out unknown fields."""
     manifest = KernelManifest(name="k", parameters=[ManifestParameter(index=0, name="a", direction="inout")])
     write_manifest(tmp_path / "k.json", manifest)
     assert read_manifest(tmp_path / "k.json") == manifest
@@ -203,7 +203,7 @@ def test_a_written_manifest_reads_back(tmp_path: Path) -> None:
 
 
 def test_each_of_several_entry_points_has_a_manifest(tmp_path: Path) -> None:
-    """NAME.ENTRY.json says more than NAME.json; all of them are watched, and each must fit the PTX."""
+    """NAME.ENTRY.json comes before NAME.json, all of them are watched, and each must fit the PTX."""
     two = tmp_path / "two.ptx"
     two.write_text(PTX + PTX.partition(".address_size 64\n")[2].replace("fill", "clear"))
     names = (("two", "fill", "general"), ("two.fill", "fill", "target"), ("two.clear", "clear", "what"))
@@ -222,7 +222,7 @@ def test_each_of_several_entry_points_has_a_manifest(tmp_path: Path) -> None:
 
 
 def test_a_manifest_that_a_person_wrote_is_not_overwritten(tmp_path: Path) -> None:
-    """No other file is overwritten either; one that was generated may be made again."""
+    """Only a generated manifest may be overwritten."""
     made = KernelManifest(name="fill", parameters=[], generated=True)
     path = tmp_path / "fill.json"
     write_manifest(path, made)

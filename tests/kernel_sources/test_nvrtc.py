@@ -26,7 +26,7 @@ extern "C" __global__ void scale(float* data, float factor, int n) {
 
 
 def test_a_virtual_architecture_gives_ptx_only() -> None:
-    """The host device takes PTX; compute_75 has no CUBIN."""
+    """The host device takes PTX, and compute_75 has no CUBIN."""
     compiled = compile_cuda(SCALE, FILE, "compute_75", [])
     assert compiled.cubin is None
     assert ".target sm_75" in compiled.ptx
@@ -35,7 +35,7 @@ def test_a_virtual_architecture_gives_ptx_only() -> None:
 
 
 def test_integers_of_128_bits_compute_on_the_host() -> None:
-    """Products of two 64-bit numbers, whose upper half is the result."""
+    """The test multiplies two 64-bit numbers and outputs the upper half of the product."""
     text = """extern "C" __global__ void upper(const unsigned long long* x, unsigned long long* out) {
         out[threadIdx.x] = (unsigned __int128)x[threadIdx.x] * x[threadIdx.x + 1] >> 64;
     }"""
@@ -51,7 +51,7 @@ def test_integers_of_128_bits_compute_on_the_host() -> None:
 
 
 def test_a_real_architecture_gives_cubin_and_ptx_from_one_compile() -> None:
-    """A CUBIN is an ELF file; the PTX of the same compile names the same architecture."""
+    """A CUBIN is an ELF file, and the PTX of the same compile names the same architecture."""
     compiled = compile_cuda(SCALE, FILE, "sm_90", [])
     assert compiled.cubin is not None
     assert compiled.cubin[:4] == b"\x7fELF"
@@ -59,7 +59,7 @@ def test_a_real_architecture_gives_cubin_and_ptx_from_one_compile() -> None:
 
 
 def test_line_information_names_the_file() -> None:
-    """A profiler finds its way back to the source."""
+    """The line information leads a profiler back to the source file."""
     assert str(FILE) in compile_cuda(SCALE, FILE, "compute_75", []).ptx
 
 
@@ -70,7 +70,7 @@ def test_helpers_need_no_device_qualifier() -> None:
 
 
 def test_an_error_has_the_message_file_and_line_of_the_first_mistake() -> None:
-    """Warnings before it and mistakes after it do not hide the first error."""
+    """Neither earlier warnings nor later mistakes hide the first error."""
     source = SCALE.replace("int i =", "int unused; int i =").replace("*= factor", "*= faktor").replace("i < n", "i < m")
     with pytest.raises(KernelError) as caught:
         compile_cuda(source, FILE, "compute_75", [])
@@ -85,7 +85,7 @@ def test_an_error_has_the_message_file_and_line_of_the_first_mistake() -> None:
 
 
 def test_an_error_in_a_header_has_the_headers_line(tmp_path: Path) -> None:
-    """The place of the mistake is the header's line, not the include."""
+    """The place of the mistake is the header's line, not the line of the include."""
     header = tmp_path / "half.cuh"
     header.write_text("inline float half_of(float x) {\n    return x / two;\n}\n")
     with pytest.raises(KernelError) as caught:
@@ -96,14 +96,14 @@ def test_an_error_in_a_header_has_the_headers_line(tmp_path: Path) -> None:
 
 
 def test_a_missing_header_is_an_error_with_its_line() -> None:
-    """The include that failed is named."""
+    """The error names the include that failed."""
     with pytest.raises(KernelError, match=r'cannot open source file "nowhere\.h"') as caught:
         compile_cuda('\n#include "nowhere.h"\n' + SCALE, FILE, "compute_75", [])
     assert caught.value.line == 2
 
 
 def test_many_mistakes_are_counted_but_not_all_listed() -> None:
-    """Only the first few help."""
+    """Only the first mistakes help a person, so the others are only counted."""
     source = 'extern "C" __global__ void k() {\n' + "".join(f"a{i} = 0;\n" for i in range(9)) + "}"
     with pytest.raises(KernelError) as caught:
         compile_cuda(source, FILE, "compute_75", [])
@@ -123,14 +123,14 @@ def test_warnings_go_to_the_log() -> None:
 
 
 def test_an_unknown_architecture_is_explained() -> None:
-    """The compiler's reason is passed on; there is no line to point at."""
+    """The compiler's reason is passed on, without a line of the source."""
     with pytest.raises(KernelError, match=r"scale\.cu must compile, got: .*architecture") as caught:
         compile_cuda(SCALE, FILE, "sm_1", [])
     assert caught.value.line is None
 
 
 def test_a_missing_compiler_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without NVRTC the message says what to install."""
+    """Without NVRTC, the message says what to install."""
     nvrtc.nvrtc_library.cache_clear()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
@@ -139,12 +139,12 @@ def test_a_missing_compiler_is_explained(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_version_is_that_of_the_library() -> None:
-    """The package's version stands for it, since that is known without loading the library."""
+    """The version of the package is used, since it is known without loading the library."""
     assert nvrtc.nvrtc_version() == tuple(nvrtc.nvrtc_library().nvrtcVersion()[1:])
 
 
 def test_a_kernel_in_the_cache_is_loaded_without_the_compiler(tmp_path: Path) -> None:
-    """A process that only loads compiled kernels does not load NVRTC, which takes longer than all else."""
+    """Loading NVRTC takes longer than everything else, so a process that only loads compiled kernels avoids it."""
     source, cache = tmp_path / "scale.cu", nvrtc.CompileCache(tmp_path / "cache")
     source.write_text("#include <cuda_fp16.h>\n" + SCALE)
     load_image(source, "compute_75", cache)

@@ -1,4 +1,4 @@
-"""PTX of every origin loads, shows what its kernel does with each parameter, and runs on the host device."""
+"""PTX of every origin loads, has the right direction for each parameter, and runs on the host device."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ from engine.kernel_sources.describe import describe_kernels
 from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.nvrtc import compile_cuda
 
-#: out[i] = a * x[i] + y[i] for i < n, and count += 1 for each.
+# The kernel computes out[i] = a * x[i] + y[i] for i < n, and count += 1 for each.
 CUDA = """extern "C" __global__ void work(const float* x, const float* y, float* out, int* count, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -72,12 +72,12 @@ BY_HAND = """// out[i] = a * x[i] + y[i]
   ret;
 }
 """
-#: What other compilers made of the kernel: nvcc 13.0 of CUDA, and Triton 3.9 of a kernel that does the same.
+# The PTX of other compilers: nvcc 13.0 of CUDA for this kernel, and Triton 3.9 for an equal one.
 RECORDED = Path(__file__).with_name("recorded")
 
 
 def by_llvm() -> str:
-    """Return what llvmlite's NVPTX backend makes of the kernel."""
+    """Return the kernel as compiled by llvmlite's NVPTX backend."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine(
@@ -88,7 +88,7 @@ def by_llvm() -> str:
 
 
 def by_nvcc() -> str:
-    """Return what nvcc makes of the kernel, with debug sections."""
+    """Return the kernel as compiled by nvcc, with debug sections."""
     nvcc = shutil.which("nvcc")
     if nvcc is None:
         pytest.skip("needs nvcc")
@@ -97,7 +97,7 @@ def by_nvcc() -> str:
 
 
 def by_nvrtc(architecture: str) -> Callable[[], str]:
-    """Return what compiles the kernel with NVRTC."""
+    """Return the kernel as compiled by NVRTC."""
     return lambda: compile_cuda(CUDA, Path("work.cu"), architecture, []).ptx
 
 
@@ -116,7 +116,7 @@ ORIGINS: dict[str, Callable[[], str]] = {
 
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_ptx_of_each_origin_loads_and_runs(tmp_path: Path, origin: str) -> None:
-    """Directions are those of the source, and results are numpy's bit for bit."""
+    """Directions are those of the source, and results equal numpy's bit for bit."""
     file = tmp_path / "work.ptx"
     file.write_text(ORIGINS[origin]())
     image = load_image(file, "compute_90")
@@ -125,7 +125,7 @@ def test_ptx_of_each_origin_loads_and_runs(tmp_path: Path, origin: str) -> None:
     assert [p.direction for p in parameters[:4]] == ["in", "in", "out", "inout"]
     assert [p.is_pointer for p in parameters[:4]] == [True] * 4
     assert not any(p.is_pointer for p in parameters[4:6])
-    # Triton's hidden parameters for scratch memory, which the code doesn't use, are declared as pointers.
+    # Triton declares its hidden parameters for scratch memory, which this code doesn't use, as pointers.
     assert all(p.is_pointer for p in parameters[6:])
     assert manifest.needs_review is (len(parameters) > 6)
     rng = np.random.default_rng(0)

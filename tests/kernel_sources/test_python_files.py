@@ -1,4 +1,4 @@
-"""Kernels in Python files are found without running them, and run from exactly the text that was read."""
+"""Kernels in Python files are listed without running the files, and run from exactly the text that was read."""
 
 import sys
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ PTX = """.version 8.0
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder whose Python files may run."""
+    """A folder whose Python files are trusted."""
     trusted_folders.add(tmp_path)
     yield tmp_path
     trusted_folders.discard(tmp_path)
@@ -66,19 +66,19 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     ],
 )
 def test_kernels_are_found_in_the_text(text: str, kernels: dict[str, str]) -> None:
-    """By the decorator, whatever it is imported as; not functions of other compilers, nor those that kernels call."""
+    """Kernels are recognised by their decorator under any name; functions that kernels call are not listed."""
     assert kernels_in(text, Path("k.py")) == kernels
 
 
 def test_wrong_python_has_its_line() -> None:
-    """Found without running anything."""
+    """The mistake is reported without running the file."""
     with pytest.raises(KernelError, match=r"^k\.py must be Python, got ") as refused:
         kernels_in("import triton\n\ndef a(:\n", Path("k.py"))
     assert (refused.value.file, refused.value.line) == ("k.py", 3)
 
 
 def test_modules_beside_a_file_are_found(tmp_path: Path) -> None:
-    """Directly or not, packages included; not modules that are installed, nor the file itself."""
+    """The list has modules that are imported directly or not, with packages, but no installed modules."""
     (tmp_path / "part").mkdir()
     texts = {"a": "import b\nfrom part.inner import x\nimport numpy", "b": "from c import y\nimport a", "c": "y = 1"}
     for name, text in {**texts, "part/__init__": "", "part/inner": "x = 1", "part/other": "", "d": ""}.items():
@@ -90,7 +90,7 @@ def test_modules_beside_a_file_are_found(tmp_path: Path) -> None:
 
 
 def test_a_file_runs_as_it_was_read(tmp_path: Path) -> None:
-    """Whatever the disk holds by now; its modules are its own, and none is left behind."""
+    """The text on disk may have changed since; its modules are separate, and none stays in `sys.modules`."""
     path, helper = tmp_path / "kernels.py", tmp_path / "json.py"
     for place in (path, helper):
         place.write_text("raise ValueError('another version')")
@@ -113,7 +113,7 @@ def test_a_file_runs_as_it_was_read(tmp_path: Path) -> None:
 def test_what_a_file_raises_is_told_with_its_place(
     tmp_path: Path, text: str, message: str, name: str, line: int
 ) -> None:
-    """The innermost line that is in one of its files."""
+    """The place is the innermost line that is in one of the files."""
     helper = (str(tmp_path / "helper.py"), "def fail():\n    it = {}\n    it['gone']\n")
     with (
         pytest.raises(KernelError) as refused,
@@ -125,7 +125,7 @@ def test_what_a_file_raises_is_told_with_its_place(
 
 
 def test_ptx_of_a_python_compiler_becomes_a_plain_kernel() -> None:
-    """With a readable name, without the parameters that it never reads, and with shared memory of its own."""
+    """The kernel has a readable name, shared memory of its own, and no parameters that it never reads."""
     plain, left = without_unused(renamed(PTX, "_ZN4workB1", "work"), "work", keep=[0, 2])
     assert left == [0, 2, 4]
     plain = with_static_shared(plain, "global_smem", 16)
@@ -141,7 +141,7 @@ def test_ptx_of_a_python_compiler_becomes_a_plain_kernel() -> None:
 
 
 def test_a_python_kernel_runs_only_from_a_trusted_folder(tmp_path: Path) -> None:
-    """A folder of blocks that is trusted counts until it is forgotten; symbolic links are followed."""
+    """A folder of blocks that is trusted counts until it is forgotten, and symbolic links are followed."""
     blocks, other = tmp_path / "blocks", tmp_path / "other"
     for place in (blocks, other):
         place.mkdir()
@@ -169,7 +169,7 @@ def test_a_python_kernel_runs_only_from_a_trusted_folder(tmp_path: Path) -> None
 
 
 def test_files_of_kernels_are_no_block_files() -> None:
-    """The engine doesn't run them by themselves; a file with both is a block file."""
+    """The engine doesn't run files of kernels by themselves; a file with kernels and blocks is a block file."""
     kernels = "import triton\n@triton.jit\ndef work(x): pass\n"
     assert holds_only_kernels(kernels.encode())
     assert not holds_only_kernels(f"from engine.api import Block\n{kernels}".encode())
@@ -177,7 +177,7 @@ def test_files_of_kernels_are_no_block_files() -> None:
 
 
 def test_a_python_file_is_a_source_for_each_kernel(folder: Path) -> None:
-    """Its name may be left out when there is only one."""
+    """The kernel's name may be left out when the file has only one."""
     (folder / "one.py").write_text("import triton\n@triton.jit\ndef work(x): pass\n")
     (folder / "two.py").write_text("import triton\n@triton.jit\ndef a(x): pass\n@triton.jit\ndef b(x): pass\n")
     assert find_source("one.py", [folder]) == PythonKernel(str(folder / "one.py"), "work")
@@ -199,7 +199,7 @@ def test_a_python_file_is_a_source_for_each_kernel(folder: Path) -> None:
     ],
 )
 def test_a_wrong_option_of_a_python_kernel_is_one_message(options: dict[str, object], message: str) -> None:
-    """When the options are made."""
+    """The message is raised when the options are made."""
     with pytest.raises(KernelError) as refused:
-        PythonOptions(**options)  # type: ignore[arg-type]  # that is what is tested
+        PythonOptions(**options)  # type: ignore[arg-type]  # the wrong type is what is tested
     assert str(refused.value).startswith(message)

@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 
 
 def needs(package: str) -> pytest.MarkDecorator:
-    """Skip a test where a package is not installed, or numba can't work with the numpy beside it."""
+    """Skip a test if a package is not installed, or if numba can't work with the installed numpy."""
     works = package != "numba_cuda" or hasattr(np, "row_stack")
     is_missing = importlib.util.find_spec(package) is None or not works
     return pytest.mark.skipif(is_missing, reason=f"needs {package}, and numba a numpy that has row_stack")
@@ -42,7 +42,7 @@ def needs(package: str) -> pytest.MarkDecorator:
 
 @pytest.fixture(autouse=True)
 def trusted(tmp_path: Path) -> Iterator[None]:
-    """Kernels of this folder and of the test's own may run."""
+    """Trust kernels of this folder and of the test's own folder."""
     added = {SAMPLES, tmp_path}
     trusted_folders.update(added)
     yield
@@ -89,7 +89,7 @@ def floats(*shape: int) -> Array:
 def test_an_element_wise_triton_kernel_equals_the_interpreter(
     device: Device, load: Callable[..., KernelImage], tmp_path: Path
 ) -> None:
-    """Bit for bit, with a last thread block that is not full, and for both sizes of its constant."""
+    """Results are equal bit for bit, for both sizes of its constant and with a partly filled last thread block."""
     for block in (256, 64):
         grid = (-(-1000 // block),)
         arguments = floats(1000), floats(1000), np.zeros(1000, np.float32), np.int32(1000)
@@ -104,7 +104,7 @@ def test_an_element_wise_triton_kernel_equals_the_interpreter(
 def test_a_triton_kernel_with_shared_memory_equals_the_interpreter(
     device: Device, load: Callable[..., KernelImage], tmp_path: Path
 ) -> None:
-    """Within rounding: sums and exponentials are computed in another order, or by approximate instructions."""
+    """Results agree within rounding: sums have another order, and exponentials may be approximate instructions."""
     x, out = floats(7, 500), np.zeros((7, 500), np.float32)
     image = load("triton_kernels.py", "softmax", constants={"BLOCK": 512}, num_warps=8)
     found = launched(device, image, (7,), (256,), x, out, np.int32(500))
@@ -116,10 +116,10 @@ def test_a_triton_kernel_with_shared_memory_equals_the_interpreter(
 def test_a_matrix_product_in_triton_equals_the_interpreter(
     device: Device, load: Callable[..., KernelImage], tmp_path: Path
 ) -> None:
-    """On tensor cores or in their imitation; sizes that are no multiples of the block."""
+    """The product uses tensor cores or their emulation, for sizes that are no multiples of the tile."""
     a, b, c = floats(70, 90).astype(np.float16), floats(90, 50).astype(np.float16), np.zeros((70, 50), np.float32)
     found = launched(device, load("triton_kernels.py", "matmul"), (3, 2), (128,), a, b, c, *map(np.int32, (70, 50, 90)))
-    if not version("triton").startswith("3.6"):  # whose interpreter can't count to a number with numpy 2.4
+    if not version("triton").startswith("3.6"):  # the interpreter of 3.6 can't loop up to a number with numpy 2.4
         expected = interpreted(tmp_path, "matmul", (3, 2), a, b, c, 70, 50, 90)
         np.testing.assert_allclose(found[2], expected[2], rtol=1e-5, atol=1e-4)
     np.testing.assert_allclose(found[2], a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-4)
@@ -138,7 +138,7 @@ def test_autotune_gives_its_first_configuration(device: Device, load: Callable[.
 
 @needs("triton")
 def test_a_triton_kernel_brings_its_launch(load: Callable[..., KernelImage]) -> None:
-    """Names, element types, directions, threads, shared memory and constants; no parameter that only Triton knows."""
+    """The launch has names, types, directions, threads, shared memory and constants, and hides Triton's parameters."""
     (manifest,) = describe_kernels(load("triton_kernels.py", "matmul", num_warps=2))
     told = [(p.name, p.ptx_type, p.element_type, p.direction) for p in manifest.parameters]
     assert told == [
@@ -169,7 +169,7 @@ def test_a_triton_kernel_brings_its_launch(load: Callable[..., KernelImage]) -> 
 def test_mistakes_in_a_triton_kernel_have_their_place(
     load: Callable[..., KernelImage], name: str, options: dict[str, Any], message: str, line: int | None
 ) -> None:
-    """File and line where they are known, and what to do."""
+    """The error has file and line where they are known, and a remedy."""
     with pytest.raises(KernelError) as refused:
         load("triton_kernels.py", name, **options)
     assert str(refused.value).startswith(message)
@@ -178,7 +178,7 @@ def test_mistakes_in_a_triton_kernel_have_their_place(
 
 @needs("numba_cuda")
 def test_a_numba_kernel_equals_numpy(device: Device, load: Callable[..., KernelImage]) -> None:
-    """What numba passes for an array is its address and what else the kernel reads of it."""
+    """For each array, numba passes the address and those of its other fields that the kernel reads."""
     image = load("numba_kernels.py", "wave")
     told = [(p.name, p.semantic, p.element_type) for p in describe_kernels(image)[0].parameters]
     assert told == [
@@ -192,7 +192,7 @@ def test_a_numba_kernel_equals_numpy(device: Device, load: Callable[..., KernelI
 
 @needs("numba_cuda")
 def test_a_numba_kernel_with_shared_memory_equals_numpy(device: Device, load: Callable[..., KernelImage]) -> None:
-    """In two dimensions; its types come from the decorator's signature."""
+    """The kernel counts in two dimensions, and its types come from the decorator's signature."""
     image = load("numba_kernels.py", "mirror")
     names = [(p.name, p.semantic) for p in describe_kernels(image)[0].parameters]
     x, values = floats(9, 64), {"factor": np.float32(3), "out": np.zeros((9, 64), np.float32)}
@@ -204,7 +204,7 @@ def test_a_numba_kernel_with_shared_memory_equals_numpy(device: Device, load: Ca
 
 @needs("numba_cuda")
 def test_atomics_of_numba_equal_numpy(device: Device, load: Callable[..., KernelImage]) -> None:
-    """Counting is exact."""
+    """The counts are exact."""
     image = load("numba_kernels.py", "count")
     x = RANDOM.integers(0, 1000, 300, np.int32)
     values = {"x": x, "out": np.zeros(7, np.int32), "bins": np.int32(7)}
@@ -227,7 +227,7 @@ def test_atomics_of_numba_equal_numpy(device: Device, load: Callable[..., Kernel
 def test_mistakes_in_a_numba_kernel_have_their_place(
     load: Callable[..., KernelImage], name: str, options: dict[str, Any], message: str, line: int | None
 ) -> None:
-    """File and line where they are known, and what to do."""
+    """The error has file and line where they are known, and a remedy."""
     with pytest.raises(KernelError) as refused:
         load("numba_kernels.py", name, **options)
     assert str(refused.value).startswith(message)
@@ -249,7 +249,7 @@ class OfPython(Block, id="test_python.scale"):
 
 @needs("triton")
 def test_a_saved_python_kernel_is_swapped_in(device: Device, tmp_path: Path) -> None:
-    """A mistake is reported with its line while the last good version keeps running; what it imports counts too."""
+    """A mistake is reported with its line while the last good version runs; imported modules are followed too."""
     text = (
         "import triton\nimport triton.language as tl\nfrom factor import FACTOR\n\n@triton.jit\n"
         "def scale(x: '*fp32', out: '*fp32', n: 'i32'):\n"
@@ -286,7 +286,7 @@ def test_a_saved_python_kernel_is_swapped_in(device: Device, tmp_path: Path) -> 
 
 @needs("triton")
 def test_a_kernel_file_in_triton_is_a_block(device: Device) -> None:
-    """With ports and sizes from the kernel; each program computes BLOCK elements, whatever its number of threads."""
+    """Ports and sizes come from the kernel; each program computes BLOCK elements, whatever its number of threads."""
     x, y = floats(1000), floats(1000)
     patch = Patch()
     a, b = patch.add("io.array", data=x), patch.add("io.array", data=y)
@@ -312,7 +312,7 @@ def test_a_kernel_file_in_triton_that_no_block_can_launch_says_so() -> None:
 
 @needs("numba_cuda")
 def test_a_kernel_file_in_numba_is_a_block(device: Device) -> None:
-    """What numba passes for an array besides its address follows from the ports."""
+    """The values that numba passes for an array, besides its address, follow from the ports."""
     x = floats(1000)
     patch = Patch()
     data = patch.add("io.array", data=x)

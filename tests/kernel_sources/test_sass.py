@@ -1,4 +1,4 @@
-"""SASS of op graphs, by the programs of the CUDA toolkit where they are installed; elsewhere one message says how."""
+"""SASS of op graphs, from the programs of the CUDA toolkit; without them, one message says what to install."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from engine.kernel_sources.sass import disassemble, find_tool, graph_sass
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpGraphBuilder
 
-#: What nvdisasm printed for a small kernel.
+# The output of nvdisasm for a small kernel.
 PRINTED = """\t.target\tsm_90
 
 \t.elftype\t@"ET_EXEC"
@@ -66,7 +66,7 @@ def _source() -> OpGraphSource:
 
 
 def _program(folder: Path, name: str, body: str) -> Path:
-    """Write a program in Python that stands for one of the toolkit."""
+    """Write a Python program that replaces one of the toolkit."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     path.write_text(f"#!{sys.executable}\nimport sys\n{body}\n")
@@ -76,7 +76,7 @@ def _program(folder: Path, name: str, body: str) -> Path:
 
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No toolkit: neither in the environment, nor in packages; returns the only folder of the PATH, which is empty."""
+    """Hide all toolkits: none is in the environment or in packages; return the only folder of PATH, which is empty."""
     for name in ("CUDA_HOME", "CUDA_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
@@ -95,7 +95,7 @@ def test_programs_are_looked_for_in_order(nowhere: Path, monkeypatch: pytest.Mon
 
 
 def test_packages_that_bring_the_programs_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """NVIDIA's wheels have them in nvidia/cu13/bin."""
+    """NVIDIA's wheels have the programs in nvidia/cu13/bin."""
     made = _program(tmp_path / "nvidia" / "cu13" / "bin", "warploom-test-tool", "")
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in [name for name in sys.modules if name.partition(".")[0] == "nvidia"]:
@@ -104,7 +104,7 @@ def test_packages_that_bring_the_programs_are_found(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_missing_program_is_one_sentence_that_says_what_to_install(nowhere: Path) -> None:
-    """First for the one program, then for the other."""
+    """The sentence names one missing program, then the other."""
     with pytest.raises(
         KernelError, match=r"ptxas of the CUDA toolkit must be installed .* pip install 'cuda-toolkit\["
     ):
@@ -115,7 +115,7 @@ def test_a_missing_program_is_one_sentence_that_says_what_to_install(nowhere: Pa
 
 
 def test_instructions_keep_their_ops(nowhere: Path) -> None:
-    """Sections and directives go, labels stay, and each instruction has the op of its line in the PTX."""
+    """Sections and directives are removed, labels stay, and each instruction has the op of its line in the PTX."""
     _program(nowhere, "ptxas", "assert '-arch=sm_90' in sys.argv and '-lineinfo' in sys.argv")
     _program(nowhere, "nvdisasm", f"print({PRINTED!r})")
     kernel = op_graphs.told_kernel(_source(), 4)
@@ -140,7 +140,7 @@ def test_instructions_keep_their_ops(nowhere: Path) -> None:
 
 
 def test_what_a_program_says_is_told(nowhere: Path) -> None:
-    """Its message, or its status when it has none; a file that is no program at all is reported too."""
+    """The error has the program's message, or its status if there is none; a file that is no program is reported."""
     _program(nowhere, "nvdisasm", "")
     _program(nowhere, "ptxas", "sys.exit('ptxas fatal: Value sm_12 is not defined')")
     with pytest.raises(
@@ -158,14 +158,14 @@ def test_what_a_program_says_is_told(nowhere: Path) -> None:
 @pytest.mark.skipif(not _is_installed(), reason="needs ptxas and nvdisasm of the CUDA toolkit")
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "compute_90"])
 def test_the_toolkit_makes_sass_whose_instructions_belong_to_their_ops(architecture: str) -> None:
-    """Loads belong to the input, stores to the output, the reciprocal root to the root, products to it or to times."""
+    """Loads belong to the input, stores to the output, the reciprocal root to the root, and products to either op."""
     source = _source()
     kernel = op_graphs.told_kernel(source, 4)
     listing = sass_listing(kernel, graph_sass(source, architecture))
     where: dict[str, set[str]] = {}
     for line, op in zip(listing.lines, listing.ops, strict=True):
         for mnemonic in ("LDG", "STG", "MUFU", "FMUL"):
-            if mnemonic in line and op:  # a function that ops share has none
+            if mnemonic in line and op:  # instructions of a function that ops share have no op
                 where.setdefault(mnemonic, set()).add(op)
     assert where["LDG"] == {"x"} and where["STG"] == {"out"} and where["MUFU"] == {"root"}
     assert "times" in where["FMUL"] <= {"root", "times"}

@@ -1,4 +1,4 @@
-"""Every way of saving a source file is seen, once, and nothing else is."""
+"""Every way of saving a source file is reported, once, and nothing else is."""
 
 import os
 import queue
@@ -17,7 +17,7 @@ LONG_S = 2 * max(REST_S.values())
 
 
 class Watcher(SourceWatcher):
-    """A watcher of a folder for which time passes only when a test says so."""
+    """A watcher of a folder whose clock moves only when a test says so."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -30,15 +30,16 @@ class Watcher(SourceWatcher):
         self.watch(folder)
 
     def after(self, seconds: float) -> list[set[Path]]:
-        """Let time pass when all saves so far were heard of, and return what is reported then, a set for each call."""
-        mark = self.folder / f"mark{len(self._marks)}.h"  # events arrive in order, so this one is the last
+        """Wait until all saves have been noticed, let time pass, and return the reports: a set of files for each."""
+        mark = self.folder / f"mark{len(self._marks)}.h"  # events arrive in order, so this file's is the last
         self._marks.add(mark)
         mark.write_text("heard")
         while self._heard.get() != (mark, "closed"):
             pass
         self._now_s += seconds
         looks = self._looks
-        until(lambda: self._wake() or self._looks >= looks + 2)  # at the second, it has reported what it saw first
+        # By the second look it has reported everything from before the first.
+        until(lambda: self._wake() or self._looks >= looks + 2)
         reports, self._reports = self._reports, []
         return [set(report - self._marks) for report in reports if report - self._marks]
 
@@ -51,7 +52,7 @@ class Watcher(SourceWatcher):
         with self._changed:
             looks = self._looks
             super()._touch(path, kind, saves)
-            self._looks = looks  # the reporter notes the time of an empty file, which is no look at what is due
+            self._looks = looks  # the look that notes the time of an empty file doesn't check what is due
         self._heard.put((path, kind))
 
     def _time_s(self) -> float:
@@ -65,7 +66,7 @@ class Watcher(SourceWatcher):
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Path:
-    """A kernel in a folder of the watched one."""
+    """A kernel in a subfolder of the watched folder."""
     path = tmp_path / "sub" / "blur.cu"
     path.parent.mkdir()
     path.write_text("old")
@@ -74,7 +75,7 @@ def kernel(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def watcher(tmp_path: Path, kernel: Path) -> Iterator[Watcher]:
-    """A watcher of the kernel, which leaves no thread behind."""
+    """A watcher of the kernel's folder, which leaves no thread behind."""
     before = set(threading.enumerate())
     watcher = Watcher(tmp_path)
     yield watcher
@@ -84,7 +85,7 @@ def watcher(tmp_path: Path, kernel: Path) -> Iterator[Watcher]:
 
 
 def test_a_write_in_place_is_seen_once(kernel: Path, watcher: Watcher) -> None:
-    """Truncating and writing in pieces is one save, however long it takes, if the pieces follow each other soon."""
+    """Truncating and writing in pieces is one save, as long as the pauses between the pieces are short."""
     with kernel.open("w") as file:
         for piece in ("new", " and", " longer"):
             file.write(piece)
@@ -95,7 +96,7 @@ def test_a_write_in_place_is_seen_once(kernel: Path, watcher: Watcher) -> None:
 
 
 def test_a_write_right_after_a_save_is_waited_for(kernel: Path, watcher: Watcher) -> None:
-    """The first save is not reported with half of the second one."""
+    """The first save is not reported while the second one is half written."""
     kernel.write_text("new")
     with kernel.open("w") as file:
         file.write("newer")
@@ -106,7 +107,7 @@ def test_a_write_right_after_a_save_is_waited_for(kernel: Path, watcher: Watcher
 
 
 def test_a_file_that_stays_open_is_reported_when_it_rests(kernel: Path, watcher: Watcher) -> None:
-    """Some file systems don't tell that a file was closed."""
+    """Some file systems don't report that a file was closed."""
     with kernel.open("w") as file:
         file.write("new")
         file.flush()
@@ -115,7 +116,7 @@ def test_a_file_that_stays_open_is_reported_when_it_rests(kernel: Path, watcher:
 
 
 def test_a_temporary_file_renamed_over_is_seen(kernel: Path, watcher: Watcher) -> None:
-    """Editors that save safely do this; the temporary file's name does not matter."""
+    """Editors save safely in this way; the temporary file's name does not matter."""
     temporary = kernel.with_suffix(".cu~tmp")
     temporary.write_text("new")
     temporary.replace(kernel)
@@ -126,7 +127,7 @@ def test_a_temporary_file_renamed_over_is_seen(kernel: Path, watcher: Watcher) -
 def test_a_rename_from_elsewhere_is_seen(
     kernel: Path, watcher: Watcher, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The temporary file may lie in a folder that is not watched."""
+    """The temporary file may be in a folder that is not watched."""
     temporary = tmp_path_factory.mktemp("elsewhere") / "blur.cu"
     temporary.write_text("new")
     temporary.replace(kernel)
@@ -135,7 +136,7 @@ def test_a_rename_from_elsewhere_is_seen(
 
 @pytest.mark.parametrize("gap_s", [0.0, LONG_S])
 def test_delete_and_create_is_one_save(kernel: Path, watcher: Watcher, gap_s: float) -> None:
-    """The deletion is reported by itself if the file stays away."""
+    """A deletion is reported separately only if the file stays away."""
     kernel.unlink()
     assert watcher.after(gap_s) == ([{kernel}] if gap_s else [])
     kernel.write_text("new")
@@ -144,7 +145,7 @@ def test_delete_and_create_is_one_save(kernel: Path, watcher: Watcher, gap_s: fl
 
 
 def test_a_save_without_a_change_is_not_reported(kernel: Path, watcher: Watcher) -> None:
-    """Content counts, not time stamps."""
+    """Contents are compared, not time stamps."""
     for _ in range(2):
         kernel.write_text("old")
         kernel.touch()
@@ -153,7 +154,7 @@ def test_a_save_without_a_change_is_not_reported(kernel: Path, watcher: Watcher)
 
 @pytest.mark.parametrize("way", ["written", "moved"])
 def test_a_save_that_brings_back_what_was_seen_is_reported(kernel: Path, watcher: Watcher, way: str) -> None:
-    """Someone may have read the version between, which the watcher didn't see: two saves can be heard of at once."""
+    """The watcher may notice two saves at once, although someone has read the version between them."""
     kernel.write_text("between")
     if way == "written":
         kernel.write_text("old")
@@ -166,7 +167,7 @@ def test_a_save_that_brings_back_what_was_seen_is_reported(kernel: Path, watcher
 
 
 def test_other_kinds_of_files_are_not_reported(kernel: Path, watcher: Watcher) -> None:
-    """Only kernels, headers, manifests and block files are."""
+    """Only kernels, headers, manifests and block files are reported."""
     for name in ("notes.txt", "blur.cu.swp", "blur.pyc"):
         kernel.with_name(name).write_text("new")
     kinds = {kernel.with_name(name) for name in ("k.cu", "k.cuh", "k.h", "k.ptx", "k.json", "k.py")}
@@ -177,7 +178,7 @@ def test_other_kinds_of_files_are_not_reported(kernel: Path, watcher: Watcher) -
 
 
 def test_files_saved_together_are_reported_together(kernel: Path, watcher: Watcher) -> None:
-    """A checkout of many files calls back once, if one follows the other soon."""
+    """A checkout of many files is reported once, if the files follow each other soon."""
     paths = {kernel.with_name(f"k{index}.cu") for index in range(20)}
     for path in paths:
         path.write_text("new")
@@ -187,7 +188,7 @@ def test_files_saved_together_are_reported_together(kernel: Path, watcher: Watch
 
 
 def test_files_saved_apart_are_reported_apart(kernel: Path, watcher: Watcher) -> None:
-    """Each is reported without a wait for the next."""
+    """Each file is reported without waiting for the next."""
     for path in (kernel, kernel.with_name("other.cu")):
         path.write_text("new")
         assert watcher.after(CLOSED_S) == [{path}]
@@ -195,7 +196,7 @@ def test_files_saved_apart_are_reported_apart(kernel: Path, watcher: Watcher) ->
 
 @pytest.mark.parametrize("name", ["blur.cu", "new.cu"])
 def test_an_empty_file_is_given_time_to_be_filled(kernel: Path, watcher: Watcher, name: str) -> None:
-    """Some programs create or truncate a file in one step and write it in another; one that stays empty is reported."""
+    """A program may create a file in one step and write it in another; a file that stays empty is reported."""
     path = kernel.with_name(name)
     path.open("w").close()
     assert watcher.after(CLOSED_S) == []
@@ -211,7 +212,7 @@ def test_an_empty_file_is_given_time_to_be_filled(kernel: Path, watcher: Watcher
 
 @pytest.mark.parametrize("way", ["filled with what it held", "deleted"])
 def test_an_empty_file_is_given_time_each_time(kernel: Path, watcher: Watcher, way: str) -> None:
-    """This holds also after a time that ended with a report of what was there before, or of nothing any more."""
+    """The time is granted anew after an empty file was filled with its old contents, or deleted."""
     kernel.open("w").close()
     assert watcher.after(CLOSED_S) == []
     if way == "deleted":
@@ -225,7 +226,7 @@ def test_an_empty_file_is_given_time_each_time(kernel: Path, watcher: Watcher, w
 
 
 def test_times_and_rights_set_after_a_save_do_not_hold_it_up(kernel: Path, watcher: Watcher) -> None:
-    """vim sets them. The file is reported as soon as one that was only closed."""
+    """vim sets them after a save, and the file is still reported as soon as one that was only closed."""
     for text in ("a", "b", "c", "d", "e"):
         kernel.write_text(text)
         kernel.chmod(0o644)
@@ -235,7 +236,7 @@ def test_times_and_rights_set_after_a_save_do_not_hold_it_up(kernel: Path, watch
 
 @pytest.mark.parametrize("way", ["in place", "moved"])
 def test_a_complete_save_does_not_wait_for_more(kernel: Path, watcher: Watcher, way: str) -> None:
-    """A file that was closed or moved into place is complete: the waits for incomplete ones are not spent on it."""
+    """A file that was closed or moved into place is complete, so it is reported after the shortest wait."""
     for number in range(8):
         if way == "in place":
             kernel.write_text(f"new {number}")
@@ -249,7 +250,7 @@ def test_a_complete_save_does_not_wait_for_more(kernel: Path, watcher: Watcher, 
 def test_a_failing_report_does_not_end_the_watching(
     kernel: Path, watcher: Watcher, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is logged, and the next save is reported."""
+    """The exception is logged, and the next save is reported."""
     for watcher.fails in (True, False):
         kernel.write_text(f"saved {watcher.fails}")
         assert watcher.after(CLOSED_S) == [{kernel}]
@@ -257,7 +258,7 @@ def test_a_failing_report_does_not_end_the_watching(
 
 
 def test_the_watcher_reports_on_its_own_thread_in_real_time(tmp_path: Path) -> None:
-    """The watcher can be closed from there."""
+    """The watcher can be closed from its own report."""
     threads: queue.Queue[str] = queue.Queue()
     before = set(threading.enumerate())
 
@@ -274,6 +275,6 @@ def test_the_watcher_reports_on_its_own_thread_in_real_time(tmp_path: Path) -> N
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """Watching nothing would be silent."""
+    """Watching nothing would fail silently."""
     with SourceWatcher(lambda _: None) as watcher, pytest.raises(KernelError, match="watched folder must exist"):
         watcher.watch(tmp_path / "nowhere")

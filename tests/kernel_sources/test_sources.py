@@ -1,4 +1,4 @@
-"""A kernel source says all that decides its code: equal ones are one kernel, other options give another."""
+"""A kernel source holds all that decides its code: equal sources are one kernel, and other options are another."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ def cache(tmp_path: Path) -> CompileCache:
 
 @pytest.fixture
 def written(cache: CompileCache) -> Callable[[KernelSource], float]:
-    """Return what the kernel `write` of a source writes on the host device."""
+    """Return the output of the kernel `write` of a source on the host device."""
 
     def run(source: KernelSource) -> float:
         device = HostDevice(cores=1, quick_first=False)
@@ -42,7 +42,7 @@ def written(cache: CompileCache) -> Callable[[KernelSource], float]:
 
 
 def test_options_are_the_same_however_their_macros_are_given() -> None:
-    """In any order, as a mapping or as pairs; the options then hash alike."""
+    """Macros may come in any order, as a mapping or as pairs; the options are equal and hash alike."""
     ways: list[Any] = [{"A": 1, "B": 2}, {"B": 2, "A": 1}, (("B", "2"), ("A", "1")), [["A", 1], ["B", 2]]]
     assert len({CudaText("", CudaOptions(defines=way)) for way in ways}) == 1
     assert CudaOptions(defines={"A": 1}) != CudaOptions(defines={"A": 1.0})
@@ -57,7 +57,7 @@ def test_options_are_the_same_however_their_macros_are_given() -> None:
     ],
 )
 def test_a_source_survives_json(source: KernelSource) -> None:
-    """With its kind and every option."""
+    """JSON keeps the kind of a source and every option."""
     assert msgspec.json.decode(msgspec.json.encode(source), type=KernelSource) == source
 
 
@@ -77,7 +77,7 @@ def test_a_source_survives_json(source: KernelSource) -> None:
     ],
 )
 def test_a_wrong_option_is_one_message(options: dict[str, Any], message: str) -> None:
-    """When the options are made, before anything is compiled."""
+    """A wrong option is reported when the options are made, before anything is compiled."""
     with pytest.raises(KernelError) as refused:
         CudaOptions(**options)
     assert str(refused.value) == message
@@ -91,14 +91,14 @@ def test_a_wrong_option_is_one_message(options: dict[str, Any], message: str) ->
 def test_a_constant_has_its_value_in_the_kernel(
     value: Any, expected: float, written: Callable[[KernelSource], float]
 ) -> None:
-    """Each set of values is compiled and cached by itself."""
+    """Each set of values is compiled and cached separately."""
     text = WRITE.format("VALUE")
     assert written(CudaText(text, CudaOptions(defines={"VALUE": value}))) == expected
     assert written(CudaText(text, CudaOptions(defines={"VALUE": 11}))) == 11
 
 
 def test_a_float_constant_is_an_f32(cache: CompileCache) -> None:
-    """One that were an f64 would make the kernel compute in f64."""
+    """An f64 constant would make the kernel compute in f64."""
     text = 'extern "C" __global__ void scale(float* x) { x[0] *= FACTOR; }\n'
     ptx = load_image(CudaText(text, CudaOptions(defines={"FACTOR": 0.1})), "compute_75", cache).ptx
     assert "mul.f32" in ptx or "mul.rn.f32" in ptx
@@ -106,7 +106,7 @@ def test_a_float_constant_is_an_f32(cache: CompileCache) -> None:
 
 
 def test_fast_math_takes_the_approximate_instructions(cache: CompileCache) -> None:
-    """Fast math uses approximate instructions only when it is requested."""
+    """Approximate instructions are used only when fast math is requested."""
     source = CudaText('extern "C" __global__ void root(float* x) { x[0] = sqrtf(x[0]); }\n')
     fast = msgspec.structs.replace(source, options=CudaOptions(use_fast_math=True))
     assert "sqrt.rn.f32" in load_image(source, "compute_75", cache).ptx
@@ -126,13 +126,13 @@ def test_the_standard_is_the_one_asked_for(
 def test_a_source_may_choose_its_architecture(
     architecture: str, number: int, written: Callable[[KernelSource], float]
 ) -> None:
-    """Otherwise it is the device's."""
+    """Without a choice, the source is compiled for the device's architecture."""
     text = WRITE.format("__CUDA_ARCH__")
     assert written(CudaText(text, CudaOptions(architecture=architecture))) == number
 
 
 def test_includes_of_a_text_are_found_as_for_a_file(tmp_path: Path, written: Callable[[KernelSource], float]) -> None:
-    """In the folders of the search, and in include folders relative to them, which count first."""
+    """Includes are looked up in the search folders, and first in include folders relative to them."""
     for place, number in ((tmp_path, 1), (tmp_path / "inner", 2)):
         place.mkdir(exist_ok=True)
         (place / "number.cuh").write_text(f"#define NUMBER {number}\n")
@@ -145,7 +145,7 @@ def test_includes_of_a_text_are_found_as_for_a_file(tmp_path: Path, written: Cal
 
 
 def test_an_include_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """With the places where it was looked for."""
+    """The message lists the places where the folder was looked for."""
     (tmp_path / "k.cu").write_text("")
     with pytest.raises(KernelError) as refused:
         find_source(CudaFile("k.cu", CudaOptions(include_folders=("gone",))), [tmp_path])
@@ -153,7 +153,7 @@ def test_an_include_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_mistake_in_a_text_has_its_line_and_no_file(tmp_path: Path, cache: CompileCache) -> None:
-    """A mistake in what it includes has that file."""
+    """A mistake in an included file has that file's name."""
     with pytest.raises(KernelError) as refused:
         load_image(CudaText("\n" + WRITE.format("nothing")), "compute_75", cache)
     assert str(refused.value).startswith(
@@ -175,7 +175,7 @@ def test_a_text_without_kernels_is_an_error(cache: CompileCache) -> None:
 
 
 def test_elements_of_a_text_are_known(cache: CompileCache) -> None:
-    """From names, and by the compiler with the source's own options where names don't tell."""
+    """Elements follow from names, or from a compile with the source's own options where names don't suffice."""
     text = 'typedef TYPE T;\nextern "C" __global__ void k(const float* a, T* b) { b[0] = a[0]; }\n'
     image = load_image(CudaText(text, CudaOptions(defines={"TYPE": "double"})), "compute_75", cache)
     assert [item.size_bytes for item in pointer_elements(image, "k") if item] == [4, 8]

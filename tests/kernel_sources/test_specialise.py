@@ -1,4 +1,4 @@
-"""A kernel with constants does what the general kernel does when it is passed these numbers."""
+"""A kernel with constants computes the same as the general kernel with these numbers as arguments."""
 
 import math
 from pathlib import Path
@@ -27,7 +27,7 @@ def run(device: Device, ptx: str | bytes, entry: str, outputs: Array, *arguments
 
 
 def storing(kind: str, register: str) -> str:
-    """Return PTX that stores its parameter `k` of a type as the register holds it after the load."""
+    """Return PTX that loads its parameter `k` of this type and stores the register."""
     width = {"b16": "b16", "b32": "b32", "f32": "b32", "b64": "b64", "f64": "b64", "f16": "b16"}[register]
     return f"""{HEAD}.visible .entry store(.param .u64 out, .param .{kind} k)
 {{
@@ -57,7 +57,7 @@ CASES = [
 
 @pytest.mark.parametrize("kind", sorted({kind for kind, _, _ in CASES}))
 def test_a_register_holds_what_a_load_would_give(device: Device, kind: str) -> None:
-    """Numbers of each type, in registers of that size and wider: the bits are those that numpy and a live load give."""
+    """For every type, in registers of its size and wider, the bits equal numpy's and those of a live load."""
     for _, register, value in [case for case in CASES if case[0] == kind]:
         text = storing(kind, register)
         signature = parse(text).signatures["store"]
@@ -74,7 +74,7 @@ def test_a_register_holds_what_a_load_would_give(device: Device, kind: str) -> N
 
 
 def test_structs_vectors_offsets_guards_and_neighbours(device: Device) -> None:
-    """Every way to read a part of a parameter; the other entry point keeps its parameters of the same names."""
+    """Every way to read a part of a parameter works, and another entry point keeps its parameters of the same names."""
     body = """
     .reg .pred %p<2>; .reg .b64 %rd<2>; .reg .f32 %f<4>; .reg .b32 %r<4>; .reg .b16 %s;
     ld.param.u64 %rd0, [out]; /* } ld.param.u32 %r0, [k]; */ setp.eq.u64 %p0, %rd0, 0;
@@ -109,7 +109,7 @@ def test_structs_vectors_offsets_guards_and_neighbours(device: Device) -> None:
     ],
 )
 def test_what_is_no_constant_is_refused(read: str, value: float, told: str) -> None:
-    """The address of a parameter, its end, and numbers that it can't hold; the message names the parameter."""
+    """The message names the parameter whose address is taken, whose end is exceeded, or that can't hold the number."""
     text = f"{HEAD}.visible .entry it(.param .u32 k)\n{{ .reg .b64 %rd; .reg .b32 %r; {read} ret; }}\n"
     with pytest.raises(KernelError, match=told):
         specialised_ptx(text, parse(text).signatures["it"], {0: value})
@@ -133,7 +133,7 @@ X = np.array([1, 2, 4, 8, 16, 32, 64, 128], np.float32)
 
 
 def loaded(device: Device, source: CudaText | CudaFile | PtxFile, **constants: Any) -> str | bytes:
-    """Return what a device takes of the FIR kernel with constants."""
+    """Return the code that a device loads for the FIR kernel with constants."""
     indices = {"taps": 2, "squares": 3, "gain": 4}
     made = SpecialisedKernel(source, "fir", {indices[name]: value for name, value in constants.items()})
     return load_image(made, device.info.architecture).payload(device.info.architecture)
@@ -141,7 +141,7 @@ def loaded(device: Device, source: CudaText | CudaFile | PtxFile, **constants: A
 
 @pytest.mark.parametrize(("taps", "squares", "gain"), [(3, False, 2.0), (8, True, 0.1), (1, True, -0.5)])
 def test_cuda_computes_the_same_with_constants(device: Device, taps: int, squares: bool, gain: float) -> None:
-    """What a launch passes for a constant is ignored; numpy shows the sums."""
+    """The launch's own value for a constant is ignored; numpy computes the sums."""
     x = X[:taps] ** 2 if squares else X[:taps]
     expected = (np.float32(gain) + np.float32(0.5)) * x.sum(dtype=np.float32)
     payload = loaded(device, CudaText(FIR), taps=taps, squares=squares, gain=gain)
@@ -150,7 +150,7 @@ def test_cuda_computes_the_same_with_constants(device: Device, taps: int, square
 
 
 def test_loops_unroll_and_branches_vanish() -> None:
-    """The compiler knows the constants: neither a branch, nor a choice, nor memory of the thread is left."""
+    """The compiler knows the constants, so no branch, no selection and no local memory remains."""
     general = load_image(CudaText(FIR), HOST_ARCHITECTURE).ptx
     made = load_image(SpecialisedKernel(CudaText(FIR), "fir", {2: 5, 3: True}), HOST_ARCHITECTURE).ptx
     for sign in (".local", "bra", "selp"):
@@ -160,7 +160,7 @@ def test_loops_unroll_and_branches_vanish() -> None:
 
 
 def test_a_kernel_that_no_search_finds_has_its_constants_in_the_ptx(device: Device, tmp_path: Path) -> None:
-    """Here a macro makes the definition, and there another file has it."""
+    """The text search fails if a macro makes the definition, or if the definition is in another file."""
     (tmp_path / "fir.cuh").write_text(FIR)
     including = tmp_path / "fir.cu"
     including.write_text('#include "fir.cuh"\n')
@@ -177,7 +177,7 @@ def test_a_kernel_that_no_search_finds_has_its_constants_in_the_ptx(device: Devi
 
 
 def test_mistakes_in_cuda_keep_their_lines() -> None:
-    """A constant that makes the code wrong is reported at the line that the person sees."""
+    """A constant that breaks the code is reported at the line that the person sees."""
     text = FIR.replace("gain += 0.5f;", "static_assert(sizeof(gain) == 4);\n    wrong(gain);")
     with pytest.raises(KernelError) as general:
         load_image(CudaText(text), HOST_ARCHITECTURE)
@@ -190,7 +190,7 @@ def test_mistakes_in_cuda_keep_their_lines() -> None:
 
 
 def test_enumerations_wide_numbers_and_rounding(device: Device) -> None:
-    """Constants become what C++ makes of such a number: an enumerator, all 64 bits, the nearest float."""
+    """As in C++, the number becomes an enumerator, keeps all 64 bits, or is rounded to the nearest float."""
     text = CudaText("""enum class Mode { A, B = 3 };
 extern "C" __global__ void it(double* out, Mode mode, long long big, unsigned long long huge, float f, double d) {
     out[0] = mode == Mode::B; out[1] = (double)(big + 1); out[2] = (double)(huge >> 1); out[3] = f; out[4] = d;
@@ -206,7 +206,7 @@ extern "C" __global__ void it(double* out, Mode mode, long long big, unsigned lo
 
 
 def test_constants_that_look_alike_are_other_sources() -> None:
-    """-0.0 is equal to 0.0, and True to 1, but each is a kernel of its own; the same number is the same kernel."""
+    """-0.0 equals 0.0 and True equals 1, but each gives a kernel of its own; the same number gives the same kernel."""
     source = CudaText(FIR)
     made = [SpecialisedKernel(source, "fir", {4: value}) for value in (0.0, -0.0, 0, False, 1, True, 1.0)]
     assert len(set(made)) == 7

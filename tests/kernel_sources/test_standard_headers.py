@@ -19,7 +19,7 @@ def compile_lines(includes: list[str], body: str) -> str:
 
 
 def test_all_headers_of_c_can_be_included_together():
-    """Each compiles alone, and all together and twice, as in large programs."""
+    """Each header compiles alone, and all compile together and twice, as in large programs."""
     assert "k" in compile_lines([*PLAIN, *PLAIN], "o[0] = 1;")
 
 
@@ -38,11 +38,11 @@ def test_all_headers_of_c_can_be_included_together():
     ],
 )
 def test_a_header_gives_its_names(header, expression):
-    """The names that programs expect are defined."""
+    """A header defines the names that programs expect."""
     assert "st.global" in compile_lines([header], f"o[0] = {expression};")
 
 
 def test_a_header_of_the_host_is_still_missed():
-    """A header that makes no sense in a kernel is refused with its name."""
+    """A header that makes no sense in a kernel is refused, and the error names it."""
     with pytest.raises(KernelError, match="iostream"):
         compile_lines(["iostream"], "o[0] = 1;")

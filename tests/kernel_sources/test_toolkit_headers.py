@@ -1,4 +1,4 @@
-"""Where toolkit headers come from when NVRTC brings none."""
+"""Toolkit headers are found even if NVRTC brings none."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from engine.kernel_sources.nvrtc import toolkit_include_folders
 
 
 def test_an_older_nvrtc_uses_the_installed_toolkit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is found by CUDA_HOME or CUDA_PATH; without either, there are no other headers."""
+    """CUDA_HOME or CUDA_PATH leads to the toolkit; without either, there are no other headers."""
     monkeypatch.delenv("CUDA_PATH", raising=False)
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     assert toolkit_include_folders(SimpleNamespace(), (13, 0)) == (
@@ -20,7 +20,7 @@ def test_an_older_nvrtc_uses_the_installed_toolkit(monkeypatch: pytest.MonkeyPat
 
 
 def test_headers_that_cannot_be_unpacked_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The compiler's own reason is passed on, and nothing half done is left."""
+    """The error has the compiler's reason, and no incomplete folder is left."""
     monkeypatch.setattr("engine.kernel_sources.nvrtc.user_cache_dir", lambda name: str(tmp_path / name))
     results = SimpleNamespace(NVRTC_SUCCESS=0)
     nvrtc = SimpleNamespace(nvrtcResult=results, nvrtcInstallBundledHeaders=lambda folder, flags: (8, b"disk full"))

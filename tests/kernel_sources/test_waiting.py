@@ -1,4 +1,4 @@
-"""CUDA C++ whose kernels begin with a wait, and what a CUBIN says of its kernels: which wait, and their parameters."""
+"""CUDA C++ whose kernels begin with a wait, and what a CUBIN reports of its kernels: their waits and parameters."""
 
 import random
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.fuzzing import seeds
 
 
 def compiled(source: str, architecture: str = "sm_90") -> frozenset[str]:
-    """Return the kernels of a source that wait, as its machine code tells."""
+    """Return the kernels of a source that begin with a wait, according to their machine code."""
     made = compile_cuda(source, Path("k.cu"), architecture, [])
     assert made.cubin is not None
     return waiting_kernels(made.cubin)
@@ -35,7 +35,7 @@ def compiled(source: str, architecture: str = "sm_90") -> frozenset[str]:
     ],
 )
 def test_the_wait_is_the_first_statement_of_a_kernel(before: str) -> None:
-    """The wait is the first statement for any text before the body; nothing else changes."""
+    """The wait comes first whatever text precedes the body, and nothing else changes."""
     after = " if (p) { *p = 1; } }\n"
     assert waiting_cuda(before + after, "sm_90") == before + WAIT + after
 
@@ -57,12 +57,12 @@ def test_texts_without_a_kernel_have_none(text: str) -> None:
 
 @pytest.mark.parametrize("architecture", ["compute_90", "sm_89", "compute_100", "sm_75"])
 def test_only_gpus_that_have_the_wait_get_it(architecture: str) -> None:
-    """PTX for the host device is the author's own."""
+    """PTX for the host device has no wait."""
     assert waiting_cuda("__global__ void k() {}", architecture) is None
 
 
 def test_each_kernel_is_told_by_its_machine_code() -> None:
-    """One that a macro makes does not wait; one that waits of its own accord does."""
+    """A kernel that a macro defines gets no wait; a kernel that already begins with a wait counts."""
     source = """
     #define KERNEL(name) extern "C" __global__ void name(int* p)
     extern "C" __global__ void plain(int* p) { p[threadIdx.x] += 1; }
@@ -75,7 +75,7 @@ def test_each_kernel_is_told_by_its_machine_code() -> None:
 
 
 def test_kernels_whose_loads_overtake_the_wait_do_not_count() -> None:
-    """The compiler moves reads of what nothing may write, with `const __restrict__` and of textures."""
+    """The compiler moves some reads before the wait: those through `const __restrict__` and of textures."""
     source = """
     extern "C" __global__ void early(const float4* __restrict__ a, float4* __restrict__ out, const int* __restrict__ n)
     {
@@ -90,7 +90,7 @@ def test_kernels_whose_loads_overtake_the_wait_do_not_count() -> None:
 
 
 def test_mistakes_show_the_source_as_it_is() -> None:
-    """The statement that was put in is not in the message."""
+    """The message doesn't show the inserted statement."""
     with pytest.raises(KernelError) as refused:
         compiled('extern "C" __global__ void k(int* p) { *p = missing; }')
     assert "griddepcontrol" not in str(refused.value)
@@ -99,7 +99,7 @@ def test_mistakes_show_the_source_as_it_is() -> None:
 
 @pytest.mark.parametrize("path", sorted(KERNELS_FOLDER.rglob("*.cu")), ids=lambda path: path.stem)
 def test_every_kernel_of_ours_waits(path: Path) -> None:
-    """So that edges between them are programmatic. The CUBIN has as many parameters for each as the PTX."""
+    """Edges between these kernels are programmatic. The CUBIN has as many parameters for each kernel as the PTX."""
     made = compile_cuda(path.read_text(), path, "sm_90", [path.parent, KERNELS_FOLDER, *toolkit_folders()])
     assert made.cubin is not None
     assert waiting_kernels(made.cubin) == made_names(made.ptx)
@@ -110,7 +110,7 @@ def test_every_kernel_of_ours_waits(path: Path) -> None:
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100", "sm_120"])
 def test_a_cubin_tells_how_many_parameters_a_kernel_has(seed: int, architecture: str) -> None:
-    """From none to more than 4 KB of them, of any size, whether the code uses them or not."""
+    """A kernel may have any number of parameters of any size, up to more than 4 KB, used or not."""
     chance, source, counts = (
         random.Random(seed),
         "struct Odd { char bytes[3]; }; struct Large { char bytes[4200]; };",
@@ -136,7 +136,7 @@ def made_names(ptx: str) -> frozenset[str]:
 
 
 def test_a_file_that_is_cut_off_is_refused() -> None:
-    """What is no CUBIN at all is the driver's to refuse."""
+    """Data that is no CUBIN at all is left for the driver to refuse."""
     made = compile_cuda('extern "C" __global__ void k(int* p) { *p = 1; }', Path("k.cu"), "sm_90", [])
     assert made.cubin is not None
     with pytest.raises(KernelError, match="must be a whole CUBIN"):

@@ -38,7 +38,7 @@ def close(found: Array, expected: Array, k: int = 1) -> bool:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize(("m", "k"), [(1, 1), (7, 1023), (1027, 7), (1, 65), (33, 1)])
 def test_a_matrix_is_multiplied_by_a_vector(caller: Caller, dtype: DType, m: int, k: int) -> None:
-    """A matrix times a vector is numpy's, also transposed by option or by layout. y is optional."""
+    """A matrix times a vector, with or without y, equals numpy's, also transposed by option or by layout."""
     a, x, y = numbers((m, k), dtype), numbers((k,), dtype), numbers((m,), dtype)
     expected = 0.5 * wide(a) @ wide(x)
     known = {"alpha": 0.5, "beta": -2.0}
@@ -62,7 +62,7 @@ def test_leading_axes_repeat_a_matrix_times_a_vector(caller: Caller) -> None:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("size", SIZES)
 def test_vectors_are_added_scaled_and_multiplied(caller: Caller, dtype: DType, size: int) -> None:
-    """Vectors with and without gaps are added and scaled in place, and their products and norms are numpy's."""
+    """Vectors with and without gaps are added and scaled in place, and their products and norms equal numpy's."""
     for x, y in (
         (numbers((size,), dtype), numbers((size, 1), dtype)[:, 0]),
         (numbers((2 * size,), dtype)[::2], numbers((3 * size,), dtype)[1::3]),
@@ -87,7 +87,7 @@ def test_a_norm_is_nan_for_nan_and_does_not_overflow(caller: Caller) -> None:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", [(1, 1), (7, 1023), (1027, 3), (2, 3, 33, 65)])
 def test_matrices_are_added_and_transposed(caller: Caller, dtype: DType, shape: tuple[int, ...]) -> None:
-    """A sum of matrices is numpy's for every transposition, with and without b, and for matrices with leading axes."""
+    """A sum of matrices equals numpy's for every transposition, with and without b, and with leading axes."""
     a, b = numbers(shape, dtype), numbers((*shape, 1), dtype)[..., 0]
     for turn_a, turn_b, on_device in product([False, True], repeat=3):
         given = {

@@ -74,7 +74,7 @@ def convolved(call: Convolution, x: Array, weights: Array) -> Array:
 def test_a_convolution_is_scipys(
     caller: Caller, dtype: DType, call: Convolution, x: tuple[int, ...], weights: tuple[int, ...]
 ) -> None:
-    """A convolution is scipy's, with and without bias and ReLU, for strides, padding, dilation and groups."""
+    """A convolution equals scipy's, with and without bias and ReLU, for strides, padding, dilation and groups."""
     image, kernel, bias = numbers(x, dtype), numbers(weights, dtype), numbers(weights[:1], dtype)
     plain = convolved(call, image, kernel)
     shifted = plain + bias.astype(float)[:, None, None]
@@ -110,7 +110,7 @@ def pooled(call: Pooling, x: Array) -> Array:
 def test_pooling_is_numpys(
     caller: Caller, dtype: DType, average: bool, x: tuple[int, ...], window: Any, stride: Any, padding: Any
 ) -> None:
-    """Pooling is numpy's for windows with and without overlap, and ignores pixels beyond the border."""
+    """Pooling equals numpy's for windows with and without overlap, and ignores pixels beyond the border."""
     call, image = Pooling(window, stride, padding, average), numbers(x, dtype)
     found, expected = caller(call, {"x": image})["out"], pooled(call, image)
     assert close(found, expected, dtype) if average else np.array_equal(found, expected)
@@ -130,7 +130,7 @@ def test_a_nan_under_the_window_gives_nan(caller: Caller, average: bool) -> None
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_softmax_is_its_formula(caller: Caller, dtype: DType, size: int, axis: int) -> None:
-    """Softmax and its logarithm are their formula along each axis, even for scores whose exponentials overflow."""
+    """Softmax and its logarithm follow their formulas along each axis, even for scores whose exponentials overflow."""
     x = numbers((3, size, 2), dtype) * dtype.numpy.type(30)
     away = x.astype(float) - x.max(axis=axis, keepdims=True)
     powers = np.exp(away)
@@ -143,7 +143,7 @@ def test_softmax_is_its_formula(caller: Caller, dtype: DType, size: int, axis: i
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", [(1, 1), (7, 1023), (2, 16, 33, 33), (3, 5, 1027)])
 def test_batch_normalization_is_its_formula(caller: Caller, dtype: DType, shape: tuple[int, ...]) -> None:
-    """Batch normalisation is its formula for vectors, signals and images, even with a variance of 0."""
+    """Batch normalisation follows its formula for vectors, signals and images, even with a variance of 0."""
     x, channels = numbers(shape, dtype), shape[1]
     mean, scale, bias = (numbers((channels + more,), f32)[more:] for more in range(3))
     variance = np.linspace(0, 4, channels, dtype=np.float32)

@@ -38,7 +38,7 @@ def close(found: Array, expected: Array, dtype: DType) -> bool:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize(("shape", "axes"), SHAPES)
 def test_complex_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[int, ...], axes: int) -> None:
-    """Forward and inverse transforms are numpy's with each norm, for odd sizes and size one."""
+    """Forward and inverse transforms equal numpy's with each norm, for odd sizes and size one."""
     x = complex_numbers(np.random.default_rng(len(shape)), shape, dtype)
     for norm in NORMS:
         last = tuple(range(-axes, 0))
@@ -50,7 +50,7 @@ def test_complex_transforms_are_numpys(caller: Caller, dtype: DType, shape: tupl
 @pytest.mark.parametrize("dtype", COMPLEX_OF)
 @pytest.mark.parametrize(("shape", "axes"), [*SHAPES, ((3, 1024), 1), ((6, 10), 2)])
 def test_real_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[int, ...], axes: int) -> None:
-    """Real transforms and their inverses are numpy's, for odd and even lengths and each norm.
+    """Real transforms and their inverses equal numpy's, for odd and even lengths and each norm.
 
     Their input stays unchanged.
     """

@@ -35,7 +35,7 @@ def called(caller: Caller, call: LibraryCall, image: Array, **others: Array) -> 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("size", [(1, 1), (3, 3), (1, 7), (5, 3), (9, 9)])
 def test_a_filter_is_scipys_convolution(caller: Caller, dtype: DType, shape: Any, size: Any) -> None:
-    """A filter with asymmetric weights is scipy's convolution; beyond the border the nearest pixel counts."""
+    """A filter with asymmetric weights equals scipy's convolution; beyond the border the nearest pixel counts."""
     image, weights = pixels(shape, dtype), np.random.default_rng(2).standard_normal(size).astype(np.float32)
     wide = weights.astype(float).reshape(*size, *(1,) * (image.ndim - 2))
     expected = ndimage.convolve(image.astype(float), wide, mode="nearest")
@@ -48,7 +48,7 @@ def test_a_filter_is_scipys_convolution(caller: Caller, dtype: DType, shape: Any
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (3, 3), (1, 5), (11, 1), (7, 33)])
 def test_a_box_is_scipys_uniform_filter(caller: Caller, dtype: DType, shape: Any, height: int, width: int) -> None:
-    """A box filter is scipy's for windows of any shape, even larger than the image."""
+    """A box filter equals scipy's for windows of any shape, even larger than the image."""
     image = pixels(shape, dtype)
     size = (height, width, *(1,) * (image.ndim - 2))
     expected = ndimage.uniform_filter(image.astype(float), size, mode="nearest")
@@ -95,7 +95,7 @@ def test_area_is_the_mean_of_what_becomes_one_pixel(caller: Caller, dtype: DType
 def test_morphology_takes_values_under_the_mask(
     caller: Caller, operation: str, kind: Any, channels: tuple[int, ...], shape: Any
 ) -> None:
-    """Morphology is scipy's for masks with gaps, an asymmetric mask and a rectangle."""
+    """Morphology equals scipy's for masks with gaps, an asymmetric mask and a rectangle."""
     image = np.random.default_rng(sum(shape)).integers(0, 256, (*shape, *channels)).astype(kind)
     cross, uneven = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8), np.array([[1, 0, 2, 0, 0]], np.uint8)
     for mask in (cross, uneven, np.ones((3, 5), np.uint8)):

@@ -125,7 +125,7 @@ def test_any_matrix_has_factors(caller: Caller, dtype: DType, shape: tuple[int, 
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", TALL)
 def test_least_squares_are_numpys(caller: Caller, dtype: DType, shape: tuple[int, ...]) -> None:
-    """Least-squares solutions are numpy's for one right side and for several."""
+    """Least-squares solutions equal numpy's for one right side and for several."""
     a = numbers(shape, dtype)
     for b in (numbers(shape[-2:-1], dtype), numbers((*shape[:-1], 3), dtype)):
         found = caller(LeastSquares(), {"a": a, "b": b})

@@ -1,4 +1,4 @@
-"""The devices that kernels of ops run on: each test of a `device` runs on the host device and on a GPU."""
+"""The devices that kernels of ops run on: each test with a `device` runs on the host device and on a GPU."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from engine.device.open import open_device
 
 @pytest.fixture(scope="module")
 def optimised(device: Device) -> Iterator[Device]:
-    """The same device, or on the host another that runs optimised kernels only."""
+    """The same device; for the host, another host device, which runs optimised kernels only."""
     if device.info.name != "host":
         yield device
         return

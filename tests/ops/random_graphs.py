@@ -1,4 +1,4 @@
-"""Random op graphs: ones that are right, and nonsense."""
+"""Random op graphs: valid ones, and nonsense."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NUMBERS = (0.0, 1.0, -1.0, 2.0, 0.5, -2.5, 3.0, 7.0, 31.0, 1e6, -0.0)
 
 
 def valid_graph(seed: int, steps: int) -> OpGraph:
-    """Return a graph without mistakes: those of a random one, and what they feed, are taken out."""
+    """Return a valid graph: a random one without its wrong ops and the ops that these feed."""
     graph = _Maker(random.Random(seed)).make(steps)
     while True:
         wrong = {problem.node for problem in check_op_graph(graph) if problem.severity is Severity.ERROR}
@@ -60,7 +60,7 @@ def valid_graph(seed: int, steps: int) -> OpGraph:
 
 
 def _without(graph: OpGraph, wrong: set[str | None]) -> OpGraph:
-    """Return a graph without some nodes, what is in them and what they feed."""
+    """Return a graph without some nodes, the contents of these nodes, and the nodes that they feed."""
     gone = {node for node in wrong if node is not None}
     while True:
         more = {node.id for node in graph.nodes if node.region.partition(".")[0] in gone}
@@ -109,7 +109,7 @@ class _Maker:
                 values[port.name] = self._choose.choice(_NUMBERS)
         for setting in op.settings:
             if setting.name == "precision":
-                continue  # bits of fast functions differ by device
+                continue  # the bits of fast functions differ between devices
             if setting.choices:
                 values[setting.name] = self._choose.choice(setting.choices)
             elif setting.name in ("value", "default"):
@@ -140,7 +140,7 @@ class _Maker:
 
 
 def nonsense(seed: int, size: int) -> OpGraph:
-    """Return a graph of ops, settings, regions and connections that seldom fit."""
+    """Return a graph of ops, settings, regions and connections that seldom fit together."""
     choose = random.Random(seed)
     kinds = [*OPS, "op.nothing", ""]
     ids = [f"n{at}" for at in range(size)]

@@ -1,6 +1,6 @@
-"""An evaluator of op graphs in numpy, written from the ops' help: what kernels are compared with.
+"""An evaluator of op graphs in numpy, written from the ops' help: the oracle of kernels.
 
-A value is a list of its components, each an array with one number for each element, or a `Number` written out.
+A value is a list of components. Each is an array with one number per element, or a `Number` for a literal.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NUMPY = dict(zip(("boolean", "s32", "u32", "s64", "u64", "f32", "f64"), _ORDER, 
 
 @dataclass(frozen=True)
 class Number:
-    """A number written out; `is_float` when it makes whole numbers f32."""
+    """A literal number; with `is_float` it turns integers into f32."""
 
     value: float
     is_float: bool
@@ -40,7 +40,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Handle:
-    """A buffer: its contents (flat, an axis more for components), and its shape."""
+    """A buffer: its contents (flat, with one more axis for components), and its shape."""
 
     array: Array
     shape: tuple[int, ...]
@@ -68,7 +68,7 @@ def convert(array: Array, to: str) -> Array:
 
 
 def promoted(values: list[Given], size: int, at_least: str = "bool") -> list[Value]:
-    """Return operands with one type and one number of components, the type of all of them or `at_least`."""
+    """Return operands with one type and one number of components; the type is common to all of them and `at_least`."""
     strong = [v[0].dtype.name for v in values if not isinstance(v, Number)]
     weak = [("float32" if v.is_float else "int32") for v in values if isinstance(v, Number)]
     kinds = list(strong)
@@ -88,7 +88,7 @@ def promoted(values: list[Given], size: int, at_least: str = "bool") -> list[Val
 
 
 def constant(number: Number, kind: str, size: int) -> Array:
-    """Return a number written out as an array."""
+    """Return a literal number as an array."""
     if np.dtype(kind).kind in "iu":
         return np.full(size, int(number.value) & ((1 << 64) - 1), np.uint64).astype(kind)
     return np.full(size, number.value, kind)
@@ -117,7 +117,7 @@ class Reference:
         self.handles: dict[str, Handle] = {}
 
     def outputs(self) -> dict[str, Array]:
-        """Return what each output with a value holds, in the shape of the domain."""
+        """Return the contents of each output that has a value, in the shape of the domain."""
         made = {}
         with np.errstate(all="ignore"):
             for node in self.graph.nodes:
@@ -159,7 +159,7 @@ class Reference:
         return Number(number, not float(number).is_integer())
 
     def value(self, source: str) -> Any:
-        """Return what an output of an op gives."""
+        """Return the value of an op's output."""
         if source not in self.known:
             node_id, _, port = source.partition(".")
             node = self.nodes[node_id]
@@ -295,7 +295,7 @@ class Reference:
         return {"out": _masked(_widened(handle, row * width + column), in_x & in_y)}
 
     def _op_if(self, node: OpNode) -> Mapping[str, Any]:
-        """Both branches are evaluated everywhere: they do nothing but give values."""
+        """Evaluate both branches everywhere: they only compute values."""
         condition = promoted([self._operand(node, "condition")], self.size)[0][0] != 0
         made = {}
         for slot in "abcd":
@@ -309,7 +309,7 @@ class Reference:
         return made
 
     def _op_for(self, node: OpNode) -> Mapping[str, Any]:
-        """All elements go round together; those whose turns are over keep what they have."""
+        """Iterate all elements together; those whose iterations are over keep their values."""
         kinds = {slot: promoted([self._operand(node, f"initial_{slot}")], self.size)[0] for slot in "abcd"}
         while True:
             result, kinds_now = self._turns(node, kinds)
@@ -320,7 +320,7 @@ class Reference:
             kinds = kinds_now
 
     def _turns(self, node: OpNode, initial: dict[str, Value]) -> tuple[dict[str, Any], dict[str, Value]]:
-        """Return the values after the loop, and the initial values in the types that come back."""
+        """Return the values after the loop, and the initial values in the types that the loop carries."""
         (count,) = self._as(self._operand(node, "count"), "int32")
         inside = self._members(node.id)
         carried, kinds = dict(initial), dict(initial)
@@ -353,7 +353,7 @@ class Reference:
 
 
 def bounded(index: Array, size: int, boundary: str) -> tuple[Array, Array]:
-    """Return an index that is inside, and whether the element counts."""
+    """Return an index that is in bounds, and whether the element counts."""
     wide = index.astype(np.int64)
     everywhere = np.ones(index.shape, bool)
     if boundary == "clamp":
@@ -372,7 +372,7 @@ def _masked(parts: Value, inside: Array) -> Value:
 
 
 def _widened(handle: Handle, place: Array) -> Value:
-    """Return elements as kernels read them."""
+    """Return elements widened as kernels read them."""
     made = []
     for part in handle.array[place].T:
         held = part.dtype

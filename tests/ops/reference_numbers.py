@@ -1,4 +1,4 @@
-"""What ops do to numbers, in numpy and Python's integers: tables by the op's name, written from the ops' help.
+"""Results of ops on numbers, in numpy and Python's integers: tables by the op's name, written from the ops' help.
 
 A value is a list of its components, each an array with one number for each element.
 """
@@ -63,12 +63,12 @@ def _extreme(a: Array, b: Array, *, largest: bool) -> Array:
 
 
 def smaller(a: Array, b: Array) -> Array:
-    """Return the smaller ones, NaN if one is; -0 is smaller than 0."""
+    """Return the smaller numbers, or NaN if one operand is NaN; -0 is smaller than 0."""
     return _extreme(a, b, largest=False)
 
 
 def larger(a: Array, b: Array) -> Array:
-    """Return the larger ones."""
+    """Return the larger numbers, by the same rules."""
     return _extreme(a, b, largest=True)
 
 
@@ -125,7 +125,7 @@ def _shift(left: bool) -> Callable[[Array, Array], Array]:
     return emit
 
 
-#: Ops on numbers of one type, component by component, and how operands are promoted.
+# Ops on numbers of one type, component by component, and how their operands are promoted.
 NUMERIC: dict[str, Callable[..., Array]] = {
     "add": lambda a, b: a + b,
     "subtract": lambda a, b: a - b,

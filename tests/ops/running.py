@@ -1,4 +1,4 @@
-"""Running a kernel of ops on arrays."""
+"""Runs kernels of ops on arrays."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ from engine.types import NAMED, dtype_of
 from engine.types.element_numbers import element_number
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
-#: What the frame's uniforms are in tests.
+# The frame uniforms in tests.
 FRAME = np.array((7, 1.5, 0.25, 0), Frame.numpy)
 
 
@@ -42,11 +42,11 @@ def run(
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Return the outputs of a graph by name.
 
-    The kernel runs in the code that is there first after an edit; with `is_inlined`, in that of its inlined PTX.
+    The kernel's code is that which runs first after an edit or, with `is_inlined`, its inlined PTX.
 
-    `shape` is that of what is computed; an output is an array of zeros of that shape, or else what `outputs` has.
-    Every buffer begins `offset` bytes behind an aligned address. An aggregate has an element for each of so many
-    `thread_blocks`.
+    `shape` is the shape of the domain. An output begins as an array of zeros of that shape, or as the array in
+    `outputs`. Every buffer begins `offset` bytes behind an aligned address. An aggregate has one element for each of
+    the `thread_blocks`.
     """
     kernel = graph if isinstance(graph, OpKernel) else compile_graph(graph)
     sizes = (shape,) if isinstance(shape, int) else shape
@@ -86,7 +86,7 @@ def run(
                 return np.int32(number)
         raise AssertionError(item)
 
-    # Axes beyond those that threads count are taken together.
+    # Axes beyond those that threads count are merged into one.
     counted = sizes if len(sizes) <= kernel.rank else (int(np.prod(sizes)),)
     axes = (*counted[::-1], 1, 1)[:3]
     block = kernel.thread_block or {1: (256, 1, 1), 2: (16, 8, 1), 3: (8, 4, 4)}[kernel.rank]

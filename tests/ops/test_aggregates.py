@@ -1,4 +1,4 @@
-"""Aggregates: what thread blocks make of their shares of the elements, and inputs of any type."""
+"""Aggregates, which combine each thread block's share of the elements, and inputs of any type."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from engine.types import NAMED
 from engine.types.arrays import to_bf16
 from tests.ops.running import run
 
-#: Around the width of a thread block, what it computes at once, and several of these.
+# Sizes around the width of a thread block, around the elements that it computes at once, and multiples.
 SIZES = [1, 31, 255, 257, 767, 1023, 1024, 1025, 4095, 5000, 70_001]
 SCALARS = ("boolean", "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f16", "f32", "f64")
 
 
 def aggregating(reads: str, dtype: str, *operations: str) -> OpGraph:
-    """Return a graph that aggregates its input in several ways."""
+    """Return a graph that aggregates its input with several operations."""
     g = OpGraphBuilder()
     value = g.add("op.input", "x", type=reads)["value"]
     for operation in operations:
@@ -27,14 +27,14 @@ def aggregating(reads: str, dtype: str, *operations: str) -> OpGraph:
 
 
 def numbers(dtype: str, size: int) -> np.ndarray[Any, Any]:
-    """Return whole numbers that the type holds exactly, negative ones where it can."""
+    """Return whole numbers that the type holds exactly, with negative ones if the type has them."""
     kind = NAMED[dtype].numpy
     low, high = (0, 2) if dtype == "boolean" else (0, 100) if kind.kind == "u" else (-100, 100)
     return np.random.default_rng(size).integers(low, high, size).astype(kind)
 
 
 def shares(array: np.ndarray[Any, Any], thread_blocks: int) -> list[np.ndarray[Any, Any]]:
-    """Return what each thread block has: neighbours, as many in each but the last ones."""
+    """Return each thread block's share: neighbouring elements, equally many except in the last shares."""
     each = -(-array.size // thread_blocks)
     return [array[at * each : (at + 1) * each] for at in range(thread_blocks)]
 
@@ -42,7 +42,7 @@ def shares(array: np.ndarray[Any, Any], thread_blocks: int) -> list[np.ndarray[A
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("thread_blocks", [1, 2, 3, 64])
 def test_each_thread_block_combines_its_share(device: Device, size: int, thread_blocks: int) -> None:
-    """Also thread blocks whose share is empty."""
+    """A thread block may have an empty share."""
     x = numbers("f32", size)
     kernel = compile_graph(aggregating("f32", "f32", "add", "minimum", "maximum"))
     found = run(device, kernel, {"x": x}, size, thread_blocks=thread_blocks)
@@ -54,7 +54,7 @@ def test_each_thread_block_combines_its_share(device: Device, size: int, thread_
 
 @pytest.mark.parametrize("dtype", SCALARS)
 def test_elements_are_read_alike_whether_their_type_is_told_or_known(device: Device, dtype: str) -> None:
-    """As f64, of which whole numbers beyond 2^53 are rounded; sums have the same bits."""
+    """Numbers are read as f64, which rounds integers beyond 2^53, and sums have the same bits."""
     x = numbers(dtype, 1500)
     if x.dtype.kind in "iu" and x.itemsize == 8:
         x[7] = np.iinfo(x.dtype).max
@@ -76,7 +76,7 @@ def test_elements_are_read_alike_whether_their_type_is_told_or_known(device: Dev
 
 
 def test_elements_of_several_bytes_count_unless_all_are_zero(device: Device) -> None:
-    """For all operations and types."""
+    """An element with any nonzero byte counts as one."""
     graph = aggregating("any", "u32", "add")
     x = np.zeros(1500, np.complex128)
     x[5], x[1100], x[1499] = 1e-300, 3, 2j
@@ -85,7 +85,7 @@ def test_elements_of_several_bytes_count_unless_all_are_zero(device: Device) -> 
 
 @pytest.mark.parametrize("at", [0, 300, 1023, 1499])
 def test_a_nan_is_passed_on(device: Device, at: int) -> None:
-    """Wherever it is, and of any sign."""
+    """A NaN of either sign reaches the result from any position."""
     for nan in (np.nan, -np.nan):
         x = np.linspace(-5, 5, 1500)
         x[at] = nan
@@ -94,7 +94,7 @@ def test_a_nan_is_passed_on(device: Device, at: int) -> None:
 
 
 def test_what_is_aggregated_may_be_computed_and_stored(device: Device) -> None:
-    """From the element's index and place, in branches, and as an output of its own."""
+    """The aggregated value may depend on index and position, come from a branch, and also be an output."""
     g = OpGraphBuilder()
     place = g.add("op.position", "place")
     x = g.add("op.input", "x", type="s32")["value"]
@@ -113,7 +113,7 @@ def test_what_is_aggregated_may_be_computed_and_stored(device: Device) -> None:
 
 
 def test_whole_numbers_wrap_and_keep_their_sign(device: Device) -> None:
-    """Whole numbers of 32 and 64 bits wrap; a boolean counts as 0 or 1."""
+    """Integers of 32 and 64 bits wrap; a boolean counts as 0 or 1."""
     for dtype in ("s32", "u32", "s64", "u64"):
         limits = np.iinfo(NAMED[dtype].numpy)
         x = np.array([limits.max, 5, limits.min, 3, limits.max], NAMED[dtype].numpy)
@@ -126,19 +126,19 @@ def test_whole_numbers_wrap_and_keep_their_sign(device: Device) -> None:
 
 
 def test_bf16_is_read_as_the_number_it_is(device: Device) -> None:
-    """It has the size of f16 and is distinguished by a flag."""
+    """bf16 has the size of f16, and a flag distinguishes the two."""
     x = to_bf16(np.array([1.5, -3, 1e30], np.float32))
     kernel = compile_graph(with_types(aggregating("number", "f64", "minimum"), {"x": "bf16"}))
     assert run(device, kernel, {"x": x}, 3)["minimum"] == [-3]
 
 
 def problems(graph: OpGraph) -> list[str]:
-    """Return the messages of errors."""
+    """Return the messages of the errors of a graph."""
     return [problem.message for problem in check_op_graph(graph) if problem.severity is Severity.ERROR]
 
 
 def test_what_an_aggregate_takes_is_checked() -> None:
-    """One number, outside regions, that its elements can hold."""
+    """An aggregate takes one number that its elements can hold, outside regions."""
     for kind, dtype, text in (("float2", "f32", "must be one number"), ("f32", "s32", "must be a whole number")):
         (message,) = problems(aggregating(kind, dtype, "add"))
         assert text in message
@@ -150,7 +150,7 @@ def test_what_an_aggregate_takes_is_checked() -> None:
 
 
 def test_threads_of_a_kernel_with_an_aggregate_do_not_wait() -> None:
-    """Each has its own number of elements, so not all would come."""
+    """Each thread has its own number of elements, so not all threads would reach a barrier."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x")["value"]
     g.add("op.output", "out", value=g.add("op.reduce", "sum", value=x)["out"])
@@ -160,7 +160,7 @@ def test_threads_of_a_kernel_with_an_aggregate_do_not_wait() -> None:
 
 
 def test_a_kernel_with_an_aggregate_has_a_thread_block_of_its_own() -> None:
-    """What it combines in which order depends on it."""
+    """The size of the thread block decides which elements are combined in which order."""
     kernel: OpKernel = compile_graph(aggregating("f32", "f32", "add"), elements_per_thread=4)
     assert (kernel.thread_block, kernel.elements_per_thread, kernel.is_free) == ((256, 1, 1), 1, False)
     assert [(port.name, port.is_aggregate) for port in kernel.outputs] == [("add", True)]

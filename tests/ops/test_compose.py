@@ -1,4 +1,4 @@
-"""Fusing graphs: one kernel gives what several gave, bit for bit."""
+"""A fused graph gives the same results as the separate kernels, bit for bit."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def _stage(text: str, given: str, stored: str) -> OpGraph:
 
 @pytest.mark.parametrize("between", ["f32", "f16", "bf16", "f64", "s32", "u8", "s16", "boolean"])
 def test_a_fused_chain_gives_the_same_bits(device: Device, between: str) -> None:
-    """What is between is rounded to the type that it would be stored as."""
+    """Values between stages are rounded to the type in which they would be stored."""
     text = "x * y + amp" if between[0] in "fb" and between != "boolean" else "int(x * amp)"
     text = "x > amp" if between == "boolean" else text
     first, second = _stage(text, "f32", between), _stage("x / 3 + y * amp - x", between, "f32")
@@ -43,7 +43,7 @@ _STAGES = ["x * y", "sin(x)", "x + amp", "x if x > y else y", "sqrt(abs(x))", "f
 @settings(max_examples=6)
 @given(st.lists(st.sampled_from(_STAGES), min_size=2, max_size=8), st.integers(0, 7))
 def test_any_chain_can_be_fused(host_device: Device, texts: list[str], fork: int) -> None:
-    """Each stage reads the one before; one is read twice, and composing in two steps changes nothing."""
+    """Each stage reads the previous one, one result is read twice, and composing in two steps changes nothing."""
     graphs = {f"s{at}": _stage(text, "f32", "f32") for at, text in enumerate(texts)}
     links = {f"s{at}.x": f"s{at - 1}.out" for at in range(1, len(texts))}
     links |= {f"s{at}.y": "s0.y" for at in range(1, len(texts))}
@@ -60,7 +60,7 @@ def test_any_chain_can_be_fused(host_device: Device, texts: list[str], fork: int
 
 
 def test_composing_a_composition_keeps_its_names() -> None:
-    """A part without a name keeps what its ops are called."""
+    """Composing once more with an unnamed part keeps the names of all ops."""
     stage = _stage("x * y", "f32", "f32")
     once = compose({"a": stage, "b": stage}, {"b.x": "a.out"})
     twice = compose({"": once, "c": stage}, {"c.x": ".b/out"})
@@ -68,7 +68,7 @@ def test_composing_a_composition_keeps_its_names() -> None:
 
 
 def test_what_can_not_be_fused_is_refused() -> None:
-    """Other types, buffers that are read elsewhere, and ports that are not there."""
+    """Other types, buffers that are read elsewhere, and unknown ports can't be fused."""
     stage = _stage("x * y", "f32", "f32")
     blur = _stage("x[i - 1] + x", "f32", "f32")
     with pytest.raises(OpError, match="x must be fed with f16, got f32"):
@@ -81,7 +81,7 @@ def test_what_can_not_be_fused_is_refused() -> None:
 
 
 def test_sizes_of_a_fused_input_are_those_of_what_is_computed(device: Device) -> None:
-    """An input's width is the width of the image that is computed."""
+    """A fused input's width is the width of the image that is computed."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x")
     g.add("op.output", "out", value=g.add("op.multiply", a=x["width"], b=x["value"])["out"])
@@ -93,7 +93,7 @@ def test_sizes_of_a_fused_input_are_those_of_what_is_computed(device: Device) ->
 
 @pytest.mark.parametrize("dtype", ["boolean", "u8", "s16", "u32", "s64", "u64", "f16", "f32", "f64"])
 def test_the_type_of_an_input_is_told_at_launch_or_part_of_the_graph(device: Device, dtype: str) -> None:
-    """Both give the number as f64, as a whole number of 64 bits, and whether it is one."""
+    """Both kernels read the number as f64 and as a 64-bit integer, and know whether it is an integer."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x", type="number")
     for port in ("value", "whole", "is_whole", "is_connected"):
@@ -113,7 +113,7 @@ def test_the_type_of_an_input_is_told_at_launch_or_part_of_the_graph(device: Dev
 
 
 def test_an_input_without_a_buffer_is_known_not_to_be_there(device: Device) -> None:
-    """Told at launch, or as a part of the graph."""
+    """A graph for an unconnected input omits it from the kernel's arguments."""
     g = OpGraphBuilder()
     x, y = (g.add("op.input", name, type="number") for name in "xy")
     either = g.add("op.select", condition=y["is_connected"], a=y["value"], b=x["value"])

@@ -1,4 +1,4 @@
-"""If and For: branches, carried values, loops in loops, and what may not be."""
+"""If and For: branches, carried values, nested loops, and misuse."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def _compare(device: Device, graph: OpGraph, inputs: dict[str, np.ndarray], shap
 
 
 def test_an_if_gives_what_the_branch_that_ran_gave(device: Device) -> None:
-    """Branches may give values of different types, values from outside, and nothing, which is 0."""
+    """Branches may return values of different types, values from outside, or no value, which counts as 0."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x")["value"]
     i = g.add("op.index")["index"]
@@ -38,7 +38,7 @@ def test_an_if_gives_what_the_branch_that_ran_gave(device: Device) -> None:
 
 
 def test_a_for_carries_values_from_turn_to_turn(device: Device) -> None:
-    """Mandelbrot with a stop, and a loop in a loop whose number of turns differs from thread to thread."""
+    """The tests are Mandelbrot with a stop, and a loop in a loop whose number of iterations differs by thread."""
     g = OpGraphBuilder()
     place = g.add("op.position")
     cx = g.add("op.remap", x=place["u"], new_low=-2.0, new_high=1.0)["out"]
@@ -105,7 +105,7 @@ def test_a_value_leaves_a_region_only_through_its_op() -> None:
     ],
 )
 def test_each_mistake_has_one_message_on_its_op(parts: list[tuple[str, str, str, dict] | str], message: str) -> None:
-    """The message says what must hold and what was found."""
+    """The message says what must hold and quotes the mistake."""
     g = OpGraphBuilder()
     for part in parts:
         if isinstance(part, tuple):
@@ -119,7 +119,7 @@ def test_each_mistake_has_one_message_on_its_op(parts: list[tuple[str, str, str,
 
 
 def _powers(turns: int | None) -> OpGraph:
-    """Return x + x^2 + ... + x^n + 1 by Horner's rule; the number of turns is a parameter, or a constant."""
+    """Return x + x^2 + ... + x^n + 1 by Horner's rule; the number of iterations is a parameter or a constant."""
     g = OpGraphBuilder()
     x, one = g.add("op.input", "x")["value"], g.add("op.constant", "one", value=1.0, type="f32")["out"]
     count = turns if turns is not None else g.add("op.parameter", "count", type="s32", default=5.0)["out"]
@@ -131,7 +131,7 @@ def _powers(turns: int | None) -> OpGraph:
 
 @pytest.mark.parametrize("turns", [0, 1, 5, 64])
 def test_a_constant_number_of_turns_is_unrolled(optimised: Device, turns: int) -> None:
-    """The code that runs in the end has no loop then; its results are those of the code that runs first."""
+    """Optimised code has no loop then, and its results equal those of the code that runs first."""
     values = np.linspace(-1.5, 1.5, 1027, dtype=np.float32)
     expected = np.ones_like(values, dtype=np.float64)
     for _ in range(turns):
@@ -141,6 +141,6 @@ def test_a_constant_number_of_turns_is_unrolled(optimised: Device, turns: int) -
         first = run(optimised, graph, {"x": values}, (1027,), **given)["out"]
         np.testing.assert_array_equal(found.astype(np.float64), expected)
         np.testing.assert_array_equal(found, first)
-    # The first turn adds 1 to x, which needs no product.
+    # The first iteration adds 1 to x, which needs no product.
     assert compile_graph(_powers(turns)).inlined_ptx().count("fma.rn.f32") == max(turns - 1, 0)
     assert compile_graph(_powers(turns)).ptx.count("fma.rn.f32") == 1

@@ -44,14 +44,14 @@ _F = np.float32
     ],
 )
 def test_expressions_compute_what_they_say(device: Device, text: str, expected: np.ndarray) -> None:
-    """As numpy computes the same; unknown names are parameters."""
+    """Results equal numpy's; unknown names are parameters."""
     graph = parse_expression(text, inputs={"x": "f32", "k": "s32"}, parameters={"freq": {"default": 3.0}})
     found = run(device, graph, {"x": _X, "k": _K}, 1023)["out"]
     assert_same(found, expected, text)
 
 
 def test_unknown_names_become_parameters_and_pixels_are_known() -> None:
-    """Parameters in the order in which they appear; u and v count pixels."""
+    """Parameters keep the order in which they appear; u and v are the position of the pixel."""
     kernel = compile_graph(parse_expression("vec(u * zoom, v * zoom, amp, 1)"))
     assert [item.name for item in kernel.parameters] == ["zoom", "amp"]
     assert kernel.rank == 2
@@ -80,7 +80,7 @@ def test_unknown_names_become_parameters_and_pixels_are_known() -> None:
     ],
 )
 def test_a_wrong_expression_is_told_with_its_column(text: str, message: str, column: int) -> None:
-    """Never anything but an ExpressionError."""
+    """A wrong expression never raises anything but an ExpressionError."""
     try:
         compile_graph(parse_expression(text, inputs={"x": "f32"}))
     except ExpressionError as problem:
@@ -92,7 +92,7 @@ def test_a_wrong_expression_is_told_with_its_column(text: str, message: str, col
 
 @given(st.text(alphabet=" x1.+-*/%()<>=&|~[],:'\"abcdefinot\n", max_size=40) | st.text(max_size=20))
 def test_any_text_is_a_graph_or_an_error(text: str) -> None:
-    """For any text, only an OpError is raised."""
+    """Any text is a graph or raises an OpError."""
     try:
         parse_expression(text, inputs={"x": "f32"})
     except OpError as problem:
@@ -100,6 +100,6 @@ def test_any_text_is_a_graph_or_an_error(text: str) -> None:
 
 
 def test_every_function_has_help() -> None:
-    """The names that an editor offers."""
+    """An editor offers these names with their help."""
     assert {"abs", "min", "clamp", "length"} < set(function_names())
     assert all(function_names().values())

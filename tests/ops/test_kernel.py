@@ -1,4 +1,4 @@
-"""Whole kernels: what a graph becomes, and that it runs."""
+"""Whole kernels: their arguments, their code, and that they run."""
 
 from typing import Literal
 
@@ -49,7 +49,7 @@ def test_arguments_are_the_inputs_the_outputs_and_what_else_the_ops_need() -> No
 
 
 def test_a_kernel_computes_each_element_of_any_size(device: Device) -> None:
-    """Sizes that are no multiple of a thread block leave nothing out and touch nothing else."""
+    """Sizes that are no multiple of a thread block leave out no element and write no others."""
     kernel = compile_graph(_saxpy())
     for size in (1, 7, 1023, 1027):
         x = np.linspace(-3, 3, size, dtype=np.float32)
@@ -60,7 +60,7 @@ def test_a_kernel_computes_each_element_of_any_size(device: Device) -> None:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Literal[2, 4]) -> None:
-    """For elements of every size, at any number of elements, and in buffers that are not aligned."""
+    """This holds for elements of every size, for any number of elements, and for unaligned buffers."""
     g = OpGraphBuilder()
     total = g.add("op.index", "index")["index"]
     inputs = {}
@@ -90,7 +90,7 @@ def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Lit
 
 
 def test_optimised_code_takes_the_arguments_of_the_code_before() -> None:
-    """In the same order, also where element types and numbers are passed at launch."""
+    """The order is the same even if element types and numbers are passed at launch."""
     g = OpGraphBuilder()
     x, y = (g.add("op.input", name, type="number") for name in "xy")
     scaled = g.add("op.multiply", a=x["value"], b=g.add("op.parameter", "k", type="f64")["out"])
@@ -104,7 +104,7 @@ def test_optimised_code_takes_the_arguments_of_the_code_before() -> None:
 
 
 def test_kernels_whose_threads_know_of_each_other_have_one_element_a_thread() -> None:
-    """So has one that counts along two axes; one that only loads elsewhere too has several."""
+    """A kernel that counts along two axes also has one; a kernel that only loads elsewhere has several."""
     for text, count in (("x[i + 1]", 4), ("x * u", 1)):
         kernel = compile_graph(parse_expression(text, inputs={"x": "f32"}), elements_per_thread=4)
         assert kernel.elements_per_thread == count
@@ -118,7 +118,7 @@ def test_kernels_whose_threads_know_of_each_other_have_one_element_a_thread() ->
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_loads_from_elsewhere_in_kernels_with_several_elements_a_thread(device: Device, count: Literal[2, 4]) -> None:
-    """Each element gets its own neighbour, for every size and alignment."""
+    """Each element loads its own neighbour, for every size and alignment."""
     x = np.arange(1027, dtype=np.float32)
     graph = parse_expression("x + x[i // 3]", inputs={"x": "f32"})
     kernel = compile_graph(graph, elements_per_thread=count)
@@ -129,14 +129,14 @@ def test_loads_from_elsewhere_in_kernels_with_several_elements_a_thread(device: 
 
 
 def test_the_same_graph_gives_the_same_ptx_and_key() -> None:
-    """Compiling is deterministic, and a graph comes back from JSON as it was."""
+    """Compiling is deterministic, and a graph that is stored as JSON gives the same kernel."""
     again = graph_from_json(graph_to_json(_saxpy()))
     assert again.key() == _saxpy().key()
     assert compile_graph(again) == compile_graph(_saxpy())
 
 
 def test_each_line_of_code_names_its_op() -> None:
-    """The product's line is a mul, in PTX as in LLVM IR."""
+    """The line of the product is a mul, both in PTX and in LLVM IR."""
     kernel = compile_graph(_saxpy())
     for text, lines in ((kernel.ptx, kernel.ptx_lines()), (kernel.llvm_ir, kernel.llvm_lines())):
         (found,) = [text.splitlines()[line - 1] for line, op in lines.items() if op == "product"]

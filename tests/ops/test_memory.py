@@ -14,7 +14,7 @@ _BOUNDARIES = ("clamp", "wrap", "mirror", "zero")
 
 
 def test_elements_of_every_type_come_back_as_they_were(device: Device) -> None:
-    """Loading widens and storing narrows; in between, adding 1 to a whole number wraps."""
+    """Loading widens and storing narrows; in between, adding 1 to an integer wraps."""
     size = 33
     random = np.random.default_rng(3)
     g = OpGraphBuilder()
@@ -32,7 +32,7 @@ def test_elements_of_every_type_come_back_as_they_were(device: Device) -> None:
             g.add("op.output", f"more_{name}", value=more, type=name)
     found = run(device, g.graph(), inputs, size)
     for name, array in inputs.items():
-        if "bf" in name:  # uint16 in numpy: NaNs lose their payload
+        if "bf" in name:  # numpy has bf16 as uint16: NaNs lose their payload
             is_nan = (array & 0x7FFF) > 0x7F80
             assert_same(np.where(is_nan, 0, found[f"same_{name}"]), np.where(is_nan, 0, array), name)
             assert ((found[f"same_{name}"][is_nan] & 0x7FFF) > 0x7F80).all()
@@ -44,7 +44,7 @@ def test_elements_of_every_type_come_back_as_they_were(device: Device) -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 1023])
 def test_loads_beyond_the_edge_follow_the_boundary(device: Device, size: int) -> None:
-    """Any distance away, as numpy's pad modes edge, wrap, symmetric and constant have it."""
+    """At any distance, results equal numpy's pad modes edge, wrap, symmetric and constant."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x", type="u16")
     offset = g.add("op.input", "offset", type="s32")
@@ -64,7 +64,7 @@ def test_loads_beyond_the_edge_follow_the_boundary(device: Device, size: int) ->
 
 
 def test_images_and_volumes_are_counted_along_their_axes(device: Device) -> None:
-    """Places, shares and extents along each axis; loads 2-D with each boundary."""
+    """Positions, extents and loads in 2-D with each boundary follow the axes of the input."""
     for rank, shape in ((2, (13, 37)), (3, (3, 5, 17))):
         g = OpGraphBuilder()
         place = g.add("op.position" if rank == 2 else "op.position3", "place")
@@ -86,7 +86,7 @@ def test_images_and_volumes_are_counted_along_their_axes(device: Device) -> None
 
 
 def test_vectors_are_made_split_swizzled_and_measured(device: Device) -> None:
-    """Against numpy, component by component; a zero vector stays zero when it is normalised."""
+    """Components equal numpy's, and a zero vector stays zero when it is normalised."""
     size = 1027
     g = OpGraphBuilder()
     a, b = (g.add("op.input", name, type="float3")["value"] for name in "ab")
@@ -147,7 +147,7 @@ def test_stores_scatter_and_leave_the_rest(device: Device) -> None:
 
 
 def test_parameters_and_the_frame_are_read_anew_by_each_launch(device: Device) -> None:
-    """A parameter of each type, and the frame's uniforms."""
+    """There is a parameter of each type, and the frame uniforms."""
     g = OpGraphBuilder()
     kinds = {"f32": 2.5, "s32": -7, "u32": 2**32 - 1, "f64": 0.1, "s64": -(2**40), "u64": 2**63, "boolean": 1}
     for kind in kinds:

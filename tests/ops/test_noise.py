@@ -1,4 +1,4 @@
-"""Hashes, noise and sampling: against numpy, and the laws that noise keeps."""
+"""Hashes, noise and sampling agree with numpy, and noise obeys its laws."""
 
 import itertools
 
@@ -54,7 +54,7 @@ def _lattice_noise(kind: str, seed: int, place: list[Array]) -> Array:
 
 
 def test_hashes_and_random_numbers_depend_on_all_coordinates(device: Device) -> None:
-    """As numpy computes them; random numbers are spread evenly over [0, 1)."""
+    """Hashes equal numpy's, and random numbers are spread evenly over [0, 1)."""
     g = OpGraphBuilder()
     i = g.add("op.index")["index"]
     other = g.add("op.negate", x=i)["out"]
@@ -72,7 +72,7 @@ def test_hashes_and_random_numbers_depend_on_all_coordinates(device: Device) -> 
 
 
 def test_noise_is_what_its_formula_says(device: Device) -> None:
-    """Value and gradient noise in 1 to 3 dimensions; at whole places a hash, and 0."""
+    """Noise in 1 to 3 dimensions equals its formula; at integer positions gradient noise is 0."""
     size = 1027
     random = np.random.default_rng(4)
     place = {axis: (random.uniform(-40, 40, size)).astype(_F) for axis in "xyz"}
@@ -113,7 +113,7 @@ def test_simplex_noise_is_smooth_bounded_and_even(device: Device, dimensions: st
 
 @pytest.mark.parametrize(("dtype", "channels"), [("f32", 1), ("uchar4", 4)])
 def test_samples_blend_neighbours(device: Device, dtype: str, channels: int) -> None:
-    """As scipy's map_coordinates interpolates with order 1 and 0; beyond the edge by the boundary."""
+    """Samples equal scipy's map_coordinates of order 1 and 0, with the boundary's rule beyond the edge."""
     modes = {"clamp": "nearest", "wrap": "grid-wrap", "mirror": "reflect", "zero": "grid-constant"}
     random = np.random.default_rng(2)
     shape = (7, 11) if channels == 1 else (7, 11, channels)
@@ -141,7 +141,7 @@ def test_samples_blend_neighbours(device: Device, dtype: str, channels: int) -> 
 
 
 def test_a_table_is_sampled_along_one_axis(device: Device) -> None:
-    """Between the first and the last element's centre as np.interp has it, and the ends beyond."""
+    """Samples equal np.interp between the centres of the first and the last element, and the end values beyond."""
     g = OpGraphBuilder()
     table = g.add("op.input", "table", type="double2")
     u = g.add("op.input", "u")["value"]

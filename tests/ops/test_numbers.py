@@ -1,4 +1,4 @@
-"""Every op that computes component by component, on every type, over edge values and random ones."""
+"""Every op that computes component by component, on every type, with edge values and random values."""
 
 import zlib
 
@@ -19,7 +19,7 @@ _FLOAT = (0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.0, 1e-3, 0.1, np.inf, -np.inf,
 
 
 def _samples(kind: str, salt: str) -> Array:
-    """Return edge values, each meeting each other in some element, and random numbers."""
+    """Return edge values, so that each pair of them meets in some element, and random numbers."""
     dtype = np.dtype(reference.NUMPY[kind])
     random = np.random.default_rng(zlib.crc32(f"{kind} {salt}".encode()))
     if dtype.kind == "b":
@@ -43,7 +43,7 @@ def _samples(kind: str, salt: str) -> Array:
 
 
 def _graph(names: list[str], kind: str) -> OpGraph:
-    """Return a graph of one op each, all fed by the inputs a, b and c."""
+    """Return a graph with one of each op, all fed by the inputs a, b and c."""
     g = OpGraphBuilder()
     inputs = [g.add("op.input", name, type=kind)["value"] for name in "abc"]
     for name in names:
@@ -70,7 +70,7 @@ def _names(kind: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", reference.NUMPY)
 def test_ops_give_what_numpy_gives(device: Device, kind: str) -> None:
-    """Bit for bit, but for the bits of NaNs."""
+    """Results equal numpy's bit for bit, except for the bits of NaNs."""
     graph = _graph(_names(kind), kind)
     inputs = {name: _samples(kind, name) for name in "abc"}
     expected = Reference(graph, inputs, (_SIZE,)).outputs()
@@ -81,7 +81,7 @@ def test_ops_give_what_numpy_gives(device: Device, kind: str) -> None:
 
 
 def test_conversions_truncate_saturate_and_wrap(device: Device) -> None:
-    """Every type to every other: floats saturate, whole numbers wrap."""
+    """From every type to every other one, floats saturate and integers wrap."""
     g = OpGraphBuilder()
     inputs = {}
     for kind in reference.NUMPY:
@@ -95,7 +95,7 @@ def test_conversions_truncate_saturate_and_wrap(device: Device) -> None:
 
 
 def test_every_op_that_computes_by_component_is_compared() -> None:
-    """An op that is added to these categories is added to the tests' evaluator too."""
+    """A new op in these categories must be added to the tests' evaluator too."""
     compared = (
         {name for kind in reference.NUMPY for name in _names(kind)} | {"convert", "any", "all"} | FUNCTIONS.keys()
     )
@@ -104,7 +104,7 @@ def test_every_op_that_computes_by_component_is_compared() -> None:
     assert in_table == compared - {"mod", "fmod"}
 
 
-#: What numpy and scipy call the functions, where the name differs.
+# Functions that numpy or scipy calls by another name.
 _NAMES = {
     "asin": "arcsin",
     "acos": "arccos",
@@ -132,7 +132,7 @@ def _oracle(name: str, *operands: Array) -> Array:
 
 
 def test_functions_are_those_of_their_names(device: Device) -> None:
-    """Within 3 units in the last place of numpy; `tests/ops/functions` measures each closely. Fast ones within 1e-4."""
+    """Errors are within 3 units in the last place (`tests/ops/functions` measures each closely), or 1e-4 if fast."""
     names = [name for name in FUNCTIONS if name not in ("mod", "fmod")]
     g = OpGraphBuilder()
     for name in names:

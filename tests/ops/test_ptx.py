@@ -1,4 +1,4 @@
-"""LLVM's NVPTX backend: what ops may call does not end the process, and nothing else gets there."""
+"""LLVM's NVPTX backend compiles every intrinsic that ops may call; others are refused before they reach it."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ from engine.ops.table import CATEGORIES, OpType
 from engine.ops.types import ValueType
 
 _FLOAT, _WORD, _BIT = "float", "i32", "i1"
-#: Result and operands of intrinsics whose names don't say them.
+# Result and operands of intrinsics whose names don't contain them.
 _SIGNATURES = {
     "nvvm.read": (_WORD, []),
     "nvvm.mulhi.ui": (_WORD, [_WORD] * 2),
@@ -61,7 +61,7 @@ def _call(name: str, number: int) -> tuple[str, str]:
 
 
 def test_every_intrinsic_that_ops_may_call_is_compiled() -> None:
-    """In a process of its own, which would end with the first that can't be selected."""
+    """They are compiled in a separate process, which an unsupported intrinsic would end."""
     calls = [_call(name, at) for at, name in enumerate(sorted(SAFE))]
     text = (
         'target triple = "nvptx64-nvidia-cuda"\n'
@@ -77,7 +77,7 @@ def test_every_intrinsic_that_ops_may_call_is_compiled() -> None:
 
 
 def test_any_other_intrinsic_is_refused_before_it_gets_to_llvm() -> None:
-    """The backend ends the process at one that it can't select."""
+    """The backend ends the process at an intrinsic that it can't select."""
     module = ir.Module("bad")
     module.data_layout = data_layout()
     ir.Function(module, ir.FunctionType(ir.FloatType(), [ir.FloatType()]), "llvm.exp10.f32")
@@ -89,7 +89,7 @@ _KINDS = ("f32", "s32", "boolean", "float2", "float3")
 
 
 def _alone(op: OpType, kind: str) -> OpGraph:
-    """Return a graph in which one op is fed by inputs of a type, and all its outputs go somewhere."""
+    """Return a graph of one op, which is fed by inputs of a type and whose outputs are all stored."""
     g = OpGraphBuilder()
     value = g.add("op.input", "in", type=kind)["value"]
     memory = g.add("op.output", "memory", type="s32", shape="[4]")["buffer"]
@@ -110,7 +110,7 @@ def _alone(op: OpType, kind: str) -> OpGraph:
 
 @pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.id)
 def test_every_op_has_help_and_is_compiled(op: OpType) -> None:
-    """Each op alone, fed by a type that it takes; what a person reads is a sentence."""
+    """Each op is compiled alone with a type that it takes, and its help is a sentence."""
     assert op.category in CATEGORIES
     assert op.title
     assert op.doc.endswith(".")
@@ -126,14 +126,14 @@ def test_every_op_has_help_and_is_compiled(op: OpType) -> None:
 
 
 def test_a_fault_names_the_op(host_device: Device) -> None:
-    """The line of a `.loc` directive is the op's place in the kernel."""
+    """The line of a `.loc` directive leads to the op's place in the kernel."""
     g = OpGraphBuilder()
     far = g.add("op.load", "far", buffer=g.add("op.input", "x")["buffer"], index=g.add("op.index", "index")["index"])
     g.add("op.output", "out", value=far["out"])
     kernel = compile_graph(g.graph())
     module = host_device.load_module(kernel.ptx)
     buffers = [host_device.upload(np.zeros(size, np.float32)) for size in (8, 32)]
-    arguments = [*buffers, np.int32(32), np.int32(1 << 20)]  # x is said to be larger than it is
+    arguments = [*buffers, np.int32(32), np.int32(1 << 20)]  # the passed size of x is larger than the buffer
     with pytest.raises(KernelFault) as fault:
         host_device.launch(module.kernel("kernel"), grid=(1,), thread_block=(32,), args=arguments)
         host_device.synchronize()
@@ -143,7 +143,7 @@ def test_a_fault_names_the_op(host_device: Device) -> None:
 
 
 def test_code_without_lines_is_the_same_code(host_device: Device) -> None:
-    """Only the metadata of each line's op is gone."""
+    """Only the metadata with each line's op is missing."""
     g = OpGraphBuilder()
     twice = g.add("op.multiply", a=g.add("op.input", "x")["value"], b=2.0)
     g.add("op.output", "out", value=g.add("op.sin", x=twice["out"])["out"])

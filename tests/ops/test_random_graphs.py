@@ -1,4 +1,4 @@
-"""Random op graphs: right ones have the results of the tests' evaluator, and nonsense is only ever reported."""
+"""Random op graphs: valid ones agree with the tests' evaluator, and nonsense is only ever reported."""
 
 import numpy as np
 from hypothesis import example, given, settings
@@ -41,7 +41,7 @@ def random_inputs() -> dict[str, Array]:
 @settings(max_examples=many(8))
 @given(st.integers(0, 10**6))
 def test_random_graphs_give_what_the_evaluator_gives(device: Device, seed: int) -> None:
-    """Ops of all types, vectors, branches and loops, bit for bit."""
+    """Ops of all types, vectors, branches and loops agree bit for bit."""
     graph = valid_graph(seed, 25)
     inputs = random_inputs()
     expected = Reference(graph, inputs, SHAPE).outputs()
@@ -54,7 +54,7 @@ def test_random_graphs_give_what_the_evaluator_gives(device: Device, seed: int) 
 @settings(max_examples=many(2))
 @given(st.integers(0, 10**6))
 def test_the_code_of_an_edit_gives_the_bits_of_optimised_code(device: Device, optimised: Device, seed: int) -> None:
-    """The first calls functions, and its threads compute one element each; the other does neither."""
+    """The code of an edit calls functions, and its threads compute one element each; optimised code does neither."""
     graph, inputs = valid_graph(seed, 25), random_inputs()
     quick, wide = compile_graph(graph), compile_graph(graph, elements_per_thread=4)
     assert quick.arguments == wide.arguments
@@ -91,7 +91,7 @@ _ANYTHING = st.recursive(
 
 @given(_ANYTHING)
 def test_any_json_is_a_graph_or_an_error(data: object) -> None:
-    """What is read back as a graph is the same graph again."""
+    """A graph that is read from JSON is written as JSON that gives the same graph."""
     try:
         graph = graph_from_json(data)
     except OpError:

@@ -1,4 +1,4 @@
-"""Threads together: shared memory, barriers, atomics, shuffles, votes, reductions and scans."""
+"""Threads that work together: shared memory, barriers, atomics, shuffles, votes, reductions and scans."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ _SIZES = (1, 7, 1023, 1027)
 
 
 def _blocks(array: Array, none: float) -> Array:
-    """Return the elements by thread block, the last one filled up with what changes nothing."""
+    """Return the elements by thread block, the last one padded with neutral elements."""
     count = -(-len(array) // _BLOCK) * _BLOCK
     return np.concatenate([array, np.full(count - len(array), none, array.dtype)]).reshape(-1, _BLOCK)
 
@@ -23,7 +23,7 @@ def _blocks(array: Array, none: float) -> Array:
 def _samples(kind: str, size: int) -> Array:
     random = np.random.default_rng(size)
     dtype = np.dtype(NUMPY[kind])
-    if dtype.kind == "f":  # whole numbers, so that the order of additions changes nothing
+    if dtype.kind == "f":  # integers, so that the order of additions changes nothing
         return random.integers(-50, 50, size).astype(dtype)
     return random.integers(0, 2 if dtype.kind == "b" else 200, size).astype(dtype)
 
@@ -45,7 +45,7 @@ def _none(operation: str, dtype: np.dtype) -> float:
     return infinite[operation == "maximum"]
 
 
-#: What is compared: reductions and scans, their operation and over whom.
+# The tested reductions and scans, with their operation and their group of threads.
 _COLLECTIVES = [
     "reduce_add_block",
     "reduce_minimum_block",
@@ -60,7 +60,7 @@ _COLLECTIVES = [
 
 @pytest.mark.parametrize("kind", ["f32", "s32", "u64", "f64"])
 def test_reductions_and_scans_are_numpys(device: Device, kind: str) -> None:
-    """Over thread blocks and warps, of sizes that fill none of them."""
+    """They run over thread blocks and warps, with sizes that fill none of these."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x", type=kind)["value"]
     for name in (*_COLLECTIVES, *([] if kind[0] == "f" else ["reduce_multiply_warp"])):
@@ -91,7 +91,7 @@ def test_reductions_and_scans_are_numpys(device: Device, kind: str) -> None:
 
 
 def test_vectors_booleans_and_bits_are_reduced(device: Device) -> None:
-    """Each component by itself; and, or and votes over booleans."""
+    """Components are reduced separately; booleans have and, or, and votes."""
     size = 1027
     g = OpGraphBuilder()
     v = g.add("op.input", "v", type="float3")["value"]
@@ -126,7 +126,7 @@ def test_vectors_booleans_and_bits_are_reduced(device: Device) -> None:
 
 
 def test_shuffles_give_what_other_lanes_have(device: Device) -> None:
-    """Down, up, xor and index, of 32 and 64 bits, vectors and booleans; outside the warp a lane keeps its own."""
+    """Down, up, xor and index work for 32 and 64 bits, vectors and booleans; outside the warp a lane reads itself."""
     size = 512
     g = OpGraphBuilder()
     sources = {kind: g.add("op.input", kind, type=kind)["value"] for kind in ("f32", "double2", "boolean")}
@@ -156,7 +156,7 @@ def test_shuffles_give_what_other_lanes_have(device: Device) -> None:
 
 
 def test_shared_memory_turns_a_thread_block_round(device: Device) -> None:
-    """What a thread stores before a barrier, another loads after it; a loop of barriers adds a ladder of neighbours."""
+    """A thread loads after a barrier what another one stored before it; a loop of barriers adds neighbours."""
     size = 1000
     g = OpGraphBuilder()
     x = g.add("op.input", "x")["value"]
@@ -185,7 +185,7 @@ def test_shared_memory_turns_a_thread_block_round(device: Device) -> None:
 
 
 def test_atomics_count_find_extremes_and_exchange(device: Device) -> None:
-    """A histogram in global and in shared memory, extremes of each type, bits, and one winner of an exchange."""
+    """Histograms in global and shared memory, extremes, bit operations, and an exchange with one winner are correct."""
     size = 5000
     bins = np.random.default_rng(1).integers(-2, 18, size).astype(np.int32)
     x = np.random.default_rng(2).normal(size=size).astype(np.float32)
@@ -234,13 +234,13 @@ def test_atomics_count_find_extremes_and_exchange(device: Device) -> None:
     assert found["bits"] == np.bitwise_or.reduce(np.uint32(1) << (bins & 31).astype(np.uint32))
     assert (found["old"] == -9).sum() == 1
     assert found["winner"] in bins
-    # Threads without an element count in shared memory: their input is 0.
+    # Threads without an element count in shared memory, with the input 0.
     expected[0] += -size % _BLOCK
     np.testing.assert_array_equal(found["by_block"], expected)
 
 
 def test_a_reduction_takes_its_producer_in(device: Device) -> None:
-    """Fused with what feeds it, a reduction gives the same bits, also where threads have no element."""
+    """A reduction that is fused with its producer gives the same bits, also where threads have no element."""
     producer = parse_expression("exp(x) + 1", inputs={"x": "f32"})
     g = OpGraphBuilder()
     total = g.add("op.reduce", value=g.add("op.input", "x")["value"])
@@ -253,7 +253,7 @@ def test_a_reduction_takes_its_producer_in(device: Device) -> None:
 
 
 def test_ops_that_wait_must_be_reached_by_all_threads() -> None:
-    """A barrier in a loop of a fixed number of turns is fine, one in a branch that depends on the element is not."""
+    """A barrier may be in a loop with a fixed number of iterations, but not in a branch that depends on the element."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x", type="s32")["value"]
     fixed = g.add("op.for", "fixed", count=g.add("op.parameter", "turns", type="s32")["out"])

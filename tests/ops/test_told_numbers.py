@@ -1,4 +1,4 @@
-"""Numbers as kernel arguments: results are those of constants, and graphs that differ in them share a kernel."""
+"""Numbers as kernel arguments: results equal those of constants, and graphs with other numbers share a kernel."""
 
 import struct
 
@@ -28,7 +28,7 @@ def _told(text: str, **inputs: str) -> list[float]:
 @settings(max_examples=many(40))
 @given(st.integers(0, 10**6))
 def test_other_numbers_give_the_same_code(seed: int) -> None:
-    """In random graphs, with branches and loops: types, code and passed numbers stay the same."""
+    """In random graphs with branches and loops, other numbers change neither types nor code nor arguments."""
     graph = valid_graph(seed, 30)
     analysis = analyse(graph)
     told = ToldNumbers(analysis)
@@ -43,7 +43,7 @@ def test_other_numbers_give_the_same_code(seed: int) -> None:
 @settings(max_examples=many(3))
 @given(st.integers(0, 10**6))
 def test_numbers_that_are_told_give_the_bits_of_constants(device: Device, seed: int) -> None:
-    """In random graphs."""
+    """This holds in random graphs."""
     graph, inputs, shape = valid_graph(seed, 25), random_inputs(), SHAPE
     constant, told = (run(device, compile_graph(graph, is_told=is_told), inputs, shape) for is_told in (False, True))
     assert [constant[name].tobytes() for name in told] == [array.tobytes() for array in told.values()]
@@ -63,18 +63,18 @@ def test_numbers_that_are_told_give_the_bits_of_constants(device: Device, seed: 
     ],
 )
 def test_operands_of_arithmetic_may_be_told(text: str, told: list[float]) -> None:
-    """Divisors and exponents are part of the code, which is faster for it; no f32 holds 1e39."""
+    """Divisors and exponents stay in the code, which makes it faster, and so does 1e39, which is no f32."""
     assert sorted(map(str, _told(text))) == sorted(map(str, told))
 
 
 def test_whole_numbers_are_part_of_the_code() -> None:
-    """Only floats are passed; one with a fraction makes a whole number a float."""
+    """Only floats are passed, including a number with a fraction that turns an integer into a float."""
     assert _told("i + 2", i="s32") == []
     assert _told("i + 2.5", i="s32") == [2.5]
 
 
 def _constant(number: float, *readers: str, **setting: str) -> OpGraph:
-    """Return x with a constant added; `readers` are ops that take both too."""
+    """Return x with a constant added; `readers` are further ops of x and the constant."""
     g = OpGraphBuilder()
     x, c = g.add("op.input", "x")["value"], g.add("op.constant", "c", value=number, **setting)["out"]
     for name in ("add", *readers):
@@ -83,7 +83,7 @@ def _constant(number: float, *readers: str, **setting: str) -> OpGraph:
 
 
 def test_a_constant_may_be_told_when_all_that_read_it_may_be() -> None:
-    """Not where it is a divisor too, and not when it has a type of its own."""
+    """A constant that is also a divisor, or that has a type of its own, stays in the code."""
     assert compile_graph(_constant(3.5, "multiply")).numbers == struct.pack("f", 3.5)
     assert compile_graph(_constant(3, "multiply", type="float")).numbers == struct.pack("f", 3)
     assert compile_graph(_constant(3.5, "divide")).numbers == b""
@@ -92,7 +92,7 @@ def test_a_constant_may_be_told_when_all_that_read_it_may_be() -> None:
 
 
 def test_a_number_is_told_in_each_type_that_it_takes_on(device: Device) -> None:
-    """The struct is laid out as in C."""
+    """The arguments are a struct with C's layout."""
     g = OpGraphBuilder()
     c = g.add("op.constant", "c", value=0.1)["out"]
     sums = {}
@@ -110,7 +110,7 @@ def test_a_number_is_told_in_each_type_that_it_takes_on(device: Device) -> None:
 
 
 def test_a_loop_starts_with_what_the_code_knows() -> None:
-    """What is carried and how often it turns decide types and code."""
+    """The initial value and the number of iterations decide types and code, so they stay in the code."""
     g = OpGraphBuilder()
     loop = g.add("op.for", "loop", count=4, initial_a=0.5)
     loop.connect("next_a", g.add("op.multiply", "more", region="loop", a=loop["a"], b=1.5)["out"])
@@ -119,7 +119,7 @@ def test_a_loop_starts_with_what_the_code_knows() -> None:
 
 
 def test_more_numbers_than_a_launch_can_pass_are_constants(device: Device) -> None:
-    """The first 256 can be passed. Results are the same for those and the others."""
+    """The first 256 numbers are passed, the others are constants, and the results are the same."""
     text = "\n".join(f"x = x * {1 + n / 1000} + {n / 500}" for n in range(1, 200)) + "\nx"
     kernel = compile_graph(parse_expression(text, inputs={"x": "f32"}), is_told=True)
     assert len(kernel.numbers) == 256 * 4
@@ -132,7 +132,7 @@ def test_more_numbers_than_a_launch_can_pass_are_constants(device: Device) -> No
 @pytest.mark.parametrize("number", [0.0, -0.0, 0.1, 1 / 3, 1e-45, -3.4028234663852886e38, 16777217, 2**53 + 1])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_numbers_are_rounded_as_constants_are(device: Device, number: float, dtype: str) -> None:
-    """To nearest, with the sign of zero."""
+    """Numbers are rounded to nearest, and zero keeps its sign."""
     numpy = np.dtype(np.float32 if dtype == "f32" else np.float64)
     x = np.array([1, -1, 0.5, -0.0], numpy)
     g = OpGraphBuilder()
@@ -144,7 +144,7 @@ def test_numbers_are_rounded_as_constants_are(device: Device, number: float, dty
 
 
 def test_sources_that_differ_in_numbers_share_what_is_told_them() -> None:
-    """Each has its own numbers, and its own quick code."""
+    """Each source has its own numbers and its own quick code."""
     a, b, c = (OpGraphSource.of(_constant(number)) for number in (2.5, 3.5, ANY_NUMBER))
     assert op_graphs.shared(a) == op_graphs.shared(b) == op_graphs.shared(c) == c
     assert [op_graphs.launched(source).numbers for source in (a, b, c, a)] == [

@@ -13,10 +13,9 @@ import pytest
 
 from engine.blocktypes.parameters import UserArray
 from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, PortRef
+from engine.patch.changes import Connection, PortRef, SentinelAction
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
-from engine.patch.sentinels import SentinelAction
 from engine.types.bits import same
 from tests.fuzzing import many, seeds
 

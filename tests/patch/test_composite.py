@@ -13,8 +13,7 @@ from engine.descriptions.checks import BlockDefinitionError
 from engine.descriptions.description import ChildPort
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
-from engine.patch.composite import Composite
-from engine.patch.composite_builder import CompositeBuilder
+from engine.patch.composite import Composite, CompositeBuilder
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
 

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from engine.diagnostics import PatchError
 from engine.inner_patches.op_patch import OpPatch
-from engine.patch.changes import Connection, PortRef, SentinelChanged, inverse, merge
+from engine.patch.changes import Connection, PortRef, Sentinel, SentinelAction, SentinelChanged, inverse, merge
 from engine.patch.comparison import describe_difference, difference
 from engine.patch.document import NodeRef, Patch
 from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
-from engine.patch.sentinels import Sentinel, SentinelAction
 
 
 def chain(count: int = 3) -> tuple[Patch, list[NodeRef]]:

@@ -19,8 +19,7 @@ from engine.diagnostics import GraphValidationError, PatchError, Severity
 from engine.ops import OpError
 from engine.patch import changes
 from engine.patch.changes import Change, Connection, PortRef
-from engine.patch.composite import Composite
-from engine.patch.composite_builder import CompositeBuilder
+from engine.patch.composite import Composite, CompositeBuilder
 from engine.patch.document import NodeRef
 from engine.patch.regions import TOP
 from engine.protocol.messages import Message, SetInput

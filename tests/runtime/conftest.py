@@ -36,12 +36,12 @@ extern "C" __global__ void tell(const Frame* frame, float* out) {
 
 @dataclass
 class Kernels:
-    """The kernel files of the test's blocks, to be edited."""
+    """The kernel files of the test's blocks, for edits."""
 
     folder: Path
 
     def write(self, name: str, text: str) -> KernelFilesChanged:
-        """Save a kernel file and return the message that says so."""
+        """Save a kernel file and return the message that reports the save."""
         path = self.folder / name
         path.write_text(text)
         return KernelFilesChanged(frozenset({path.resolve()}))
@@ -112,19 +112,19 @@ def kernels(tmp_path: Path) -> Kernels:
     return made
 
 
-#: Names of threads that serve all engines.
+# Names of threads that serve all engines.
 OF_THE_PROGRAM = ("warploom-workers", "ctrl-c")
 
 
 @pytest.fixture(autouse=True)
 def leaves_no_device_threads(request: pytest.FixtureRequest) -> Iterator[None]:
-    """An engine that is given no device opens one of its own, which must end with it."""
+    """An engine without a given device opens its own, whose threads must end with the engine."""
     before = set(threading.enumerate())
     yield
     if "device" in request.fixturenames:
         return
     deadline = time.monotonic() + 60
-    # The processes that compile, and what hears of Ctrl+C, serve all engines, until the program ends.
+    # The compile processes and the listener for Ctrl+C serve all engines until the program ends.
     while left := [t.name for t in set(threading.enumerate()) - before if not t.name.startswith(OF_THE_PROGRAM)]:
         if time.monotonic() > deadline:
             pytest.fail(f"an engine's device must be closed with it, got {', '.join(sorted(left))}")
@@ -133,5 +133,5 @@ def leaves_no_device_threads(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def makes_sound_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Verify each plan as it is made."""
+    """Verify each plan when it is made."""
     yield from verified_plans(monkeypatch)

@@ -1,4 +1,4 @@
-"""Blocks that do one small thing each, for tests of order and of memory."""
+"""Small blocks with one purpose each, for tests of order and memory."""
 
 from typing import Any
 
@@ -36,25 +36,25 @@ class Bump(Block, id="test_small.bump"):
     amount: float = param(1.0, doc="Is added to each element.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """Launch one thread per element."""
         build.launch(Kernel(FILE, "bump"), num_threads=self.x.size, args=(self.out, self.amount, self.x.size))
 
 
 class Echo(Block, id="test_small.echo"):
-    """Output the input of the previous frame. It declares no state, so every edit makes it begin with zeros."""
+    """Outputs the previous frame's input. It declares no state, so every edit makes it begin with zeros."""
 
     x: In[f32] = port(doc="Is given in the next frame.")
     out: Out[f32] = port(doc="The input of the frame before.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Two copies through a buffer that is read before it is written."""
+        """Copy twice through a buffer that is read before it is written."""
         held = build.buffer("held", f32, "same(x)")
         build.copy(self.out, held)
         build.copy(held, self.x)
 
 
 class Grow(Block, id="test_small.grow"):
-    """Add 1 in each frame to state that begins with a given array."""
+    """Adds 1 in each frame to state that begins with a given array."""
 
     out: Out[f32] = port(shape="[size]", doc="The state after this frame.")
     first: float = param(0.0, structural=True, doc="What the last element is at first; the others are 0, 1 and so on.")
@@ -63,7 +63,7 @@ class Grow(Block, id="test_small.grow"):
     zeros: bool = param(False, structural=True, doc="Whether the state begins with nothing but zeros.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Internal state, changed in place and copied out."""
+        """Change internal state in place, and copy it out."""
         numbers = np.arange(self.size, dtype=np.float32)
         numbers[-1] = self.first
         kept = build.buffer("kept", f32, "[size]", state=True, initial=None if self.zeros else numbers)
@@ -72,7 +72,7 @@ class Grow(Block, id="test_small.grow"):
 
 
 class Make(Block, id="test_small.make"):
-    """Make a buffer whose elements are 1.5 when it does not run; `x` only orders it after another block."""
+    """Makes a buffer whose elements are 1.5 when the block does not run; `x` only orders it after another block."""
 
     x: In[any_type] = port(doc="Is not read.", optional=True)
     out: Out[f32] = port(shape="[count]", default=1.5, doc="All equal.")
@@ -80,19 +80,19 @@ class Make(Block, id="test_small.make"):
     count: int = param(3, min=1, structural=True, doc="How many.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """Launch one thread per element."""
         build.launch(Kernel(FILE, "make"), num_threads=self.out.size, args=(self.out, self.value, self.out.size))
 
 
 class MakeFour(Block, id="test_small.make_four"):
-    """Make vectors whose numbers are all 1.5 when it does not run."""
+    """Makes vectors whose numbers are all 1.5 when the block does not run."""
 
     out: Out[float4] = port(shape="[count]", default=1.5, doc="value, value + 1, value + 2, value + 3.")
     value: float = param(7.0, doc="The first number of each element.")
     count: int = param(3, min=1, structural=True, doc="How many.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """Launch one thread per element."""
         build.launch(Kernel(FILE, "make_four"), num_threads=self.out.size, args=(self.out, self.value, self.out.size))
 
 
@@ -102,12 +102,12 @@ class Strict(Block, id="test_small.strict"):
     out: Out[f32] = port(shape="[3]", default=None, doc="All 7.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """Launch one thread per element."""
         build.launch(Kernel(FILE, "make"), num_threads=self.out.size, args=(self.out, 7.0, self.out.size))
 
 
 class Pour(Block, id="test_small.pour"):
-    """Append what is large enough."""
+    """Appends the elements that are large enough."""
 
     x: In[f32] = port(doc="Numbers.")
     out: Out[f32] = port(shape="[capacity]", append=True, doc="Those of at least `least`, in any order.")
@@ -115,20 +115,20 @@ class Pour(Block, id="test_small.pour"):
     capacity: int = param(5, min=1, structural=True, doc="Room.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """Launch one thread per element."""
         arguments = (self.x, self.least, self.out, self.out.counter, self.out.size, self.x.size)
         build.launch(Kernel(FILE, "pour"), num_threads=self.x.size, args=arguments)
 
 
 class Pair(Struct):
-    """As in small_blocks.cu."""
+    """The struct of small_blocks.cu."""
 
     first: f32
     second: u32
 
 
 class WidePair(Struct):
-    """Like Pair, with four bytes more than in small_blocks.cu."""
+    """Pair with four bytes more than in small_blocks.cu."""
 
     first: f32
     second: u32
@@ -141,17 +141,17 @@ class MakePairs(Block, id="test_small.make_pairs"):
     out: Out[Pair] = port(shape="[4]", doc="Half its number, and its number.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """Launch one thread per element."""
         build.launch(Kernel(FILE, "make_pairs"), num_threads=4, args=(self.out, 4))
 
 
 class MakeWidePairs(Block, id="test_small.make_wide_pairs"):
-    """Declare wider pairs as the output of the same kernel."""
+    """Declares wider pairs as the output of the same kernel."""
 
     out: Out[WidePair] = port(shape="[4]", doc="What the kernel does not write.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """Launch one thread per element."""
         build.launch(Kernel(FILE, "make_pairs"), num_threads=4, args=(self.out, 4))
 
 
@@ -162,11 +162,11 @@ class Lend(Block, id="test_small.lend"):
     which: str = param("0", doc="Its number in LENT.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Nothing runs."""
+        """Adopt the array, without a launch."""
         build.adopt(self.out, describe_external(LENT[int(self.which)]))
 
 
-#: Arrays that `Lend` adopts, by number.
+# Arrays that `Lend` adopts, by number.
 LENT: dict[int, Array] = {}
 
 
@@ -177,15 +177,15 @@ class Take(Block, id="test_small.take"):
     out: Out[f32] = port(shape="same(x)", doc="The copy.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """No kernel."""
+        """Copy without a kernel."""
         build.copy(self.out, self.x)
 
 
 class Sum3(Composite, id="test_small.sum3", as_child_graph=True):
-    """Add three times, as one child graph."""
+    """Adds three times, as one child graph."""
 
     def compose(self, build: CompositeBuilder) -> None:
-        """Three blocks in a row."""
+        """Place three blocks in a row."""
         copy = build.add_child(Take, "copy")
         blocks = [build.add_child(Bump, name) for name in ("one", "two", "three")]
         for before, after in zip((copy, *blocks), blocks, strict=False):
@@ -202,7 +202,7 @@ def array(patch: Patch, *values: float, dtype: str = "f4") -> NodeRef:
 
 
 def zeros(patch: Patch, count: int = 1, value: float = 0.0) -> NodeRef:
-    """Place a buffer of one value that each frame makes again, so that blocks may change it in place."""
+    """Place a buffer of one value that each frame computes again, so that blocks may change it in place."""
     return patch.add("buffer.constant", shape=str(count), value=value)
 
 

@@ -1,4 +1,4 @@
-"""Each source of diagnostics, by what a person does wrong; low occupancy is in `check/test_kernel_checks.py`."""
+"""Each source of diagnostics, by a person's mistake; low occupancy is in `check/test_kernel_checks.py`."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.runtime.small_blocks import array, bump
 
 
 def found(patch: Patch) -> list[Diagnostic]:
-    """Return what the first frame finds."""
+    """Return the diagnostics of the first frame."""
     with Engine(patch, "host") as engine:
         return list(engine.step().diagnostics)
 
@@ -33,7 +33,7 @@ def scaling(**parameters: object) -> Patch:
 
 @pytest.mark.parametrize("text", [None, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry fill( {"])
 def test_ptx_that_does_not_load(text: str | None, tmp_path: Path) -> None:
-    """Its file isn't there, or holds something else."""
+    """The file is missing, or its contents are no PTX."""
     file = tmp_path / "kernel.ptx"
     if text is not None:
         file.write_text(text)
@@ -62,7 +62,7 @@ def test_a_source_that_does_not_compile(kernels: Kernels) -> None:
 
 
 def test_a_launch_that_fails(kernels: Kernels) -> None:
-    """The last report says which node's kernel it was."""
+    """The last report names the node of the failed kernel."""
     kernels.write("scale.cu", SCALE.replace("out[i] =", "out[i + (1 << 28)] ="))
     with Engine(scaling(), "host") as engine:
         with pytest.raises(KernelFault):
@@ -74,7 +74,7 @@ def test_a_launch_that_fails(kernels: Kernels) -> None:
 
 
 def test_a_wrong_type() -> None:
-    """It is on the input."""
+    """The error is on the input."""
     patch = Patch()
     data = patch.add("io.array", data=np.arange(8, dtype=np.float64))
     scale = patch.add("test_small.bump", node_id="bump")
@@ -85,7 +85,7 @@ def test_a_wrong_type() -> None:
 
 
 def test_a_missing_connection() -> None:
-    """Nothing is wrong yet; one click connects it."""
+    """The input is incomplete rather than wrong; one click connects it."""
     patch = Patch()
     patch.add("test_small.bump", node_id="bump")
     (problem,) = found(patch)
@@ -94,7 +94,7 @@ def test_a_missing_connection() -> None:
 
 
 def test_a_buffer_near_its_capacity() -> None:
-    """It says how full the buffer is."""
+    """The diagnostic says how full the buffer is."""
     patch = Patch()
     pour = patch.add("test_small.pour", node_id="pour", capacity=20)
     patch.connect(array(patch, *range(19))["out"], pour["x"])
@@ -104,7 +104,7 @@ def test_a_buffer_near_its_capacity() -> None:
 
 
 def test_a_buffer_of_another_engine() -> None:
-    """That engine may free it, so it is refused; a buffer of the engine's own is used where it lies."""
+    """The other engine may free the buffer, so it is refused; a buffer of the same engine is used in place."""
     lender, patch = Patch(), Patch()
     source = patch.add("io.external", node_id="lent")
     last = bump(patch, source)

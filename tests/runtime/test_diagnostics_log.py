@@ -1,4 +1,4 @@
-"""Diagnostics in the log come up once, however their numbers change and however often they come and go."""
+"""Each diagnostic is logged once when it appears, however its numbers change and however often it returns."""
 
 import logging
 import time
@@ -16,7 +16,7 @@ def full(percent: int) -> Diagnostic:
 def test_a_diagnostic_is_logged_when_it_comes_up(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At its severity; that it is gone, or comes back soon, is a detail, and so is what a block waits for."""
+    """It has its severity; its end, its early return, and the reason why a block waits are details."""
     now_s = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now_s)
     caplog.set_level(logging.DEBUG, "engine")

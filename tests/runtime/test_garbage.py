@@ -1,4 +1,4 @@
-"""Python's garbage collection while a large patch gets its engine and its first frame."""
+"""Python's garbage collection while an engine opens a large patch and runs its first frame."""
 
 import gc
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def collections() -> Iterator[list[int]]:
 
 @pytest.fixture
 def frozen() -> Iterator[None]:
-    """Thaw what the test run froze, and freeze it again."""
+    """Unfreeze the objects that the test run froze, and freeze them again."""
     gc.unfreeze()
     yield
     gc.freeze()
@@ -41,7 +41,7 @@ def large() -> Patch:
 
 @pytest.mark.usefixtures("frozen")
 def test_no_garbage_is_collected_in_a_first_frame(collections: list[int]) -> None:
-    """The objects of a large patch count as old then; after a million of them, everything is collected."""
+    """The objects of a large patch then count as old; after a million objects, everything is collected."""
     patch = large()
     gc.collect()
     with Engine(patch, "host") as engine:
@@ -58,7 +58,7 @@ def test_no_garbage_is_collected_in_a_first_frame(collections: list[int]) -> Non
 
 
 def test_what_others_froze_or_switched_off_stays_so(collections: list[int]) -> None:
-    """Thawing would reach the objects of others; where automatic collection is off, it is not switched on."""
+    """Unfreezing would affect others' objects; if automatic collection is off, it stays off."""
     patch = large()
     gc.freeze()
     before = gc.get_freeze_count()

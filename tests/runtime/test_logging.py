@@ -1,4 +1,4 @@
-"""What the engine logs: each update with its cause and cost, what went wrong, and next to nothing in a frame."""
+"""The engine logs each update with its cause and cost, and each problem, and next to nothing in a frame."""
 
 import logging
 import re
@@ -16,7 +16,7 @@ from tests.runtime.conftest import SCALE, Kernels
 
 
 def told(log_buffer: LogBuffer) -> list[tuple[str, str, str]]:
-    """Return the new records: level, module and text, with # for every number."""
+    """Return level, module and text of the new records, with # for every number."""
     found = [(logging.getLevelName(r.level), r.logger.rpartition(".")[2], r.text) for r in log_buffer.take()[0]]
     return [(level, module, re.sub(r"\d+(\.\d+)?", "#", text)) for level, module, text in found]
 
@@ -32,7 +32,7 @@ def patch(kernels: Kernels) -> Patch:
 
 
 def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, log_buffer: LogBuffer) -> None:
-    """Exactly one record for each build, swap and setting; parameters, and frames without an update, leave none."""
+    """Each build, swap and setting has one record; parameters, and frames without an update, have none."""
     with Engine(patch, "host") as engine:
         for edit in (
             lambda: None,
@@ -60,7 +60,7 @@ def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, log_buf
 
 
 def test_details_of_a_build_are_logged_when_they_are_wanted(patch: Patch, log_buffer: LogBuffer) -> None:
-    """Compiles, loads and allocations, in this order."""
+    """Compiles, loads and allocations are logged in this order."""
     set_level(log_buffer, logging.DEBUG)
     with Engine(patch, "host") as engine:
         engine.step()
@@ -75,7 +75,7 @@ def test_details_of_a_build_are_logged_when_they_are_wanted(patch: Patch, log_bu
 
 
 def test_what_is_wrong_is_logged_when_it_comes_up(patch: Patch, kernels: Kernels, log_buffer: LogBuffer) -> None:
-    """Once, however long it stays, and what a block only waits for is a detail; that it is gone is one too."""
+    """Each problem is logged once, however long it stays; that it is gone, or that a block waits, is a detail."""
     set_level(log_buffer, logging.DEBUG)
     with Engine(patch, "host") as engine:
         engine.step()
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_logged_when_it_comes_up(patch: Patch, kernels: Kernels
 
 
 def moved(engine: Engine, patch: Patch, log_buffer: LogBuffer, frames: int) -> list[Logged]:
-    """Move a slider in every frame, and return what was logged of it."""
+    """Move a slider in every frame, and return the log records about it."""
     for _ in range(frames):
         patch.set("scale", factor=patch.value("scale", "factor") + 1)
         engine.step()
@@ -109,7 +109,7 @@ def moved(engine: Engine, patch: Patch, log_buffer: LogBuffer, frames: int) -> l
 def test_parameter_writes_are_counted_and_told_once_a_second(
     patch: Patch, log_buffer: LogBuffer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their numbers add up, however often a second is over; nothing is counted twice."""
+    """Their numbers add up, however often a second passes, and nothing is counted twice."""
     set_level(log_buffer, logging.DEBUG)
     now_ns = 10_000_000_000
     monkeypatch.setattr("engine.runtime.frame.reporter.time.perf_counter_ns", lambda: now_ns)
@@ -123,7 +123,7 @@ def test_parameter_writes_are_counted_and_told_once_a_second(
         ]
         moved(engine, patch, log_buffer, 5)
         now_ns += 1_000_000_000
-        engine.step()  # which writes nothing
+        engine.step()  # a frame without a write
         assert [told.text for told in log_buffer.take()[0]] == ["HOT: 5 frames wrote parameters, 46 in all"]
         set_level(log_buffer, logging.INFO)
         now_ns += 1_000_000_000
@@ -131,7 +131,7 @@ def test_parameter_writes_are_counted_and_told_once_a_second(
 
 
 def calls_of_logging(engine: Engine, patch: Patch | None, frames: int) -> Counter[str]:
-    """Count the calls of functions of `logging` in frames, each with a moved slider if there is a patch."""
+    """Count the calls of `logging`'s functions in frames, each with a moved slider if there is a patch."""
     calls: Counter[str] = Counter()
 
     def look(frame: FrameType, event: str, _: object) -> None:
@@ -150,10 +150,10 @@ def calls_of_logging(engine: Engine, patch: Patch | None, frames: int) -> Counte
 
 
 def test_a_frame_pays_at_most_a_check_of_the_level(patch: Patch, log_buffer: LogBuffer) -> None:
-    """Without an update none at all, before any parameter was written."""
+    """Without an update, and before any parameter was written, there is no check at all."""
     with Engine(patch, "host") as engine:
         engine.step()
         assert not calls_of_logging(engine, None, 20)
-        calls_of_logging(engine, patch, 1)  # `logging` remembers the answer
+        calls_of_logging(engine, patch, 1)  # `logging` caches the answer
         calls = calls_of_logging(engine, patch, 20)
         assert calls.keys() <= {"isEnabledFor"} and calls.total() <= 20

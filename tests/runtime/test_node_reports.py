@@ -1,4 +1,4 @@
-"""What a node that does not run waits for is true."""
+"""The reported reason why a node does not run is true."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +22,7 @@ def wire(source: str, target: str) -> Connection:
 
 
 def reports(*said: Diagnostic, preparing: bool, fed: dict[str, list[str]] | None = None) -> dict[str, str]:
-    """Return the messages of `open`, `broken`, `behind` and `free`, of which none is in the graph."""
+    """Return the messages of `open`, `broken`, `behind` and `free`, none of which is in the graph."""
     names = ("open", "broken", "behind", "free")
     placed = {name: PlacedNode(name, "test") for name in names}
     connections = [wire(source, target) for target, sources in (fed or {}).items() for source in sources]
@@ -38,7 +38,7 @@ def reports(*said: Diagnostic, preparing: bool, fed: dict[str, list[str]] | None
 
 
 def test_a_block_that_depends_on_none_with_an_error_waits_for_the_graph() -> None:
-    """While another graph is prepared, an error elsewhere has nothing to do with it."""
+    """While another graph is prepared, an error elsewhere is not the reason."""
     for said in ((), (_OPEN,), (_OPEN, _BROKEN)):
         assert reports(*said, preparing=True)["free"] == "not running: the graph is being prepared"
 
@@ -50,14 +50,14 @@ def test_a_block_that_a_refused_graph_holds_names_the_error() -> None:
 
 
 def test_a_block_behind_says_what_the_other_lacks() -> None:
-    """An input, or the mending of an error."""
+    """The reason is a missing input, or an error that must be corrected."""
     assert reports(_OPEN, preparing=True, fed={"behind": ["open"]})["behind"].endswith("open, which is incomplete")
     found = reports(_BROKEN, preparing=False, fed={"behind": ["broken"]})["behind"]
     assert found == "not running: it waits for broken, which has an error"
 
 
 def search(node: str, wrong: set[str], scopes: dict[str, str], wires: list[Connection]) -> str | None:
-    """Return the first wrong node that a search from one node backwards finds, the nearest nodes first."""
+    """Return the first wrong node that a backward search from one node meets, the nearest nodes first."""
     seen, waiting = {node}, [node]
     while waiting:
         target = waiting.pop(0)
@@ -75,7 +75,7 @@ def search(node: str, wrong: set[str], scopes: dict[str, str], wires: list[Conne
 
 @given(st.data())
 def test_a_node_waits_for_the_nearest_that_is_wrong(data: st.DataObject) -> None:
-    """Through connections and regions, also in circles; it is found for all nodes in one walk."""
+    """The search follows connections and regions, also in circles; one walk finds the reasons for all nodes."""
     names = [f"n{number}" for number in range(data.draw(st.integers(1, 9)))]
     name = st.sampled_from(names)
     wires = [wire(*ends) for ends in data.draw(st.lists(st.tuples(name, name), max_size=20))]

@@ -1,4 +1,4 @@
-"""Plain edges are asked of the device, wherever an engine runs."""
+"""Plain edges are requested of the device, wherever an engine runs."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from tests.runtime.test_wire import Wire
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each device that was opened was asked for plain edges."""
+    """Whether plain edges were requested of each opened device."""
     found: list[bool] = []
 
     def opened(name: str, *, plain_edges: bool = False) -> Device:
@@ -34,14 +34,14 @@ def run_in_process() -> None:
 
 
 def run_by_messages() -> None:
-    """Open an engine as another process is asked to."""
+    """Open an engine by messages, as another process does."""
     wire = Wire()
     wire.ask(Open("host", ProfilingLevel.NONE, 1 / 60, plain_edges=True))
     wire.close()
 
 
 def run_from_the_command_line() -> None:
-    """Run an example."""
+    """Run an example from the command line."""
     from app.cli import cli
 
     options = ["run", str(EXAMPLES / "values.loom"), "--frames", "1", "--device", "host", "--plain-edges", "--json"]
@@ -50,7 +50,7 @@ def run_from_the_command_line() -> None:
 
 @pytest.mark.parametrize("run", [run_in_process, run_by_messages, run_from_the_command_line])
 def test_plain_edges_reach_the_device(asked: list[bool], run: Callable[[], None]) -> None:
-    """Each way to run a patch hands them on."""
+    """Each way to run a patch passes the option on."""
     run()
     assert asked == [True]
 
@@ -62,7 +62,7 @@ def test_edges_are_programmatic_by_default(asked: list[bool]) -> None:
 
 
 def test_an_open_device_has_the_edges_that_it_has() -> None:
-    """What its kernels do was settled when it was opened."""
+    """The device decided on its kernels' edges when it was opened."""
     device = open_device("host")
     with pytest.raises(DeviceError, match="plain_edges must be given to open_device"):
         Engine(Patch(), device, plain_edges=True)

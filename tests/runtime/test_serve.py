@@ -1,4 +1,4 @@
-"""A kernel that breaks the device breaks the engine's process, and nothing else."""
+"""A kernel that breaks the device ends the engine's process, and nothing else."""
 
 import sys
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.changes import Connection, Disconnected, NodeAdded, ParameterChanged, PortRef
 from engine.protocol.pipe import connect
 
-#: The engine's command, without the command line's library.
+# The engine's command, without the command line's library.
 COMMAND = [sys.executable, "-c", "from engine.runtime.serve import serve_standard_streams as serve; serve()"]
 
 BLOCK = """
@@ -32,7 +32,7 @@ class Wild(Block, id="test_serve.wild", category="Test"):
 
 @pytest.fixture
 def wild_block(tmp_path: Path) -> Iterator[str]:
-    """A trusted block whose kernel writes where no memory is; its type."""
+    """Define a trusted block whose kernel writes outside of its memory, and return its type."""
     (tmp_path / "wild.py").write_text(BLOCK)
     (tmp_path / "wild.cu").write_text('extern "C" __global__ void wild(float* out) { out[1ll << 44] = 1; }')
     trust_blocks(tmp_path)
@@ -42,7 +42,7 @@ def wild_block(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("device", ["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 def test_a_fault_of_the_device_ends_with_its_process(wild_block: str, device: str) -> None:
-    """The frame raises, the last report shows why, and the next process runs the corrected patch."""
+    """The frame raises, the last report shows the reason, and the next process runs the corrected patch."""
     patch = Patch()
     data = patch.add("io.array", node_id="data", data=np.arange(4, dtype=np.float32))
     wild = patch.add(wild_block)
@@ -53,7 +53,7 @@ def test_a_fault_of_the_device_ends_with_its_process(wild_block: str, device: st
         assert report is not None
         assert report.failed
         assert report.diagnostics
-        assert device != "host" or report.diagnostics[-1].node == "wild"  # a GPU doesn't say which kernel it was
+        assert device != "host" or report.diagnostics[-1].node == "wild"  # a GPU doesn't report which kernel failed
         with pytest.raises(DeviceError):
             client.step()
     patch.remove(wild)
@@ -64,7 +64,7 @@ def test_a_fault_of_the_device_ends_with_its_process(wild_block: str, device: st
 
 
 def test_a_change_that_does_not_fit_is_reported_and_skipped() -> None:
-    """The process keeps its copy of the patch as it was."""
+    """The process keeps its copy of the patch unchanged."""
     patch = Patch()
     made = patch.add("buffer.constant", value=2.0)
     with connect(patch, COMMAND, "host") as client:

@@ -1,4 +1,4 @@
-"""What single frames find fades; every diagnostic says when and how often it was found."""
+"""Problems that single frames find fade; every diagnostic has the time and the number of its sightings."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ from tests.waiting import next_report
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """A time of day that stands still until the test sets its only element."""
+    """A time of day that stands still until the test sets the list's only element."""
     now = [1000.0]
     monkeypatch.setattr(time, "time", lambda: now[0])
     yield now
@@ -33,7 +33,7 @@ def full(percent: int) -> Diagnostic:
 
 
 def test_what_comes_up_is_counted_once(clock: list[float]) -> None:
-    """While it stays and only its numbers change it is the same; when it comes back, its first time is kept."""
+    """A diagnostic is the same while only its numbers change, and keeps its first time when it returns."""
     sightings, wrong = Sightings(), error("x must be y", node="b")
     assert sightings.follow([wrong, full(91)], ()) == (Sighting(1000, 1000), Sighting(1000, 1000))
     clock[0] = 1005
@@ -43,7 +43,7 @@ def test_what_comes_up_is_counted_once(clock: list[float]) -> None:
 
 
 def test_what_was_gone_for_long_is_new(clock: list[float]) -> None:
-    """The time counts from when it went, not from when it came up."""
+    """The time counts from its end, not from its beginning."""
     sightings, wrong = Sightings(), error("x must be y", node="b")
     sightings.follow([wrong], ())
     for gone_s, now_s, expected in (
@@ -57,14 +57,14 @@ def test_what_was_gone_for_long_is_new(clock: list[float]) -> None:
 
 
 def test_digits_of_names_are_no_numbers() -> None:
-    """Two blocks of a composite are two, also when only a digit tells their names apart."""
+    """Two blocks of a composite are different even if only a digit distinguishes their names."""
     first, second = (warning(f"pour_{number}: buffer is at 91 %", node="glow") for number in (1, 2))
     fuller = warning("pour_1: buffer is at 1,092.5 %", node="glow")
     assert identity(first) == identity(fuller) != identity(second)
 
 
 def pouring() -> tuple[Patch, NodeRef]:
-    """A patch with an append buffer of 2 places that 3 numbers go into, until `least` is greater than they are."""
+    """A patch in which 3 numbers are appended to 2 places, until `least` exceeds the numbers."""
     patch = Patch()
     pour = patch.add("test_small.pour", capacity=2)
     patch.connect(array(patch, 1, 2, 3)["out"], pour["x"])
@@ -82,20 +82,20 @@ def told(report: FrameReport) -> list[tuple[str | None, int, bool]]:
 
 
 def test_each_frame_that_finds_it_counts() -> None:
-    """A full buffer is found in each frame, a value that doesn't fit once."""
+    """A full buffer is found in each frame, but a value that doesn't fit only once."""
     patch, pour = pouring()
     lonely = patch.add("test_small.bump")
     with Engine(patch, "host") as engine:
         for count in range(1, 4):
             assert sorted(told(engine.step())) == sorted([(pour.id, count, False), (lonely.id, 1, False)])
         patch.set(pour, least=9.0)
-        assert told(engine.step()) == [(lonely.id, 1, False)]  # by hand, nothing fades
+        assert told(engine.step()) == [(lonely.id, 1, False)]  # stepped frames fade nothing
 
 
 def test_frames_that_find_the_same_are_told_at_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them count."""
+    """All of these frames count."""
     patch, pour = pouring()
-    patch.add("test_small.grow")  # so that each frame is launched
+    patch.add("test_small.grow")  # a block with state, so that each frame is launched
     with Engine(patch, "host") as engine:
         engine.step()
         monkeypatch.setattr(diagnostics_store, "REPORT_INTERVAL_NS", 1 << 62)
@@ -107,7 +107,7 @@ def test_frames_that_find_the_same_are_told_at_an_interval(monkeypatch: pytest.M
 
 
 def test_what_frames_no_longer_find_fades(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The problem is reported for a moment longer, on its node too; then it is gone, although no frame is launched."""
+    """The problem is reported for a moment longer, on its node too; then it goes even if no frame is launched."""
     monkeypatch.setattr(diagnostics_store, "REPORT_INTERVAL_NS", 0)
     patch, pour = pouring()
     with Engine(patch, "host") as engine:
@@ -135,7 +135,7 @@ def test_what_frames_no_longer_find_fades(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("edit", ["by hand", "removed"])
 def test_what_fades_goes_at_once_when_it_is_over(edit: str) -> None:
-    """A frame by hand shows what that frame has found; another graph has other buffers."""
+    """A stepped frame shows only its own findings, and another graph has other buffers."""
     patch, pour = pouring()
     with Engine(patch, "host") as engine:
         engine.step()
@@ -147,7 +147,7 @@ def test_what_fades_goes_at_once_when_it_is_over(edit: str) -> None:
 
 
 def test_sightings_come_through_a_pipe() -> None:
-    """The end of the process is found after all else."""
+    """The end of the process is reported after everything else."""
     patch = Patch()
     patch.add("math.saxpy", node_id="lonely")
     with connect(patch, COMMAND, "host") as client:

@@ -1,4 +1,4 @@
-"""An untrusted patch writes in its own folder only, and listens to this machine only."""
+"""An untrusted patch writes only in its own folder, and listens only to this machine."""
 
 import socket
 from pathlib import Path
@@ -49,7 +49,7 @@ def outside(place: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("file", [*INSIDE, *OUTSIDE])
 def test_a_file_elsewhere_is_written_only_for_a_trusted_patch(place: Path, file: str) -> None:
-    """A script or the editor may ask for it; a warning names node and path, and the patch still runs."""
+    """A script or the editor may grant trust; otherwise a warning names node and path, and the patch still runs."""
     before, path = outside(place), saving(place, file)
     with Engine(load_patch(path), device="host") as engine:
         asks = [item for item in engine.step().diagnostics if asks_for_trust(item)]
@@ -91,7 +91,7 @@ def test_a_folder_that_the_person_names_takes_the_outputs_but_leads_nowhere_else
 
 
 def test_the_network_reaches_only_a_trusted_patch(tmp_path: Path) -> None:
-    """An untrusted one doesn't bind its port; its outputs keep their defaults, and a warning shows why."""
+    """An untrusted patch doesn't bind its port; its outputs keep their defaults, and a warning has the reason."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("0.0.0.0", 0))
         port = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The law of the wire: with any bytes in a frame, the engine keeps running, and reports each invalid message once."""
+"""With any bytes in a frame, the engine keeps running, and reports each invalid message once."""
 
 import os
 import threading
@@ -106,7 +106,7 @@ def ill_typed(draw: st.DrawFn) -> bytes:
 
 
 def is_no_message(frame: bytes) -> bool:
-    """True if the decoder refuses the bytes, for any reason."""
+    """Return whether the decoder refuses the bytes, for any reason."""
     try:
         decode(frame)
     except Exception:  # noqa: BLE001 - see above
@@ -120,7 +120,7 @@ frames = anything.filter(is_no_message)
 
 
 class Wire:
-    """An engine that is served in this process, as its client's pipe sees it."""
+    """An engine that is served in this process, seen from the client's end of the pipe."""
 
     def __init__(self) -> None:
         there, self.sink = self._pipe()
@@ -179,7 +179,7 @@ def wire() -> Iterator[Wire]:
 
 
 def test_invalid_messages_are_reported_and_the_engine_runs_on(wire: Wire) -> None:
-    """Unknown tags, wrong types, frames that were cut off or damaged, and structures without end."""
+    """Messages have unknown tags, wrong types, truncated or damaged frames, or endless structures."""
 
     @settings(max_examples=many(100))
     @given(st.lists(frames, min_size=1, max_size=5))
@@ -203,7 +203,7 @@ def test_invalid_messages_are_reported_and_the_engine_runs_on(wire: Wire) -> Non
     ("path", "folders"), [(Path("a\0b"), ()), (None, (Path("a\0b"),)), (None, (Path("x" * 9000),))]
 )
 def test_impossible_file_names_are_reported(wire: Wire, path: Path | None, folders: tuple[Path, ...]) -> None:
-    """The engine runs on with the files that it had."""
+    """The engine continues with the files that it had."""
     wire.send(encode(UseFiles(path, folders)))
     answer, told = wire.ask(Step())
     assert isinstance(answer, Answered) and len(told) == 1

@@ -1,4 +1,4 @@
-"""Operators and methods, against numpy's."""
+"""Operators and methods equal numpy's."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def held(*arrays: Any) -> tuple[dict[TensorNode, Array], list[TensorNode]]:
     ],
 )
 def test_operators_take_tensors_and_numbers_on_both_sides(apply: Callable[..., Any]) -> None:
-    """As with numpy."""
+    """Operators have numpy's results with a tensor or a number on either side."""
     values, (a, b) = held([1.0, 2.5, 4.0], [[0.5], [3.0]])
     for left, right in ((a, b), (a, 2), (2, a), (0.5, b), (b, -1.5)):
         numbers = [values[each] if isinstance(each, TensorNode) else each for each in (left, right)]
@@ -79,7 +79,7 @@ def test_methods(method: Callable[[Any], Any]) -> None:
 
 
 def test_transpose_of_the_last_axes() -> None:
-    """A permutation of two numbers leaves the axes in front of the last two."""
+    """A permutation of two numbers leaves the axes before the last two."""
     _, (x,) = held(np.zeros((2, 3, 4, 5)))
     assert x.transpose((1, 0)).type.shape == (2, 3, 5, 4)
     assert x.transpose().type.shape == (5, 4, 3, 2)
@@ -93,7 +93,7 @@ indices = st.one_of(
 @settings(max_examples=many(150), deadline=None)
 @given(st.lists(indices, max_size=3), st.booleans(), st.integers(0, 3))
 def test_parts_are_those_of_numpy(parts: list[int | slice], has_ellipsis: bool, at: int) -> None:
-    """Numbers from either end, slices with steps, and an ellipsis; what numpy refuses is refused."""
+    """Indices from either end, slices with steps, and an ellipsis work; what numpy refuses is refused."""
     index: tuple[Any, ...] = (*parts[:at], ..., *parts[at:]) if has_ellipsis else tuple(parts)
     values, (x,) = held(np.arange(24.0).reshape(2, 3, 4))
     try:
@@ -106,7 +106,7 @@ def test_parts_are_those_of_numpy(parts: list[int | slice], has_ellipsis: bool, 
 
 
 def test_parts_that_there_are_not() -> None:
-    """Too many axes, steps backwards, two ellipses, other tensors; and a tensor is not a sequence."""
+    """Too many axes, backward steps, two ellipses and other tensors are refused, and a tensor is not a sequence."""
     _, (x,) = held(np.zeros((2, 3)))
     with pytest.raises(ShapeMismatch, match="index must have at most 2 axes and one ellipsis"):
         x[0, 0, 0]
@@ -121,7 +121,7 @@ def test_parts_that_there_are_not() -> None:
 
 
 def test_shapes_and_axes_that_do_not_fit() -> None:
-    """The message says which would."""
+    """The message says which shapes and axes would fit."""
     _, (x,) = held(np.zeros((2, 3)))
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: x.reshape(-1, -1), "shape must have sizes of which one may be -1, got"),
@@ -144,7 +144,7 @@ def test_shapes_and_axes_that_do_not_fit() -> None:
 
 
 def test_choosing() -> None:
-    """By a comparison, between tensors and numbers; between two numbers needs one as a tensor."""
+    """A comparison chooses between tensors and numbers; of two numbers, one must be a tensor."""
     values, (x, y) = held([1.0, -2.0, 3.0], 7.0)
     found = evaluate([x.less(0.0).where(y, x), x.greater(0.0).where(1.0, x), x.equal(3).where(x, 0)], values)
     assert [each.tolist() for each in found] == [[1, 7, 3], [1, -2, 1], [0, 0, 3]]
@@ -153,7 +153,7 @@ def test_choosing() -> None:
 
 
 def test_numbers_take_the_element_type_of_the_tensor() -> None:
-    """One with a fraction can't meet whole numbers, and other things are no operands."""
+    """A number with a fraction can't meet integers, and other objects are no operands."""
     graph = TensorGraph()
     whole = graph.add(Leaf(TensorType((2,), s32)))
     assert evaluate([whole * 3 + 1.0], {whole: [1, 2]})[0].tolist() == [4, 7]
@@ -173,13 +173,13 @@ def test_numbers_may_be_those_of_numpy() -> None:
 
 
 def test_what_changes_nothing_makes_no_node() -> None:
-    """A reshape to the same shape, a cast to the same type, a sum over no axis."""
+    """A reshape to the same shape, a cast to the same type, and a sum over no axis return the tensor itself."""
     _, (x,) = held(np.zeros((2, 3)))
     assert all(same is x for same in (x.reshape(2, 3), x.reshape(2, -1), x.cast(f64), x.sum(()), x.broadcast_to(2, 3)))
 
 
 def test_products() -> None:
-    """Products of matrices, of stacks of matrices, and with a sparse column."""
+    """Products work for matrices, stacks of matrices, and a sparse column."""
     random = np.random.default_rng(2)
     values, (a, b) = held(random.normal(size=(2, 1, 4, 3)), random.normal(size=(5, 3, 2)))
     np.testing.assert_allclose(evaluate([a @ b], values)[0], values[a] @ values[b])
@@ -189,7 +189,7 @@ def test_products() -> None:
 
 
 def test_the_mean_of_a_batch_and_of_axes() -> None:
-    """Both divide by how many there are."""
+    """Both means divide by the number of summands."""
     graph = TensorGraph()
     x = graph.add(Leaf(TensorType((3,), f64, batched=True)))
     value = np.arange(12.0).reshape(4, 3)
@@ -198,7 +198,7 @@ def test_the_mean_of_a_batch_and_of_axes() -> None:
 
 
 def test_the_mean_of_narrow_elements_is_in_range() -> None:
-    """Their sum isn't, nor is how many there are."""
+    """The sum is out of range for narrow elements, and so is the number of summands."""
     graph = TensorGraph()
     for dtype in (f16, bf16):
         x = graph.add(Constant(2.0, TensorType((100_000,), dtype, batched=True)))
@@ -207,7 +207,7 @@ def test_the_mean_of_narrow_elements_is_in_range() -> None:
 
 
 def test_joining_padding_and_looking_up() -> None:
-    """concat, pad, gather and scatter_add along any axis."""
+    """concat, pad, gather and scatter_add work along any axis."""
     values, (a, b) = held([[1.0, 2.0]], [[3.0], [4.0]])
     rows = a.graph.add(Leaf(TensorType((3,), s32)))
     found = evaluate(
@@ -228,7 +228,7 @@ def test_joining_padding_and_looking_up() -> None:
 
 
 def test_every_method_of_one_operand_is_in_the_table() -> None:
-    """Its name is that of the row that it applies."""
+    """Each method has the name of the row that it applies."""
     names = "sign square sqrt reciprocal exp log sin cos tanh relu crelu screlu sqr_relu sigmoid softplus gelu abs"
     _, (x,) = held([1.0])
     for name in names.split():

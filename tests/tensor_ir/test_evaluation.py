@@ -1,4 +1,4 @@
-"""Graphs computed with numpy."""
+"""Evaluation of graphs with numpy."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from engine.types import bf16, f16, f32, f64, s32
 
 
 def test_examples_are_computed_each_by_itself() -> None:
-    """What isn't batched is the same for each."""
+    """A tensor that isn't batched is the same for each example."""
     graph = TensorGraph()
     weights = graph.add(Leaf(TensorType((2, 3), f64)))
     x = graph.add(Leaf(TensorType((3, 1), f64, batched=True)))
@@ -26,7 +26,7 @@ def test_examples_are_computed_each_by_itself() -> None:
 
 
 def test_the_batch_size_is_that_of_the_values() -> None:
-    """Without batched values it is passed; they must agree."""
+    """Without batched values the batch size is an argument; sizes must agree."""
     graph = TensorGraph()
     x = graph.add(Leaf(TensorType((), f32, batched=True)), name="x")
     y = graph.add(Leaf(TensorType((2,), f32, batched=True)), name="y")
@@ -45,7 +45,7 @@ def test_the_batch_size_is_that_of_the_values() -> None:
 
 
 def test_results_are_rounded_to_the_element_type() -> None:
-    """f16 and bf16 after each operation, which is computed as f32; overflow gives infinity and no warning."""
+    """f16 and bf16 are computed as f32 and rounded after each operation; overflow is infinity without a warning."""
     graph = TensorGraph()
     for dtype, third in ((f16, 0.333251953125), (bf16, 0.333984375)):
         x = graph.add(Leaf(TensorType((), dtype)))
@@ -59,7 +59,7 @@ def test_results_are_rounded_to_the_element_type() -> None:
 
 
 def test_rows_out_of_range_count_for_nothing() -> None:
-    """In gather, scatter-add and sparse products; rows named twice count twice."""
+    """Gather, scatter-add and sparse products ignore such rows; a row that is named twice counts twice."""
     graph = TensorGraph()
     rows = graph.add(Leaf(TensorType((4,), s32)))
     table, weights = (graph.add(Leaf(TensorType(shape, f64))) for shape in ((3,), (2, 3)))
@@ -84,7 +84,7 @@ def test_rows_out_of_range_count_for_nothing() -> None:
 
 
 def test_tensors_without_elements() -> None:
-    """Sums over nothing are 0, and empty tensors keep their shapes."""
+    """Sums over no elements are 0, and empty tensors keep their shapes."""
     graph = TensorGraph()
     x = graph.add(Leaf(TensorType((0, 3), f64, batched=True)))
     y = graph.add(Leaf(TensorType((3, 0), f64)))
@@ -98,7 +98,7 @@ def test_tensors_without_elements() -> None:
 
 
 def test_repeating_and_summing_over_the_batch_multiplies() -> None:
-    """A tensor that is the same for each example counts as often as there are examples."""
+    """A tensor that is the same for each example counts once per example."""
     graph = TensorGraph()
     x = graph.add(Leaf(TensorType((2,), f64)))
     repeated = x.apply(BroadcastTo(TensorType((2,), f64, batched=True)))

@@ -30,14 +30,14 @@ def leaf(graph: TensorGraph, shape: Shape, *, batched: bool = False, **options: 
 
 
 def test_a_node_that_is_used_often_adds_up_its_gradients() -> None:
-    """d(x * x + 3 x) / dx = 2 x + 3, once for each use."""
+    """d(x * x + 3 x) / dx = 2 x + 3, with one term for each use."""
     graph = TensorGraph()
     x = leaf(graph, ())
     assert evaluate([gradients(x * x + x * 3.0, [x])[x]], {x: 5.0}) == [13]
 
 
 def test_derivatives_of_any_order() -> None:
-    """Those of x to the power of 4, up to the fifth, which is 0."""
+    """The derivatives of x to the power of 4 are right up to the fifth, which is 0."""
     graph = TensorGraph()
     x = leaf(graph, ())
     node, found = x**4, []
@@ -50,7 +50,7 @@ def test_derivatives_of_any_order() -> None:
 
 
 def test_a_jacobian_has_a_row_for_each_seed() -> None:
-    """Against the closed form of softmax: diag(p) - p p^T."""
+    """The Jacobian of softmax is the closed form diag(p) - p p^T."""
     graph = TensorGraph()
     x, seed = leaf(graph, (5,)), leaf(graph, (5,))
     softmax = x.softmax()
@@ -62,7 +62,7 @@ def test_a_jacobian_has_a_row_for_each_seed() -> None:
 
 
 def test_a_hessian() -> None:
-    """That of x^T A x + exp(b^T x) is A + A^T + exp(b^T x) b b^T."""
+    """The Hessian of x^T A x + exp(b^T x) is A + A^T + exp(b^T x) b b^T."""
     graph = TensorGraph()
     x, matrix, b, seed = leaf(graph, (4, 1)), leaf(graph, (4, 4)), leaf(graph, (4, 1)), leaf(graph, (4, 1))
     node = (x.transpose() @ matrix @ x + (b.transpose() @ x).exp()).sum()
@@ -75,7 +75,7 @@ def test_a_hessian() -> None:
 
 
 def test_no_gradient_passes_where_it_is_stopped() -> None:
-    """By stop_gradient, no_grad, a frozen leaf, a comparison, or whole numbers."""
+    """stop_gradient, no_grad, a frozen leaf, a comparison and integers stop a gradient."""
     graph = TensorGraph()
     x, frozen = leaf(graph, (), name="x"), leaf(graph, (), name="frozen", requires_grad=False)
     with no_grad():
@@ -94,7 +94,7 @@ def test_no_gradient_passes_where_it_is_stopped() -> None:
 
 
 def test_no_grad_ends_with_its_block() -> None:
-    """Also when the block fails, and inside another."""
+    """This also holds for a block that fails, and for one inside another."""
     graph = TensorGraph()
     x = leaf(graph, ())
     with pytest.raises(ZeroDivisionError), no_grad():
@@ -106,7 +106,7 @@ def test_no_grad_ends_with_its_block() -> None:
 
 
 def test_what_is_differentiated_is_one_number_or_has_a_seed() -> None:
-    """The message says how to fix it."""
+    """The message has the remedy."""
     graph = TensorGraph()
     x, batched = leaf(graph, (3,), name="x"), leaf(graph, (), batched=True, name="batched")
     for node in (x, batched):
@@ -120,7 +120,7 @@ def test_what_is_differentiated_is_one_number_or_has_a_seed() -> None:
 
 
 def test_the_gradient_of_a_weight_is_one_product() -> None:
-    """Over all examples, with neither transposed copies nor a product for each."""
+    """One product covers all examples, without transposed copies."""
     graph = TensorGraph()
     weights, x = leaf(graph, (4, 3)), leaf(graph, (3, 1), batched=True, requires_grad=False)
     column = graph.add(Leaf(TensorType((3, 1), f64, True, 2)))
@@ -132,7 +132,7 @@ def test_the_gradient_of_a_weight_is_one_product() -> None:
 
 
 def test_products_that_may_round_have_gradients_that_may() -> None:
-    """Also the second ones, after the passes, and where the context has ended; other products stay exact."""
+    """Second gradients may round too, even after the passes and outside the context; other products stay exact."""
     graph = TensorGraph()
     weights, x, bias = leaf(graph, (4, 3)), leaf(graph, (3, 1), batched=True), leaf(graph, (4, 1))
     with allow_tf32():
@@ -150,7 +150,7 @@ def test_products_that_may_round_have_gradients_that_may() -> None:
 
 
 def test_a_bias_is_summed_over_examples_after_axes() -> None:
-    """A number that is added to each element of each example gets the sum of all; less is left for the batch."""
+    """The gradient of a scalar bias is summed over each example's elements first, which leaves less for the batch."""
     graph = TensorGraph()
     bias, x = leaf(graph, ()), leaf(graph, (5, 3), batched=True)
     found = gradients((x + bias).sum().sum_batch(), [bias, x])
@@ -163,7 +163,7 @@ def test_a_bias_is_summed_over_examples_after_axes() -> None:
 
 @dataclass(frozen=True)
 class Doubled(TensorOperation):
-    """Two numbers for each: a custom operation whose gradient has too many axes or none."""
+    """Repeats each number twice; a custom operation whose gradient may have a wrong number of axes."""
 
     gradient: str
 
@@ -176,7 +176,7 @@ class Doubled(TensorOperation):
         return np.repeat(inputs[0][..., np.newaxis], 2, -1)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the sum of each pair, or something wrong."""
+        """Return the sum of each pair, or a wrong gradient."""
         return {"right": [gradient.sum(-1)], "none": [None], "shape": [gradient], "two": [gradient] * 2}[self.gradient]
 
 
@@ -190,7 +190,7 @@ def test_gradients_have_the_element_type_of_their_node() -> None:
 
 
 def test_operations_of_ones_own() -> None:
-    """They are differentiated by their rule; one whose gradient can't be that of its input is named."""
+    """A custom operation is differentiated by its rule; a gradient that can't fit its input is reported by name."""
     graph = TensorGraph()
     x = leaf(graph, (3,), name="x")
     found = gradients((x.apply(Doubled("right")) * x.apply(Doubled("right"))).sum(), [x])[x]
@@ -203,7 +203,7 @@ def test_operations_of_ones_own() -> None:
 
 
 def test_an_operation_without_a_rule_is_named() -> None:
-    """One that only has a type and a value."""
+    """An operation with only a type and a value can't be differentiated."""
 
     @dataclass(frozen=True)
     class Plain(TensorOperation):
@@ -217,7 +217,7 @@ def test_an_operation_without_a_rule_is_named() -> None:
 
 
 def test_nothing_is_computed_twice_or_for_others() -> None:
-    """The gradient of a sum of a thousand terms has a few nodes for each, and none for what isn't wanted."""
+    """The gradient of a sum of a thousand terms has a few nodes per term, and none for unwanted leaves."""
     graph = TensorGraph()
     x, y = leaf(graph, ()), leaf(graph, ())
     node = x

@@ -1,4 +1,4 @@
-"""Random graphs have the results of numpy for each example by itself."""
+"""Random graphs have numpy's results for each example."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BINARY: Mapping[str, Callable[[Array, Array], Array]] = {
 
 @dataclass(frozen=True)
 class Value:
-    """A node, and what it is: one array for each example, or one for all."""
+    """A node, with its values as one array per example, or as one array for all."""
 
     node: TensorNode
     examples: list[Array]
@@ -54,14 +54,14 @@ class Value:
 
 
 def applied(compute: Callable[..., Any], node: TensorNode, *given: Value) -> Value:
-    """Return a node with what `compute` gives for each example."""
+    """Return a node with the results of `compute` for each example."""
     count = BATCH if any(each.node.type.batched for each in given) else 1
     return Value(node, [np.asarray(compute(*(each.example(n) for each in given))) for n in range(count)])
 
 
 @st.composite
 def programs(draw: st.DrawFn) -> tuple[dict[TensorNode, Array], list[Value]]:
-    """Return leaves with values, and all that was computed of them."""
+    """Draw leaves with values, and all nodes that are computed from them."""
     graph = TensorGraph()
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     values, made = dict[TensorNode, Array](), list[Value]()
@@ -129,7 +129,7 @@ def _is_tame(value: Value) -> bool:
 @settings(max_examples=many(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_random_graphs_are_those_of_numpy(program: tuple[dict[TensorNode, Array], list[Value]]) -> None:
-    """Every node, whether batched or broadcast, has the type and value that numpy gives."""
+    """Every node, whether batched or broadcast, has numpy's type and value."""
     leaves, made = program
     tame = [value for value in made if _is_tame(value)]
     for value, found in zip(tame, evaluate([value.node for value in tame], leaves, BATCH), strict=True):
@@ -141,14 +141,14 @@ def test_random_graphs_are_those_of_numpy(program: tuple[dict[TensorNode, Array]
 @settings(max_examples=many(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_gradients_of_random_graphs(program: tuple[dict[TensorNode, Array], list[Value]]) -> None:
-    """They are those of central differences. Graphs whose values tie in a maximum are left out, and large values."""
+    """Gradients equal central differences. Graphs with large values, or with ties in a maximum, are left out."""
     leaves, made = program
     assume(not any(node.operation.label == "ReduceMax" for node in made[0].node.graph.nodes))
     target = [value.node for value in made if _is_tame(value)][-1]
     given = [Given(leaf.type, value) for leaf, value in leaves.items()]
 
     def build(*others: TensorNode) -> TensorNode:
-        """Copy what the target is computed of."""
+        """Copy the nodes that the target depends on."""
         copies = dict(zip(leaves, others, strict=True))
         for node in target.graph.nodes:
             if node not in copies:

@@ -29,8 +29,7 @@ from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.port_style import PORT_STYLES
 from app.view_models.node_view_model import NodeViewModel, PortViewModel
-from engine.patch.changes import Connection, PortRef
-from engine.patch.sentinels import Sentinel
+from engine.patch.changes import Connection, PortRef, Sentinel
 
 
 @contextmanager

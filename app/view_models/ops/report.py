@@ -1,4 +1,4 @@
-"""The state of an op graph or a chain as a report: canvas and inspector show its problems as they show a block's."""
+"""The state of an inner patch as a report: canvas and inspector show its problems as they show a block's."""
 
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.inner_patch import InnerPatch

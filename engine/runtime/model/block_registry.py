@@ -9,8 +9,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import Diagnostic, Severity
-from engine.patch.changes import Connection, Node, PortRef
-from engine.patch.sentinels import Sentinel
+from engine.patch.changes import Connection, Node, PortRef, Sentinel
 from engine.readings import Reading
 from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, look_up, with_value_block
 from engine.runtime.model.parameters import ParameterStore, fit

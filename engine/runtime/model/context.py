@@ -14,9 +14,8 @@ from engine.libraries.backend import Libraries, open_libraries
 from engine.libraries.call import LibraryCall
 from engine.patch import changes
 from engine.patch.applying import PatchIndex, check_change
-from engine.patch.changes import Change, Connection, PortRef
+from engine.patch.changes import Change, Connection, PortRef, Sentinel
 from engine.patch.rules import is_value_connection
-from engine.patch.sentinels import Sentinel
 from engine.profiling.side_work import SideTimes
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.state_store import StateStore

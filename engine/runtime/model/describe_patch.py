@@ -26,8 +26,7 @@ from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
 from engine.descriptions.description import BlockDescription
 from engine.diagnostics import Diagnostic, Mend, error, warning
-from engine.patch.changes import Connection, PortRef
-from engine.patch.sentinels import Sentinel
+from engine.patch.changes import Connection, PortRef, Sentinel
 from engine.readings import Reading
 from engine.types.bits import bit_key
 from engine.user_code.limits import TookTooLong

@@ -60,7 +60,6 @@ class _Clustering:
         self._stored: set[TensorNode] = set()
         #: For each node that is not stored, those that its kernel computes for it: itself, and what it is made of.
         self._inside: dict[TensorNode, frozenset[TensorNode]] = {}
-        self._sources: dict[TensorNode, dict[TensorNode, bool]] = {}
 
     def store(self, node: TensorNode) -> None:
         """Have a node stored, or what its elements are those of."""

@@ -196,7 +196,4 @@ class Copy(ElementwiseOperation):
 class StopGradient(Copy):
     """The same elements, to which no gradient passes."""
 
-    @property
-    def is_differentiable(self) -> bool:
-        """Return False."""
-        return False
+    is_differentiable = False

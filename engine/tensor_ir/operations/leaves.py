@@ -41,10 +41,7 @@ class KnownTensor(TensorOperation):
 
     type: TensorType
 
-    @property
-    def is_differentiable(self) -> bool:
-        """Return False: it has no gradient."""
-        return False
+    is_differentiable = False
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return its type."""
@@ -77,10 +74,7 @@ class BatchSize(TensorOperation):
 
     dtype: DType
 
-    @property
-    def is_differentiable(self) -> bool:
-        """Return False: it has no gradient."""
-        return False
+    is_differentiable = False
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the type of one number."""
@@ -118,10 +112,7 @@ class Random(TensorOperation):
 
     type: TensorType
 
-    @property
-    def is_differentiable(self) -> bool:
-        """Return False: it has no gradient."""
-        return False
+    is_differentiable = False
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return its type; InvalidOperation unless it has floats, and the input is a seed."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -11,7 +12,7 @@ import numpy as np
 
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.lowering.reducing import is_whole, memory_axes, write_axes, write_softmax, write_whole
+from engine.tensor_ir.lowering.reducing import Axis, is_whole, memory_axes, write_axes, write_softmax, write_whole
 from engine.tensor_ir.lowering.step import LoweringStep
 from engine.tensor_ir.operations.shaping import Reshape, with_axes
 from engine.tensor_ir.types import TensorType, broadcast_shapes, require_floats
@@ -32,13 +33,39 @@ _NUMPY: Mapping[Reduction, Callable[..., Array]] = {
 
 
 @dataclass(frozen=True)
-class Reduce(TensorOperation):
-    """The sum, the largest or the smallest over some axes of an example, which stay with size 1.
-
-    The gradient of a largest or smallest is shared equally by the elements that are.
-    """
+class _Reduction(TensorOperation):
+    """A reduction; the gradient of a largest or smallest is shared equally by the elements that are."""
 
     operation: Reduction
+
+    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
+        """Repeat the gradient along what was reduced."""
+        (given,) = node.inputs
+        if self.operation == "sum":
+            return [broadcast_to(gradient, given.type)]
+        is_found = given.equal(node).cast(given.type.dtype)
+        return [is_found * (gradient / is_found._apply(replace(self, operation="sum"), is_found))]
+
+    def takes_elements(self, node: TensorNode) -> bool:
+        """Return whether all elements are reduced to one, or those of each example."""
+        return is_whole(node)
+
+    def lower(self, step: LoweringStep) -> None:
+        """Two kernels for everything, otherwise one or two for each run of axes."""
+        if is_whole(step.node):
+            write_whole(step, self.operation)
+            return
+        given = step.node.inputs[0].type
+        write_axes(step, step.input(0), self._memory_axes(step, given), self.operation, given.dtype)
+
+    @abstractmethod
+    def _memory_axes(self, step: LoweringStep, given: TensorType) -> list[Axis]: ...
+
+
+@dataclass(frozen=True)
+class Reduce(_Reduction):
+    """The sum, the largest or the smallest over some axes of an example, which stay with size 1."""
+
     axes: tuple[int, ...]
 
     @property
@@ -60,30 +87,12 @@ class Reduce(TensorOperation):
         axes = tuple(axis + 1 for axis in self.axes)
         return _NUMPY[self.operation](inputs[0], axis=axes, keepdims=True, dtype=inputs[0].dtype)
 
-    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Repeat the gradient along the axes."""
-        (given,) = node.inputs
-        if self.operation == "sum":
-            return [broadcast_to(gradient, given.type)]
-        is_found = given.equal(node).cast(given.type.dtype)
-        return [is_found * (gradient / is_found._apply(Reduce("sum", self.axes), is_found))]
-
-    def takes_elements(self, node: TensorNode) -> bool:
-        """Return whether everything is reduced to one number."""
-        return is_whole(node)
-
-    def lower(self, step: LoweringStep) -> None:
-        """Two kernels for everything, otherwise one or two for each run of axes."""
-        if is_whole(step.node):
-            write_whole(step, self.operation)
-            return
-        given = step.node.inputs[0].type
-        axes = memory_axes(step, given, [axis in self.axes for axis in range(len(given.shape))], batch=False)
-        write_axes(step, step.input(0), axes, self.operation, given.dtype)
+    def _memory_axes(self, step: LoweringStep, given: TensorType) -> list[Axis]:
+        return memory_axes(step, given, [axis in self.axes for axis in range(len(given.shape))], batch=False)
 
 
 @dataclass(frozen=True)
-class ReduceAcrossBatch(TensorOperation):
+class ReduceAcrossBatch(_Reduction):
     """The sum of all examples, or in each place the largest or the smallest of all."""
 
     operation: Reduction = "sum"
@@ -100,26 +109,8 @@ class ReduceAcrossBatch(TensorOperation):
         """Compute the operation with numpy."""
         return _NUMPY[self.operation](inputs[0], axis=0, keepdims=True, dtype=inputs[0].dtype)
 
-    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Repeat the gradient for each example."""
-        (given,) = node.inputs
-        if self.operation == "sum":
-            return [broadcast_to(gradient, given.type)]
-        is_found = given.equal(node).cast(given.type.dtype)
-        return [is_found * (gradient / is_found._apply(ReduceAcrossBatch(), is_found))]
-
-    def takes_elements(self, node: TensorNode) -> bool:
-        """Return whether there is one number for each example."""
-        return is_whole(node)
-
-    def lower(self, step: LoweringStep) -> None:
-        """Two kernels."""
-        if is_whole(step.node):
-            write_whole(step, self.operation)
-            return
-        given = step.node.inputs[0].type
-        axes = memory_axes(step, given, [False] * len(given.shape), batch=True)
-        write_axes(step, step.input(0), axes, self.operation, given.dtype)
+    def _memory_axes(self, step: LoweringStep, given: TensorType) -> list[Axis]:
+        return memory_axes(step, given, [False] * len(given.shape), batch=True)
 
 
 @dataclass(frozen=True)

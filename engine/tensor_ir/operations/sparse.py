@@ -130,10 +130,7 @@ class SparseColumn(TensorOperation):
     size: int
     dtype: DType
 
-    @property
-    def is_differentiable(self) -> bool:
-        """Return False: it has no gradient."""
-        return False
+    is_differentiable = False
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the type of the column."""

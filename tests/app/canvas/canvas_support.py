@@ -1,4 +1,4 @@
-"""A simulated mouse and keyboard for the tests of the canvas."""
+"""A simulated mouse and keyboard for the canvas tests."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from engine.patch.document import Patch
 
 @dataclass
 class Hand:
-    """A person's mouse and keys at the canvas; positions are points of the scene."""
+    """A person's mouse and keys over the canvas; positions are points of the scene."""
 
     canvas: Canvas
 
@@ -34,7 +34,7 @@ class Hand:
         return scene
 
     def port(self, node: str, name: str, *, is_input: bool) -> QPointF:
-        """Return where a port is."""
+        """Return the position of a port."""
         place: QPointF = self.scene.nodes[node].ports[name, is_input].scenePos()
         return place
 
@@ -54,7 +54,7 @@ class Hand:
     ) -> None:
         """Press at `start`, move to `end` in a few steps, and release there."""
         viewport = self.view.viewport()
-        # All positions are computed first, since a drag may move the scene under the pointer.
+        # All positions are computed first, since a drag may scroll the scene under the pointer.
         positions = [self._position(start + (end - start) * step) for step in (0, 0.2, 0.5, 0.8, 1)]
         QTest.mousePress(viewport, button, modifiers, positions[0])
         for position in positions[1:]:
@@ -70,7 +70,7 @@ class Hand:
         *,
         button: Qt.MouseButton = Qt.MouseButton.LeftButton,
     ) -> None:
-        """Let go of a mouse button at a point."""
+        """Release a mouse button at a point."""
         QTest.mouseRelease(self.view.viewport(), button, modifiers, self._position(point))
 
     def click(self, point: QPointF, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
@@ -84,7 +84,7 @@ class Hand:
         )
 
     def turn_wheel(self, position: QPoint, angle: int) -> None:
-        """Turn the wheel by eighths of a degree, with the pointer at a position of the view."""
+        """Turn the wheel by some eighths of a degree, with the pointer at a position of the view."""
         viewport = self.view.viewport()
         QTest.mouseMove(viewport, position)
         event = QWheelEvent(
@@ -108,23 +108,23 @@ class Hand:
 
 
 def shown(scene: GraphScene) -> tuple[dict[str, tuple[float, float]], set[str]]:
-    """Return what the scene shows: node positions, and connections as text."""
+    """Return what the scene shows: the nodes' positions, and the connections as text."""
     positions = {node_id: (view.x(), view.y()) for node_id, view in scene.nodes.items()}
     return positions, {str(connection) for connection in scene.connections}
 
 
 def documented(patch: Patch) -> tuple[dict[str, tuple[float, float]], set[str]]:
-    """Return what the scene should show of a patch."""
+    """Return what the scene should show for a patch."""
     positions = {node.id: node.position for node in patch.nodes.values()}
     return positions, {str(connection) for connection in patch.connections}
 
 
 def box(hand: Hand, region: str) -> QRectF:
-    """Return where a region's box lies."""
+    """Return the rectangle of a region's box."""
     return QRectF(hand.scene.regions.rect_of(region))
 
 
 def place(hand: Hand, node: str) -> QRectF:
-    """Return where a node lies on the screen."""
+    """Return the position of a node on the screen."""
     found: QRectF = hand.scene.nodes[node].place
     return found

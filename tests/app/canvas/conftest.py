@@ -1,4 +1,4 @@
-"""A shown canvas with a small patch: source -> scale, and count beside them."""
+"""A visible canvas with a small patch: source -> scale, and an unconnected count."""
 
 from collections.abc import Iterator
 
@@ -15,13 +15,13 @@ from tests.app.sample_blocks import make_patch
 
 @pytest.fixture
 def patch() -> Patch:
-    """A patch with two connected nodes and a free one."""
+    """A patch with two connected nodes and an unconnected one."""
     return make_patch()
 
 
 @pytest.fixture
 def canvas(qtbot: QtBot, qapp: QApplication, patch: Patch) -> Iterator[Canvas]:
-    """The canvas that shows the patch at 100 %."""
+    """A canvas that shows the patch at 100 %."""
     apply_theme(qapp, "dark")
     canvas = Canvas()
     qtbot.addWidget(canvas)
@@ -29,13 +29,13 @@ def canvas(qtbot: QtBot, qapp: QApplication, patch: Patch) -> Iterator[Canvas]:
     canvas.set_patch(patch)
     canvas.show()
     qtbot.waitExposed(canvas)
-    qapp.processEvents()  # the view has its size before anything is measured in it
+    qapp.processEvents()  # so that the view has its size before a test measures it
     yield canvas
     canvas.set_patch(None)
 
 
 @pytest.fixture
 def hand(canvas: Canvas) -> Hand:
-    """A hand at the canvas."""
+    """A person's mouse and keys over the canvas."""
     canvas.setFocus()
     return Hand(canvas)

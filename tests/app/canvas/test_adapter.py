@@ -1,4 +1,4 @@
-"""NodeGraphQt stays behind its adapter."""
+"""Only the adapter imports NodeGraphQt."""
 
 import ast
 import subprocess
@@ -17,13 +17,13 @@ assert "distutils" not in sys.modules
 
 
 def test_it_imports_without_warnings_and_leaves_no_trace() -> None:
-    """Warnings are errors in the child process; distutils is gone again, and Qt.py has chosen PySide6."""
+    """Importing the adapter raises no warning, removes its stand-in for distutils, and makes Qt.py choose PySide6."""
     result = subprocess.run([sys.executable, "-W", "error", "-c", _IMPORT], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
 
 
 def test_one_file_imports_nodegraphqt() -> None:
-    """So replacing the library changes one file."""
+    """One file imports NodeGraphQt, so replacing the library changes one file."""
     folder = Path(app.__file__).parent
     importers = {path.name for path in folder.rglob("*.py") if "NodeGraphQt" in _imported(path)}
     assert importers == {"nodegraph_adapter.py"}

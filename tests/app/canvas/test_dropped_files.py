@@ -16,7 +16,7 @@ KERNEL = (
 
 
 def _drop(canvas: Canvas, paths: list[Path], at: QPointF) -> bool:
-    """Drop files; return whether the canvas takes them."""
+    """Drop files, and return whether the canvas accepts them."""
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     place: QPoint = canvas.view.mapFromScene(at)
@@ -29,7 +29,7 @@ def _drop(canvas: Canvas, paths: list[Path], at: QPointF) -> bool:
 
 
 def test_each_kernel_of_a_file_becomes_a_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
-    """They are selected where they were dropped, and one undo takes them away."""
+    """Each kernel of a dropped file becomes a selected block at the pointer, and one undo removes all of them."""
     file = tmp_path / "two.cu"
     file.write_text(KERNEL.format("louder") + KERNEL.format("softer"))
     assert _drop(canvas, [file], QPointF(-160, 160))
@@ -43,7 +43,7 @@ def test_each_kernel_of_a_file_becomes_a_block(canvas: Canvas, patch: Patch, tmp
 
 
 def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
-    """The mistake is fixed in the file, not by dropping the file again."""
+    """A kernel with a mistake still becomes a block, so fixing the file is enough."""
     file = tmp_path / "wrong.cu"
     file.write_text("what is this")
     assert _drop(canvas, [file], QPointF(0, 200))
@@ -63,7 +63,7 @@ def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tm
 def test_pictures_and_sounds_become_blocks_that_load_them(
     canvas: Canvas, patch: Patch, tmp_path: Path, name: str, block: str
 ) -> None:
-    """Files beside the patch are named relative to it."""
+    """Pictures and sounds become blocks that load them; files beside the patch are named relative to it."""
     patch.path = tmp_path / "a.loom"
     file = tmp_path / name
     file.write_bytes(b"")
@@ -73,7 +73,7 @@ def test_pictures_and_sounds_become_blocks_that_load_them(
 
 
 def test_a_patch_is_opened(canvas: Canvas, tmp_path: Path) -> None:
-    """The window is asked to open it."""
+    """Dropping a patch file requests that the window opens it."""
     opened: list[Path] = []
     canvas.patch_dropped.connect(opened.append)
     assert _drop(canvas, [tmp_path / "other.loom"], QPointF(0, 200))
@@ -82,7 +82,7 @@ def test_a_patch_is_opened(canvas: Canvas, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["notes.txt", "folder"])
 def test_other_files_are_not_taken(canvas: Canvas, patch: Patch, tmp_path: Path, name: str) -> None:
-    """The pointer shows it before the drop."""
+    """The pointer shows before the drop that other files are refused."""
     before = dict(patch.nodes)
     assert not _drop(canvas, [tmp_path / name], QPointF(0, 200))
     assert patch.nodes == before

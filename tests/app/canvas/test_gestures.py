@@ -1,4 +1,4 @@
-"""Every gesture becomes one edit of the patch, and one undo step."""
+"""Every gesture becomes one edit of the patch and one undo step."""
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
@@ -18,14 +18,14 @@ from tests.app.canvas.canvas_support import Hand, documented, shown
 
 @pytest.fixture
 def changes(patch: Patch) -> list[Change]:
-    """Every change of the patch from now on."""
+    """The list of all changes of the patch from now on."""
     heard: list[Change] = []
     patch.subscribe(heard.append)
     return heard
 
 
 def test_dragging_from_port_to_port_connects_once(hand: Hand, patch: Patch, changes: list[Change]) -> None:
-    """The patch hears of one connection, and the view shows it."""
+    """A drag from port to port makes one connection in the patch, and the view shows it."""
     hand.drag(hand.port("source", "out", is_input=False), hand.port("scale", "gain", is_input=True))
     assert [type(change).__name__ for change in changes] == ["Connected"]
     assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
@@ -33,19 +33,19 @@ def test_dragging_from_port_to_port_connects_once(hand: Hand, patch: Patch, chan
 
 
 def test_a_connection_can_be_dragged_from_the_input(hand: Hand, patch: Patch) -> None:
-    """A person may begin at either end."""
+    """A connection can be dragged from the input to the output."""
     hand.drag(hand.port("scale", "gain", is_input=True), hand.port("source", "out", is_input=False))
     assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
 
 
 def dragged_line(hand: Hand) -> list[ConnectionView]:
-    """Return the connection that follows the pointer, if one does."""
+    """Return the connection that follows the pointer, or None."""
     return [item for item in hand.scene.items() if isinstance(item, ConnectionView) and item.connection is None]
 
 
 @pytest.mark.parametrize("zoom", [1.0, 0.37])
 def test_a_dragged_connection_is_visible_all_the_way(hand: Hand, zoom: float) -> None:
-    """During the drag the canvas shows the whole line, over nodes too; afterwards it is as before."""
+    """A dragged connection is visible along its whole length, even over nodes, and disappears after the drag."""
     start, end = hand.port("source", "out", is_input=False), QPointF(300, 240)
     hand.view.set_zoom(zoom)
     QApplication.processEvents()
@@ -60,7 +60,7 @@ def test_a_dragged_connection_is_visible_all_the_way(hand: Hand, zoom: float) ->
         near = (QPoint(x, y) + place for x in range(-3, 4) for y in range(-3, 4))
         return any(before.pixel(at) != during.pixel(at) for at in near)
 
-    assert sum(map(differs, places)) >= 17  # a dashed line may have a gap at one of these places
+    assert sum(map(differs, places)) >= 17  # a dashed line may have gaps at some of these places
     hand.press(Qt.Key.Key_Escape)
     QApplication.processEvents()
     assert dragged_line(hand) == []
@@ -69,14 +69,14 @@ def test_a_dragged_connection_is_visible_all_the_way(hand: Hand, zoom: float) ->
 
 
 def test_ports_are_marked_under_a_dragged_connection(hand: Hand) -> None:
-    """Although the line ends at the pointer, the port under it is the one that a drop takes."""
+    """The port that a drop would connect is marked, although the line ends at the pointer."""
     target = hand.port("scale", "gain", is_input=True)
     hand.drag(hand.port("source", "out", is_input=False), target, release=False)
     assert hand.view.hit(hand.view.mapFromScene(target)) == PortRef("scale", "gain")
 
 
 def test_only_an_empty_canvas_shows_the_hint(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """It disappears with the first block and returns when the last one is removed, also by undo."""
+    """The hint of an empty canvas is hidden by the first block, and returns when the last one is removed or undone."""
     hint = canvas.findChild(EmptyHint)
     assert hint is not None
     assert hint.isHidden()
@@ -93,7 +93,7 @@ def test_only_an_empty_canvas_shows_the_hint(canvas: Canvas, hand: Hand, patch: 
 
 
 def test_the_hint_stays_in_the_middle(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Panning the empty canvas moves nothing that a person sees."""
+    """Panning an empty canvas does not move its hint."""
     hint = canvas.findChild(EmptyHint)
     assert hint is not None
     canvas.set_patch(Patch(patch.catalogue))
@@ -102,7 +102,7 @@ def test_the_hint_stays_in_the_middle(canvas: Canvas, hand: Hand, patch: Patch) 
 
 
 def test_a_drop_on_a_node_takes_its_free_fitting_port(hand: Hand, patch: Patch) -> None:
-    """Aiming at the node is enough: `x` is connected already, so the drop goes to `gain`."""
+    """A drop anywhere on a node connects its first free port that fits: here `gain`, since `x` is connected."""
     hand.drag(hand.port("source", "out", is_input=False), hand.title("scale"))
     assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
 
@@ -110,7 +110,7 @@ def test_a_drop_on_a_node_takes_its_free_fitting_port(hand: Hand, patch: Patch) 
 def test_a_refused_drop_says_why_and_changes_nothing(
     canvas: Canvas, hand: Hand, patch: Patch, changes: list[Change]
 ) -> None:
-    """The signal and the text beside the pointer give the patch's reason."""
+    """A refused drop changes nothing; the signal and the text beside the pointer have the patch's reason."""
     reasons: list[str] = []
     canvas.refused.connect(reasons.append)
     hand.drag(hand.port("source", "out", is_input=False), hand.port("count", "x", is_input=True))
@@ -124,7 +124,7 @@ def test_a_refused_drop_says_why_and_changes_nothing(
 
 
 def test_ports_that_do_not_fit_are_dimmed_while_a_connection_is_dragged(hand: Hand) -> None:
-    """Only the ports that may be chosen stay bright; afterwards all do."""
+    """During a drag only the ports that fit stay bright; afterwards all ports are bright."""
     start = hand.port("source", "out", is_input=False)
     hand.drag(start, start + QPointF(60, 60), release=False)
     assert hand.scene.nodes["scale"].appearance.fitting == {("x", True), ("gain", True)}
@@ -134,7 +134,7 @@ def test_ports_that_do_not_fit_are_dimmed_while_a_connection_is_dragged(hand: Ha
 
 
 def test_a_drag_goes_on_while_block_types_are_loaded_again(hand: Hand, patch: Patch) -> None:
-    """Their nodes have the ports that they had."""
+    """A drag continues while block types are reloaded, whose nodes keep their ports."""
     start, end = hand.port("source", "out", is_input=False), hand.port("scale", "gain", is_input=True)
     hand.drag(start, end, release=False)
     patch.restore([BlockTypesChanged(frozenset(node.type for node in patch.nodes.values()))])
@@ -143,7 +143,7 @@ def test_a_drag_goes_on_while_block_types_are_loaded_again(hand: Hand, patch: Pa
 
 
 def test_escape_leaves_a_picked_up_connection_where_it_was(hand: Hand, patch: Patch, changes: list[Change]) -> None:
-    """A cancelled drag is not an edit."""
+    """Escape puts a picked-up connection back, and nothing is edited."""
     hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200), release=False)
     hand.press(Qt.Key.Key_Escape)
     assert changes == []
@@ -151,7 +151,7 @@ def test_escape_leaves_a_picked_up_connection_where_it_was(hand: Hand, patch: Pa
 
 
 def test_dragging_an_end_off_disconnects(hand: Hand, patch: Patch) -> None:
-    """The end is taken at the port and dropped on the canvas; undo brings it back."""
+    """Dragging a connection's end from its port to the canvas disconnects it, and undo restores it."""
     hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200))
     assert patch.connections == []
     assert shown(hand.scene) == documented(patch)
@@ -161,13 +161,13 @@ def test_dragging_an_end_off_disconnects(hand: Hand, patch: Patch) -> None:
 
 
 def test_an_end_can_be_taken_beside_the_port(hand: Hand, patch: Patch) -> None:
-    """The last part of a connection can be dragged like its port."""
+    """The last part of a connection can be dragged like the port at its end."""
     hand.drag(hand.port("scale", "x", is_input=True) - QPointF(16, 0), QPointF(-100, 200))
     assert patch.connections == []
 
 
 def test_moving_an_end_to_another_port_is_one_step(hand: Hand, patch: Patch) -> None:
-    """Undo restores the connection as it was before the drag."""
+    """Moving a connection's end to another port is one step, and undo restores the old connection."""
     before = patch.connections
     hand.drag(hand.port("scale", "x", is_input=True), hand.port("scale", "gain", is_input=True))
     assert patch.connections == [Connection(PortRef("source", "out"), PortRef("scale", "gain"))]
@@ -176,14 +176,14 @@ def test_moving_an_end_to_another_port_is_one_step(hand: Hand, patch: Patch) -> 
 
 
 def test_a_refused_move_keeps_the_connection(hand: Hand, patch: Patch, changes: list[Change]) -> None:
-    """Dropping a connection where it doesn't fit does not remove it."""
+    """Dropping a connection's end where it doesn't fit does not remove the connection."""
     hand.drag(hand.port("scale", "x", is_input=True), hand.port("count", "x", is_input=True))
     assert changes == []
     assert hand.scene.connections[patch.connections[0]].isVisible()
 
 
 def test_a_cycle_is_refused(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The reason names the nodes of the cycle."""
+    """A connection that closes a cycle is refused, and the reason names the cycle's nodes."""
     reasons: list[str] = []
     canvas.refused.connect(reasons.append)
     hand.drag(hand.port("scale", "out", is_input=False), hand.port("scale", "gain", is_input=True))
@@ -192,7 +192,7 @@ def test_a_cycle_is_refused(canvas: Canvas, hand: Hand, patch: Patch) -> None:
 
 
 def test_moving_nodes_is_one_step_on_the_canvas_grid(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """All selected nodes move with the dragged one, and undo puts all of them back."""
+    """All selected nodes move with the dragged one by whole grid steps, and one undo restores all positions."""
     canvas.select(["source", "scale"])
     heard: list[Change] = []
     patch.subscribe(heard.append)
@@ -206,7 +206,7 @@ def test_moving_nodes_is_one_step_on_the_canvas_grid(canvas: Canvas, hand: Hand,
 
 
 def test_arrow_keys_move_the_selection(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """One press is one step of the canvas grid."""
+    """A press of an arrow key moves the selection by one grid step."""
     canvas.select(["count"])
     hand.press(Qt.Key.Key_Right)
     hand.press(Qt.Key.Key_Up)
@@ -216,7 +216,7 @@ def test_arrow_keys_move_the_selection(canvas: Canvas, hand: Hand, patch: Patch)
 
 
 def test_a_click_selects_shift_adds_and_the_canvas_deselects(canvas: Canvas, hand: Hand) -> None:
-    """Each change of the selection is signalled once."""
+    """A click selects, Shift adds, and a click on the canvas deselects; each change is signalled once."""
     heard: list[list[str]] = []
     canvas.selection_changed.connect(heard.append)
     hand.click(hand.title("scale"))
@@ -226,14 +226,14 @@ def test_a_click_selects_shift_adds_and_the_canvas_deselects(canvas: Canvas, han
 
 
 def test_a_rubber_band_selects_nodes_but_no_connections(canvas: Canvas, hand: Hand) -> None:
-    """So Delete after a rubber band removes no connection between other nodes."""
+    """A rubber band selects nodes only, so Delete removes no connection between other nodes."""
     hand.drag(QPointF(-60, -60), QPointF(200, 100))
     assert canvas.selected() == ["scale"]
     assert hand.scene.selected_connections() == []
 
 
 def test_a_box_adds_to_the_selection_with_shift(canvas: Canvas, hand: Hand) -> None:
-    """Blocks that were selected stay so, also when the box leaves them again."""
+    """With Shift, a rubber band adds to the selection, and never deselects blocks that were selected before."""
     hand.click(hand.title("source"))
     hand.drag(QPointF(-60, -60), QPointF(200, 100), Qt.KeyboardModifier.ShiftModifier)
     assert canvas.selected() == ["source", "scale"]
@@ -242,7 +242,7 @@ def test_a_box_adds_to_the_selection_with_shift(canvas: Canvas, hand: Hand) -> N
 
 
 def test_a_box_repaints_no_more_than_its_outline_and_what_it_reaches(hand: Hand, qtbot: QtBot) -> None:
-    """In a patch of a thousand blocks all between would be painted at every move."""
+    """A rubber band repaints only its outline and the blocks that it reaches, not the thousand blocks in between."""
     viewport = hand.view.viewport()
     start, end = QPointF(-60, -60), QPointF(200, 100)
     hand.drag(start, end, release=False)
@@ -265,7 +265,7 @@ def test_a_box_repaints_no_more_than_its_outline_and_what_it_reaches(hand: Hand,
 
 
 def test_select_all_and_delete_is_one_step(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Everything is removed, and undo restores it."""
+    """Select all and Delete remove everything in one step, which undo reverts."""
     before = documented(patch)
     hand.canvas.select_all()
     hand.canvas.edits.delete()
@@ -276,7 +276,7 @@ def test_select_all_and_delete_is_one_step(canvas: Canvas, hand: Hand, patch: Pa
 
 
 def test_a_clicked_connection_can_be_deleted(hand: Hand, patch: Patch) -> None:
-    """A connection is selected by a click on its middle."""
+    """A click on a connection's middle selects it, so it can be deleted."""
     path = hand.scene.connections[patch.connections[0]].path()
     hand.click(path.pointAtPercent(0.5))
     hand.canvas.edits.delete()
@@ -285,7 +285,7 @@ def test_a_clicked_connection_can_be_deleted(hand: Hand, patch: Patch) -> None:
 
 
 def test_alt_drag_cuts_the_connections_it_crosses(hand: Hand, patch: Patch) -> None:
-    """All connections across the cut go in one step."""
+    """An Alt drag removes all connections that it crosses in one step."""
     patch.connect(PortRef("source", "out"), PortRef("scale", "gain"))
     hand.drag(QPointF(-60, -40), QPointF(-60, 120), Qt.KeyboardModifier.AltModifier)
     assert patch.connections == []
@@ -293,7 +293,7 @@ def test_alt_drag_cuts_the_connections_it_crosses(hand: Hand, patch: Patch) -> N
 
 
 def test_a_double_click_on_a_node_activates_it(canvas: Canvas, hand: Hand) -> None:
-    """The window opens what belongs to the node."""
+    """A double-click on a node is signalled, so the window can open what belongs to the node."""
     heard: list[str] = []
     canvas.node_activated.connect(heard.append)
     hand.double_click(hand.title("scale"))
@@ -302,14 +302,14 @@ def test_a_double_click_on_a_node_activates_it(canvas: Canvas, hand: Hand) -> No
 
 @pytest.mark.parametrize("button", [Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton])
 def test_middle_and_right_drag_pan(hand: Hand, button: Qt.MouseButton) -> None:
-    """The canvas moves with the pointer, pixel by pixel."""
+    """A drag with the middle or right button pans by as many pixels as the pointer moves."""
     before = hand.view.mapToScene(100, 100)
     hand.drag(QPointF(0, 300), QPointF(50, 340), button=button)
     assert (before - hand.view.mapToScene(100, 100)).toPoint().toTuple() == (50, 40)
 
 
 def test_the_wheel_zooms_about_the_pointer(canvas: Canvas, hand: Hand) -> None:
-    """The point under the pointer stays there in both directions, and zoom has limits."""
+    """The wheel zooms in and out about the point under the pointer, within limits."""
     position = hand.view.mapFromScene(hand.title("source"))
     for angle in (-240, 120, 120):
         hand.turn_wheel(position, angle)
@@ -321,7 +321,7 @@ def test_the_wheel_zooms_about_the_pointer(canvas: Canvas, hand: Hand) -> None:
 
 
 def test_fit_shows_every_node_at_no_more_than_full_size(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A large patch is zoomed out, a small one is not blown up."""
+    """Fit zooms out to show a large patch, but never enlarges a small one."""
     canvas.fit()
     assert canvas.view.zoom == 1.0
     patch.move("count", (6000, 3000))
@@ -334,7 +334,7 @@ def test_fit_shows_every_node_at_no_more_than_full_size(canvas: Canvas, hand: Ha
 
 
 def test_undo_in_the_middle_of_a_drag_ends_it(hand: Hand, patch: Patch) -> None:
-    """A drag never keeps something that was removed."""
+    """Undo during a drag ends the drag, which never keeps something that was removed."""
     hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200), release=False)
     patch.remove("source")
     assert shown(hand.scene) == documented(patch)

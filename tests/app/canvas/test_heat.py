@@ -22,14 +22,14 @@ LINE = Connection(PortRef("source", "out"), PortRef("scale", "x"))
 
 
 def timed(**times_ns: int) -> FrameReport:
-    """Return a report of a frame of 1 ms in which nodes took so long."""
+    """Return a report of a frame of 1 ms with these times of nodes."""
     statistics = EngineStatistics("host", work_ns=1_000_000, profiling=ProfilingLevel.PER_BLOCK)
     nodes = {node: NodeReport("t", NodeState.OK, "", time_ns, 1) for node, time_ns in times_ns.items()}
     return make_report(nodes=nodes, statistics=statistics)
 
 
 def body_of(canvas: Canvas, node: str) -> str:
-    """Return the colour of a node below its title, where no text is."""
+    """Return the colour of a node's body, at a point without text."""
     canvas.view.centerOn(canvas.scene.nodes[node])
     QApplication.processEvents()
     place = canvas.scene.nodes[node].place
@@ -41,7 +41,7 @@ def body_of(canvas: Canvas, node: str) -> str:
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("zoom", [1.0, 0.3])
 def test_nodes_have_the_colour_of_their_share(canvas: Canvas, qapp: QApplication, theme: str, zoom: float) -> None:
-    """Near and far, in both themes; without the heat map they are neutral."""
+    """With the heat map, nodes have the colour of their share at any zoom and in both themes, and else none."""
     apply_theme(qapp, theme)
     canvas.view.set_zoom(zoom)
     canvas.show_report(timed(scale=1_000_000, source=250_000))
@@ -56,7 +56,7 @@ def test_nodes_have_the_colour_of_their_share(canvas: Canvas, qapp: QApplication
 
 
 def test_heat_stays_when_the_patch_is_shown_anew(canvas: Canvas) -> None:
-    """With the first report; the legend waits for it, too."""
+    """When the patch is set again, heat colours and the legend return with the first report."""
     canvas.show_heat(True)
     canvas.show_report(timed(scale=1_000_000))
     legend = canvas.findChild(HeatLegend)
@@ -73,7 +73,7 @@ def test_heat_stays_when_the_patch_is_shown_anew(canvas: Canvas) -> None:
 
 
 def test_only_nodes_whose_heat_changes_are_painted_again(hand: Hand, qtbot: QtBot) -> None:
-    """From far away, where times are not painted, a jitter of 1 % repaints nothing."""
+    """When zoomed out, where times are not painted, a jitter of 1 % repaints nothing."""
     hand.canvas.view.set_zoom(0.3)
     hand.canvas.show_heat(True)
     hand.canvas.show_report(timed(scale=500_000, source=100_000))
@@ -91,21 +91,21 @@ def test_only_nodes_whose_heat_changes_are_painted_again(hand: Hand, qtbot: QtBo
 
 
 def is_labelled(canvas: Canvas) -> bool:
-    """Return whether the middle of the connection is covered by a label."""
+    """Return whether a label covers the middle of the connection."""
     canvas.view.centerOn(canvas.scene.connections[LINE].path().pointAtPercent(0.5))
     QApplication.processEvents()
     middle = canvas.view.mapFromScene(canvas.scene.connections[LINE].path().pointAtPercent(0.5))
     image = canvas.view.viewport().grab().toImage()
     return any(
         image.pixelColor(middle + QPoint(dx, 0)).name() == current().canvas for dx in range(-14, 15)
-    )  # of the label's ground, which interrupts the line
+    )  # the label's background, which interrupts the line
 
 
 @pytest.mark.parametrize(("zoom", "selected", "expected"), [(1.0, False, False), (1.5, False, True), (0.6, True, True)])
 def test_a_connection_tells_its_bytes_from_near_or_when_selected(
     canvas: Canvas, zoom: float, selected: bool, expected: bool
 ) -> None:
-    """Not at the usual zoom, where a patch would be full of figures."""
+    """A connection shows its bytes when zoomed in or selected, since at 100 % a patch would be full of numbers."""
     canvas.show_report(make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 512)}))
     assert canvas.scene.connections[LINE].size == "256 B"
     canvas.view.set_zoom(zoom)
@@ -114,7 +114,7 @@ def test_a_connection_tells_its_bytes_from_near_or_when_selected(
 
 
 def test_a_label_never_covers_the_ports(canvas: Canvas) -> None:
-    """A short connection has room for it only from nearer."""
+    """A short connection shows its label only at a zoom at which the label does not cover ports."""
     patch = canvas.patch
     assert patch is not None
     scale, source = canvas.scene.nodes["scale"], canvas.scene.nodes["source"]
@@ -128,7 +128,7 @@ def test_a_label_never_covers_the_ports(canvas: Canvas) -> None:
 
 
 def test_an_append_buffers_label_follows_its_count(canvas: Canvas, qtbot: QtBot) -> None:
-    """How full it is says more than what is allocated; a fused buffer has no size at all."""
+    """The label of an append buffer shows its count and capacity; a fused buffer has no label."""
     line = canvas.scene.connections[LINE]
     buffer = BufferReport("f32", (100_000,), 400_000, 400_000)
     canvas.show_report(make_report(buffers={"source.out": buffer}, counts={"source.out": 45_231}))

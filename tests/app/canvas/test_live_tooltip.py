@@ -1,4 +1,4 @@
-"""Tooltips of the canvas follow the running engine while they are shown, and cost nothing after."""
+"""Tooltips of the canvas are updated while they are visible, and cost nothing afterwards."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from tests.app.canvas.canvas_support import Hand
 
 @pytest.fixture(autouse=True)
 def hides(qtbot: QtBot) -> Iterator[None]:
-    """Leave no tooltip to the next test."""
+    """Hide the tooltip after each test."""
     yield
     QToolTip.hideText()
     qtbot.waitUntil(lambda: not QToolTip.isVisible())
@@ -28,12 +28,12 @@ def rest(hand: Hand, point: QPointF) -> None:
 
 
 def show_time(hand: Hand, time_ns: int) -> None:
-    """Report a time of the node Scale."""
+    """Report a time for the node Scale."""
     hand.canvas.show_report(make_report(nodes={"scale": NodeReport("t", NodeState.OK, "", time_ns, 1)}))
 
 
 def test_a_tooltip_shows_the_newest_figures_while_the_pointer_rests(hand: Hand, qtbot: QtBot) -> None:
-    """It says when it needs profiles, once."""
+    """A visible tooltip shows the newest figures, and requests profiles once."""
     told: list[bool] = []
     hand.view.tooltip.watching.connect(told.append)
     show_time(hand, 420_000)
@@ -48,7 +48,7 @@ def test_a_tooltip_shows_the_newest_figures_while_the_pointer_rests(hand: Hand, 
 
 
 def test_nothing_is_described_any_more_once_it_is_gone(hand: Hand, qtbot: QtBot) -> None:
-    """However it went: hidden by Qt, by the pointer leaving, or on another thing."""
+    """A tooltip is no longer updated after Qt hid it or the pointer left or moved to another item."""
     told: list[bool] = []
     asked: list[object] = []
     describe = hand.view._describe
@@ -70,7 +70,7 @@ def test_nothing_is_described_any_more_once_it_is_gone(hand: Hand, qtbot: QtBot)
 
 
 def test_a_node_that_goes_takes_its_tooltip_along(hand: Hand, qtbot: QtBot) -> None:
-    """An edit by undo or by a script may come while the pointer rests."""
+    """A node's tooltip disappears when the node is removed while the pointer rests on it."""
     rest(hand, hand.title("count"))
     assert hand.canvas.patch is not None
     hand.canvas.patch.remove("count")

@@ -1,4 +1,4 @@
-"""Texts of megabytes, which a file or a person may bring, are cut before anything is laid out for them."""
+"""Texts of megabytes, from a file or a person, are cut before they are laid out."""
 
 import logging
 
@@ -19,7 +19,7 @@ LONG = "word " * 1_000_000
 
 @pytest.mark.parametrize("length", [0, 1, 49, 50, 51, 52, 90, 10_000])
 def test_a_cut_text_fits_and_says_how_long_it_was(length: int) -> None:
-    """What fits stays as it is, also when it is cut again."""
+    """A cut text states the original length; a text that fits is unchanged, even if it was cut before."""
     text = "x" * length
     found = cut(text, 50)
     assert len(found) <= 50
@@ -28,7 +28,7 @@ def test_a_cut_text_fits_and_says_how_long_it_was(length: int) -> None:
 
 
 def test_problems_and_log_records_are_cut() -> None:
-    """From any source; a traceback keeps its end."""
+    """Problems and log records of any source are cut; a traceback keeps its end."""
     problem = error(LONG, remedy=LONG, expected=LONG, found=LONG)
     assert all(len(text) <= MOST_SHOWN for text in (problem.message, problem.remedy, problem.expected, problem.found))
     try:
@@ -41,7 +41,7 @@ def test_problems_and_log_records_are_cut() -> None:
 
 
 def test_notices_are_cut(qtbot: QtBot) -> None:
-    """Beside the pointer and above the canvas."""
+    """Notices beside the pointer and above the canvas are cut."""
     room = QWidget()
     qtbot.addWidget(room)
     notice, banner = CanvasNotice(room), Banner()
@@ -58,7 +58,7 @@ def test_notices_are_cut(qtbot: QtBot) -> None:
     ids=["one line", "many lines", "a long comment"],
 )
 def test_long_code_is_shown_whole_and_without_colours(qtbot: QtBot, text: str) -> None:
-    """Colours of every token would take seconds; short code has them."""
+    """Long code is shown completely but without colours, since colouring it would take seconds."""
     editor = CodeEditor(ParameterSpec(name="code", type="str", default="", language="cuda", doc=""))
     qtbot.addWidget(editor)
 

@@ -17,14 +17,14 @@ def right_click(hand: Hand, point: QPointF) -> None:
 
 
 def asked_menus(canvas: Canvas) -> list[str]:
-    """Return a list that fills with the menus that are requested."""
+    """Return a list that receives the requested menus."""
     kinds: list[str] = []
     canvas.menu_requested.connect(lambda kind, _: kinds.append(kind))
     return kinds
 
 
 def test_node_connection_and_canvas_have_menus(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """An unselected item is selected first; an empty place leaves the selection."""
+    """A right click selects an unselected node or connection first; on the canvas it keeps the selection."""
     kinds = asked_menus(canvas)
     right_click(hand, hand.title("scale"))
     assert canvas.selected() == ["scale"]
@@ -37,14 +37,14 @@ def test_node_connection_and_canvas_have_menus(canvas: Canvas, hand: Hand, patch
 
 
 def test_a_right_click_on_one_of_several_selected_nodes_keeps_them(canvas: Canvas, hand: Hand) -> None:
-    """The menu's commands are for all of them."""
+    """A right click on one of several selected nodes keeps all of them selected."""
     canvas.select(["source", "scale"])
     right_click(hand, hand.title("scale"))
     assert canvas.selected() == ["source", "scale"]
 
 
 def test_a_right_drag_pans_and_asks_for_no_menu(canvas: Canvas, hand: Hand) -> None:
-    """The menu opens only after a click without a drag."""
+    """A right drag pans and requests no menu."""
     kinds = asked_menus(canvas)
     before = hand.view.mapToScene(0, 0)
     hand.drag(QPointF(300, 250), QPointF(200, 150), button=Qt.MouseButton.RightButton)
@@ -53,7 +53,7 @@ def test_a_right_drag_pans_and_asks_for_no_menu(canvas: Canvas, hand: Hand) -> N
 
 
 def test_the_menu_key_asks_for_the_menu_of_the_selection(canvas: Canvas, hand: Hand) -> None:
-    """So the keyboard reaches it too."""
+    """The menu key requests the menu of the selection."""
     kinds = asked_menus(canvas)
     for selected in (["scale"], []):
         canvas.select(selected)
@@ -63,7 +63,7 @@ def test_the_menu_key_asks_for_the_menu_of_the_selection(canvas: Canvas, hand: H
 
 
 def test_disconnecting_takes_the_selected_nodes_connections(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Nodes stay, and one undo brings the connections back."""
+    """Disconnecting removes the connections of the selected nodes, and one undo restores them."""
     canvas.select(["source"])
     canvas.edits.disconnect_all()
     assert not list(patch.connections)
@@ -75,7 +75,7 @@ def test_disconnecting_takes_the_selected_nodes_connections(canvas: Canvas, hand
 
 
 def test_a_drag_at_the_edge_moves_the_view(canvas: Canvas, hand: Hand, patch: Patch, qtbot: object) -> None:
-    """A node can be brought to a place that was out of sight."""
+    """A drag at the edge of the view scrolls it, so that a node can be moved out of sight."""
     from pytestqt.qtbot import QtBot
 
     assert isinstance(qtbot, QtBot)

@@ -1,4 +1,4 @@
-"""The canvas shows the patch, whether the user, a script or the engine edits it."""
+"""The canvas mirrors the patch, whether a person, a script or the engine edits it."""
 
 from app.canvas.canvas import Canvas
 from engine.catalogue.catalogue import Catalogue
@@ -8,7 +8,7 @@ from tests.app.canvas.canvas_support import Hand, documented, shown
 
 
 def test_edits_of_the_patch_appear_and_undo_takes_them_away(hand: Hand, patch: Patch) -> None:
-    """After every edit, undo and redo the view equals the document."""
+    """After every edit, undo and redo, the view equals the patch."""
     new = patch.add("test_canvas.scale", position=(240, 80))
     patch.connect(PortRef("scale", "out"), new["x"])
     patch.connect(PortRef("source", "out"), new["x"])
@@ -24,7 +24,7 @@ def test_edits_of_the_patch_appear_and_undo_takes_them_away(hand: Hand, patch: P
 
 
 def test_a_node_that_changes_its_region_stays_where_it_is(hand: Hand, patch: Patch) -> None:
-    """Nodes, connections and positions stay the same."""
+    """A node that is moved to another region keeps its position and connections."""
     patch.restore([NodeAdded(Node(id="old", type="foo.loop"))])
     before = shown(hand.scene)
     patch.move_into(["source", "scale"], "old")
@@ -34,7 +34,7 @@ def test_a_node_that_changes_its_region_stays_where_it_is(hand: Hand, patch: Pat
 
 
 def test_another_patch_replaces_the_view(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The old patch is not followed any more."""
+    """A canvas that shows another patch no longer follows the old one."""
     other = Patch(Catalogue())
     other.add("test_canvas.show", node_id="only")
     canvas.set_patch(other)
@@ -45,7 +45,7 @@ def test_another_patch_replaces_the_view(canvas: Canvas, hand: Hand, patch: Patc
 
 
 def test_showing_a_patch_does_not_edit_it(canvas: Canvas, patch: Patch) -> None:
-    """Opening, selecting and looking leave nothing to undo."""
+    """Opening, selecting and looking make no undo steps."""
     changes: list[Change] = []
     patch.subscribe(changes.append)
     before = patch.history.names
@@ -58,7 +58,7 @@ def test_showing_a_patch_does_not_edit_it(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_a_dangling_port_comes_and_goes_with_its_connection(hand: Hand, patch: Patch) -> None:
-    """A port that the type lacks is shown while a connection names it."""
+    """A port that the node's type lacks is shown while a connection names it."""
     connection = Connection(PortRef("source", "out"), PortRef("scale", "gone"))
     patch.restore([Connected(connection)])
     assert hand.scene.nodes["scale"].ports["gone", True].model.dangling
@@ -68,7 +68,7 @@ def test_a_dangling_port_comes_and_goes_with_its_connection(hand: Hand, patch: P
 
 
 def test_a_placeholder_keeps_its_connections_in_view(hand: Hand, patch: Patch) -> None:
-    """A node of a missing type can be seen, connected as it was, and removed."""
+    """A node of a missing type is shown with its connections, and can be removed."""
     patch.restore(
         [
             NodeAdded(Node(id="old", type="foo.bar", position=(240, 0))),

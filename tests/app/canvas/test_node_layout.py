@@ -1,4 +1,4 @@
-"""Where things lie in a node."""
+"""The layout of ports and names within a node."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from app.canvas.drawing.node_layout import layout
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel
 
-pytestmark = pytest.mark.usefixtures("qapp")  # which fonts ask for
+pytestmark = pytest.mark.usefixtures("qapp")  # fonts need an application
 
 
 @given(
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("qapp")  # which fonts ask for
 def test_every_port_lies_on_its_edge_and_has_a_row_of_its_own(
     title: str, inputs: list[str], outputs: list[str]
 ) -> None:
-    """However long the names and however many the ports, none leaves the node or covers another."""
+    """Each port is on the node's edge in its own row, however many ports there are and however long their names."""
     model = NodeViewModel(
         title,
         "Test",

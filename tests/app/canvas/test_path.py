@@ -30,12 +30,12 @@ PROFILE = Profile(
 
 
 def report() -> FrameReport:
-    """Return a report of a level at which blocks are measured."""
+    """Return a report of a profiling level that measures blocks."""
     return make_report(statistics=EngineStatistics("host", profiling=ProfilingLevel.PER_BLOCK))
 
 
 def shown(canvas: Canvas) -> tuple[dict[str, bool], dict[str, str]]:
-    """Return which nodes are marked, and the slack of the others."""
+    """Return which nodes are marked, and the slack of the other nodes."""
     looks = {node: view.appearance for node, view in canvas.scene.nodes.items()}
     return {node: look.on_path for node, look in looks.items()}, {node: look.slack for node, look in looks.items()}
 
@@ -45,13 +45,13 @@ def shown(canvas: Canvas) -> tuple[dict[str, bool], dict[str, str]]:
 def test_the_path_is_drawn_over_nodes_and_connections(
     canvas: Canvas, qapp: QApplication, theme: str, zoom: float
 ) -> None:
-    """Near and far, in both themes, and no longer when it is switched off."""
+    """The critical path is drawn over nodes and connections at any zoom, in both themes, until it is switched off."""
     apply_theme(qapp, theme)
     canvas.view.set_zoom(zoom)
     canvas.show_report(report())
     canvas.path.show_path(True)
     canvas.path.show_profile(PROFILE)
-    canvas.path.show_path(True)  # forgets the profile: it may be old
+    canvas.path.show_path(True)  # drops the last profile, which may be old
     assert shown(canvas)[0] == {"source": False, "scale": False, "count": False}
     canvas.path.show_profile(PROFILE)
     assert shown(canvas) == (
@@ -69,7 +69,7 @@ def test_the_path_is_drawn_over_nodes_and_connections(
 
 
 def line_colour(canvas: Canvas) -> str:
-    """Return the colour in the middle of the connection."""
+    """Return the colour of the connection's middle."""
     middle = canvas.scene.connections[LINE].path().pointAtPercent(0.5)
     canvas.view.centerOn(middle)
     QApplication.processEvents()
@@ -79,7 +79,7 @@ def line_colour(canvas: Canvas) -> str:
 
 @pytest.mark.parametrize(("width", "is_beside"), [(400, False), (900, True)])
 def test_legends_never_cover_each_other(canvas: Canvas, qtbot: QtBot, width: int, is_beside: bool) -> None:
-    """Beside each other, or one above the other in a narrow canvas; also when one comes later."""
+    """The legends of heat and path are side by side, or one above the other in a narrow canvas."""
     canvas.resize(width, 500)
     canvas.show_heat(True)
     canvas.path.show_path(True)
@@ -97,7 +97,7 @@ def test_legends_never_cover_each_other(canvas: Canvas, qtbot: QtBot, width: int
 
 
 def test_another_patch_begins_without_marks(canvas: Canvas) -> None:
-    """Another patch begins without marks and with its own frames' times."""
+    """A canvas that is given a patch starts without marks."""
     canvas.path.show_path(True)
     canvas.show_report(report())
     canvas.path.show_profile(PROFILE)
@@ -107,7 +107,7 @@ def test_another_patch_begins_without_marks(canvas: Canvas) -> None:
 
 
 def test_the_same_path_paints_nothing_again(canvas: Canvas, qtbot: QtBot) -> None:
-    """Profiles come several times a second."""
+    """Showing the same path again repaints nothing."""
     canvas.path.show_path(True)
     canvas.show_report(report())
     canvas.path.show_profile(PROFILE)

@@ -1,4 +1,4 @@
-"""Commands on regions, and placing, pasting and inserting blocks inside them."""
+"""Commands for regions; placing, pasting and inserting blocks in them."""
 
 import pytest
 from PySide6.QtCore import QPointF
@@ -14,13 +14,13 @@ from tests.app.sample_blocks import KINDS, patch_with_region
 
 @pytest.fixture
 def patch() -> Patch:
-    """A region with a block in it, and blocks outside."""
+    """A patch with a region that holds a block, and blocks outside."""
     return patch_with_region()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_wrapping_puts_the_selection_into_a_new_region(canvas: Canvas, hand: Hand, patch: Patch, kind: str) -> None:
-    """One step makes the region block, in the region that the blocks were in, and puts them into it."""
+    """Wrapping makes a region block in the selection's region, and moves the selection into it, in one step."""
     patch.add("test_canvas.scale", node_id="next", position=(40, -40), region=patch["loop"])
     patch.connect(patch["inner"]["out"], patch["next"]["x"])
     before = documented(patch)
@@ -39,7 +39,7 @@ def test_wrapping_puts_the_selection_into_a_new_region(canvas: Canvas, hand: Han
 
 
 def test_a_new_region_block_covers_no_other_block(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The box is above the blocks, or else to their left or below them."""
+    """A new region block is placed above its blocks, or to their left or below them, and covers no other block."""
     places = []
     for _ in range(3):
         canvas.select(["free"])
@@ -57,7 +57,7 @@ def test_a_new_region_block_covers_no_other_block(canvas: Canvas, hand: Hand, pa
 
 
 def test_wrapping_what_something_outside_lies_between_is_refused(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The region would have to run before and after that block; the attempt leaves no trace."""
+    """Wrapping blocks is refused, without a trace, if a block outside would have to run both after and before them."""
     patch.add("test_canvas.scale", node_id="last", position=(440, 0))
     patch.connect(patch["source"]["out"], patch["free"]["x"])
     patch.connect(patch["free"]["out"], patch["last"]["x"])
@@ -71,7 +71,7 @@ def test_wrapping_what_something_outside_lies_between_is_refused(canvas: Canvas,
 
 
 def test_blocks_move_into_regions_and_out_by_command(canvas: Canvas, patch: Patch) -> None:
-    """The menu lists the titles of all regions except their own and the selected ones."""
+    """A command moves blocks into any region on its list, which leaves out their own and the selected regions."""
     patch.add("control.if_else", node_id="choice", position=(200, 160))
     patch.add("control.for", node_id="for_2", position=(200, 300))
     canvas.select(["free"])
@@ -94,7 +94,7 @@ def test_blocks_move_into_regions_and_out_by_command(canvas: Canvas, patch: Patc
 
 
 def test_taking_out_goes_one_region_up(canvas: Canvas, patch: Patch) -> None:
-    """Blocks in a region block that is taken out stay in it."""
+    """Taking a block out moves it one region up, and a region block keeps the blocks that it holds."""
     patch.add("control.if", node_id="choice", region=patch["loop"])
     patch.add("test_canvas.count", node_id="deep", region=patch["choice"])
     canvas.select(["deep"])
@@ -107,7 +107,7 @@ def test_taking_out_goes_one_region_up(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_blocks_placed_in_a_box_lie_in_the_region(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Searched and pasted blocks belong to the box under the pointer, and duplicates to that of their originals."""
+    """Searched and pasted blocks belong to the box under the pointer, and duplicates to their originals' region."""
     canvas.open_search(hand.view.mapFromScene(QPointF(-60, 40)))
     popup = canvas.findChild(SearchPopup)
     assert popup is not None
@@ -127,7 +127,7 @@ def test_blocks_placed_in_a_box_lie_in_the_region(canvas: Canvas, hand: Hand, pa
 
 
 def test_an_inserted_block_lies_where_the_connection_does(canvas: Canvas, patch: Patch) -> None:
-    """Between two blocks of a region it is in the region; on a connection into a region, the pointer decides."""
+    """A block inserted between two blocks of a region joins it; on a connection into a region, the pointer decides."""
     patch.add("test_canvas.scale", node_id="next", region=patch["loop"])
     inside = patch.connect(patch["inner"]["out"], patch["next"]["x"])
     into = patch.connect(patch["source"]["out"], patch["inner"]["x"])

@@ -1,4 +1,4 @@
-"""Regions on the canvas: boxes that follow their blocks, and gestures that put blocks in and take them out."""
+"""Regions on the canvas: boxes that follow their blocks, and gestures that move blocks in and out."""
 
 import time
 
@@ -28,18 +28,18 @@ BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.n
 
 @pytest.fixture
 def patch() -> Patch:
-    """A region with a block in it, and blocks outside."""
+    """A patch with a region that holds a block, and blocks outside."""
     return patch_with_region()
 
 
 def strip(hand: Hand, region: str) -> QPointF:
-    """Return a point on the title strip of a region's box, away from its title."""
+    """Return a point on the title strip of a region's box, beside the title."""
     rect = box(hand, region)
     return QPointF(rect.right() - 20, rect.top() + STRIP / 2)
 
 
 def margins(outer: QRectF, inner: QRectF) -> tuple[float, float, float, float]:
-    """Return how far the inner rectangle is from each edge of the outer one."""
+    """Return the distances of the inner rectangle from the edges of the outer one."""
     return (
         inner.left() - outer.left(),
         inner.top() - outer.top(),
@@ -48,17 +48,17 @@ def margins(outer: QRectF, inner: QRectF) -> tuple[float, float, float, float]:
     )
 
 
-# Where boxes lie
+# Positions of boxes
 
 
 def test_a_box_lies_around_its_blocks(hand: Hand) -> None:
-    """It keeps 24 pixels on each side, below the title strip on the top."""
+    """A box has a margin of 24 pixels around its blocks, and a title strip on top."""
     held = place(hand, "inner").united(place(hand, "loop"))
     assert margins(box(hand, "loop"), held) == (24, 40, 24, 24)
 
 
 def test_a_box_follows_its_blocks(hand: Hand, patch: Patch, qtbot: QtBot) -> None:
-    """However a block is moved, the box fits its blocks at the next turn of the event loop."""
+    """A box fits its blocks again at the next turn of the event loop, however a block was moved."""
     before = box(hand, "loop")
     patch.move("inner", (-160, -240))
     layout = hand.scene.regions.views["loop"].layout
@@ -69,7 +69,7 @@ def test_a_box_follows_its_blocks(hand: Hand, patch: Patch, qtbot: QtBot) -> Non
 
 
 def test_a_nested_box_lies_inside_the_other(hand: Hand, patch: Patch) -> None:
-    """A region block counts with its own box, and resizes the boxes around it."""
+    """A box encloses the boxes of nested regions and follows them."""
     patch.add("control.if", node_id="choice", position=(40, -40), region=patch["loop"])
     patch.add("test_canvas.count", node_id="deep", position=(40, 80), region=patch["choice"])
     assert min(margins(box(hand, "loop"), box(hand, "choice"))) >= MARGIN
@@ -81,7 +81,7 @@ def test_a_nested_box_lies_inside_the_other(hand: Hand, patch: Patch) -> None:
 
 
 def test_a_loaded_patch_shows_its_boxes(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The order in which a file names blocks does not matter: a member may come before its region block."""
+    """A loaded patch shows its boxes, even if the file lists a member before its region block."""
     before = box(hand, "loop")
     nodes = dict(patch.nodes)
     again = Patch(patch.catalogue)
@@ -91,7 +91,7 @@ def test_a_loaded_patch_shows_its_boxes(canvas: Canvas, hand: Hand, patch: Patch
 
 
 def test_an_empty_region_keeps_a_place_for_blocks(hand: Hand, patch: Patch) -> None:
-    """It lies beside the region block, large enough for a block; it disappears once there are blocks."""
+    """An empty region shows a slot beside its region block, which disappears once the region has blocks."""
     patch.add("control.while", node_id="empty", position=(-160, 300))
     layout = hand.scene.regions.layouts()["empty"]
     (slot,) = layout.slots
@@ -104,7 +104,7 @@ def test_an_empty_region_keeps_a_place_for_blocks(hand: Hand, patch: Patch) -> N
 
 
 def test_a_choice_has_a_place_for_each_branch(hand: Hand, patch: Patch) -> None:
-    """The place where a block is dropped decides which branch it belongs to."""
+    """A conditional region has a slot for each branch, and a dropped block joins the branch of its slot."""
     patch.add("control.if_else", node_id="choice", position=(-160, 300))
     for node, branch, scope in (("free", 1, "choice.else"), ("source", 0, "choice")):
         hand.drag(hand.title(node), hand.scene.regions.layouts()["choice"].slots[branch].rect.center())
@@ -116,7 +116,7 @@ def test_a_choice_has_a_place_for_each_branch(hand: Hand, patch: Patch) -> None:
 
 
 def test_a_region_of_an_unknown_type_shows_what_it_holds(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A patch from elsewhere looks as it did there; a block of unknown type that holds nothing gets no box."""
+    """A region block of an unknown type shows a box around its blocks; without blocks, it has no box."""
     changes = patch.as_changes()
     node = patch.nodes["loop"]
     changes = [c if not (isinstance(c, NodeAdded) and c.node is node) else NodeAdded(_retyped(node)) for c in changes]
@@ -139,7 +139,7 @@ def _retyped(node: Node) -> Node:
 def test_boxes_hold_all_and_empty_places_cover_nothing(
     rects: list[tuple[int, int, int, int]], filled: list[bool]
 ) -> None:
-    """For all positions, the box contains block and slots, and an empty slot covers no block."""
+    """For all positions, a box contains its blocks and slots, and no empty slot covers a block."""
     block, *contents = [QRectF(*rect) for rect in rects]
     held = [QRectF(contents.pop()) if is_filled and contents else QRectF() for is_filled in filled]
     for branches in ({"": held[0]}, {"": held[0], "else": held[1]}):
@@ -155,7 +155,7 @@ def test_boxes_hold_all_and_empty_places_cover_nothing(
 
 
 def _check_slots(layout: RegionLayout) -> None:
-    """Check that a drop in the middle of a slot goes to its branch, unless another branch's blocks lie there."""
+    """Check that a drop in the middle of a slot joins the slot's branch, unless blocks of another branch are there."""
     for slot in layout.slots:
         others = [other for other in layout.slots if other is not slot]
         if not any(other.rect.contains(slot.rect.center()) for other in others):
@@ -166,7 +166,7 @@ def _check_slots(layout: RegionLayout) -> None:
 
 
 def test_a_drop_in_a_box_moves_the_block_into_the_region(hand: Hand, patch: Patch) -> None:
-    """Position and region change in one step, which can be undone and redone."""
+    """A drop in a box changes position and region in one step, which can be undone and redone."""
     hand.drag(hand.title("free"), QPointF(-60, 40))
     assert patch.nodes["free"].region == "loop"
     assert box(hand, "loop").contains(place(hand, "free"))
@@ -179,7 +179,7 @@ def test_a_drop_in_a_box_moves_the_block_into_the_region(hand: Hand, patch: Patc
 
 
 def test_dragging_out_takes_the_block_out(hand: Hand, patch: Patch) -> None:
-    """The box that the block leaves does not move with the block."""
+    """Dragging a block out of its box removes it from the region, and the box does not follow it."""
     hand.drag(hand.title("inner"), QPointF(250, 200))
     assert patch.nodes["inner"].region == ""
     assert not box(hand, "loop").intersects(place(hand, "inner"))
@@ -189,7 +189,7 @@ def test_dragging_out_takes_the_block_out(hand: Hand, patch: Patch) -> None:
 
 
 def test_a_block_at_the_edge_of_its_box_widens_it(hand: Hand, patch: Patch) -> None:
-    """While the block overlaps the box that it came from, it stays in the region."""
+    """A block that still overlaps its box stays in the region, and the box grows."""
     before = box(hand, "loop")
     hand.drag(hand.title("inner"), QPointF(before.right() + 20, 0))
     assert patch.nodes["inner"].region == "loop"
@@ -198,7 +198,7 @@ def test_a_block_at_the_edge_of_its_box_widens_it(hand: Hand, patch: Patch) -> N
 
 
 def test_a_drop_means_the_innermost_box(hand: Hand, patch: Patch) -> None:
-    """A drag from there into the outer box leaves only the inner region."""
+    """A drop goes to the innermost box at the pointer; a drag into the outer box leaves only the inner region."""
     patch.add("control.if", node_id="choice", position=(-160, 160), region=patch["loop"])
     hand.drag(hand.title("free"), hand.scene.regions.layouts()["choice"].slots[0].rect.center())
     assert patch.nodes["free"].region == "choice"
@@ -208,7 +208,7 @@ def test_a_drop_means_the_innermost_box(hand: Hand, patch: Patch) -> None:
 
 
 def test_all_selected_blocks_go_where_the_dragged_one_goes(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A region block among them goes with all that it holds."""
+    """All selected blocks go where the dragged one goes, and a region block takes its blocks along."""
     patch.add("control.while", node_id="other", position=(200, 160))
     patch.add("test_canvas.count", node_id="kept", position=(400, 160), region=patch["other"])
     canvas.select(["free", "other"])
@@ -225,7 +225,7 @@ def test_all_selected_blocks_go_where_the_dragged_one_goes(canvas: Canvas, hand:
 
 
 def test_blocks_that_move_within_their_regions_stay_in_them(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Moving the whole selection a little moves no block into a region, although the pointer is over a box."""
+    """Moving the whole selection a little moves no block into a region, even if the pointer is over a box."""
     canvas.select(["inner", "source"])
     hand.drag(hand.title("inner"), hand.title("inner") + QPointF(16, 8))
     assert patch.nodes["source"].region == ""
@@ -234,7 +234,7 @@ def test_blocks_that_move_within_their_regions_stay_in_them(canvas: Canvas, hand
 
 
 def test_the_box_under_a_dragged_block_lights_up(hand: Hand) -> None:
-    """It shows where the block would go before the button is released; afterwards nothing stays lit."""
+    """The box under a dragged block is highlighted until the drag ends."""
     view = hand.scene.regions.views["loop"]
     hand.drag(hand.title("free"), QPointF(-60, 40), release=False)
     assert view.appearance == RegionAppearance(target="")
@@ -243,7 +243,7 @@ def test_the_box_under_a_dragged_block_lights_up(hand: Hand) -> None:
 
 
 def test_escape_ends_a_drag_of_nodes(hand: Hand, patch: Patch) -> None:
-    """Everything returns to its place, and there is no edit."""
+    """Escape during a drag of nodes restores all positions and makes no edit."""
     heard: list[Change] = []
     patch.subscribe(heard.append)
     before = box(hand, "loop")
@@ -259,7 +259,7 @@ def test_escape_ends_a_drag_of_nodes(hand: Hand, patch: Patch) -> None:
 
 
 def test_a_refused_drop_says_why_and_puts_the_block_back(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The reason is shown during the drag, and the box is marked as refusing."""
+    """The reason for a refused drop is shown during the drag, its box is marked, and the block returns."""
     patch.add("test_canvas.scale", node_id="last", position=(200, 200), region=patch["loop"])
     patch.connect(patch["inner"]["out"], patch["free"]["x"])
     patch.move_into("last", "")
@@ -286,7 +286,7 @@ def test_a_refused_drop_says_why_and_puts_the_block_back(canvas: Canvas, hand: H
 
 
 def test_the_title_strip_selects_and_carries_the_region(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A click selects the region block; a drag moves it with all that it holds, in one step."""
+    """A click on the title strip selects the region block, and a drag moves it with its blocks in one step."""
     hand.click(strip(hand, "loop"))
     assert canvas.selected() == ["loop"]
     assert hand.scene.regions.views["loop"].appearance.selected
@@ -300,7 +300,7 @@ def test_the_title_strip_selects_and_carries_the_region(canvas: Canvas, hand: Ha
 
 
 def test_the_region_block_carries_what_it_holds(hand: Hand, patch: Patch) -> None:
-    """Regions inside come along with their own blocks, also into another region."""
+    """A region block carries nested regions and their blocks along, also into another region."""
     patch.add("control.if", node_id="choice", position=(40, -40), region=patch["loop"])
     patch.add("test_canvas.count", node_id="deep", position=(40, 80), region=patch["choice"])
     patch.add("control.while", node_id="around", position=(-400, 240))
@@ -314,14 +314,14 @@ def test_the_region_block_carries_what_it_holds(hand: Hand, patch: Patch) -> Non
 
 
 def test_a_press_inside_a_box_selects_by_rubber_band(canvas: Canvas, hand: Hand) -> None:
-    """The inside of a box acts like the canvas, so blocks in it can be selected."""
+    """A press inside a box starts a rubber band, as on the canvas."""
     rect = box(hand, "loop")
     hand.drag(rect.bottomRight() - QPointF(4, 4), rect.topLeft() + QPointF(4, STRIP + 4))
     assert canvas.selected() == ["loop", "inner"]
 
 
 def test_the_menu_and_the_tooltip_of_the_strip_are_the_region_blocks(canvas: Canvas, hand: Hand) -> None:
-    """A right click there asks for the menu of the block, which is selected first."""
+    """A right click on the title strip selects the region block and requests its menu. The tooltip is the block's."""
     kinds: list[str] = []
     canvas.menu_requested.connect(lambda kind, _: kinds.append(kind))
     point = strip(hand, "loop")
@@ -331,7 +331,7 @@ def test_the_menu_and_the_tooltip_of_the_strip_are_the_region_blocks(canvas: Can
 
 
 def test_deleting_a_region_block_keeps_its_blocks(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The box goes with it, and comes back with undo."""
+    """Deleting a region block removes its box and keeps its blocks, and undo restores the box."""
     before = box(hand, "loop")
     canvas.select(["loop"])
     canvas.edits.delete()
@@ -343,14 +343,14 @@ def test_deleting_a_region_block_keeps_its_blocks(canvas: Canvas, hand: Hand, pa
 
 
 def test_a_title_of_its_own_is_shown_on_the_box(hand: Hand, patch: Patch) -> None:
-    """The box still shows the kind of region."""
+    """A box shows the region block's own title and the kind of region."""
     patch.rename("loop", "Sub-steps")
     model = hand.scene.regions.views["loop"].model
     assert (model.title, model.kind_title) == ("Sub-steps", "For")
 
 
 def test_fit_shows_whole_boxes(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A title at the edge is not cut off."""
+    """Fit shows whole boxes, including their title strips."""
     patch.move("inner", (-3000, -2000))
     canvas.fit()
     visible = hand.view.mapToScene(hand.view.viewport().rect()).boundingRect()
@@ -363,7 +363,7 @@ def test_fit_shows_whole_boxes(canvas: Canvas, hand: Hand, patch: Patch) -> None
 @BOTH
 @pytest.mark.parametrize("kind", [*KINDS, "of_somebody_else.region"])
 def test_titles_are_legible_on_boxes_in_boxes(theme: Colours, kind: str) -> None:
-    """Four boxes deep, body text keeps 4.5:1 on the title strip and dim text 3:1 on the inside."""
+    """On boxes nested four deep, body text has a contrast of 4.5:1 on title strips, and dim text 3:1 inside."""
     colours = region_colours(kind, theme)
     ground = theme.canvas
     for _ in range(4):
@@ -375,13 +375,13 @@ def test_titles_are_legible_on_boxes_in_boxes(theme: Colours, kind: str) -> None
 
 
 def test_kinds_of_regions_differ_in_colour() -> None:
-    """In both themes no two of the four look the same."""
+    """The four kinds of regions have different colours in both themes."""
     for theme in (DARK, LIGHT):
         assert len({region_colours(kind, theme).line for kind in KINDS}) == len(KINDS)
 
 
 def test_boxes_are_painted_at_every_zoom(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """From 5 % to 250 % a box is visible in its own colour."""
+    """A box is visible in its own colour at every zoom from 5 % to 250 %."""
     patch.add("control.if_else", node_id="choice", position=(-160, 300))
     for zoom in (0.05, 0.2, 0.5, 1.0, 2.5):
         canvas.view.set_zoom(zoom)
@@ -401,7 +401,7 @@ def test_boxes_are_painted_at_every_zoom(canvas: Canvas, hand: Hand, patch: Patc
 def test_only_boxes_in_which_something_moved_are_laid_out_again(
     canvas: Canvas, hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With 1000 blocks in 50 regions, a turn lays out the boxes around moved blocks, each of them once."""
+    """With 1000 blocks in 50 regions, only the boxes around moved blocks are laid out again, once each."""
     patch = Patch(Catalogue())
     with patch.edit("Build"):
         for region in range(50):
@@ -425,5 +425,5 @@ def test_only_boxes_in_which_something_moved_are_laid_out_again(
             patch.move(node, (step * 8, 80))
         hand.scene.regions.settle()
     assert time.thread_time() - start < 10
-    assert laid == ["r13", "r12", "r11", "r10"] * 60  # r13 is a block of r12
+    assert laid == ["r13", "r12", "r11", "r10"] * 60  # r13 is a block of region r12
     assert min(margins(box(hand, "r11"), box(hand, "r12"))) >= INNER_MARGIN

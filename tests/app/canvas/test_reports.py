@@ -1,4 +1,4 @@
-"""Reports of the engine on the canvas."""
+"""The engine's reports on the canvas."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.app.sample_blocks import make_node_report, make_report
 
 
 def pixels(canvas: Canvas, colour: str) -> int:
-    """Return how many pixels of the canvas have about a colour."""
+    """Return how many pixels of the canvas are close to a colour."""
     wanted = QColor(colour)
     image = canvas.grab().toImage()
     found = 0
@@ -33,7 +33,7 @@ def pixels(canvas: Canvas, colour: str) -> int:
 
 
 def test_an_error_is_outlined_in_the_error_colour(canvas: Canvas) -> None:
-    """A failed node can't be overlooked; a good one has no red."""
+    """A failed node has an outline in the error colour, and a working node has no red."""
     canvas.resize(500, 300)
     assert pixels(canvas, DARK.error) == 0
     canvas.show_report(make_report({"scale": make_node_report(NodeState.ERROR, message="no")}))
@@ -43,7 +43,7 @@ def test_an_error_is_outlined_in_the_error_colour(canvas: Canvas) -> None:
 
 
 def test_states_show_at_once_and_times_only_a_few_times_a_second(hand: Hand, qtbot: QtBot) -> None:
-    """Times can be read, and the last one always arrives."""
+    """States are shown at once, times only a few times a second, and the last time always."""
     node = hand.scene.nodes["scale"]
     for time_ns in (420_000, 500_000, 610_000):
         hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, time_ns)}))
@@ -54,13 +54,13 @@ def test_states_show_at_once_and_times_only_a_few_times_a_second(hand: Hand, qtb
 
 
 def test_a_report_may_name_nodes_that_are_gone(hand: Hand) -> None:
-    """The engine is a frame behind; reports on removed nodes are ignored, and new nodes have no state yet."""
+    """Reports on removed nodes are ignored, and new nodes have no state, since the engine is a frame behind."""
     hand.canvas.show_report(make_report({"gone": make_node_report(NodeState.ERROR, 5)}))
     assert {node.appearance.state for node in hand.scene.nodes.values()} == {NodeState.OK}
 
 
 def test_tooltips_are_made_when_asked_for(hand: Hand, qtbot: QtBot) -> None:
-    """Hovering a connection shows the data from the newest report."""
+    """A connection's tooltip has the data of the newest report."""
     hand.canvas.show_report(make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 512)}))
     connection = next(iter(hand.scene.connections.values()))
     position: QPoint = hand.view.mapFromScene(connection.path().pointAtPercent(0.5))
@@ -72,7 +72,7 @@ def test_tooltips_are_made_when_asked_for(hand: Hand, qtbot: QtBot) -> None:
 
 
 def test_both_themes_paint_the_canvas_in_their_own_colours(canvas: Canvas, qapp: QApplication) -> None:
-    """A change of theme reaches the canvas while it is shown."""
+    """A change of theme repaints a visible canvas in the new colours."""
     canvas.resize(300, 200)
     assert pixels(canvas, DARK.canvas) > 10_000
     apply_theme(qapp, "light")
@@ -81,7 +81,7 @@ def test_both_themes_paint_the_canvas_in_their_own_colours(canvas: Canvas, qapp:
 
 
 def test_port_names_are_hidden_when_zoomed_out(canvas: Canvas) -> None:
-    """From far away a node is a block in its category's colour, so there are fewer colours."""
+    """When zoomed out, a node is a block in its category's colour without port names."""
     colours = []
     for zoom in (1.0, 0.2):
         canvas.view.set_zoom(zoom)
@@ -94,9 +94,9 @@ def test_port_names_are_hidden_when_zoomed_out(canvas: Canvas) -> None:
 def test_a_time_is_repainted_only_where_it_can_be_read(
     hand: Hand, qtbot: QtBot, zoom: float, is_repainted: bool
 ) -> None:
-    """From far away times are not drawn, but the node stores its time and shows it after zooming in."""
+    """When zoomed out, times are stored but not painted, and appear after zooming in."""
     hand.canvas.view.set_zoom(zoom)
-    qtbot.wait(50)  # what the zoom repaints
+    qtbot.wait(50)  # repaints caused by the zoom
     changes: list[Any] = []
     hand.scene.changed.connect(changes.append)
     hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, 610_000)}))
@@ -106,7 +106,7 @@ def test_a_time_is_repainted_only_where_it_can_be_read(
 
 
 def test_a_state_is_repainted_however_far_away(hand: Hand, qtbot: QtBot) -> None:
-    """An error's outline shows at every zoom, and at once."""
+    """An error's outline is painted at once at every zoom."""
     hand.canvas.view.set_zoom(0.3)
     qtbot.wait(50)
     with qtbot.waitSignal(hand.scene.changed):
@@ -114,7 +114,7 @@ def test_a_state_is_repainted_however_far_away(hand: Hand, qtbot: QtBot) -> None
 
 
 def test_names_and_times_can_be_read_at_the_zoom_of_a_whole_patch(canvas: Canvas) -> None:
-    """Down to 40 %, text on nodes has at least 6 pixels; above half size at least 8, and at 100 % its own size."""
+    """Text on nodes is at least 6 pixels high down to a zoom of 40 %, and at least 8 pixels above half size."""
     for zoom in (0.4, 0.45, 0.52, 0.6, 0.65, 0.8, 1.0, 2.0):
         pixels_high = SMALL * text_growth(zoom) * zoom
         assert pixels_high >= (8 if zoom > 0.5 else 6), zoom
@@ -123,7 +123,7 @@ def test_names_and_times_can_be_read_at_the_zoom_of_a_whole_patch(canvas: Canvas
 
 @pytest.mark.parametrize("zoom", [0.42, 0.5, 0.64])
 def test_names_of_both_sides_do_not_meet(canvas: Canvas, zoom: float) -> None:
-    """Between the names of an input and an output in one row there is a column of the node's own colour."""
+    """The names of an input and an output in one row do not touch."""
     canvas.view.set_zoom(zoom)
     view = canvas.scene.nodes["scale"]
     canvas.view.centerOn(view)
@@ -136,7 +136,7 @@ def test_names_of_both_sides_do_not_meet(canvas: Canvas, zoom: float) -> None:
 
 
 def test_a_time_that_the_title_bar_has_no_room_for_stands_above(canvas: Canvas) -> None:
-    """Zoomed out, the title stays whole; at 100 % both are in the title bar."""
+    """A time that does not fit beside the title is painted above the node; at 100 % it is in the title bar."""
     node = canvas.scene.nodes["scale"]
     canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, 123_456_789)}))
 
@@ -146,7 +146,7 @@ def test_a_time_that_the_title_bar_has_no_room_for_stands_above(canvas: Canvas) 
         corner = canvas.view.mapFromScene(node.place.topRight())
         area = QRect(corner - QPoint(40, 12), QSize(38, 8))
         colours = {image.pixelColor(x, y).name() for x in columns(area) for y in rows(area)}
-        return len(colours) > 5  # of letters, whose edges are smooth
+        return len(colours) > 5  # many shades, since letters have smooth edges
 
     assert not inked_above()
     canvas.view.set_zoom(0.45)
@@ -154,10 +154,10 @@ def test_a_time_that_the_title_bar_has_no_room_for_stands_above(canvas: Canvas) 
 
 
 def columns(area: QRect) -> range:
-    """The x of a rectangle's pixels."""
+    """Return the x coordinates of a rectangle's pixels."""
     return range(area.left(), area.right() + 1)
 
 
 def rows(area: QRect) -> range:
-    """The y of a rectangle's pixels."""
+    """Return the y coordinates of a rectangle's pixels."""
     return range(area.top(), area.bottom() + 1)

@@ -13,7 +13,7 @@ from tests.app.sample_blocks import make_report
 
 
 def test_a_thousand_nodes_load_and_paint_in_time(canvas: Canvas) -> None:
-    """Loading takes less than 3 s of this thread's time, and a repaint of all nodes less than 1 s."""
+    """A patch of a thousand nodes loads in less than 3 s of this thread's time, and repaints in less than 1 s."""
     patch = Patch(Catalogue())
     with patch.edit("Build"):
         last = patch.add("test_canvas.source")
@@ -34,7 +34,7 @@ def test_a_thousand_nodes_load_and_paint_in_time(canvas: Canvas) -> None:
 
 
 def test_values_in_a_large_patch_are_offered_and_shown_in_time(hand: Hand, qtbot: QtBot) -> None:
-    """A drag finds what it may drive among 4000 parameters in 100 ms, and values take little of the UI's time."""
+    """Drop targets among 4000 parameters are found in 100 ms, and showing values takes little of the UI's time."""
     patch = Patch(Catalogue())
     with patch.edit("Build"):
         for index in range(500):
@@ -46,7 +46,7 @@ def test_values_in_a_large_patch_are_offered_and_shown_in_time(hand: Hand, qtbot
     hand.canvas.set_patch(patch)
     start = time.thread_time()
     found = patch.fitting_ends(PortRef("w0", "value"))
-    assert time.thread_time() - start < 1  # processor time; checking each pair of ends would take far more
+    assert time.thread_time() - start < 1  # processor time; checking each pair of ends would take far longer
     assert len(found) == 499 * 2 + 500 * 3
     hand.canvas.view.set_zoom(1.0)
     hand.canvas.grab()

@@ -1,4 +1,4 @@
-"""Finding a block type and placing it."""
+"""Searching for a block type and placing it."""
 
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
@@ -13,19 +13,19 @@ from tests.app.canvas.canvas_support import Hand
 
 
 def popup(canvas: Canvas) -> SearchPopup:
-    """Return the canvas's search."""
+    """Return the canvas's search popup."""
     found = canvas.findChild(SearchPopup)
     assert found is not None
     return found
 
 
 def titles(search: SearchPopup) -> list[str]:
-    """Return the titles in the list."""
+    """Return the titles in the popup's list."""
     return [row.text(0) for row in search.rows()]
 
 
 def test_the_search_opens_and_enter_places_the_block_there(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Typing filters over title, tags and help; the new block is selected where the pointer is."""
+    """Typing filters by title, tags and help, and Enter places the block at the pointer and selects it."""
     hand.click(QPointF(200, -200))
     canvas.open_search()
     search = popup(canvas)
@@ -42,13 +42,13 @@ def test_the_search_opens_and_enter_places_the_block_there(canvas: Canvas, hand:
 
 
 def test_a_double_click_on_the_canvas_opens_the_search(canvas: Canvas, hand: Hand) -> None:
-    """A double-click works like Tab."""
+    """A double-click on the canvas opens the search, as Tab does."""
     hand.double_click(QPointF(-300, 250))
     assert popup(canvas).isVisible()
 
 
 def test_the_arrow_keys_choose_and_escape_closes(canvas: Canvas, patch: Patch) -> None:
-    """The mouse is not needed."""
+    """The arrow keys choose a row of the search, and Escape closes it."""
     canvas.open_search(QPoint(100, 100))
     search = popup(canvas)
     search.field.setText("quokka")
@@ -63,13 +63,13 @@ def test_the_arrow_keys_choose_and_escape_closes(canvas: Canvas, patch: Patch) -
 
 
 def test_the_search_stays_inside_the_canvas(canvas: Canvas) -> None:
-    """In a corner nothing is cut off."""
+    """A search that is opened in a corner stays inside the canvas."""
     canvas.open_search(QPoint(995, 695))
     assert canvas.rect().contains(popup(canvas).geometry())
 
 
 def test_nothing_found_says_so(canvas: Canvas) -> None:
-    """The list is not just empty."""
+    """A search without results shows a message."""
     canvas.open_search(QPoint(10, 10))
     search = popup(canvas)
     search.field.setText("xyzzy")
@@ -80,7 +80,7 @@ def test_nothing_found_says_so(canvas: Canvas) -> None:
 def test_a_connection_dropped_on_the_canvas_offers_what_fits_and_connects_it(
     canvas: Canvas, hand: Hand, patch: Patch
 ) -> None:
-    """Only block types with a port for it are listed; placing and connecting is one step."""
+    """A connection dropped on the canvas lists only block types that fit; placing and connecting is one step."""
     hand.drag(hand.port("scale", "out", is_input=False), QPointF(300, 0))
     search = popup(canvas)
     search.field.setText("quokka")
@@ -92,7 +92,7 @@ def test_a_connection_dropped_on_the_canvas_offers_what_fits_and_connects_it(
 
 
 def test_a_block_can_be_inserted_on_a_connection(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A double-click on a connection offers what fits between its ends."""
+    """A double-click on a connection lists block types that fit between its ends, and inserts the chosen one."""
     path = hand.scene.connections[patch.connections[0]].path()
     hand.double_click(path.pointAtPercent(0.5))
     search = popup(canvas)
@@ -105,14 +105,14 @@ def test_a_block_can_be_inserted_on_a_connection(canvas: Canvas, hand: Hand, pat
 
 
 def test_blocks_made_for_the_type_come_before_those_that_take_any(canvas: Canvas, hand: Hand) -> None:
-    """Enter takes the best match."""
+    """Block types made for the element type come before those that take any type."""
     hand.drag(hand.port("source", "out", is_input=False), QPointF(300, -250))
     found = titles(popup(canvas))
     assert found.index("Scale") < found.index("Show")
 
 
 def test_the_search_covers_no_more_than_its_rows_need(canvas: Canvas) -> None:
-    """With one row left it is small."""
+    """The popup is only as high as its rows need."""
     canvas.open_search(QPoint(100, 100))
     search = popup(canvas)
     QTest.keyClicks(search.field, "quokka")
@@ -122,7 +122,7 @@ def test_the_search_covers_no_more_than_its_rows_need(canvas: Canvas) -> None:
 
 
 def test_a_block_added_by_keyboard_is_in_view(canvas: Canvas, patch: Patch) -> None:
-    """Without a pointer over the canvas it goes to the middle."""
+    """A block added without a pointer over the canvas is placed in the middle of the view."""
     canvas.setFocus()
     hand = Hand(canvas)
     hand.view.cursor_position = QPoint(-1, -1)
@@ -134,7 +134,7 @@ def test_a_block_added_by_keyboard_is_in_view(canvas: Canvas, patch: Patch) -> N
 
 
 def test_a_block_placed_at_the_rim_is_brought_into_view(canvas: Canvas, hand: Hand) -> None:
-    """Otherwise a part of it would be hidden."""
+    """A block placed at the edge of the view is scrolled into view."""
     canvas.open_search(QPoint(canvas.width() - 4, canvas.height() - 4))
     QTest.keyClicks(popup(canvas).field, "wallaby")
     QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
@@ -143,7 +143,7 @@ def test_a_block_placed_at_the_rim_is_brought_into_view(canvas: Canvas, hand: Ha
 
 
 def test_without_a_text_the_search_is_a_palette(canvas: Canvas, patch: Patch) -> None:
-    """It has a heading for each category, which keys and the mouse fold and unfold."""
+    """An empty search lists all block types under headings, which keys and the mouse fold and unfold."""
     canvas.open_search(QPoint(100, 100))
     search = popup(canvas)
     categories = {block.category for block in patch.catalogue.all()}
@@ -165,7 +165,7 @@ def test_without_a_text_the_search_is_a_palette(canvas: Canvas, patch: Patch) ->
 
 
 def test_blocks_placed_last_come_first(canvas: Canvas, patch: Patch) -> None:
-    """Tab and Enter place the last one again."""
+    """Block types that were placed last come first, so Tab and Enter repeat the last one."""
     search = popup(canvas)
     for text in ("quokka wallaby", "quokka that counts", "quokka wallaby"):
         canvas.open_search(QPoint(100, 100))
@@ -178,7 +178,7 @@ def test_blocks_placed_last_come_first(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_an_unfolded_group_never_leaves_the_canvas(canvas: Canvas) -> None:
-    """The popup has room to grow wherever it was opened."""
+    """The popup stays inside the canvas when groups are unfolded."""
     canvas.open_search(QPoint(500, 695))
     search = popup(canvas)
     for _ in titles(search):
@@ -189,7 +189,7 @@ def test_an_unfolded_group_never_leaves_the_canvas(canvas: Canvas) -> None:
 
 
 def test_the_hint_of_an_empty_canvas_gives_way_to_the_search(qtbot: QtBot) -> None:
-    """It comes back when the search closes with nothing placed."""
+    """The hint of an empty canvas is hidden during a search, and returns if nothing was placed."""
     canvas = Canvas()
     qtbot.addWidget(canvas)
     canvas.set_patch(Patch())

@@ -1,4 +1,4 @@
-"""Sentinels on the canvas: the form that edits one, the mark on its connections, and what the tooltip says."""
+"""Sentinels on the canvas: their form, the marks on connections, and their tooltips."""
 
 from pathlib import Path
 
@@ -17,10 +17,9 @@ from app.theme.colours import DARK, LIGHT, Colours
 from app.view_models.tooltips import tooltip
 from app.window.main_window import MainWindow
 from engine.diagnostics import Source, warning
-from engine.patch.changes import PortRef
+from engine.patch.changes import PortRef, Sentinel, SentinelAction
 from engine.patch.document import Patch
 from engine.patch.files import save_patch
-from engine.patch.sentinels import Sentinel, SentinelAction
 from engine.protocol.messages import Frozen, SetRunning
 from tests.app.app_support import FakeEngine
 from tests.app.canvas.canvas_support import Hand
@@ -33,7 +32,7 @@ FOUND = warning(
 
 
 def form_of(canvas: Canvas) -> SentinelForm:
-    """Select the only connection, and open its form."""
+    """Select the only connection and open its form."""
     assert canvas.patch is not None
     (connection,) = canvas.patch.connections
     canvas.scene.select_connection(connection)
@@ -42,7 +41,7 @@ def form_of(canvas: Canvas) -> SentinelForm:
 
 
 def colours_at_mark(hand: Hand) -> set[str]:
-    """Return the colours within a few pixels of where the mark is."""
+    """Return the colours within a few pixels of the mark."""
     place = hand.view.viewport().mapTo(
         hand.canvas, hand.view.mapFromScene(hand.port("source", "out", is_input=False) + QPointF(AWAY, 0))
     )
@@ -51,7 +50,7 @@ def colours_at_mark(hand: Hand) -> set[str]:
 
 
 def test_the_form_is_one_step_to_undo(canvas: Canvas, patch: Patch) -> None:
-    """It begins with NaN and infinity, and with what is checked when it is opened again."""
+    """The form proposes NaN and infinity, or the current check, and makes one undo step."""
     form = form_of(canvas)
     assert (form.nan.isChecked(), form.infinity.isChecked()) == (True, True)
     assert form.action.currentData() == SentinelAction.MARK
@@ -71,7 +70,7 @@ def test_the_form_is_one_step_to_undo(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_what_is_refused_is_said_in_the_form(canvas: Canvas, patch: Patch) -> None:
-    """It stays open, and nothing is changed; a new choice takes the words away."""
+    """If the patch refuses a check, the form stays open with the reason until another choice is made."""
     form = form_of(canvas)
     for name, value in (("minimum", 2.0), ("maximum", 1.0)):
         form.bounds[name][0].setChecked(True)
@@ -86,7 +85,7 @@ def test_what_is_refused_is_said_in_the_form(canvas: Canvas, patch: Patch) -> No
 
 
 def test_the_form_removes_a_check(canvas: Canvas, patch: Patch) -> None:
-    """It offers that only where there is one."""
+    """The form offers to remove a check only if there is one."""
     form = form_of(canvas)
     texts = [button.text() for button in form.findChildren(QPushButton)]
     assert "Check" in texts and "Remove check" not in texts
@@ -99,7 +98,7 @@ def test_the_form_removes_a_check(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_only_one_connection_of_numbers_can_be_checked(canvas: Canvas, patch: Patch) -> None:
-    """Nodes and several connections can't be checked; removing needs an existing check."""
+    """Only a single connection of numbers can be checked; removing needs an existing check."""
     assert canvas.checkable is None
     (connection,) = patch.connections
     canvas.scene.select_connection(connection)
@@ -116,7 +115,7 @@ def test_only_one_connection_of_numbers_can_be_checked(canvas: Canvas, patch: Pa
 def test_a_checked_connection_has_a_mark(
     canvas: Canvas, hand: Hand, patch: Patch, qapp: QApplication, theme: Colours
 ) -> None:
-    """It is filled with the warning's colour only while something is wrong, and goes with the check."""
+    """A checked connection has a mark, in the warning colour only while the check fails."""
     apply_theme(qapp, theme.name)
     warned, ground = QColor(theme.warning).name(), QColor(theme.canvas).name()
     before = colours_at_mark(hand)
@@ -139,7 +138,7 @@ def test_a_checked_connection_has_a_mark(
 
 
 def test_the_tooltip_says_what_is_checked_and_what_was_found(patch: Patch) -> None:
-    """At the connection."""
+    """A checked connection's tooltip has the check and its result."""
     (connection,) = patch.connections
     assert "Checked" not in tooltip(patch, connection, None)
     patch.set_sentinel(connection, minimum=0, action="freeze")
@@ -151,7 +150,7 @@ def test_the_tooltip_says_what_is_checked_and_what_was_found(patch: Patch) -> No
 
 
 def test_the_editor_pauses_with_a_frozen_frame(window: MainWindow, tmp_path: Path) -> None:
-    """The button then plays on, and the status bar says what happened."""
+    """When a frame is frozen, the editor pauses, the status bar gives the reason, and the button plays on."""
     save_patch(make_patch(), tmp_path / "demo.loom")
     window.files.open_path(tmp_path / "demo.loom")
     engine = window.session.engine
@@ -166,7 +165,7 @@ def test_the_editor_pauses_with_a_frozen_frame(window: MainWindow, tmp_path: Pat
 
 
 def test_the_menu_of_a_connection_offers_the_check(window: MainWindow, tmp_path: Path) -> None:
-    """Removing it only where there is one, and neither without a connection."""
+    """A connection's menu offers the check, and its removal if there is one; other menus offer neither."""
     save_patch(make_patch(), tmp_path / "demo.loom")
     window.files.open_path(tmp_path / "demo.loom")
     patch, actions = window.session.patch, window.actions_by_id

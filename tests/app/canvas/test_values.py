@@ -31,7 +31,7 @@ VALUE, UP = PortRef("wave", "value"), PortRef("wave", "up")
 
 @pytest.fixture
 def patch() -> Patch:
-    """A wave, and a block with parameters beside it; nothing is connected."""
+    """A patch with a wave and an unconnected block with parameters."""
     patch = Patch(Catalogue())
     patch.add("test_canvas.wave", node_id="wave", position=(-240, 0))
     patch.add("test_canvas.blend", node_id="blend", position=(0, 0))
@@ -40,12 +40,12 @@ def patch() -> Patch:
 
 
 def tray(hand: Hand) -> ParameterTray | None:
-    """Return the tray that is unfolded, if one is."""
+    """Return the open tray, or None."""
     return next((item for item in hand.scene.items() if isinstance(item, ParameterTray)), None)
 
 
 def reach(hand: Hand, name: str) -> QPointF:
-    """Drag a connection from the wave over the blend block; return the position of a parameter's row in its tray."""
+    """Drag a connection from the wave over the blend block; return the position of a parameter's row in the tray."""
     hand.drag(hand.port("wave", "value", is_input=False), hand.title("blend"), release=False)
     found = tray(hand)
     assert found is not None
@@ -55,7 +55,7 @@ def reach(hand: Hand, name: str) -> QPointF:
 
 
 def notice(hand: Hand) -> str:
-    """Return the canvas's notice, or nothing."""
+    """Return the canvas's notice, or an empty text."""
     found = hand.canvas.findChild(CanvasNotice)
     return found.text() if found is not None and found.isVisible() else ""
 
@@ -64,7 +64,7 @@ def notice(hand: Hand) -> str:
 
 
 def test_a_parameter_has_a_port_exactly_while_it_is_driven(hand: Hand, patch: Patch) -> None:
-    """It appears and disappears with the connection, also by undo."""
+    """A parameter has a port exactly while it is driven, also after undo."""
     view = hand.scene.nodes["blend"]
     assert ("amount", True) not in view.ports
     patch.connect(VALUE, AMOUNT)
@@ -77,7 +77,7 @@ def test_a_parameter_has_a_port_exactly_while_it_is_driven(hand: Hand, patch: Pa
 
 
 def test_values_look_different_from_buffers(patch: Patch) -> None:
-    """Numbers and switches have kinds of their own, at the outputs and at the parameters that they drive."""
+    """Ports of numbers and switches have kinds of their own, at outputs and at driven parameters."""
     patch.connect(VALUE, AMOUNT)
     patch.connect(UP, ON)
     wave, blend = node_view_model(patch, "wave"), node_view_model(patch, "blend")
@@ -91,7 +91,7 @@ def test_values_look_different_from_buffers(patch: Patch) -> None:
 
 
 def test_a_value_node_is_slimmer_than_one_with_a_time(patch: Patch) -> None:
-    """It has no space for a time, and its title bar is lower."""
+    """A value node has a lower title bar than others, without space for a time."""
     wave = node_view_model(patch, "wave")
     assert layout(wave).header < layout(node_view_model(patch, "scale")).header
     assert layout(wave).height <= layout(node_view_model(patch, "blend")).height + 16
@@ -99,7 +99,7 @@ def test_a_value_node_is_slimmer_than_one_with_a_time(patch: Patch) -> None:
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 def test_numbers_and_names_are_legible_on_the_tint_of_a_value_node(patch: Patch, theme: Colours) -> None:
-    """Dim text has a contrast of 4.5:1 and numbers 7:1, as everywhere; the body differs from that of other nodes."""
+    """On the tint of a value node, which differs from other nodes, dim text has a contrast of 4.5:1 and numbers 7:1."""
     wave, blend = (body_colour(node_view_model(patch, node), theme) for node in ("wave", "blend"))
     assert wave != blend == theme.node
     assert contrast(theme.text_dim, wave) >= 4.5
@@ -109,7 +109,7 @@ def test_numbers_and_names_are_legible_on_the_tint_of_a_value_node(patch: Patch,
 @pytest.mark.usefixtures("qapp")  # fonts are measured
 @pytest.mark.parametrize("driven", [(), (AMOUNT,), (AMOUNT, STEPS)])
 def test_numbers_cover_neither_names_nor_each_other(patch: Patch, driven: tuple[PortRef, ...]) -> None:
-    """Each has its own place in the node, for any number of driven parameters beside outputs."""
+    """Numbers cover neither names nor each other, for any number of outputs and driven parameters."""
     for target in driven:
         patch.connect(VALUE, target)
     for node in ("wave", "blend"):
@@ -122,7 +122,7 @@ def test_numbers_cover_neither_names_nor_each_other(patch: Patch, driven: tuple[
 
 
 def test_the_numbers_of_driven_parameters_stand_in_one_column(patch: Patch) -> None:
-    """This holds for names of different lengths, so that decimal points line up."""
+    """The numbers of driven parameters are in one column with aligned decimal points, whatever the names' lengths."""
     for target in (AMOUNT, STEPS):
         patch.connect(VALUE, target)
     model = node_view_model(patch, "blend")
@@ -137,7 +137,7 @@ def test_the_numbers_of_driven_parameters_stand_in_one_column(patch: Patch) -> N
 
 
 def test_a_node_under_a_dragged_value_offers_its_parameters(hand: Hand) -> None:
-    """Each has a row with its setting, also one that cannot be driven; afterwards the node is as before."""
+    """Under a dragged value, a node shows a tray with each parameter and its setting, which closes afterwards."""
     height = hand.scene.nodes["blend"].layout.height
     reach(hand, "amount")
     found = tray(hand)
@@ -157,7 +157,7 @@ def test_a_node_under_a_dragged_value_offers_its_parameters(hand: Hand) -> None:
 
 
 def test_a_value_is_dropped_on_a_row(hand: Hand, patch: Patch) -> None:
-    """The parameter of the row under the pointer is driven, in one undo step."""
+    """A value that is dropped on a row drives that parameter, in one undo step."""
     place = reach(hand, "steps")
     hand.drag(hand.port("wave", "value", is_input=False), hand.title("blend"), release=False)
     follow_and_release(hand, place)
@@ -167,7 +167,7 @@ def test_a_value_is_dropped_on_a_row(hand: Hand, patch: Patch) -> None:
 
 
 def test_a_structural_parameter_says_why_it_is_not_driven(hand: Hand, patch: Patch) -> None:
-    """The reason is beside the row before the drop, and nothing is connected."""
+    """The row of a structural parameter shows why it can't be driven, and a drop connects nothing."""
     place = reach(hand, "size")
     follow(hand, place)
     assert "must be live to be driven" in notice(hand)
@@ -176,7 +176,7 @@ def test_a_structural_parameter_says_why_it_is_not_driven(hand: Hand, patch: Pat
 
 
 def test_the_notice_covers_no_row(hand: Hand) -> None:
-    """It lies beside the tray."""
+    """The notice is beside the tray and covers no row."""
     follow(hand, reach(hand, "steps"))
     found, said = tray(hand), hand.canvas.findChild(CanvasNotice)
     assert found is not None and said is not None
@@ -185,7 +185,7 @@ def test_the_notice_covers_no_row(hand: Hand) -> None:
 
 
 def test_a_drop_on_the_node_asks_which_parameter_is_meant(hand: Hand, patch: Patch, qtbot: QtBot) -> None:
-    """A menu lists those that can be driven; nothing is connected before one is chosen."""
+    """A drop on the node opens a menu of the parameters that can be driven, and connects nothing before the choice."""
     hand.drag(hand.port("wave", "value", is_input=False), hand.title("blend"))
     menu = hand.canvas.findChild(QMenu)
     assert isinstance(menu, QMenu) and patch.connections == []
@@ -198,14 +198,14 @@ def test_a_drop_on_the_node_asks_which_parameter_is_meant(hand: Hand, patch: Pat
 
 
 def test_a_node_with_one_parameter_needs_no_choice(hand: Hand, patch: Patch) -> None:
-    """The drop drives that parameter."""
+    """A drop on a node with one parameter drives that parameter."""
     patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
     hand.drag(hand.port("wave", "value", is_input=False), hand.title("dial"))
     assert patch.source_of(PortRef("dial", "turn")) == VALUE
 
 
 def test_a_node_without_parameters_takes_no_value(hand: Hand, patch: Patch) -> None:
-    """It is dimmed, and unfolds nothing."""
+    """A node without parameters is dimmed under a dragged value, and shows no tray."""
     hand.drag(hand.port("wave", "value", is_input=False), hand.title("scale"), release=False)
     assert hand.scene.nodes["scale"].appearance.fitting == set()
     assert hand.scene.nodes["blend"].appearance.fitting == {(name, True) for name in ("amount", "steps", "on")}
@@ -213,7 +213,7 @@ def test_a_node_without_parameters_takes_no_value(hand: Hand, patch: Patch) -> N
 
 
 def test_a_driven_port_gives_its_connection_back(hand: Hand, patch: Patch) -> None:
-    """Dragged off, the connection can go to another parameter; dropped on nothing, it is removed."""
+    """A connection dragged off a driven port can be dropped on another parameter; dropped elsewhere, it is removed."""
     patch.connect(VALUE, AMOUNT)
     patch.connect(UP, STEPS)
     hand.drag(hand.port("blend", "amount", is_input=True), hand.port("blend", "steps", is_input=True))
@@ -223,7 +223,7 @@ def test_a_driven_port_gives_its_connection_back(hand: Hand, patch: Patch) -> No
 
 
 def test_a_value_dropped_on_the_canvas_finds_value_blocks_first(hand: Hand, patch: Patch) -> None:
-    """Nearly every block has a parameter, but a person usually wants another value block."""
+    """A value that is dropped on the canvas lists value blocks first, since nearly every block has a parameter."""
     hand.drag(hand.port("wave", "value", is_input=False), QPointF(0, 240))
     popup = hand.canvas.findChild(SearchPopup)
     assert popup is not None and popup.isVisible()
@@ -234,7 +234,7 @@ def test_a_value_dropped_on_the_canvas_finds_value_blocks_first(hand: Hand, patc
 
 
 def test_a_block_inserted_on_a_value_connection_suits_the_parameter(hand: Hand, patch: Patch) -> None:
-    """It is set to the parameter's value as far as its range allows, and passes the value on."""
+    """A value block inserted before a parameter has the parameter's value and range, and passes the value on."""
     patch.set("blend", steps=9)
     patch.connect(VALUE, STEPS)
     hand.double_click(next(iter(hand.scene.connections.values())).path().pointAtPercent(0.5))
@@ -252,7 +252,7 @@ def test_a_block_inserted_on_a_value_connection_suits_the_parameter(hand: Hand, 
 
 
 def test_numbers_follow_the_reports(hand: Hand, patch: Patch, qtbot: QtBot) -> None:
-    """They show the value at the output, and the value that the parameter takes."""
+    """Nodes show the reported values of outputs and of driven parameters."""
     patch.connect(VALUE, STEPS)
     ports = (hand.scene.nodes["wave"].ports["value", False], hand.scene.nodes["blend"].ports["steps", True])
     assert [port.model.live.text(hand.scene.values) for port in ports] == ["–", "–"]
@@ -263,7 +263,7 @@ def test_numbers_follow_the_reports(hand: Hand, patch: Patch, qtbot: QtBot) -> N
 
 
 def test_only_numbers_that_changed_are_repainted(hand: Hand, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report with the same digits repaints nothing; another number repaints only its own place."""
+    """A report with the same digits repaints nothing, and a changed number repaints only its own place."""
     painted: list[QRectF] = []
     monkeypatch.setattr(NodeView, "update", lambda self, *area: painted.append(*area or (QRectF(),)))
 
@@ -286,7 +286,7 @@ def test_only_numbers_that_changed_are_repainted(hand: Hand, qtbot: QtBot, monke
 
 
 def test_a_slider_on_a_node_is_dragged_in_one_undo_step(hand: Hand, patch: Patch) -> None:
-    """The handle moves to the pointer, the node stays, and undo reverts the whole drag."""
+    """A drag of a slider on a node sets its value and moves no node, and one undo reverts the whole drag."""
     patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
     before = patch.history.names
     view = hand.scene.nodes["dial"]
@@ -303,7 +303,7 @@ def test_a_slider_on_a_node_is_dragged_in_one_undo_step(hand: Hand, patch: Patch
 
 
 def test_a_driven_slider_is_not_set_by_hand(hand: Hand, patch: Patch) -> None:
-    """The port shows the driven value, and there is nothing to drag."""
+    """A driven slider shows the driven value at its port and can't be dragged."""
     patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
     patch.connect(VALUE, PortRef("dial", "turn"))
     view = hand.scene.nodes["dial"]
@@ -311,7 +311,7 @@ def test_a_driven_slider_is_not_set_by_hand(hand: Hand, patch: Patch) -> None:
 
 
 def follow(hand: Hand, place: QPointF) -> None:
-    """Move the mouse, with the button that is held."""
+    """Move the mouse with the button held."""
     for step in (1, 0):
         QTest.mouseMove(hand.view.viewport(), hand.view.mapFromScene(place + QPointF(step, 0)))
         QApplication.processEvents()
@@ -332,7 +332,10 @@ def follow_and_release(hand: Hand, place: QPointF) -> None:
 
 
 def test_the_cost_is_shown_before_a_connection_is_dropped(hand: Hand, patch: Patch) -> None:
-    """Ports that accept it show the cost, which is requested once and includes the connection to be replaced."""
+    """A port that accepts a connection shows the cost of a drop, which is requested once.
+
+    The cost includes the connection that the drop would replace.
+    """
     patch.add("test_canvas.wave", node_id="other", position=(-240, 200))
     patch.connect(PortRef("other", "value"), STEPS)
     asked: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Running the command line in this process."""
+"""Runs the command line in this process."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Warploom = Callable[..., Outcome]
 
 
 def edited(path: Path, **fields: Any) -> Path:
-    """Give the patch file's top level other fields."""
+    """Return the patch file's content with some top-level fields replaced."""
     document = json.loads(path.read_text())
     path.write_text(json.dumps(document | fields))
     return path

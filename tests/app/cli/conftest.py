@@ -14,7 +14,7 @@ from tests.app.cli.cli_support import Outcome, Warploom
 
 @pytest.fixture
 def warploom(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Warploom:
-    """Runs `warploom` with the given words, in this process."""
+    """Runs `warploom` with the given arguments in this process."""
 
     def run(*words: object) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["warploom", *map(str, words)])

@@ -1,4 +1,4 @@
-"""With `--json`, one complete object is printed after every error."""
+"""With `--json`, every error still prints one complete object."""
 
 import sys
 from pathlib import Path
@@ -32,7 +32,7 @@ RUN_KEYS = {
 def test_json_is_one_whole_object_whatever_goes_wrong(
     warploom: Warploom, saxpy_file: Path, words: list[str], change: dict[str, Any], status: int, text: str
 ) -> None:
-    """All keys are there, and a diagnostic says what stderr says."""
+    """After any error, the JSON object has all keys, and its diagnostic is what stderr reports."""
     edited(saxpy_file, **change)
     result = warploom(*words, saxpy_file, "--json")
     assert result.status == status
@@ -51,7 +51,7 @@ def test_json_is_one_object_after_an_interrupt_and_an_error_of_ours(
     problem: BaseException,
     status: int,
 ) -> None:
-    """So that a script reads the reason where it reads everything else."""
+    """After an interrupt or an internal error, the JSON object has the reason."""
 
     def fail(*_: object, **__: object) -> None:
         raise problem
@@ -69,7 +69,10 @@ def test_json_is_one_object_after_an_interrupt_and_an_error_of_ours(
 def test_a_kernel_fault_names_its_node(
     warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """On stderr and in the object, by an engine here or in another process; the frames before it are counted."""
+    """A kernel fault names its node on stderr and in the JSON object, and earlier frames are counted.
+
+    This holds for an engine in this process and in another one.
+    """
     bad = tmp_path / "saxpy.cu"
     bad.write_text(
         'extern "C" __global__ void saxpy(const float* x, const float* y, float* out, float a, int n)\n'

@@ -8,7 +8,7 @@ from tests.app.cli.cli_support import Warploom, edited
 
 
 def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:
-    """As JSON, as a table, and one block in full."""
+    """`warploom blocks` lists every block with its ports as JSON and as a table, and prints one block in full."""
     blocks = {b["id"]: b for b in warploom("blocks", "--json").json["blocks"]}
     assert {"math.saxpy", "particles.emitter", "io.viewer"} <= blocks.keys()
     saxpy = warploom("blocks", "math.saxpy", "--json").json
@@ -23,7 +23,7 @@ def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:
 
 
 def test_a_patch_inside_a_block_is_not_spelled_out(warploom: Warploom) -> None:
-    """The table names its kind; the JSON has it whole."""
+    """A parameter that holds an inner patch is named by kind in the table and complete in the JSON."""
     found = warploom("blocks", "tensor.train", "--json").json
     assert any(p["name"] == "graph" and p["default"]["nodes"] for p in found["parameters"])
     (row,) = [line for line in warploom("blocks", "tensor.train").out.splitlines() if line.startswith("graph ")]
@@ -32,7 +32,7 @@ def test_a_patch_inside_a_block_is_not_spelled_out(warploom: Warploom) -> None:
 
 
 def test_a_blocks_help_is_plain_text_on_the_terminal(warploom: Warploom) -> None:
-    """The backticks of docstrings stay in the JSON, for whoever can set code in a font of its own."""
+    """Help on the terminal has no backticks; the JSON keeps them."""
     assert "`" in warploom("blocks", "math.saxpy", "--json").json["help"]
     plain = warploom("blocks", "math.saxpy").out
     assert "Scales x by a and adds y." in plain and "`" not in plain
@@ -40,7 +40,7 @@ def test_a_blocks_help_is_plain_text_on_the_terminal(warploom: Warploom) -> None
 
 
 def test_brackets_and_colons_of_help_and_shapes_are_printed(warploom: Warploom) -> None:
-    """A terminal would take [height, width] for a style, and [n] too; each bracket is there."""
+    """Brackets in help and shapes, such as [height, width], are printed and not taken for styles."""
     for block in ("filter.mean", "linalg.multiply", "reduce.sum", "kernel.file"):
         info = warploom("blocks", block, "--json").json
         docs = [item["doc"] for item in (*info["ports"], *info["parameters"])]
@@ -50,21 +50,21 @@ def test_brackets_and_colons_of_help_and_shapes_are_printed(warploom: Warploom) 
 
 
 def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
-    """A typing mistake is one line."""
+    """A mistyped block id gets a one-line error with a suggestion."""
     result = warploom("blocks", "math.saxpi")
     assert result.status == 1
     assert "did you mean math.saxpy" in result.err
 
 
 def test_devices_always_has_the_host(warploom: Warploom) -> None:
-    """Where there is no CUDA device, it shows why none can be used."""
+    """`warploom devices` always lists the host, and the reason if no CUDA device can be used."""
     devices = {d["name"]: d for d in warploom("devices", "--json").json["devices"]}
     assert devices["host"]["usable"]
     assert all(d["usable"] or d["reason"] for d in devices.values())
 
 
 def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: Path) -> None:
-    """The directions are found from the code."""
+    """`warploom kernel` prints and writes parameters, whose directions are derived from the code."""
     source = tmp_path / "scale.cu"
     source.write_text('extern "C" __global__ void scale(float* data, float by) { data[threadIdx.x] *= by; }')
     result = warploom("kernel", source, "--write-json")
@@ -78,7 +78,7 @@ def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: P
 def test_kernel_describes_each_of_several_entry_points_so_that_a_block_can_use_them(
     warploom: Warploom, tmp_path: Path
 ) -> None:
-    """What is written beside a .ptx gives its pointers their types, which a block's ports are checked against."""
+    """A description written beside a .ptx has the types of each entry point's pointers, so that blocks can use it."""
     source = tmp_path / "pair.cu"
     source.write_text(
         'extern "C" __global__ void up(float* out, int n) { if (threadIdx.x < n) out[threadIdx.x] += 1; }\n'

@@ -1,4 +1,4 @@
-"""One clear error for each mistake, with the exit status that scripts rely on."""
+"""Each mistake has one clear error, and the exit status that scripts rely on."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ from tests.app.cli.cli_support import Warploom, edited
     ],
 )
 def test_wrong_usage_exits_with_2(warploom: Warploom, saxpy_file: Path, words: list[str], message: str) -> None:
-    """The message says what the words must be."""
+    """Wrong usage exits with 2 and a message with the allowed arguments."""
     result = warploom("run", saxpy_file, "--device", "host", *words)
     assert result.status == 2
     assert message in result.err
@@ -39,7 +39,7 @@ def test_wrong_usage_exits_with_2(warploom: Warploom, saxpy_file: Path, words: l
 
 
 def test_a_patch_that_cannot_compile_exits_with_1(warploom: Warploom, saxpy_file: Path) -> None:
-    """`run` and `check` name the node and the port on stderr, and in JSON."""
+    """For a wrong patch, `run` and `check` exit with 1 and name the node and the port on stderr and in JSON."""
     edited(saxpy_file, connections=[{"source": "x.out", "target": "saxpy.x"}])
     for words in (["run", saxpy_file, "--device", "host"], ["check", saxpy_file]):
         result = warploom(*words, "--json")
@@ -51,7 +51,7 @@ def test_a_patch_that_cannot_compile_exits_with_1(warploom: Warploom, saxpy_file
 
 
 def test_plan_of_a_wrong_patch_says_what_is_wrong(warploom: Warploom, saxpy_file: Path) -> None:
-    """There is no plan of a block without its inputs."""
+    """`plan` of a patch with a missing input reports the problem instead of a plan."""
     patch = Patch()
     patch.add("math.saxpy")
     save_patch(patch, saxpy_file)
@@ -61,7 +61,7 @@ def test_plan_of_a_wrong_patch_says_what_is_wrong(warploom: Warploom, saxpy_file
 
 
 def test_check_names_the_nodes_of_a_cycle(warploom: Warploom, saxpy_file: Path) -> None:
-    """They are named in the order in which they depend on each other."""
+    """`check` names the nodes of a cycle in the order of their dependencies."""
     document = json.loads(saxpy_file.read_text())
     document["nodes"].append({"id": "again", "type": "math.saxpy", "version": 1, "position": [0, 0], "parameters": {}})
     links = [("saxpy.out", "again.x"), ("again.out", "saxpy.x"), ("y.out", "again.y"), ("y.out", "saxpy.y")]
@@ -88,7 +88,7 @@ def test_check_names_the_nodes_of_a_cycle(warploom: Warploom, saxpy_file: Path) 
     ],
 )
 def test_a_bad_file_gets_one_line(warploom: Warploom, tmp_path: Path, text: str, message: str) -> None:
-    """Exit status 1, the file, the place and the rule; never a traceback."""
+    """A bad file exits with 1 and one line that has the file, the place and the rule, without a traceback."""
     path = tmp_path / "bad.loom"
     path.write_text(text)
     for command in ("run", "check"):
@@ -110,7 +110,7 @@ def test_a_bad_file_gets_one_line(warploom: Warploom, tmp_path: Path, text: str,
     ],
 )
 def test_a_path_that_is_no_patch_file_is_refused(warploom: Warploom, name: str, message: str) -> None:
-    """One error with exit status 1, for every kind of path."""
+    """A path to anything but a patch file is refused with one error and exit status 1."""
     for command in ("check", "plan", "trace", "run"):
         result = warploom(command, name)
         assert result.status == 1
@@ -121,7 +121,7 @@ def test_a_path_that_is_no_patch_file_is_refused(warploom: Warploom, name: str, 
 def test_an_output_folder_that_cannot_be_written_is_refused_before_the_first_frame(
     warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A long run does not end with results that can't be written."""
+    """An output folder that can't be written is refused before the first frame, not after a long run."""
     monkeypatch.setattr("app.headless.open_engine", None)
     wrong = warploom("run", saxpy_file, "--out", saxpy_file)
     assert (wrong.status, wrong.err.count("--out must be a folder, got the file")) == (2, 1)
@@ -133,7 +133,7 @@ def test_an_output_folder_that_cannot_be_written_is_refused_before_the_first_fra
 def test_an_unexpected_error_is_reported_without_a_state_folder_too(
     warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The line says that the details could not be written."""
+    """If the state folder can't be written, the line for an unexpected error says that its details are lost."""
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
     monkeypatch.setattr("app.headless.open_patch", lambda path, **_: 1 / 0)
     result = warploom("run", saxpy_file)
@@ -143,21 +143,21 @@ def test_an_unexpected_error_is_reported_without_a_state_folder_too(
 
 
 def test_a_missing_file_is_named(warploom: Warploom, tmp_path: Path) -> None:
-    """The message gives the system's reason."""
+    """The error for a missing file names the file and the system's reason."""
     result = warploom("run", tmp_path / "none.loom")
     assert result.status == 1
     assert result.err == f"error: patch must be readable: {tmp_path / 'none.loom'}: No such file or directory\n"
 
 
 def test_a_device_that_is_not_there_exits_with_3(warploom: Warploom, saxpy_file: Path) -> None:
-    """A name that no device can have is wrong usage instead."""
+    """A missing device exits with 3, and an impossible device name is wrong usage."""
     result = warploom("run", saxpy_file, "--device", "cuda:99")
     assert result.status == 3
     assert "device cuda:99 must be usable" in result.err
 
 
 def test_a_missing_image_is_named_with_its_node(warploom: Warploom, tmp_path: Path) -> None:
-    """A person sees which block needs another file."""
+    """A missing image is reported with its node."""
     patch = Patch()
     load = patch.add("io.load_image", file="nowhere.png")
     viewer = patch.add("io.viewer")
@@ -173,7 +173,7 @@ def test_a_missing_image_is_named_with_its_node(warploom: Warploom, tmp_path: Pa
 
 @pytest.mark.parametrize(("word", "near"), [("chekc", "; did you mean check?"), ("chart", "")])
 def test_an_unknown_command_is_wrong_usage(warploom: Warploom, word: str, near: str) -> None:
-    """A mistyped command is not opened in the editor as if it were a file."""
+    """An unknown command is wrong usage, not a file to open in the editor."""
     result = warploom(word)
     assert result.status == 2
     assert f"an example's name must come first, got '{word}'{near}\n" in result.err
@@ -181,7 +181,7 @@ def test_an_unknown_command_is_wrong_usage(warploom: Warploom, word: str, near: 
 
 @pytest.mark.parametrize("command", ["check", "run", "plan"])
 def test_a_files_control_characters_never_reach_the_terminal(warploom: Warploom, tmp_path: Path, command: str) -> None:
-    """They are escaped in ids and types; a type that is nearly right gets a suggestion."""
+    """Control characters in ids and types are escaped on the terminal. A nearly right type gets a suggestion."""
     path = tmp_path / "p.loom"
     patch = Patch()
     patch.add("math.saxpy", node_id="zzz")
@@ -194,7 +194,7 @@ def test_a_files_control_characters_never_reach_the_terminal(warploom: Warploom,
 
 
 def test_an_unexpected_error_is_one_line(warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No traceback reaches a person; it is in the file that the line names."""
+    """An unexpected error prints one line that names the file with the traceback."""
     monkeypatch.setattr("app.headless.open_patch", lambda path, **_: 1 / 0)
     result = warploom("run", saxpy_file)
     assert result.status == 1

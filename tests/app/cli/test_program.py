@@ -1,4 +1,4 @@
-"""The program as a process: its exit, its output, and what it loads."""
+"""The program as a process: its exit status, its output, and the modules it loads."""
 
 import os
 import subprocess
@@ -22,7 +22,10 @@ from tests.app.cli.cli_support import EXAMPLES
     ],
 )
 def test_the_program_ends_quietly_when_its_output_cannot_be_written(command: str, status: int, tmp_path: Path) -> None:
-    """The pipe is closed, the disk is full or there is no stream; `set -o pipefail` shows the program's own status."""
+    """A closed pipe, a full disk or a missing stream ends the program without a traceback.
+
+    `set -o pipefail` makes the shell return the program's own status.
+    """
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {sys.executable} -m app {command}"],
         env={**os.environ, "PYTHONPATH": str(EXAMPLES.parents[1])},
@@ -39,7 +42,7 @@ def test_the_program_ends_quietly_when_its_output_cannot_be_written(command: str
 
 @pytest.mark.parametrize(("handler", "status"), [("default_int_handler", 130), ("SIG_IGN", 0)])
 def test_ctrl_c_during_the_imports_ends_the_program(handler: str, status: int) -> None:
-    """It prints nothing; where SIGINT is ignored, as in a shell's background job, the program continues."""
+    """Ctrl+C during the imports ends the program silently, or is ignored if SIGINT is, as in background jobs."""
     program = f"""
 import os, signal, sys
 from importlib.abc import MetaPathFinder
@@ -60,7 +63,7 @@ main()
 
 
 def test_python_m_app_is_the_same_program() -> None:
-    """`python -m app` needs no installed script."""
+    """`python -m app` runs the same program without an installed script."""
     done = subprocess.run([sys.executable, "-m", "app", "devices"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "host" in done.stdout
@@ -68,7 +71,7 @@ def test_python_m_app_is_the_same_program() -> None:
 
 
 def loaded_by(code: str) -> set[str]:
-    """Return the modules that Python has loaded when it has run some code."""
+    """Return the modules that Python has loaded after running some code."""
     done = subprocess.run(
         [sys.executable, "-c", f"import atexit, sys; atexit.register(lambda: print(*sys.modules))\n{code}"],
         capture_output=True,
@@ -83,14 +86,14 @@ QT = {"PySide6", "Qt", "NodeGraphQt"}
 
 
 def test_the_engine_loads_no_qt() -> None:
-    """A render farm has none: importing the engine and making a patch must not need it."""
+    """Importing the engine and making a patch load no Qt, which a render farm lacks."""
     loaded = loaded_by("from engine import Engine, Patch; Patch()")
     assert "engine.runtime.engine" in loaded
     assert not QT & loaded
 
 
 def test_the_engine_imports_only_what_is_used() -> None:
-    """`import engine` loads no module of it, and making a patch loads no compiler and no device."""
+    """`import engine` loads none of its modules, and making a patch loads no compiler and no device."""
     assert not {"numpy", "msgspec", "llvmlite", "cuda"} & loaded_by("import engine")
     assert {"compiler", "runtime"}.isdisjoint(
         name.split(".")[1] for name in loaded_by("import engine; engine.Patch()") if name.startswith("engine.")
@@ -98,7 +101,7 @@ def test_the_engine_imports_only_what_is_used() -> None:
 
 
 def test_help_loads_neither_the_engine_nor_qt() -> None:
-    """The shell's prompt is back at once."""
+    """`--help` loads neither the engine nor Qt, so it is fast."""
     loaded = loaded_by("import sys; sys.argv = ['warploom', '--help']\nfrom app.cli import main\nmain()")
     assert {name for name in loaded if name.startswith("engine")} == {"engine", "engine.diagnostics", "engine.logs"}
     assert not (QT | {"numpy", "rich", "pydantic", "typer"}) & loaded
@@ -106,7 +109,7 @@ def test_help_loads_neither_the_engine_nor_qt() -> None:
 
 @pytest.mark.parametrize("words", [["run", "values", "--device", "host", "--frames", "1", "--json"], ["--version"]])
 def test_a_checkout_that_is_not_installed_runs(words: list[str], tmp_path: Path) -> None:
-    """It has the version of its `pyproject.toml`."""
+    """A checkout that is not installed runs, with the version of its `pyproject.toml`."""
     program = f"""
 import sys
 from importlib import metadata
@@ -127,4 +130,4 @@ main()
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert words != ["--version"] or done.stdout == "warploom, version 0.1.0\n"
+    assert words != ["--version"] or done.stdout == "warploom, version 0.2.0\n"

@@ -1,4 +1,4 @@
-"""`warploom run`, `check`, `plan` and `trace` with patches that work."""
+"""`warploom run`, `check`, `plan` and `trace` with working patches."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.app.cli.cli_support import EXAMPLES, Warploom
 
 
 def test_run_prints_one_json_object_with_every_key(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """Device, frames, frame times, update levels, nodes, outputs and diagnostics, and the outputs are written."""
+    """`run --json` prints one object with all keys, and the outputs are written."""
     result = warploom("run", saxpy_file, "--device", "host", "--frames", 5, "--json", "--out", tmp_path / "out")
     assert result.status == 0, result.err
     found = result.json
@@ -38,7 +38,7 @@ def test_run_prints_one_json_object_with_every_key(warploom: Warploom, saxpy_fil
 
 
 def test_set_gives_a_parameter_a_value_for_this_run(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """The file keeps its own value."""
+    """`--set` changes a parameter for this run and leaves the file unchanged."""
     before = saxpy_file.read_bytes()
     result = warploom(
         "run", saxpy_file, "--device", "host", "--frames", 1, "--set", "saxpy.a=-2", "--out", tmp_path, "--json"
@@ -51,7 +51,7 @@ def test_set_gives_a_parameter_a_value_for_this_run(warploom: Warploom, saxpy_fi
 def test_run_with_check_ends_at_the_first_number_that_is_none(
     warploom: Warploom, tmp_path: Path, last: float, status: int
 ) -> None:
-    """All values in connections must be finite; without --check they are not checked."""
+    """`run --check` ends at the first NaN or infinity in a connection; without it, they are not checked."""
     patch = Patch()
     patch.connect(
         patch.add("io.array", node_id="data", data=np.float32([1, last]))["out"], patch.add("math.saxpy")["x"]
@@ -66,7 +66,7 @@ def test_run_with_check_ends_at_the_first_number_that_is_none(
 
 
 def test_two_blocks_that_save_one_file_lose_nothing(warploom: Warploom, tmp_path: Path) -> None:
-    """The second gets a name of its own beside it."""
+    """If two blocks save to one file name, the second file gets another name beside the first."""
     patch = Patch()
     noise = patch.add("image.noise", width=4, height=4)
     for name in ("one", "two"):
@@ -79,14 +79,14 @@ def test_two_blocks_that_save_one_file_lose_nothing(warploom: Warploom, tmp_path
 
 
 def test_check_accepts_what_runs(warploom: Warploom, saxpy_file: Path) -> None:
-    """Exit status 0 and no diagnostics."""
+    """`check` of a valid patch has exit status 0 and no diagnostics."""
     result = warploom("check", saxpy_file, "--json")
     assert (result.status, result.json) == (0, {"ok": True, "diagnostics": []})
     assert warploom("check", EXAMPLES / "particles.loom").status == 0
 
 
 def test_plan_shows_what_a_patch_compiles_to(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """As text by default; as DOT or SVG on demand, printed or written to a file."""
+    """`plan` prints text by default, and DOT or SVG on request, which may be written to a file."""
     text = warploom("plan", saxpy_file)
     assert text.status == 0
     assert "kernel saxpy, grid" in text.out
@@ -99,7 +99,7 @@ def test_plan_shows_what_a_patch_compiles_to(warploom: Warploom, saxpy_file: Pat
 
 
 def test_files_of_other_editors_are_read(warploom: Warploom, saxpy_file: Path) -> None:
-    """Some begin with a byte order mark; what isn't UTF-8 is refused."""
+    """Files with a byte order mark are read, and files that are not UTF-8 are refused."""
     text = saxpy_file.read_text()
     saxpy_file.write_text(text, encoding="utf-8-sig")
     assert warploom("check", saxpy_file).status == 0
@@ -108,7 +108,7 @@ def test_files_of_other_editors_are_read(warploom: Warploom, saxpy_file: Path) -
 
 
 def test_a_device_takes_what_is_written_and_stays(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """`--out /dev/stdout` is a pipe or a terminal, and root could replace /dev/null by a file."""
+    """`--out` to a device such as /dev/stdout writes to it and does not replace it by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
@@ -123,7 +123,7 @@ def test_a_device_takes_what_is_written_and_stays(warploom: Warploom, saxpy_file
 
 
 def test_particles_run_and_leave_a_picture(warploom: Warploom, tmp_path: Path) -> None:
-    """A picture of 1280 x 720 with light in it, one COLD frame and nothing after it."""
+    """The particles example writes a bright picture of 1280 x 720 after one COLD frame without further updates."""
     result = warploom(
         "run", EXAMPLES / "particles.loom", "--device", "host", "--frames", 20, "--json", "--out", tmp_path
     )
@@ -136,7 +136,10 @@ def test_particles_run_and_leave_a_picture(warploom: Warploom, tmp_path: Path) -
 
 
 def test_run_records_its_frames(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """The first frame, which builds, is slow by an update; other endings than .json and .csv are refused at once."""
+    """`--record` writes the frames, in which the first one is slow because of its build.
+
+    Endings other than .json and .csv are refused at once.
+    """
     words = (
         "run",
         saxpy_file,
@@ -165,7 +168,7 @@ def test_run_records_its_frames(warploom: Warploom, saxpy_file: Path, tmp_path: 
 
 
 def test_trace_times_every_kernel_in_every_frame(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """Trace Event JSON: complete events in microseconds, each kernel within its frame."""
+    """`trace` writes Trace Event JSON: complete events in microseconds, with each kernel inside its frame."""
     result = warploom("trace", saxpy_file, "--device", "host", "--frames", 3, "--out", tmp_path / "trace.json")
     assert result.status == 0, result.err
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
@@ -183,7 +186,7 @@ def test_trace_times_every_kernel_in_every_frame(warploom: Warploom, saxpy_file:
 
 @pytest.mark.parametrize("level", ["per-block", "per-kernel"])
 def test_run_prints_what_is_inside_of_regions(warploom: Warploom, level: str) -> None:
-    """A hierarchy with times and turns, the frame's critical path, and what measuring cost."""
+    """`run` prints a hierarchy of regions with times and turns, the critical path, and the cost of measuring."""
     result = warploom("run", "nested", "--device", "host", "--frames", 8, "--profile", level)
     assert result.status == 0, result.err
     lines = result.out.splitlines()
@@ -198,7 +201,7 @@ def test_run_prints_what_is_inside_of_regions(warploom: Warploom, level: str) ->
 
 @pytest.mark.parametrize("level", ["per-block", "per-kernel"])
 def test_times_of_nodes_in_regions_are_theirs(warploom: Warploom, tmp_path: Path, level: str) -> None:
-    """A region's time holds that of all turns of the blocks inside it; the profile's rows say the same."""
+    """A region's time includes all turns of its blocks, in the printed hierarchy and in the profile's rows."""
     words = ["run", "nested", "--device", "host", "--frames", 8, "--profile", level, "--json"]
     found = warploom(*words, "--profile-out", tmp_path / "profile.json").json
     times = {node["id"]: node["time_ms"] for node in found["nodes"]}
@@ -211,7 +214,7 @@ def test_times_of_nodes_in_regions_are_theirs(warploom: Warploom, tmp_path: Path
 
 
 def test_a_profile_is_written_as_its_name_says(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """CSV or JSON; other names are refused before anything runs, and nothing is measured at level none."""
+    """A profile is written as CSV or JSON by its ending. Other endings and the level `none` are refused at once."""
     words = ["run", saxpy_file, "--device", "host", "--frames", 2, "--profile-out"]
     assert warploom(*words, tmp_path / "p.csv").status == 0
     assert (tmp_path / "p.csv").read_text().startswith("key,kind,node,")
@@ -224,7 +227,7 @@ def test_a_profile_is_written_as_its_name_says(warploom: Warploom, saxpy_file: P
 def test_an_example_is_found_by_its_name_unless_a_file_has_that_name(
     warploom: Warploom, saxpy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder in which the program is started makes no difference."""
+    """An example is found by its name from any folder, unless a file has that name."""
     monkeypatch.chdir(tmp_path)
     assert warploom("check", "photo").out == "photo: would compile\n"
     assert {n["type"] for n in warploom("run", "photo", "--json", "--set", "no.x=1").json["nodes"]} == set()
@@ -235,7 +238,10 @@ def test_an_example_is_found_by_its_name_unless_a_file_has_that_name(
 def test_run_by_an_engine_in_another_process_gives_the_same(
     warploom: Warploom, saxpy_file: Path, tmp_path: Path
 ) -> None:
-    """The file, the levels and the nodes; a command that is no engine is a device that failed."""
+    """An engine in another process gives the same file, levels and nodes.
+
+    A command that is no engine is a device error.
+    """
     words = ["run", saxpy_file, "--device", "host", "--frames", 2, "--json", "--out"]
     here = warploom(*words, tmp_path / "here").json
     there = warploom(*words, tmp_path / "there", "--engine", f"{sys.executable} -m app engine").json
@@ -254,7 +260,7 @@ def test_run_by_an_engine_in_another_process_gives_the_same(
 
 
 def test_a_frozen_frame_is_the_last_one(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """Exit status 1, its outputs, and what the sentinel found, in the text and in the object."""
+    """A frozen frame ends the run with status 1, and its outputs and the sentinel's finding are reported."""
     patch = load_patch(saxpy_file)
     patch.set_sentinel(patch["x"]["out"], maximum=998, action="freeze")
     save_patch(patch, saxpy_file)

@@ -1,4 +1,4 @@
-"""When the frames of `warploom run` begin, and how their time continues."""
+"""When the frames of `warploom run` start, and how their time advances."""
 
 import time
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.app.cli.cli_support import Warploom
 
 @pytest.fixture
 def patch_file(tmp_path: Path) -> Path:
-    """A patch whose outputs are the time and the time step of the last frame."""
+    """A patch whose outputs are the last frame's time and time step."""
     patch = Patch()
     one, zero = (patch.add("io.array", data=np.full(1, value, np.float32)) for value in (1, 0))
     clock = patch.add("value.time")
@@ -29,7 +29,7 @@ def patch_file(tmp_path: Path) -> Path:
 
 
 def run(warploom: Warploom, path: Path, *words: object) -> tuple[float, float]:
-    """Return time and time step of the last frame."""
+    """Return the time and the time step of the last frame."""
     result = warploom("run", path, "--device", "host", "--json", "--out", path.parent / "out", *words)
     assert result.status == 0, result.err
     values = {o["node"]: float(np.load(o["path"])[0]) for o in result.json["outputs"]}
@@ -37,25 +37,25 @@ def run(warploom: Warploom, path: Path, *words: object) -> tuple[float, float]:
 
 
 def test_a_run_is_deterministic_in_steps_of_a_sixtieth(warploom: Warploom, patch_file: Path) -> None:
-    """Frame 30 is at half a second, whenever it was done; a rate changes nothing of that."""
+    """By default, each frame advances time by a sixtieth of a second, at any frame rate."""
     assert run(warploom, patch_file, "--frames", 31) == pytest.approx((0.5, 1 / 60))
     assert run(warploom, patch_file, "--frames", 4, "--rate", 200) == pytest.approx((0.05, 1 / 60))
 
 
 def test_the_time_step_can_be_chosen(warploom: Warploom, patch_file: Path) -> None:
-    """Frame 8 at a quarter of a second each is at two seconds."""
+    """With `--time-step 0.25`, frame 8 is at two seconds."""
     assert run(warploom, patch_file, "--frames", 9, "--time-step", 0.25) == (2.0, 0.25)
 
 
 def test_a_rate_holds_frames_back(warploom: Warploom, patch_file: Path) -> None:
-    """Six frames at 20 a second begin over a quarter of a second."""
+    """With a rate of 20 frames a second, six frames take at least a quarter of a second."""
     start = time.perf_counter()
     run(warploom, patch_file, "--frames", 6, "--rate", 20)
     assert time.perf_counter() - start >= 0.25
 
 
 def test_real_time_follows_the_clock(warploom: Warploom, patch_file: Path) -> None:
-    """Frames that are half a second of fixed time each take a sixtieth or more of real time, at most a tenth."""
+    """With `--realtime`, a frame's time step is the elapsed time, from a sixtieth to a tenth of a second."""
     time_s, step_s = run(warploom, patch_file, "--frames", 6, "--realtime", "--time-step", 0.5)
     assert 0 < step_s <= 0.1
     assert 4 / 60 <= time_s <= 0.5
@@ -72,14 +72,14 @@ def test_real_time_follows_the_clock(warploom: Warploom, patch_file: Path) -> No
 def test_a_rate_or_step_that_is_not_positive_is_wrong_usage(
     warploom: Warploom, patch_file: Path, words: list[str], message: str
 ) -> None:
-    """Exit status 2, with the rule and the value."""
+    """A rate or time step that is not positive is wrong usage: exit status 2, with the rule and the value."""
     result = warploom("run", patch_file, *words)
     assert result.status == USAGE_WRONG
     assert message in " ".join(result.err.split())
 
 
 def test_a_kernel_has_no_time_limit_unless_one_is_given(warploom: Warploom, tmp_path: Path) -> None:
-    """With one, a loop that goes on for longer ends the run as a failure of the device, which says how to raise it."""
+    """A kernel has no time limit by default. With one, a longer loop is a device error that names the option."""
     patch = Patch()
     one = patch.add("io.array", data=np.ones(1, np.float32))
     loop = patch.add("control.while", limit=10_000_000)

@@ -18,19 +18,19 @@ from tests.protocol.engine_process import COMMAND
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The log file of a person who has none yet."""
+    """The log file's path in a fresh state folder."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state" / "warploom" / NAME
 
 
 def test_every_command_takes_it(warploom: Warploom) -> None:
-    """In its short form too; the help says so."""
+    """Every command accepts `--verbose` and its short form, and the help names it."""
     for name in cli.commands:
         assert "-v, --verbose" in warploom(name, "--help").out
 
 
 def test_nothing_is_printed_unless_asked_for(warploom: Warploom, saxpy_file: Path, file: Path) -> None:
-    """The file has the build of the graph in any case; standard error has it, and its details, on demand."""
+    """The log file always has the graph's build. stderr has it, with details, only with `--verbose`."""
     plain, once, twice = (warploom("run", saxpy_file, "--frames", "2", *more) for more in ((), ("-v",), ("-vv",)))
     assert plain.err == ""
     assert "INFO" in once.err and "COLD: first build" in once.err and "DEBUG" not in once.err
@@ -43,20 +43,20 @@ def test_nothing_is_printed_unless_asked_for(warploom: Warploom, saxpy_file: Pat
 
 
 def test_it_may_stand_before_the_command(warploom: Warploom, saxpy_file: Path, file: Path) -> None:
-    """As in many other programs."""
+    """`--verbose` may also precede the command."""
     result = warploom("-v", "--verbose", "run", saxpy_file, "--frames", "1")
     assert result.status == 0 and "DEBUG" in result.err
     assert "Commands:" in warploom("-vv", "--help").out
 
 
 def test_json_stays_alone_on_standard_output(warploom: Warploom, saxpy_file: Path) -> None:
-    """JSON is the only output on standard output, at every log level."""
+    """With `--json`, standard output has only JSON at every log level."""
     result = warploom("run", saxpy_file, "--frames", "1", "--json", "-vv")
     assert result.json["frames"] == 1 and "DEBUG" in result.err
 
 
 def test_an_engine_elsewhere_is_printed_and_written_once(warploom: Warploom, saxpy_file: Path, file: Path) -> None:
-    """By the program that started it, with the engine's process id."""
+    """Records of an engine in another process are printed and written once, with that process's id."""
     result = warploom("run", saxpy_file, "--frames", "1", "-v", "--engine", " ".join(COMMAND))
     for text in (result.err, file.read_text()):
         (line,) = (line for line in text.splitlines() if "COLD: first build" in line)
@@ -64,7 +64,7 @@ def test_an_engine_elsewhere_is_printed_and_written_once(warploom: Warploom, sax
 
 
 def test_what_a_command_prints_itself_is_only_written(warploom: Warploom, file: Path) -> None:
-    """An error that ends a command is one line on standard error, and a record of the file."""
+    """An error that ends a command is printed once on stderr and logged to the file."""
     result = warploom("run", "nowhere.loom")
     assert result.err.count("\n") == 1
     assert re.search(r"ERROR .*app\.outcome: patch must be readable: nowhere\.loom", file.read_text())
@@ -73,7 +73,7 @@ def test_what_a_command_prints_itself_is_only_written(warploom: Warploom, file: 
 def test_the_end_of_a_thread_by_an_error_is_logged(
     warploom: Warploom, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With its traceback in the file and a line on standard error."""
+    """An error that ends a thread is one line on stderr, and a record with its traceback in the file."""
 
     def fail() -> None:
         raise KeyError("gone")
@@ -90,7 +90,7 @@ def test_the_end_of_a_thread_by_an_error_is_logged(
 
 
 def test_the_error_of_a_finaliser_is_logged(warploom: Warploom, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing can handle it, and it must not get lost."""
+    """An error in a finaliser, which no caller can handle, is logged."""
 
     class Failing:
         def __del__(self) -> None:
@@ -103,7 +103,7 @@ def test_the_error_of_a_finaliser_is_logged(warploom: Warploom, file: Path, monk
 
 
 def test_a_program_leaves_no_output_behind(warploom: Warploom) -> None:
-    """The next one in the same process begins as the first did."""
+    """A command detaches its outputs, so the next one in the same process starts afresh."""
     hooks = threading.excepthook, sys.unraisablehook
     warploom("devices", "-vv")
     assert (threading.excepthook, sys.unraisablehook) == hooks

@@ -1,4 +1,4 @@
-"""Help on a block, renaming, and the menus of the canvas, as the window offers them."""
+"""The window's block help, renaming, and canvas menus."""
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -14,7 +14,7 @@ from tests.app.app_support import EveryParameter
 
 
 def test_help_names_every_port_and_parameter(qapp: QApplication) -> None:
-    """It is made from the declarations, so it can't be out of date."""
+    """Help is made from the declarations and names every port and parameter."""
     html = help_html(EveryParameter)
     assert "<h3>Every Parameter</h3>" in html
     assert "Has a parameter of every kind." in html
@@ -25,7 +25,7 @@ def test_help_names_every_port_and_parameter(qapp: QApplication) -> None:
 
 
 def test_help_is_text_not_markup(qapp: QApplication) -> None:
-    """An author's text is shown literally, and names in backticks as code."""
+    """An author's help is shown literally, and names in backticks are shown as code."""
 
     class Odd(Block, id="test_app.odd_help", category="Test"):
         """Is a<b & `c<d`."""
@@ -40,7 +40,7 @@ def test_help_is_text_not_markup(qapp: QApplication) -> None:
 
 
 def test_f1_shows_the_help_of_the_selected_block(opened: MainWindow) -> None:
-    """The dock is closed at first, and follows the selection once it is open."""
+    """F1 opens the help dock, which is closed at first and then follows the selection."""
     assert opened.docks["help"].isHidden()
     opened.canvas.select(["screen"])
     opened.actions_by_id["block_help"].trigger()
@@ -53,7 +53,7 @@ def test_f1_shows_the_help_of_the_selected_block(opened: MainWindow) -> None:
 
 
 def test_rename_focuses_the_title_and_returns(opened: MainWindow, qtbot: QtBot) -> None:
-    """After F2 a person can type at once, also when the inspector was closed; Enter returns to the canvas."""
+    """F2 focuses the title, even if the inspector was closed, and Enter returns to the canvas."""
     opened.docks["inspector"].close()
     opened.canvas.select(["screen"])
     opened.actions_by_id["rename"].trigger()
@@ -70,7 +70,7 @@ def test_rename_focuses_the_title_and_returns(opened: MainWindow, qtbot: QtBot) 
 
 @pytest.mark.parametrize("kind", CONTEXT_MENUS)
 def test_every_menu_of_the_canvas_opens_with_its_commands(opened: MainWindow, qtbot: QtBot, kind: str) -> None:
-    """The commands are those of the menu bar, so both are enabled and disabled together."""
+    """The canvas menus have the menu bar's commands, so both are enabled and disabled together."""
     opened.canvas.menu_requested.emit(kind, opened.mapToGlobal(QPoint(50, 50)))
     menu = next(menu for menu in opened.findChildren(QMenu) if menu.isVisible() and menu.parent() is opened)
     names = [action.objectName() for action in menu.actions() if not action.isSeparator()]
@@ -79,7 +79,7 @@ def test_every_menu_of_the_canvas_opens_with_its_commands(opened: MainWindow, qt
 
 
 def test_a_selected_connection_can_be_deleted_from_the_menu(opened: MainWindow) -> None:
-    """Commands that need a selection accept connections as well."""
+    """A selected connection can be deleted from the menu."""
     patch = opened.session.patch
     assert patch is not None
     assert not opened.actions_by_id["delete"].isEnabled()
@@ -94,7 +94,7 @@ def test_a_selected_connection_can_be_deleted_from_the_menu(opened: MainWindow) 
 
 
 def test_the_viewer_has_the_largest_share_of_the_docks(opened: MainWindow, qtbot: QtBot) -> None:
-    """The picture's column takes nearly a third of the window, and the problem list is closed at first."""
+    """The viewer's column takes nearly a third of the window, and the problem list is closed at first."""
     (viewer,) = opened.viewers.docks.values()
     qtbot.waitUntil(lambda: viewer.width() > 0.3 * opened.width())
     assert viewer.height() > 0.35 * opened.height()

@@ -1,4 +1,4 @@
-"""The menus that put blocks into regions and take them out, as the window offers them."""
+"""The window's menus that move blocks into regions and out of them."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.app.app_support import EveryParameter
 
 
 def test_the_menus_offer_what_can_be_done(window: MainWindow, tmp_path: Path) -> None:
-    """Wrapping needs a block; the list of regions is filled when it opens, and a choice moves the blocks."""
+    """Wrap needs a selected block; the list of regions is filled when it opens, and a choice moves the blocks."""
     made_of = Patch()
     nodes = [made_of.add(EveryParameter.id).id for _ in range(2)]
     save_patch(made_of, tmp_path / "demo.loom")
@@ -37,7 +37,7 @@ def test_the_menus_offer_what_can_be_done(window: MainWindow, tmp_path: Path) ->
 
 
 def _listed(window: MainWindow) -> list[QAction]:
-    """Return what the menu of regions lists."""
+    """Return the entries of the regions menu."""
     menu = window.actions_by_id.menus["move_into"]
     menu.aboutToShow.emit()
     return menu.actions()

@@ -1,4 +1,4 @@
-"""An engine that stands for one with a full flight recorder."""
+"""A fake engine with a full flight recorder."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ MS = 1_000_000
 
 
 class Recording:
-    """Stands for an engine: 600 frames of 8 ms, the one before the last took 40."""
+    """A fake engine whose record has 600 frames of 8 ms, except the last but one with 40 ms."""
 
     def __init__(self) -> None:
         self.asked = 0

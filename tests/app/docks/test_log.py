@@ -1,4 +1,4 @@
-"""The log dock: messages by level and text; it does not scroll while a person reads, and rests while hidden."""
+"""The log dock filters messages by level and text, does not scroll while a person reads, and is idle while hidden."""
 
 import logging
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _log = logging.getLogger("engine.tested")
 
 @pytest.fixture
 def log(qtbot: QtBot, tmp_path: Path) -> Iterator[Log]:
-    """An empty log that is shown."""
+    """An empty, visible log dock."""
     made = Log()
     made.folder = tmp_path
     qtbot.addWidget(made)
@@ -32,13 +32,13 @@ def log(qtbot: QtBot, tmp_path: Path) -> Iterator[Log]:
 
 
 def rows(log: Log) -> list[str]:
-    """The messages that are listed."""
+    """Return the listed messages."""
     model = log.table.model()
     return [str(model.index(row, 3).data()) for row in range(model.rowCount())]
 
 
 def test_records_of_any_thread_are_listed_while_it_is_seen(qtbot: QtBot, log: Log) -> None:
-    """A hint is there before the first, and again after the list is cleared."""
+    """Records of any thread are listed while the dock is visible; an empty list shows a hint."""
     assert log.currentIndex() == 0
     _log.warning("careful")
     qtbot.waitUntil(lambda: rows(log) == ["careful"])
@@ -48,7 +48,7 @@ def test_records_of_any_thread_are_listed_while_it_is_seen(qtbot: QtBot, log: Lo
 
 
 def test_what_a_person_must_know_goes_to_the_status_bar(qtbot: QtBot, log: Log) -> None:
-    """Messages and errors are logged too; files and failures the engine has logged itself."""
+    """Messages and errors go to the log and to the status bar, except those that the engine has already logged."""
     noted: list[str] = []
     log.noted.connect(noted.append)
     log.add_message("hello")
@@ -63,7 +63,7 @@ def test_what_a_person_must_know_goes_to_the_status_bar(qtbot: QtBot, log: Log) 
 
 
 def test_a_hidden_list_takes_nothing_and_catches_up(qtbot: QtBot, log: Log) -> None:
-    """What its buffer could not keep is counted in a line of its own."""
+    """A hidden list is not filled. When shown it catches up, with one line for the records that its buffer dropped."""
     log.hide()
     for number in range(LIMIT + 3):
         _log.info("%d", number)
@@ -75,7 +75,7 @@ def test_a_hidden_list_takes_nothing_and_catches_up(qtbot: QtBot, log: Log) -> N
 
 
 def test_it_stands_still_while_a_person_reads_further_up(qtbot: QtBot, log: Log) -> None:
-    """A button says how many lines wait, and leads to the end."""
+    """While a person reads older lines the list does not scroll; a button shows how many new lines there are."""
     for number in range(100):
         _log.info("%d", number)
     qtbot.waitUntil(lambda: len(rows(log)) == 100)
@@ -91,7 +91,7 @@ def test_it_stands_still_while_a_person_reads_further_up(qtbot: QtBot, log: Log)
 
 
 def test_details_are_logged_only_while_they_are_asked_for(log: Log) -> None:
-    """Then the engine makes them, and not before; a severe choice makes no fewer records, but shows fewer."""
+    """DEBUG records are made only while the list shows that level; a higher level only hides records."""
     assert wanted_level() == logging.INFO
     log.level.setCurrentText("Everything")
     assert wanted_level() == logging.DEBUG
@@ -108,7 +108,7 @@ def test_details_are_logged_only_while_they_are_asked_for(log: Log) -> None:
 
 
 def test_lines_are_copied(log: Log) -> None:
-    """Those that are selected by the keyboard's command, else all that the filter shows."""
+    """Copy takes the lines selected with the keyboard, or else all lines that the filter shows."""
     for text in ("alpha", "beta", "gamma"):
         _log.info(text)
     assert len(log.lines) == 3
@@ -122,7 +122,7 @@ def test_lines_are_copied(log: Log) -> None:
 
 
 def test_the_folder_of_the_file_opens(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the system's file manager."""
+    """The button opens the log file's folder in the system's file manager."""
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     next(button for button in log.findChildren(QToolButton) if "folder" in button.toolTip()).click()
@@ -130,7 +130,7 @@ def test_the_folder_of_the_file_opens(log: Log, tmp_path: Path, monkeypatch: pyt
 
 
 def test_an_error_that_repeats_is_listed_once(log: Log) -> None:
-    """A fault in every frame does not flood the log."""
+    """An error that repeats in every frame is listed once."""
     for _ in range(5):
         log.add_error("the same")
     assert [line.count for line in log.lines] == [5]
@@ -140,7 +140,7 @@ def test_an_error_that_repeats_is_listed_once(log: Log) -> None:
 
 
 def test_it_follows_from_the_start_and_at_any_height(qtbot: QtBot, tmp_path: Path) -> None:
-    """Lines that came before it was shown, and a table that shrinks, leave the newest line in view."""
+    """The newest line stays in view, even if lines came before the dock was shown or the table shrinks."""
     log = Log()
     qtbot.addWidget(log)
     for number in range(100):
@@ -161,7 +161,7 @@ def test_it_follows_from_the_start_and_at_any_height(qtbot: QtBot, tmp_path: Pat
 
 
 def test_a_cleared_list_follows_again(qtbot: QtBot, log: Log) -> None:
-    """Also when the person had scrolled to the first line."""
+    """After clearing, the list follows new lines, even if a person had scrolled up."""
     for number in range(100):
         _log.info("%d", number)
     qtbot.waitUntil(lambda: len(rows(log)) == 100)

@@ -1,4 +1,4 @@
-"""Problems lead to their node."""
+"""The problem list, whose rows lead to their nodes."""
 
 import time
 
@@ -15,7 +15,7 @@ from engine.patch.document import Patch
 
 
 def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Patch) -> None:
-    """A row reports the error, in which block, and what to do."""
+    """Errors come before warnings, and a row shows the problem, its block and the remedy."""
     patch.add("test_app.picture", node_id="p", title="Backdrop")
     problems = Problems()
     qtbot.addWidget(problems)
@@ -38,7 +38,7 @@ def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Pat
 
 
 def test_a_kernel_error_names_its_line(qtbot: QtBot) -> None:
-    """In a column that has room for the file's name and the line, however long the message is."""
+    """A kernel error's file name and line are visible in their column, however long the message is."""
     problems = Problems()
     qtbot.addWidget(problems)
     problems.resize(700, 200)
@@ -54,7 +54,7 @@ def test_a_kernel_error_names_its_line(qtbot: QtBot) -> None:
 
 
 def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
-    """The first row names the first mistake, the rows below it the others; the tooltip has all of the message."""
+    """The first row has a compiler's first error, and rows below it the others; the tooltip has the whole message."""
     problems = Problems()
     qtbot.addWidget(problems)
     text = "blur.cu must compile, got 2 errors:\nblur.cu(3): no a\n  a;\n  ^\nblur.cu(5): no b\n  b;\n  ^"
@@ -70,7 +70,7 @@ def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
 
 
 def test_a_renamed_block_is_renamed_in_the_list(qtbot: QtBot, patch: Patch) -> None:
-    """The list names blocks as the canvas does."""
+    """When a block is renamed, the list shows its new name."""
     patch.add("test_app.picture", node_id="p", title="Backdrop")
     problems = Problems()
     qtbot.addWidget(problems)
@@ -83,7 +83,7 @@ def test_a_renamed_block_is_renamed_in_the_list(qtbot: QtBot, patch: Patch) -> N
 
 
 def test_a_problem_with_a_button_opens_no_window(qtbot: QtBot, patch: Patch) -> None:
-    """A button that is shown before it is in the list would be a window for a moment, which takes the keyboard."""
+    """A row's button is never a window of its own for a moment, which would take the keyboard focus."""
     patch.add("test_app.screen", node_id="screen")
     problems = Problems()
     qtbot.addWidget(problems)
@@ -98,9 +98,9 @@ def test_a_problem_with_a_button_opens_no_window(qtbot: QtBot, patch: Patch) -> 
             return False
 
     watch = Watch()
-    QApplication.instance().installEventFilter(watch)  # type: ignore[union-attr]  # qtbot has made one
+    QApplication.instance().installEventFilter(watch)  # type: ignore[union-attr]  # qtbot made the application
     problems.show_diagnostics((error("nothing comes in", node="screen", port="image", mend=Mend.CONNECT),))
-    QApplication.instance().removeEventFilter(watch)  # type: ignore[union-attr]  # as above
+    QApplication.instance().removeEventFilter(watch)  # type: ignore[union-attr]  # qtbot made the application
     assert problems.list.findChildren(QPushButton)
     assert opened == []
 
@@ -111,13 +111,13 @@ BROKEN = error("scale.cu must compile", node="p", source=Source.COMPILE)
 
 
 def listed(problems: Problems) -> list[str]:
-    """Return the first words of the rows."""
+    """Return the first word of each row."""
     rows = [problems.list.topLevelItem(i) for i in range(problems.list.topLevelItemCount())]
     return [row.text(ProblemColumn.PROBLEM).split()[0] for row in rows if row is not None]
 
 
 def test_filters_choose_what_is_listed(qtbot: QtBot) -> None:
-    """By severity and by source, which say how many there are; the status bar still counts all."""
+    """Filters by severity and source show their counts; the status bar still counts all problems."""
     problems = Problems()
     qtbot.addWidget(problems)
     with qtbot.waitSignal(problems.counted) as counted:
@@ -135,14 +135,14 @@ def test_filters_choose_what_is_listed(qtbot: QtBot) -> None:
     problems.source.setCurrentIndex(2)
     problems.source.activated.emit(2)
     assert listed(problems) == ["append"]
-    problems.show_diagnostics((SLOW, BROKEN))  # the chosen source has nothing left, and stays chosen
+    problems.show_diagnostics((SLOW, BROKEN))  # the chosen source has no problems left, and stays chosen
     assert listed(problems) == []
     assert problems.source.currentText() == "Capacity (0)"
     assert problems.currentIndex() == 1
 
 
 def test_a_click_on_a_title_sorts(qtbot: QtBot) -> None:
-    """Up, down, and then as at first: errors before warnings."""
+    """A click on a title sorts up, the next one down, and the third restores errors before warnings."""
     problems = Problems()
     qtbot.addWidget(problems)
     seen = [Sighting(1000, 1000, count) for count in (5, 12, 1)]
@@ -158,13 +158,13 @@ def test_a_click_on_a_title_sorts(qtbot: QtBot) -> None:
 
 
 def test_what_fades_is_dim_and_rows_stay(qtbot: QtBot, patch: Patch) -> None:
-    """New numbers are written into the rows, so that what is selected stays so, and a button can be pressed."""
+    """Fading problems are dim, and new numbers change rows in place, so selections and pressed buttons persist."""
     patch.add("test_app.screen", node_id="screen")
     problems = Problems()
     qtbot.addWidget(problems)
     problems.set_patch(patch)
     problems.show()
-    problems.show_diagnostics((SLOW,))  # so that the list is seen when the button comes
+    problems.show_diagnostics((SLOW,))  # so that the list is visible when the button is added
     lonely = error("image must be connected", node="screen", port="image", mend=Mend.CONNECT)
     found = Sighting(1000, 1000), Sighting(1000, 1000)
     problems.show_diagnostics((lonely, FULL), found)
@@ -187,7 +187,7 @@ def test_what_fades_is_dim_and_rows_stay(qtbot: QtBot, patch: Patch) -> None:
 
 
 def test_a_column_that_says_nothing_is_left_out(qtbot: QtBot) -> None:
-    """Counts and times are shown once something was found twice or fades, where there is room."""
+    """The columns for count and time are shown only if a problem repeats or fades, and there is room."""
     problems = Problems()
     qtbot.addWidget(problems)
     problems.resize(1200, 200)
@@ -212,7 +212,7 @@ def test_a_column_that_says_nothing_is_left_out(qtbot: QtBot) -> None:
 
 
 def test_a_hidden_list_is_written_when_it_is_shown(qtbot: QtBot) -> None:
-    """Until then only its problems count, not how often they are found."""
+    """A hidden list is written when it is shown; until then only changes of its problems are counted."""
     problems = Problems()
     qtbot.addWidget(problems)
     problems.show_diagnostics((FULL,), (Sighting(1000, 1000),))
@@ -224,7 +224,7 @@ def test_a_hidden_list_is_written_when_it_is_shown(qtbot: QtBot) -> None:
 
 
 def test_no_problems_is_said(qtbot: QtBot) -> None:
-    """Without problems the list says so, and the count is emitted once for each change."""
+    """A list without problems says so, and each change of the count is signalled once."""
     problems = Problems()
     qtbot.addWidget(problems)
     counts: list[tuple[int, int, int]] = []

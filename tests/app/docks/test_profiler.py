@@ -37,7 +37,7 @@ def profiler() -> Iterator[Profiler]:
 
 
 def test_it_watches_only_while_it_is_seen() -> None:
-    """Each change is reported once."""
+    """The dock watches profiles only while it is visible, and signals each change once."""
     profiler, told = Profiler(), list[bool]()
     profiler.watching.connect(told.append)
     for seen in (False, True, True, False):
@@ -47,7 +47,7 @@ def test_it_watches_only_while_it_is_seen() -> None:
 
 
 def test_a_profile_of_another_level_is_late(profiler: Profiler) -> None:
-    """It changes nothing; one of the chosen level fills the page."""
+    """A profile of another level changes nothing; one of the chosen level fills the dock."""
     profiler.show_profile(profile_of(span("a"), level=ProfilingLevel.PER_KERNEL))
     assert profiler.page.currentIndex() == 0
     profiler.show_profile(profile_of(span("a")))
@@ -59,7 +59,7 @@ def test_a_profile_of_another_level_is_late(profiler: Profiler) -> None:
 
 
 def test_the_last_frames_are_bars_and_a_click_chooses_one(profiler: Profiler) -> None:
-    """They are requested while the dock is seen; another engine has none at first."""
+    """The last frames are bars, requested while the dock is visible. A click chooses one; a new engine has none."""
     engine, chosen = Recording(), list[int]()
     profiler.frame_chosen.connect(lambda flight, place: chosen.append(int(flight.frames["frame"][place])))
     profiler.show_profile(profile_of(span("a")))
@@ -78,7 +78,7 @@ def test_the_last_frames_are_bars_and_a_click_chooses_one(profiler: Profiler) ->
 
 
 def test_times_change_in_place(profiler: Profiler) -> None:
-    """The rows, and the selected one, stay when only times differ."""
+    """If only times change, the rows and the selection stay."""
     profiler.show_profile(profile_of(span("a", busy_ns=10), span("b", busy_ns=5)))
     table = profiler.table
     resets: list[None] = []
@@ -91,7 +91,7 @@ def test_times_change_in_place(profiler: Profiler) -> None:
 
 
 def test_rows_and_bars_choose_nodes(profiler: Profiler) -> None:
-    """A row that is made current and a bar that is clicked are reported; a selection from elsewhere is not."""
+    """Choosing a row or a bar signals its node; a selection made elsewhere is not signalled."""
     profiler.show_profile(profile_of(span("a", busy_ns=10_000), span("b", first_ns=10_000, busy_ns=10_000)))
     chosen: list[str] = []
     profiler.node_chosen.connect(chosen.append)
@@ -106,7 +106,7 @@ def test_rows_and_bars_choose_nodes(profiler: Profiler) -> None:
 
 
 def test_the_timeline_zooms_about_a_point_and_stays_in_the_frame(profiler: Profiler) -> None:
-    """What is under the pointer stays there; panning ends at the frame's end."""
+    """The timeline zooms about the point under the pointer, and panning stops at the frame's end."""
     profiler.show_profile(profile_of(span("a", busy_ns=100_000)))
     timeline = profiler.timeline
     timeline.zoom(4, timeline.width() / 2)
@@ -119,7 +119,7 @@ def test_the_timeline_zooms_about_a_point_and_stays_in_the_frame(profiler: Profi
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_bars_in_loops_stand_out_from_the_canvas(profiler: Profiler, theme: str) -> None:
-    """Pale, since they work in a part of the time only, with an outline that can be seen."""
+    """Bars of work in loops are pale but have a visible outline."""
     make_current(theme)
     try:
         profiler.show_profile(profile_of(span("a", busy_ns=1000, is_region=True), span("b", region="a", turns=3)))

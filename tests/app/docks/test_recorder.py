@@ -1,4 +1,4 @@
-"""The recorder dock follows the engine while visible, and freezes when a person views a frame."""
+"""The recorder dock follows the engine while visible, and freezes while a person views a frame."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -24,7 +24,7 @@ def engine() -> Recording:
 
 @pytest.fixture
 def recorder(qtbot: QtBot, engine: Recording) -> Recorder:
-    """A dock that is shown and follows the engine."""
+    """A visible dock that follows the engine."""
     made = Recorder()
     qtbot.addWidget(made)
     made.resize(1000, 180)
@@ -50,7 +50,7 @@ def test_it_follows_only_while_it_is_seen(qtbot: QtBot, recorder: Recorder, engi
 
 
 def test_a_frame_of_another_record_can_be_shown(recorder: Recorder) -> None:
-    """As it is chosen in the profiler, which has a record of its own."""
+    """A frame that was chosen in the profiler, which has its own record, can be shown."""
     flight = Flight(Recording().flight_record(), 0.0)
     recorder.show_frame(flight, 598)
     assert recorder.freeze.isChecked() and recorder.flight is flight
@@ -70,7 +70,7 @@ def test_an_answer_that_comes_after_freezing_is_left_out(recorder: Recorder) -> 
 
 
 def test_the_list_is_left_alone_while_it_is_the_same(recorder: Recorder, engine: Recording) -> None:
-    """So a selection stays."""
+    """If the slow frames are the same, the list is not reset, so a selection persists."""
     resets: list[int] = []
     rows = SlowRows(recorder)
     rows.modelReset.connect(lambda: resets.append(rows.rowCount()))
@@ -82,7 +82,7 @@ def test_the_list_is_left_alone_while_it_is_the_same(recorder: Recorder, engine:
 
 
 def test_who_chooses_a_frame_freezes_it(qtbot: QtBot, recorder: Recorder, engine: Recording) -> None:
-    """A click or an arrow key; nothing is asked until the button is released."""
+    """Choosing a frame by click or arrow key freezes the dock, which then makes no requests until it is unfrozen."""
     click(recorder, recorder.bars.width() - 1)
     assert recorder.freeze.isChecked()
     asked = engine.asked
@@ -112,7 +112,7 @@ def test_slow_frames_are_listed_also_those_that_are_older_than_the_bars(recorder
 
 
 def test_a_frozen_record_outlives_its_engine(recorder: Recorder) -> None:
-    """Without an engine, and not frozen, there is a hint."""
+    """A frozen record stays when its engine ends; otherwise a hint is shown."""
     click(recorder, 5)
     told = recorder.details.text()
     recorder.set_engine(None)
@@ -130,7 +130,7 @@ def test_an_engine_that_has_ended_leaves_what_was_told(qtbot: QtBot, recorder: R
 
 
 def test_the_budget_is_told(qtbot: QtBot, recorder: Recorder) -> None:
-    """When another is chosen, and to each new engine."""
+    """The budget is signalled when another one is chosen, and for each new engine."""
     told: list[int] = []
     recorder.budget_changed.connect(told.append)
     recorder.budget.setCurrentIndex(0)
@@ -139,7 +139,7 @@ def test_the_budget_is_told(qtbot: QtBot, recorder: Recorder) -> None:
 
 
 def test_a_slow_frame_stands_out_of_the_bars(recorder: Recorder) -> None:
-    """Its bar is cut off at the top of the scale, and there is a mark below it; the others end below the budget."""
+    """A slow frame's bar is cut off at the top of the scale and marked below; other bars end below the budget."""
     image: Any = recorder.bars.grab().toImage()
     theme, height = colours.current(), image.height()
     slow, plain = ([image.pixelColor(x, y).name() for y in range(height)] for x in (image.width() - 1, 80))
@@ -150,7 +150,7 @@ def test_a_slow_frame_stands_out_of_the_bars(recorder: Recorder) -> None:
 
 
 def test_it_fits_a_small_screen(recorder: Recorder) -> None:
-    """All lists share one place, so the widest minimum counts; the summary is cut, and the legend goes."""
+    """The dock fits a small screen: its lists share one place, the summary is cut, and the legend is hidden."""
     assert recorder.legend.isVisible()
     assert recorder.minimumSizeHint().width() < 480
     recorder.resize(480, 180)
@@ -159,7 +159,7 @@ def test_it_fits_a_small_screen(recorder: Recorder) -> None:
 
 
 def test_a_dock_behind_another_tab_asks_nothing(qtbot: QtBot, engine: Recording) -> None:
-    """As the window wires it: by the dock's own visibility, since a widget behind a tab counts as visible."""
+    """A dock behind another tab makes no requests, although Qt counts its widget as visible."""
     window, recorder = QMainWindow(), Recorder()
     qtbot.addWidget(window)
     front, behind = QDockWidget("Front"), QDockWidget("Recorder")
@@ -180,7 +180,7 @@ def test_a_dock_behind_another_tab_asks_nothing(qtbot: QtBot, engine: Recording)
 
 
 def test_a_figure_can_be_read_over_bars(recorder: Recorder) -> None:
-    """It stands on the colour of the background, where bars are as high as the scale too."""
+    """A figure over bars has the background's colour behind it, even where bars are as high as the scale."""
     record = Recording().flight_record()
     record.frames["wait"] = 40_000_000
     recorder.show_frame(Flight(record, 0.0), 300)

@@ -1,4 +1,4 @@
-"""The updates list shows why something was rebuilt, by whom, and what it cost."""
+"""The updates list shows why something was rebuilt, who caused it, and what it cost."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def record(level: UpdateLevel = COLD, cause: str = "block blur", **fields: Any) 
 
 
 def texts(updates: Updates) -> list[list[str]]:
-    """The rows as they are shown, without the time of day."""
+    """Return the visible rows without their time of day."""
     rows = updates.rows
     return [
         [str(rows.data(rows.index(row, column))) for column in range(1, rows.columnCount())]
@@ -32,7 +32,7 @@ def texts(updates: Updates) -> list[list[str]]:
 
 @pytest.fixture
 def updates(qtbot: QtBot) -> Updates:
-    """An empty list that is shown."""
+    """An empty, visible list."""
     made = Updates()
     qtbot.addWidget(made)
     made.resize(700, 160)
@@ -41,7 +41,7 @@ def updates(qtbot: QtBot) -> Updates:
 
 
 def test_a_row_shows_level_cause_author_frame_and_cost(updates: Updates) -> None:
-    """One row has everything that a person asks after a rebuild, with units."""
+    """A row has the level, cause, author, frame and cost of an update, with units."""
     updates.add(record(COLD, "connection a.out to b.x", source="undo"))
     assert texts(updates) == [["Cold", "connection a.out to b.x", "undo", "1,017", "3.00 ms", "200 µs"]]
     tooltip = updates.rows.row(updates.rows.index(0, 0)).tooltip
@@ -54,7 +54,7 @@ def test_every_level_above_hot_is_listed() -> None:
 
 
 def test_an_empty_list_says_what_will_be_in_it(updates: Updates) -> None:
-    """There is a hint before the first update, and after the list is cleared."""
+    """An empty list shows a hint, before the first update and after clearing."""
     assert updates.currentIndex() == 0
     assert "No rebuilds yet" in updates.hint.text()
     updates.add(record())
@@ -65,7 +65,7 @@ def test_an_empty_list_says_what_will_be_in_it(updates: Updates) -> None:
 
 
 def test_levels_are_counted_and_can_be_hidden(qtbot: QtBot, updates: Updates) -> None:
-    """When a hidden level is shown again, all of its rows are there in order, also those added meanwhile."""
+    """When a hidden level is shown again, all of its rows are back in order, including those added meanwhile."""
     for level, cause in ((COLD, "1"), (WARM, "2"), (COLD, "3")):
         updates.add(record(level, cause))
     updates.levels[COLD].setChecked(False)
@@ -80,7 +80,7 @@ def test_levels_are_counted_and_can_be_hidden(qtbot: QtBot, updates: Updates) ->
 
 
 def test_parameter_writes_are_counted_from_the_last_clear(qtbot: QtBot, updates: Updates) -> None:
-    """The engine's count continues; another engine begins at 0, and earlier writes still count."""
+    """Parameter writes are counted from the last clear, even if a new engine starts to count at 0."""
     updates.show_report(make_report(hot_updates=1200))
     qtbot.waitUntil(lambda: updates.hot_label.text() == "Hot 1,200")
     updates.clear()
@@ -93,7 +93,7 @@ def test_parameter_writes_are_counted_from_the_last_clear(qtbot: QtBot, updates:
 
 
 def test_a_click_goes_to_the_first_block_that_is_still_there(qtbot: QtBot, updates: Updates, patch: Patch) -> None:
-    """A cause without a block goes nowhere, and one whose blocks were removed says so."""
+    """A click selects the cause's first block that still exists; a cause whose blocks were removed says so."""
     patch.add("test_app.picture", node_id="p")
     updates.set_patch(patch)
     updates.add(record(nodes=("gone", "p")))
@@ -113,14 +113,14 @@ def test_a_click_goes_to_the_first_block_that_is_still_there(qtbot: QtBot, updat
 
 
 def test_another_patch_begins_with_an_empty_list(updates: Updates, patch: Patch) -> None:
-    """The list is about the patch that is open."""
+    """Another patch starts with an empty list."""
     updates.add(record())
     updates.set_patch(patch)
     assert texts(updates) == []
 
 
 def test_the_newest_stays_in_view_unless_the_person_looks_at_an_older_one(qtbot: QtBot, updates: Updates) -> None:
-    """New rows scroll a list only if it is at its end."""
+    """A new row scrolls the list only if the list was at its end."""
     bar = updates.table.verticalScrollBar()
     for _ in range(50):
         updates.add(record())
@@ -132,7 +132,7 @@ def test_the_newest_stays_in_view_unless_the_person_looks_at_an_older_one(qtbot:
 
 @pytest.mark.parametrize("shown", [frozenset({COLD}), frozenset({WARM}), frozenset({COLD, WARM}), frozenset()])
 def test_the_list_does_not_grow_without_end(qtbot: QtBot, updates: Updates, shown: frozenset[UpdateLevel]) -> None:
-    """The oldest rows are dropped, those of hidden levels too; all stay counted, and the newest is kept."""
+    """The oldest rows are dropped, even of hidden levels, but still counted; the newest is kept."""
     rows = UpdateRows(updates)
     rows.show_levels(shown)
     total = LIMIT + 700
@@ -147,7 +147,7 @@ def test_the_list_does_not_grow_without_end(qtbot: QtBot, updates: Updates, show
 
 
 def test_a_wait_that_costs_a_display_frame_is_marked(updates: Updates) -> None:
-    """A swap longer than a frame at 60 Hz has the colour of warnings."""
+    """An update that delays a frame by more than a sixtieth of a second has the warning colour."""
     updates.add(record(swap_ns=16_000_000))
     updates.add(record(swap_ns=17_000_000))
     found = [updates.rows.data(updates.rows.index(row, 6), Qt.ItemDataRole.ForegroundRole) for row in (0, 1)]

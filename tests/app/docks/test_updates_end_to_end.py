@@ -1,4 +1,4 @@
-"""The updates list beside a real engine on the host."""
+"""The updates list with a real engine on the host."""
 
 import numpy as np
 from pytestqt.qtbot import QtBot
@@ -10,13 +10,13 @@ from engine.patch.history import History
 
 
 def told(window: MainWindow) -> list[tuple[str, str, str, tuple[str, ...]]]:
-    """Level, author, cause and nodes of every row."""
+    """Return each row's level, author, cause and nodes."""
     records = [row.record for row in window.docks.widget(Updates).rows.rows]
     return [(r.level.name, r.source, r.cause, r.nodes) for r in records]
 
 
 def test_rebuilds_are_listed_with_their_blocks_and_drags_are_counted(qtbot: QtBot, real_window: MainWindow) -> None:
-    """An added block and its undo each make a row that leads to it; a slider only raises the count of Hot."""
+    """Adding a block and undoing it make a row each, which leads to the block; a drag only raises the count of HOT."""
     window, patch = real_window, Patch()
     source = patch.add("io.array", data=np.ones(64, np.float32))
     scale = patch.add("math.saxpy", node_id="scale")

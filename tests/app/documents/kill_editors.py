@@ -3,9 +3,9 @@
     python -m tests.app.documents.kill_editors FOLDER KILLS SEED
 
 Each editor is a forked process with the real session, file commands and recovery. It renames a block to the number of
-each edit, and saves now and then. The next one continues from what its predecessor saved or what could be recovered.
-Prints one JSON object for each kill. The loss is counted in edits of `EDIT_MS` each, so that it does not depend on how
-busy the machine is.
+each edit, and sometimes saves. The next editor continues from what was saved or recovered. The program prints one JSON
+object for each kill. The loss is counted in edits of `EDIT_MS` each, so that it does not depend on how busy the machine
+is.
 """
 
 import json
@@ -30,16 +30,16 @@ from engine.patch.files import dump_patch, load_patch, save_patch
 from tests.app.app_support import FakeEngine
 
 EDIT_MS = 10
-#: The longest life of an editor, and the longest time from one save to the next.
+#: The longest life of an editor, and the longest time between two saves.
 LIFE_S, SAVE_S = 3.0, 4.0
 BLOCKS = 100
 
 
 def run_editor(folder: Path, log: int, rng: random.Random) -> None:
-    """Edit and save until killed; each edit's number goes to `log`."""
+    """Edit and save until killed, and append each edit's number to `log`."""
     app = QApplication(["editor"])
     window = QWidget()
-    session = Session(FakeEngine)  # type: ignore[arg-type]  # it stands in for an engine
+    session = Session(FakeEngine)  # type: ignore[arg-type]  # replaces Engine
     files = FileCommands(session, UserState(), RecoverySlot(folder / "state"), TrustedPaths(folder / "state"), window)
     assert files.open_path(folder / "p.loom")
     patch = session.patch
@@ -107,7 +107,7 @@ def kill_one(folder: Path, template: str, rng: random.Random) -> dict[str, Any]:
 
 
 def main(folder: Path, kills: int, seed: int) -> None:
-    """Kill editors one after the other."""
+    """Kill a number of editors in sequence."""
     rng = random.Random(seed)
     patch = Patch()
     patch.add("test_app.picture", node_id="n", title="@")

@@ -1,4 +1,4 @@
-"""Where to save: the suffix is always there, and no file is replaced unasked."""
+"""The save dialog adds the suffix, and replaces no file without a question."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from app.documents import dialogs
 def test_a_name_without_the_suffix_gets_it(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, replaces: bool
 ) -> None:
-    """If that file is there, the person is asked, and may choose another name."""
+    """A name without the suffix gets it; if that file exists, the person is asked and may choose another name."""
     chosen, asked = [str(tmp_path / name), str(tmp_path / "other.loom")], list[Path]()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (chosen.pop(0), ""))
     monkeypatch.setattr(dialogs, "_ask_to_replace", lambda _, path: asked.append(path) or replaces)
@@ -32,7 +32,7 @@ def test_a_name_without_the_suffix_gets_it(
 def test_a_whole_name_is_asked_about_by_the_dialog_alone(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The dialog asks about a whole name only, and an empty name is not a file."""
+    """For a name with the suffix, only the system's dialog asks; an empty name is no file."""
     file = tmp_path / "a.loom"
     file.write_bytes(b"")
     parent = QWidget()

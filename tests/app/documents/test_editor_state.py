@@ -1,4 +1,4 @@
-"""The editor's state survives a restart, and a damaged file does no harm."""
+"""The editor's state survives a restart, and a damaged state file does no harm."""
 
 from pathlib import Path
 
@@ -6,21 +6,21 @@ from app.documents.editor_state import RECENT_LIMIT, UserState, load_state, save
 
 
 def test_state_survives_saving(tmp_path: Path) -> None:
-    """Everything remembered is read back."""
+    """All saved state is read back."""
     state = UserState(recent=["/a.loom"], theme="light", geometry=b"\x00\xff", layout=b"\x01")
     save_state(state, tmp_path / "new" / "folder")
     assert load_state(tmp_path / "new" / "folder") == state
 
 
 def test_a_damaged_file_gives_a_fresh_state(tmp_path: Path) -> None:
-    """A broken state file does not keep the editor from starting."""
+    """A damaged state file gives a fresh state, so the editor still starts."""
     for text in ("{", '{"recent": 3}', ""):
         (tmp_path / "editor.json").write_text(text)
         assert load_state(tmp_path) == UserState()
 
 
 def test_recent_files_are_newest_first_once_and_limited(tmp_path: Path) -> None:
-    """A file that is opened again moves to the front."""
+    """Recent files are listed once each, newest first, up to a limit."""
     state = UserState()
     files = [tmp_path / f"{i}.loom" for i in range(RECENT_LIMIT + 3)]
     for file in (*files, files[-2]):
@@ -31,7 +31,7 @@ def test_recent_files_are_newest_first_once_and_limited(tmp_path: Path) -> None:
 
 
 def test_recent_files_that_are_gone_are_not_offered(tmp_path: Path) -> None:
-    """Only files that can be opened are listed."""
+    """Recent files that no longer exist are not listed."""
     state = UserState()
     state.add_recent(tmp_path / "gone.loom")
     assert state.existing_recent() == []

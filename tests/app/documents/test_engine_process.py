@@ -20,7 +20,7 @@ from tests.protocol.engine_process import COMMAND, the_child
 
 
 def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
-    """The patch stays open, the problem is shown, and the next engine runs the patch again."""
+    """If the engine's process dies, the patch stays open with a problem, and a new engine runs it again."""
 
     def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
         return connect(patch, COMMAND, "host", profiling=profiling)
@@ -56,7 +56,7 @@ def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot
 
 
 def test_a_saved_kernel_file_changes_the_ports_on_the_canvas(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
-    """The patch in the editor follows the file, as the engine's process does, and both go on together."""
+    """A saved kernel file changes the node's ports in the editor and in the engine's process."""
 
     def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
         return connect(patch, COMMAND, "host", profiling=profiling)

@@ -7,7 +7,7 @@ from app.documents.gallery import find_examples
 
 
 def test_examples_are_read_from_their_files(tmp_path: Path) -> None:
-    """Title and description come from the file, or the title from its name; other files are ignored."""
+    """An example's title and description come from its file, or the title from its name; other files are ignored."""
     nodes = [{"id": "a", "type": "value.lfo", "position": [0, 0]}, {"id": "b", "position": [200, 50]}]
     lines = [{"source": "a.out", "target": "b.x"}]
     first = {"title": "One", "description": "Shows it.", "nodes": nodes, "connections": lines}
@@ -27,7 +27,7 @@ def test_examples_are_read_from_their_files(tmp_path: Path) -> None:
 
 
 def test_shipped_examples_have_a_title_and_a_description() -> None:
-    """Every card of the gallery says what it shows."""
+    """Every shipped example has a title and a description."""
     examples = find_examples()
     assert examples
     assert all(example.title and example.description and example.boxes for example in examples)

@@ -13,7 +13,7 @@ MOST_LOST_S = 3.0
 
 
 def test_work_survives_kills(tmp_path: Path) -> None:
-    """Ten kills in an ordinary run, a thousand in `make fuzz`."""
+    """Work survives ten kills in an ordinary run, and a thousand in `make fuzz`."""
     kills = (IN_FUZZ if FACTOR > 1 else KILLS) // AT_ONCE
     command = [sys.executable, "-m", "tests.app.documents.kill_editors"]
     running = [

@@ -1,4 +1,4 @@
-"""Changes of the open file by other programs are noticed and reported, and never overwritten or loaded unasked."""
+"""Changes of the open file by other programs are reported, and neither overwritten nor loaded without a question."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,14 +26,14 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(window: MainWindow, file: Path) -> MainWindow:
-    """A window with that file open."""
+    """A window in which that file is open."""
     assert window.files.open_path(file)
     look(window)
     return window
 
 
 def look(window: MainWindow) -> None:
-    """Look as the timer does, until the file is no longer being written."""
+    """Check the file as the timer does, until it is no longer being written."""
     for _ in range(2):
         window.outside.look()
 
@@ -73,7 +73,10 @@ def text_of(window: MainWindow) -> str:
 
 
 def test_an_unchanged_file_makes_no_notice(file: Path) -> None:
-    """The same holds for a file that was read, written or accepted here, and for a patch without a file."""
+    """An unchanged file makes no notice, nor does a patch without a file.
+
+    Files count as unchanged after they were read, written or accepted here.
+    """
     patch = load_patch(file)
     assert look_outside(patch) is None
     patch.set("every", gain=3.0)
@@ -89,11 +92,11 @@ def test_an_unchanged_file_makes_no_notice(file: Path) -> None:
 
 
 def test_a_notice_says_what_differs_and_reload_can_be_undone(opened: MainWindow, qtbot: QtBot, file: Path) -> None:
-    """The file's version is loaded as one edit, also over own edits, to which undo returns."""
+    """The notice lists the differences; reloading is one edit, after which undo returns to the person's own edits."""
     opened.session.patch.set("every", label="mine")
     mine = text_of(opened)
     edit_elsewhere(file)
-    qtbot.waitUntil(lambda: not opened.file_banner.isHidden())  # by the timer itself
+    qtbot.waitUntil(lambda: not opened.file_banner.isHidden())  # checked by the real timer
     assert opened.file_banner.notice.lines == (
         "added: new (Picture)",
         "changed: every (Every Parameter): gain default → 7, label mine → default",
@@ -108,7 +111,7 @@ def test_a_notice_says_what_differs_and_reload_can_be_undone(opened: MainWindow,
 
 
 def test_own_saves_and_other_spacing_make_no_notice(opened: MainWindow, file: Path) -> None:
-    """Only the contents of a patch count."""
+    """Own saves and changes of whitespace make no notice."""
     opened.session.patch.set("every", gain=2.0)
     opened.files.save()
     look(opened)
@@ -123,7 +126,10 @@ def test_own_saves_and_other_spacing_make_no_notice(opened: MainWindow, file: Pa
 def test_keeping_mine_keeps_it_as_unsaved_work(
     opened: MainWindow, file: Path, asked: Asked, change: Callable[[Path], Any]
 ) -> None:
-    """The patch stays unsaved and may be saved over the version that was seen; a newer change makes another notice."""
+    """Keeping mine leaves the patch unsaved, and it may then replace the version that was seen.
+
+    A newer change makes another notice.
+    """
     mine = text_of(opened)
     change(file)
     look(opened)
@@ -145,7 +151,7 @@ def test_keeping_mine_keeps_it_as_unsaved_work(
 
 
 def test_mine_can_be_saved_elsewhere(opened: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
-    """The other program's version stays where it is."""
+    """Mine can be saved to another file, which leaves the other program's version in place."""
     edit_elsewhere(file)
     theirs, mine = file.read_text(), text_of(opened)
     look(opened)
@@ -160,7 +166,7 @@ def test_mine_can_be_saved_elsewhere(opened: MainWindow, file: Path, asked: Aske
 def test_saving_over_another_programs_version_asks_first(
     opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, answer: UnsavedChoice, change: Callable[[Path], Any]
 ) -> None:
-    """It asks also before the change was noticed."""
+    """Saving over another program's version asks first, even before the change was noticed."""
     change(file)
     theirs, mine = file.read_text(), text_of(opened)
     asked.overwrite, asked.path = answer, tmp_path / "mine.loom"

@@ -19,12 +19,12 @@ PROFILE = Profile(7, ProfilingLevel.PER_BLOCK, 100, 110, 1, 100)
 
 
 def asked(engine: FakeEngine) -> list[bool]:
-    """The messages about profiles that the engine received."""
+    """Return the profile requests that the engine received."""
     return [message.is_watched for message in engine.posted if isinstance(message, ObserveProfile)]
 
 
 def test_the_first_watcher_begins_and_the_last_one_ends(opened: Any) -> None:
-    """The same watcher counts once; nothing is taken from the engine while no one watches."""
+    """The first watcher starts profiles and the last one ends them; a watcher that registers twice counts once."""
     engine, bridge = engine_of(opened), opened.bridge
     engine.profiles = [PROFILE]
     bridge.poll()
@@ -33,7 +33,7 @@ def test_the_first_watcher_begins_and_the_last_one_ends(opened: Any) -> None:
         bridge.watch_profile(watcher, True)
     assert asked(engine) == [True]
     bridge.poll()
-    assert bridge.profile is None  # the one from before someone watched is dropped
+    assert bridge.profile is None  # a profile from before the first watcher is dropped
     engine.profiles = [PROFILE]
     bridge.poll()
     assert bridge.profile is PROFILE
@@ -46,7 +46,7 @@ def test_the_first_watcher_begins_and_the_last_one_ends(opened: Any) -> None:
 
 
 def test_a_new_engine_is_asked_too_and_tells_its_own(opened: Any) -> None:
-    """Figures of the one before are gone."""
+    """A new engine is asked for profiles too, and the old engine's profile is dropped."""
     opened.bridge.watch_profile("dock", True)
     engine_of(opened).profiles = [PROFILE]
     opened.bridge.poll()
@@ -56,7 +56,7 @@ def test_a_new_engine_is_asked_too_and_tells_its_own(opened: Any) -> None:
 
 
 def test_a_minimised_window_watches_nothing(opened: Any) -> None:
-    """It watches again when it comes back."""
+    """A minimised window watches nothing, and watches again when it is restored."""
     opened.bridge.watch_profile("dock", True)
     opened.bridge.set_active(False)
     opened.bridge.set_active(True)
@@ -70,7 +70,7 @@ def hover(widget: QWidget, position: Any) -> None:
 
 @pytest.mark.parametrize("at_badge", [False, True])
 def test_hovering_watches_and_leaving_ends_it(opened: Any, qtbot: QtBot, at_badge: bool) -> None:
-    """On the canvas and at the engine's badge."""
+    """Profiles are watched while the pointer rests on the canvas or the engine's badge."""
     view = opened.canvas.view
     widget = opened.badge if at_badge else view.viewport()
     position = widget.rect().center() if at_badge else view.mapFromScene(view.scene().nodes["picture"].place.center())
@@ -83,7 +83,7 @@ def test_hovering_watches_and_leaving_ends_it(opened: Any, qtbot: QtBot, at_badg
 
 
 def test_tooltips_tell_what_a_real_engine_measured(real_window: Any, qtbot: QtBot) -> None:
-    """A block with its kernels, and the engine with what measuring costs; also again, and while it is paused."""
+    """With a real engine, tooltips have a block's kernels and the cost of measuring, also while it is paused."""
     assert real_window.files.open_example(EXAMPLES_FOLDER / "whirl.loom")
     real_window.session.set_profiling(ProfilingLevel.PER_KERNEL)
     view = real_window.canvas.view

@@ -21,7 +21,7 @@ def slot(tmp_path: Path) -> Iterator[RecoverySlot]:
 
 
 def crash(slot: RecoverySlot) -> None:
-    """End the slot's editor like a crash: the lock is released, the copy stays."""
+    """End the slot's editor as in a crash: the lock is released and the copy stays."""
     slot._lock.unlock()
 
 
@@ -30,7 +30,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_work_of_a_crashed_editor_is_found_until_it_is_settled(slot: RecoverySlot, tmp_path: Path) -> None:
-    """The copy holds the patch and its file and says what differs; only one editor offers it at a time."""
+    """A crashed editor's copy is offered to one editor at a time, with its patch, its file and the differences."""
     patch = Patch()
     patch.add("test_app.every_parameter", node_id="a")
     save_patch(patch, tmp_path / "work.loom")
@@ -56,7 +56,7 @@ def test_work_of_a_crashed_editor_is_found_until_it_is_settled(slot: RecoverySlo
 
 
 def test_work_of_a_running_editor_is_left_alone(slot: RecoverySlot, tmp_path: Path, patch: Patch) -> None:
-    """A second editor does not take the first one's work while that is running."""
+    """A second editor does not offer a running editor's work."""
     slot.write(patch).result()
     (tmp_path / "recovery" / f".{slot._file.name}.part").write_text("being moved")
     assert find_left_behind(tmp_path / "recovery") == []
@@ -64,7 +64,7 @@ def test_work_of_a_running_editor_is_left_alone(slot: RecoverySlot, tmp_path: Pa
 
 
 def test_nothing_is_left_after_a_proper_end(tmp_path: Path, patch: Patch) -> None:
-    """Closing removes the copy and the lock, also when the copy is still being written."""
+    """Closing removes the copy and the lock, even while the copy is being written."""
     slot = RecoverySlot(tmp_path)
     slot.write(patch)
     slot.close()
@@ -72,7 +72,7 @@ def test_nothing_is_left_after_a_proper_end(tmp_path: Path, patch: Patch) -> Non
 
 
 def test_an_equal_copy_is_not_written_again(slot: RecoverySlot, tmp_path: Path, patch: Patch) -> None:
-    """Autosave costs nothing while no one edits."""
+    """Autosave does not write a copy that equals the last one."""
     slot.write(patch).result()
     (file,) = (tmp_path / "recovery").glob("*.json")
     file.write_text("untouched")
@@ -86,7 +86,7 @@ def test_an_equal_copy_is_not_written_again(slot: RecoverySlot, tmp_path: Path, 
 def test_a_copy_has_the_state_of_the_moment_of_its_request(
     slot: RecoverySlot, tmp_path: Path, patch: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Edits go on while it is written in the background."""
+    """A copy that is written in the background has the patch's state at its request."""
     patch.add("test_app.picture", node_id="before")
     inner = RecoverySlot._write
     monkeypatch.setattr(RecoverySlot, "_write", lambda *of: (time.sleep(0.05), inner(*of)))
@@ -101,7 +101,7 @@ def test_a_copy_has_the_state_of_the_moment_of_its_request(
 
 
 def test_leftovers_of_crashed_editors_without_work_are_removed(slot: RecoverySlot, tmp_path: Path) -> None:
-    """So the folder does not fill up; the lock of a running editor stays."""
+    """Leftovers of crashed editors without work are removed, and a running editor's lock stays."""
     folder = tmp_path / "recovery"
     (folder / "dead.lock").write_text("999999999\nwarploom\n\n")
     (folder / ".dead.json.part").write_text("{")
@@ -111,7 +111,7 @@ def test_leftovers_of_crashed_editors_without_work_are_removed(slot: RecoverySlo
 
 
 def test_a_damaged_copy_is_kept_and_does_not_stop_the_start(tmp_path: Path) -> None:
-    """A file that cannot be read is not deleted."""
+    """A damaged copy is kept, and the editor starts."""
     (tmp_path / "x.json").write_text("{")
     assert find_left_behind(tmp_path) == []
     assert (tmp_path / "x.json").exists()

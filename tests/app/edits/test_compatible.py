@@ -1,4 +1,4 @@
-"""Which ports fit a port."""
+"""Finding the ports that fit a port."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +31,7 @@ def patches(draw: st.DrawFn) -> Patch:
 
 @given(patches())
 def test_the_fitting_ports_are_those_that_the_patch_accepts(patch: Patch) -> None:
-    """The fast answer for all ports and parameters agrees with the patch's rules, for drags from either side."""
+    """The fast search for fitting ports and parameters agrees with the patch's rules, for drags from either end."""
     ports = _ports(patch)
     for start in ports:
         accepted = {end for end in ports if _accepts(patch, start, end)}
@@ -39,20 +39,20 @@ def test_the_fitting_ports_are_those_that_the_patch_accepts(patch: Patch) -> Non
 
 
 def test_a_refusal_names_the_types(patch: Patch) -> None:
-    """The reason says which type the port takes and which was offered."""
+    """A refusal names the port's type and the offered type."""
     reason = refusal(patch, PortRef("source", "out"), PortRef("count", "x"))
     assert reason == "count.x takes elements of u32, got f32 from source.out"
 
 
 def test_a_drag_from_an_input_asks_for_the_same_connection(patch: Patch) -> None:
-    """It does not matter at which end a person begins."""
+    """A drag from an input asks for the same connection as a drag from the output."""
     out, gain = PortRef("source", "out"), PortRef("scale", "gain")
     assert ends(patch, gain, out) == ends(patch, out, gain) == (out, gain)
     assert refusal(patch, gain, out) is None
 
 
 def test_the_best_end_is_the_required_one_of_the_same_type() -> None:
-    """So a new block is connected where a person most likely wants it."""
+    """A new block is connected by the required port of the same type, if it has one."""
     samples = Scale.ports["out"]
     assert best_end(Scale, samples) is Scale.ports["x"]
     assert best_end(Show, samples) is Show.ports["x"]
@@ -61,7 +61,7 @@ def test_the_best_end_is_the_required_one_of_the_same_type() -> None:
 
 
 def test_the_best_parameter_for_a_value_has_its_kind() -> None:
-    """A number goes to the first number, a boolean to the first switch, and neither to a structural parameter."""
+    """A number drives the first number and a boolean the first switch; structural parameters are never driven."""
     assert best_end(Blend, Wave.values_out["value"]) is Blend.parameters["amount"]
     assert best_end(Blend, Wave.values_out["up"]) is Blend.parameters["on"]
     assert best_end(Wave, Blend.parameters["on"]) is Wave.values_out["up"]

@@ -10,12 +10,12 @@ from engine.patch.document import Patch
 
 
 def test_positions_snap_to_the_nearest_multiple_of_eight() -> None:
-    """Dragged nodes line up."""
+    """Positions snap to the nearest multiple of eight."""
     assert snapped(3.9, -12.1) == (0, -16)
 
 
 def test_pasted_nodes_have_new_ids_and_the_connections_between_them(patch: Patch) -> None:
-    """Only connections inside the selection are copied."""
+    """Pasted nodes have new ids, and only the connections between them are copied."""
     patch.connect(PortRef("source", "out"), PortRef("scale", "gain"))
     added = paste(patch, copied(patch, ["source", "scale"]))
     assert set(added) == {"source_2", "scale_2"}
@@ -27,13 +27,13 @@ def test_pasted_nodes_have_new_ids_and_the_connections_between_them(patch: Patch
 
 
 def test_the_copy_of_a_copy_is_counted_on(patch: Patch) -> None:
-    """Ids stay short, however often something is duplicated."""
+    """The copy of a copy continues the numbering, so ids stay short."""
     paste(patch, copied(patch, ["scale"]))
     assert paste(patch, copied(patch, ["scale_2"])) == ["scale_3"]
 
 
 def test_a_paste_is_one_undo_step(patch: Patch) -> None:
-    """Undo reverts all of it."""
+    """A paste is one undo step."""
     before = patch.nodes.copy()
     paste(patch, copied(patch, ["source", "scale"]), (100, 50))
     assert patch.nodes["source_2"].position == (100, 50)
@@ -55,14 +55,14 @@ def test_placeholders_survive_the_clipboard(patch: Patch) -> None:
 
 @pytest.mark.parametrize("text", ["", "hello", "{}", '{"schema": 1}', '{"schema": 99, "nodes": []}'])
 def test_text_that_is_no_patch_is_refused(patch: Patch, text: str) -> None:
-    """Pasting prose changes nothing and shows why."""
+    """Pasting text that is no patch changes nothing and raises an error with a reason."""
     with pytest.raises(PatchError, match="clipboard"):
         paste(patch, text)
     assert len(patch.nodes) == 3
 
 
 def test_a_parameter_of_several_nodes_is_set_in_one_step(patch: Patch) -> None:
-    """One value for all, one entry in the history, and back to the default in another."""
+    """Setting a parameter of several nodes is one step, as is resetting it to the default."""
     blends = [patch.add("test_canvas.blend").id for _ in range(2)]
     set_parameter(patch, blends, "amount", 0.75)
     assert [patch.value(node, "amount") for node in blends] == [0.75, 0.75]
@@ -73,7 +73,7 @@ def test_a_parameter_of_several_nodes_is_set_in_one_step(patch: Patch) -> None:
 
 
 def test_a_refused_value_changes_no_node(patch: Patch) -> None:
-    """The first node, too, keeps its value."""
+    """If one node refuses a value, no node takes it."""
     blends = [patch.add("test_canvas.blend").id for _ in range(2)]
     with pytest.raises(PatchError, match="amount"):
         set_parameter(patch, blends, "amount", 7.0)
@@ -81,7 +81,7 @@ def test_a_refused_value_changes_no_node(patch: Patch) -> None:
 
 
 def test_pasting_twice_at_one_place_covers_nothing(patch: Patch) -> None:
-    """The second copy lies right and below of the first, and so does a third."""
+    """A second copy pasted at the same place is to the right of and below the first, and a third below the second."""
     text = copied(patch, ["source", "scale"])
     for _ in range(3):
         paste(patch, text, (100, 50))
@@ -90,7 +90,7 @@ def test_pasting_twice_at_one_place_covers_nothing(patch: Patch) -> None:
 
 
 def test_pasting_where_no_node_can_lie_is_refused(patch: Patch) -> None:
-    """A file could not hold such a place; nothing is pasted."""
+    """Pasting at a position that no file can hold is refused."""
     text, before = copied(patch, ["source"]), list(patch.nodes)
     for place in ((1e300, 1e300), (float("nan"), 0.0)):
         with pytest.raises(PatchError, match="position must be two numbers from -1e9 to 1e9, got"):

@@ -1,4 +1,4 @@
-"""Edits of regions, and the connections that fit across their borders."""
+"""Edits of regions, and connections across their borders."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from tests.app.sample_blocks import KINDS, patch_with_region
 
 @pytest.fixture
 def patch() -> Patch:
-    """A region with a block in it, and blocks outside."""
+    """A patch with a region that holds a block, and blocks outside."""
     return patch_with_region()
 
 
@@ -39,7 +39,7 @@ def nested_patches(draw: st.DrawFn) -> Patch:
 
 @given(nested_patches())
 def test_ports_that_fit_across_borders_are_those_that_the_patch_accepts(patch: Patch) -> None:
-    """During a drag, the ports that the patch accepts stay bright, also across regions."""
+    """The ports that fit across region borders are exactly those that the patch accepts."""
     free = [ref for ref in _ports(patch) if patch.source_of(ref) is None]
     for start in free:
         accepted = {end for end in free if refusal(patch, start, end) is None}
@@ -53,7 +53,7 @@ def _ports(patch: Patch) -> list[PortRef]:
 
 
 def test_a_copy_of_the_patch_says_why_a_move_is_refused(patch: Patch) -> None:
-    """The answer is that of the edit itself, and the patch does not change."""
+    """The check of a move gives the same refusal as the edit, and leaves the patch unchanged."""
     patch.connect(patch["inner"]["out"], patch["free"]["x"])
     heard: list[Change] = []
     patch.subscribe(heard.append)

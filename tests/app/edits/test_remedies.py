@@ -1,4 +1,4 @@
-"""Each button fixes what its problem says: after it, the problem is gone, in one undo step."""
+"""Each remedy's button fixes its problem in one undo step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.runtime.check.check_patch import check_patch
 
 
 def ref(text: str) -> PortRef:
-    """Return the port that "node.port" names."""
+    """Return the port that is written as "node.port"."""
     return PortRef(*text.split("."))
 
 
@@ -34,7 +34,7 @@ def build(nodes: dict[str, tuple[str, dict[str, Any]]], *wires: str) -> Patch:
 
 
 def images(**sizes: int) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return an image for each name, of that many pixels a side."""
+    """Return a square image node of the given width for each name."""
     return {name: ("image.noise", {"width": size, "height": size}) for name, size in sizes.items()}
 
 
@@ -81,7 +81,7 @@ CASES: dict[str, tuple[Callable[[], Patch], list[str]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_click_mends_the_problem(case: str) -> None:
-    """Whichever button is chosen, the check then finds nothing, and undo brings the problem back."""
+    """Each button solves the problem, so the check is clean afterwards, and undo brings the problem back."""
     make, titles = CASES[case]
     problems = check_patch(make())
     assert [[r.title for r in remedies(make(), p)] for p in problems] == [titles], problems
@@ -99,14 +99,14 @@ def test_a_click_mends_the_problem(case: str) -> None:
 
 
 def test_a_loop_that_nothing_enters_asks_for_a_block() -> None:
-    """There is nothing to connect `like` to yet."""
+    """A loop that nothing enters has no input for `like`, so a search for a block is offered."""
     patch = build({**DELAY, "c": ("buffer.copy", {})}, "d.out c.x", "c.out d.x")
     (problem,) = check_patch(patch)
     assert [(r.title, r.search) for r in remedies(patch, problem)] == [("Add a block for like …", ref("d.like"))]
 
 
 def test_an_incomplete_block_asks_for_what_it_needs() -> None:
-    """One search for each required input."""
+    """An incomplete block offers one search for each required input."""
     patch = build({"s": ("math.saxpy", {})})
     found = [remedy for problem in check_patch(patch) for remedy in remedies(patch, problem)]
     assert [remedy.search for remedy in found] == [ref("s.x"), ref("s.y")]
@@ -122,19 +122,19 @@ def test_an_incomplete_block_asks_for_what_it_needs() -> None:
     ],
 )
 def test_some_problems_are_mended_by_a_command(problem: Diagnostic, expected: tuple[str, str]) -> None:
-    """These change no patch."""
+    """Some problems are solved by a command, which changes no patch."""
     (remedy,) = remedies(build({"s": ("math.saxpy", {})}), problem)
     assert (remedy.title, remedy.command) == expected
 
 
 def test_a_kernel_over_its_limit_can_run_without_one() -> None:
-    """The kernel can run without a limit, or the person fixes the code and starts the engine again."""
+    """A kernel that exceeds its time limit can be run without one, or fixed and run by a new engine."""
     found = remedies(build({}), error("a kernel was stopped", mend=Mend.LIFT_LIMIT))
     assert [remedy.command for remedy in found] == ["lift_time_limit", "restart_engine"]
 
 
 def test_a_problem_of_a_block_that_is_gone_has_no_button() -> None:
-    """The report may be older than the patch."""
+    """A problem of a removed block has no button, since a report may be older than the patch."""
     patch = build({"s": ("math.saxpy", {})})
     problems = check_patch(patch)
     patch.remove("s")
@@ -142,7 +142,7 @@ def test_a_problem_of_a_block_that_is_gone_has_no_button() -> None:
 
 
 def refused(patch: Patch, start: str, end: str) -> list[Remedy]:
-    """Return what is offered when a connection is refused."""
+    """Return the remedies for a refused connection."""
     with pytest.raises(PatchError) as problem:
         patch.check_connection(*ends(patch, ref(start), ref(end)))
     return connection_remedies(patch, ref(start), ref(end), None, problem.value, lambda *_: (120.0, 60.0))
@@ -150,7 +150,7 @@ def refused(patch: Patch, start: str, end: str) -> list[Remedy]:
 
 @pytest.mark.parametrize(("start", "end"), [("m.out", "m.b"), ("m.b", "m.out"), ("n.out", "m.b")])
 def test_closing_a_loop_offers_a_frame_delay(start: str, end: str) -> None:
-    """With it the loop runs: the size follows from the image."""
+    """Closing a loop offers a frame delay, whose size follows from the image, and with it the loop runs."""
     patch = build({**images(p=4), "m": MIX, "n": MIX, "v": ("io.viewer", {})}, "p.out m.a", "m.out n.a", "p.out n.b")
     (remedy,) = refused(patch, start, end)
     assert remedy.title == "Insert Frame Delay"
@@ -163,7 +163,7 @@ def test_closing_a_loop_offers_a_frame_delay(start: str, end: str) -> None:
 
 
 def test_another_type_offers_to_convert_numbers_only() -> None:
-    """Pixels have no single number."""
+    """A connection between different types offers a conversion if both are numbers."""
     patch = build({**images(p=4), "c": ("reduce.count", {}), "s": ("math.saxpy", {})})
     assert refused(patch, "p.out", "s.x") == []
     assert [remedy.title for remedy in refused(patch, "c.out", "s.x")] == ["Insert Convert"]
@@ -179,7 +179,7 @@ def test_another_type_offers_to_convert_numbers_only() -> None:
     ],
 )
 def test_a_float_among_whole_numbers_is_converted_by_a_button(op: str, port: str, settings: dict[str, Any]) -> None:
-    """In the op graph of a kernel: the op is put between, with the type that is needed, in one undo step."""
+    """In an op graph, a float among whole numbers offers a conversion op of the right type, in one undo step."""
     patch = OpPatch()
     patch.add("op.input", node_id="x")
     patch.add(op, node_id="last", position=(240, 0), **settings)

@@ -10,7 +10,7 @@ from tests.app.inspector.every_parameter import TYPE
 
 @pytest.fixture
 def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
-    """An inspector that shows one node with every parameter."""
+    """An inspector of one node with every kind of parameter."""
     patch.add(TYPE, node_id="a")
     inspector = Inspector()
     qtbot.addWidget(inspector)

@@ -1,4 +1,4 @@
-"""The editors of a block that has every kind of parameter."""
+"""Access to the editors of a block that has every kind of parameter."""
 
 from app.inspector.inspector import Inspector
 from app.inspector.parameter_editors import NumberEditor
@@ -7,7 +7,7 @@ TYPE = "test_app.every_parameter"
 
 
 def number(inspector: Inspector, name: str) -> NumberEditor:
-    """Return the editor of a number."""
+    """Return the editor of a numeric parameter."""
     editor = inspector.editor(name)
     assert isinstance(editor, NumberEditor)
     return editor

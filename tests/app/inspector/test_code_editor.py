@@ -1,4 +1,4 @@
-"""Code in the inspector: several lines, entered by Control and Enter or by leaving the field."""
+"""Code in the inspector is entered by Ctrl+Enter or by leaving the field."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from engine.patch.document import Patch
 
 @pytest.fixture
 def patch() -> Patch:
-    """An expression."""
+    """A patch with an expression block."""
     patch = Patch()
     patch.add("kernel.expression", node_id="formula", expression="x * gain")
     return patch
@@ -24,7 +24,7 @@ def patch() -> Patch:
 
 @pytest.fixture
 def inspector(qtbot: QtBot, qapp: QApplication, patch: Patch) -> Iterator[Inspector]:
-    """The inspector shows it."""
+    """An inspector that shows the expression."""
     apply_theme(qapp, "dark")
     inspector = Inspector()
     qtbot.addWidget(inspector)
@@ -43,7 +43,7 @@ def _field(inspector: Inspector) -> CodeEditor:
 
 
 def test_control_and_enter_runs_what_was_typed(inspector: Inspector, patch: Patch) -> None:
-    """Enter alone begins a line; the sliders follow the new formula, in one undo step."""
+    """Ctrl+Enter enters the code and updates its sliders in one undo step; Enter alone starts a new line."""
     assert "gain" in inspector.rows
     field = _field(inspector).text
     field.selectAll()
@@ -60,7 +60,7 @@ def test_control_and_enter_runs_what_was_typed(inspector: Inspector, patch: Patc
 
 
 def test_leaving_the_field_enters_what_was_typed(inspector: Inspector, patch: Patch) -> None:
-    """Nothing is lost when another block is selected."""
+    """Leaving the field, for example by selecting another block, enters the code."""
     field = _field(inspector).text
     field.setFocus()
     QTest.keyClicks(field, "2 * ")
@@ -69,7 +69,7 @@ def test_leaving_the_field_enters_what_was_typed(inspector: Inspector, patch: Pa
 
 
 def test_escape_forgets_what_was_typed(inspector: Inspector, patch: Patch) -> None:
-    """The field shows the patch's formula and loses the focus; leaving it enters nothing."""
+    """Escape restores the patch's formula and releases the focus, so nothing is entered."""
     field, edits = _field(inspector).text, len(patch.history.names)
     field.setFocus()
     QTest.keyClicks(field, "2 * ")
@@ -81,7 +81,7 @@ def test_escape_forgets_what_was_typed(inspector: Inspector, patch: Patch) -> No
 
 
 def test_a_wrong_formula_stays_in_the_field(inspector: Inspector, patch: Patch) -> None:
-    """The sliders of the last good formula stay, for a mistake is soon fixed."""
+    """A wrong formula stays in the field, with the sliders of the last valid one."""
     field = _field(inspector).text
     field.selectAll()
     QTest.keyClicks(field, "x * (gain")
@@ -91,7 +91,7 @@ def test_a_wrong_formula_stays_in_the_field(inspector: Inspector, patch: Patch) 
 
 
 def test_the_field_grows_with_its_text(inspector: Inspector) -> None:
-    """Ten lines are seen at once."""
+    """The field grows to show ten lines of code."""
     field = _field(inspector).text
     before = field.height()
     field.setPlainText("\n".join("x" * 10))

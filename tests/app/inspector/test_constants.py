@@ -1,4 +1,4 @@
-"""The switch at a parameter that compiles it into the kernel."""
+"""The switch that compiles a parameter into the kernel as a constant."""
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -11,7 +11,7 @@ from engine.patch.changes import PortRef
 
 @pytest.fixture
 def patch() -> Patch:
-    """Two formulas with two sliders, and an LFO."""
+    """A patch with two formulas that have two sliders each, and an LFO."""
     patch = Patch()
     patch.add("kernel.expression", node_id="a", expression="x * gain + offset", gain=2.5)
     patch.add("kernel.expression", node_id="b", expression="x * gain + offset", gain=4.0)
@@ -21,7 +21,7 @@ def patch() -> Patch:
 
 @pytest.fixture
 def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
-    """An inspector that shows one of them."""
+    """An inspector that shows one of the formulas."""
     inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.resize(360, 500)
@@ -32,7 +32,7 @@ def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
 
 
 def test_a_click_makes_a_constant_and_another_one_takes_it_back(inspector: Inspector, patch: Patch) -> None:
-    """Each is one undo step; the row stays where it is and keeps its value."""
+    """A click on the switch makes a parameter a constant and another one makes it live, in one undo step each."""
     before = list(inspector.rows)
     inspector.rows["gain"].constant.click()
     assert patch.value("a", "constants") == "gain"
@@ -52,7 +52,7 @@ def test_a_click_makes_a_constant_and_another_one_takes_it_back(inspector: Inspe
 
 
 def test_only_parameters_of_kernels_have_the_switch(inspector: Inspector, patch: Patch) -> None:
-    """The block's own parameters have none, nor have those of blocks of the library."""
+    """Only parameters of kernels have the switch, not the block's own ones or those of library blocks."""
     assert [name for name, row in inspector.rows.items() if not row.constant.isHidden()] == ["gain", "offset"]
     patch.add("math.saxpy", node_id="saxpy")
     inspector.show_nodes(["saxpy"])
@@ -60,7 +60,7 @@ def test_only_parameters_of_kernels_have_the_switch(inspector: Inspector, patch:
 
 
 def test_a_driven_parameter_says_why_it_is_no_constant(inspector: Inspector, patch: Patch) -> None:
-    """The switch is off until the connection is gone."""
+    """A driven parameter's switch is disabled until it is disconnected."""
     patch.connect(PortRef("lfo", "value"), PortRef("a", "gain"))
     switch = inspector.rows["gain"].constant
     assert not switch.isEnabled()
@@ -70,7 +70,7 @@ def test_a_driven_parameter_says_why_it_is_no_constant(inspector: Inspector, pat
 
 
 def test_several_blocks_are_switched_together(inspector: Inspector, patch: Patch) -> None:
-    """As with any parameter, in one step; names that the kernel doesn't have are dropped."""
+    """The parameters of several blocks are switched in one step, and names that a kernel lacks are dropped."""
     for node in "ab":
         patch.set(node, constants="gone")
     inspector.show_nodes(["a", "b"])

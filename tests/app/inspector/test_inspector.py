@@ -41,12 +41,12 @@ from tests.app.inspector.every_parameter import TYPE, number
     ],
 )
 def test_every_parameter_type_has_its_editor(inspector: Inspector, name: str, kind: type[ParameterEditor]) -> None:
-    """Each kind of parameter gets the editor that fits it."""
+    """Each kind of parameter has the right editor."""
     assert type(inspector.editor(name)) is kind
 
 
 def test_a_section_folds_for_every_block_until_it_is_unfolded(inspector: Inspector) -> None:
-    """What changes while it runs is distinguished from what rebuilds the graph, and either can be put away."""
+    """Live and structural parameters have sections, which stay folded for every block until they are unfolded."""
     first, second = inspector.findChildren(SectionHeading)
     assert (first.text(), second.text()) == ("While it runs", "Changes rebuild the graph")
     shown = [name for name, row in inspector.rows.items() if row.isVisible()]
@@ -62,7 +62,7 @@ def test_a_section_folds_for_every_block_until_it_is_unfolded(inspector: Inspect
 
 
 def test_a_check_box_sets_a_bool(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """Clicking the box changes the parameter."""
+    """Clicking a check box sets a bool."""
     editor = inspector.editor("on")
     assert isinstance(editor, BoolEditor)
     editor.check.click()
@@ -70,7 +70,7 @@ def test_a_check_box_sets_a_bool(qtbot: QtBot, inspector: Inspector, patch: Patc
 
 
 def test_choices_set_a_text(inspector: Inspector, patch: Patch) -> None:
-    """Choosing from the list changes the parameter."""
+    """Choosing from a list sets a text."""
     editor = inspector.editor("mode")
     assert isinstance(editor, ChoiceEditor)
     editor.combo.setCurrentIndex(1)
@@ -79,7 +79,7 @@ def test_choices_set_a_text(inspector: Inspector, patch: Patch) -> None:
 
 
 def test_text_is_set_when_entered_and_only_when_changed(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """Typing and Enter make one step; leaving the field untouched makes none."""
+    """Typing and Enter make one undo step; leaving an unchanged field makes none."""
     editor = inspector.editor("label")
     assert isinstance(editor, TextEditor)
     before = len(patch.history.names)
@@ -92,7 +92,7 @@ def test_text_is_set_when_entered_and_only_when_changed(qtbot: QtBot, inspector:
 
 @pytest.mark.parametrize("name", ["label", "source"])
 def test_escape_forgets_a_typed_text(qtbot: QtBot, inspector: Inspector, patch: Patch, name: str) -> None:
-    """The field shows the patch's value and loses the focus; leaving it enters nothing."""
+    """Escape restores the patch's text and releases the focus, so nothing is entered."""
     inspector.activateWindow()
     qtbot.waitUntil(inspector.isActiveWindow)
     patch.set("a", **{name: "kept"})
@@ -111,14 +111,14 @@ def test_escape_forgets_a_typed_text(qtbot: QtBot, inspector: Inspector, patch: 
 def test_browsing_sets_a_path_relative_to_the_patch(
     qtbot: QtBot, patch: Patch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file beside the patch is kept relative to it, so that both can move together."""
+    """A chosen file beside the patch is stored relative to it, so that both can be moved together."""
     patch.add(TYPE, node_id="a")
     inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.set_patch(patch)
     inspector.show_nodes(["a"])
     chosen = tmp_path / "media" / "photo.png"
-    patch.path = tmp_path / "here.loom"  # saved for the first time while its block is shown
+    patch.path = tmp_path / "here.loom"  # the first save, while its block is shown
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(chosen), ""))
     editor = inspector.editor("source")
     assert isinstance(editor, PathEditor)
@@ -128,7 +128,7 @@ def test_browsing_sets_a_path_relative_to_the_patch(
 
 
 def test_paths_outside_the_patch_folder_stay_absolute(tmp_path: Path) -> None:
-    """A path is not made relative with `..`."""
+    """A path outside the patch's folder stays absolute, without `..`."""
     assert relative_to(tmp_path / "x.png", tmp_path / "deep") == (tmp_path / "x.png").as_posix()
     assert relative_to(tmp_path / "x.png", None) == (tmp_path / "x.png").as_posix()
 
@@ -143,7 +143,7 @@ def test_an_array_is_summarised(inspector: Inspector, patch: Patch) -> None:
 
 
 def test_reset_gives_the_default_back(inspector: Inspector, patch: Patch) -> None:
-    """The reset button is there only for a value that was set, and one click removes that value."""
+    """A parameter that was set has a reset button, which restores the default."""
     reset = inspector.rows["gain"].reset
     assert reset.isHidden()
     patch.set("a", gain=5.0)
@@ -155,7 +155,7 @@ def test_reset_gives_the_default_back(inspector: Inspector, patch: Patch) -> Non
 
 
 def test_undo_updates_the_editors(inspector: Inspector, patch: Patch) -> None:
-    """A change from elsewhere is shown and does not become an edit."""
+    """Undo and other changes update the editors without making an edit."""
     patch.set("a", gain=7.0, mode="hard", on=False)
     steps = len(patch.history.names)
     assert number(inspector, "gain").box.value() == 7.0
@@ -165,11 +165,11 @@ def test_undo_updates_the_editors(inspector: Inspector, patch: Patch) -> None:
 
 
 def test_several_nodes_of_a_type_are_edited_together(inspector: Inspector, patch: Patch) -> None:
-    """One edit sets all of them, and is one undo step."""
+    """An edit of several nodes of a type sets all of them in one undo step."""
     patch.add(TYPE, node_id="b", gain=3.0)
     inspector.show_nodes(["a", "b"])
     editor = number(inspector, "gain")
-    assert editor.box.text() != "1 dB"  # the two differ
+    assert editor.box.text() != "1 dB"  # the two values differ
     before = len(patch.history.names)
     editor.box.setValue(4.0)
     assert [patch.value(node, "gain") for node in "ab"] == [4.0, 4.0]
@@ -179,7 +179,7 @@ def test_several_nodes_of_a_type_are_edited_together(inspector: Inspector, patch
 
 
 def test_nodes_of_different_types_are_not_edited_together(inspector: Inspector, patch: Patch) -> None:
-    """The inspector shows why it is empty."""
+    """For nodes of different types, the inspector is empty and gives the reason."""
     patch.add("test_app.picture", node_id="p")
     inspector.show_nodes(["a", "p"])
     assert inspector.currentIndex() == 0
@@ -187,21 +187,21 @@ def test_nodes_of_different_types_are_not_edited_together(inspector: Inspector, 
 
 
 def test_nothing_selected_says_what_to_do(inspector: Inspector) -> None:
-    """The empty inspector shows a hint."""
+    """Without a selection, the inspector shows a hint."""
     inspector.show_nodes([])
     assert inspector.currentIndex() == 0
     assert inspector.hint.text() == "Select a block to edit its parameters"
 
 
 def test_a_removed_node_leaves_the_inspector(inspector: Inspector, patch: Patch) -> None:
-    """Deleting the shown node empties the inspector."""
+    """When the shown node is removed, the inspector becomes empty."""
     patch.remove("a")
     assert inspector.nodes == []
     assert inspector.currentIndex() == 0
 
 
 def test_the_title_renames_the_node(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """Typing a title renames; typing the type's own title removes the name again."""
+    """Typing a title renames the node; typing the type's own title removes the name again."""
     header = inspector.header
     assert header is not None
     for text, title in (("Volume", "Volume"), ("Every Parameter", "")):
@@ -214,7 +214,7 @@ def test_the_title_renames_the_node(qtbot: QtBot, inspector: Inspector, patch: P
 
 
 def test_the_report_shows_state_and_buffers(inspector: Inspector) -> None:
-    """The node's errors and the contents of its outputs are below its parameters."""
+    """Below its parameters, a node's errors and the contents of its outputs are shown."""
     node = NodeReport(TYPE, NodeState.ERROR, "x must be connected", 1500, 2)
     inspector.show_report(make_report(nodes={"a": node}, buffers={"a.out": BufferReport("f32", (4,), 16, 256)}))
     status = inspector.status
@@ -224,7 +224,7 @@ def test_the_report_shows_state_and_buffers(inspector: Inspector) -> None:
 
 
 def test_a_placeholder_node_is_explained(inspector: Inspector, patch: Patch) -> None:
-    """A node of an unknown type says that its data is kept."""
+    """For a node of an unknown type, the inspector explains that its data is kept."""
     from engine.patch.files import parse_patch
 
     unknown = parse_patch('{"schema": 1, "nodes": [{"id": "z", "type": "not.installed", "parameters": {"k": 1}}]}')
@@ -235,7 +235,7 @@ def test_a_placeholder_node_is_explained(inspector: Inspector, patch: Patch) -> 
 
 
 def test_help_in_the_inspector_shows_no_marks(qtbot: QtBot) -> None:
-    """Backticks are for texts that set code in a font of its own."""
+    """Help in the inspector has no backticks, since its font can't show code."""
     patch = Patch()
     patch.add("buffer.frame_delay", node_id="d")
     patch.add("math.saxpy", node_id="s")
@@ -251,7 +251,7 @@ def test_help_in_the_inspector_shows_no_marks(qtbot: QtBot) -> None:
 
 
 def test_a_narrow_inspector_scrolls_sideways(qtbot: QtBot, inspector: Inspector) -> None:
-    """Nothing is cut off where it cannot be reached."""
+    """An inspector that is too narrow scrolls sideways, so everything can be reached."""
     inspector.resize(120, 500)
     bar = inspector._scroll.horizontalScrollBar()
     page = inspector._scroll.widget()

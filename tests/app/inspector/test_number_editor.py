@@ -19,7 +19,7 @@ from tests.app.inspector.every_parameter import TYPE, number
 
 
 def drag(qtbot: QtBot, slider: QSlider, positions: list[int]) -> None:
-    """Drag a slider's handle with the mouse through these shares of its length, in percent."""
+    """Drag a slider's handle with the mouse through these positions, in percent of its length."""
     option = QStyleOptionSlider()
     slider.initStyleOption(option)
     handle = slider.style().subControlRect(
@@ -33,12 +33,12 @@ def drag(qtbot: QtBot, slider: QSlider, positions: list[int]) -> None:
 
 
 def test_a_slider_drag_is_one_undo_step(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """The moves of one drag make one entry in the history, and undo reverts all of them."""
+    """The moves of one slider drag make one undo step."""
     slider = number(inspector, "gain").slider
     assert slider is not None
     before = len(patch.history.names)
     drag(qtbot, slider, [20, 40, 60, 80])
-    assert patch.value("a", "gain") == pytest.approx(8.0, abs=1.0)  # the handle has a width
+    assert patch.value("a", "gain") == pytest.approx(8.0, abs=1.0)  # inexact, since the handle has a width
     assert patch.history.names[before:] == ["Set gain of Every Parameter"]
     patch.undo()
     assert patch.value("a", "gain") == 1.0
@@ -47,7 +47,7 @@ def test_a_slider_drag_is_one_undo_step(qtbot: QtBot, inspector: Inspector, patc
 
 
 def test_two_drags_are_two_undo_steps(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """Releasing the slider ends the step."""
+    """Two drags of a slider are two undo steps."""
     slider = number(inspector, "gain").slider
     assert slider is not None
     drag(qtbot, slider, [30, 40])
@@ -58,7 +58,7 @@ def test_two_drags_are_two_undo_steps(qtbot: QtBot, inspector: Inspector, patch:
 
 
 def test_slider_values_are_round_numbers(inspector: Inspector, patch: Patch) -> None:
-    """A slider of 1000 steps over 0 to 10 gives values with two digits, not binary noise."""
+    """A slider of 1000 steps over 0 to 10 gives values with two digits, without binary noise."""
     slider = number(inspector, "gain").slider
     assert slider is not None
     slider.setValue(333)
@@ -68,7 +68,7 @@ def test_slider_values_are_round_numbers(inspector: Inspector, patch: Patch) -> 
 def test_a_number_without_bounds_has_no_slider_and_takes_any_size(
     qtbot: QtBot, inspector: Inspector, patch: Patch
 ) -> None:
-    """Typed numbers are taken as they are, also with an exponent."""
+    """A number without bounds has no slider and takes any typed number, even with an exponent."""
     editor = number(inspector, "free")
     assert editor.slider is None
     for text, value in (("2.5e-7", 2.5e-7), ("-123456.75", -123456.75)):
@@ -79,7 +79,7 @@ def test_a_number_without_bounds_has_no_slider_and_takes_any_size(
 
 
 def test_a_number_out_of_range_becomes_the_nearest_bound(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """This is shown too, also when the value was at the bound already."""
+    """A typed number out of range becomes the nearest bound in the box, even if the value already was that bound."""
     box = number(inspector, "gain").box
     for text in ("99", "999"):
         box.selectAll()
@@ -90,7 +90,7 @@ def test_a_number_out_of_range_becomes_the_nearest_bound(qtbot: QtBot, inspector
 
 
 def test_escape_forgets_a_typed_number(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """The box shows the patch's value and loses the focus; leaving it enters nothing."""
+    """Escape restores the patch's number and releases the focus, so nothing is entered."""
     inspector.activateWindow()
     qtbot.waitUntil(inspector.isActiveWindow)
     box, edits = number(inspector, "free").box, len(patch.history.names)
@@ -107,7 +107,7 @@ def test_escape_forgets_a_typed_number(qtbot: QtBot, inspector: Inspector, patch
 
 
 def test_different_values_stay_when_no_number_is_entered(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """An unreadable text and Escape leave both values; a number sets both, also one that a block has already."""
+    """Different values of two blocks stay if an unreadable text or Escape is typed; a number sets both."""
     inspector.activateWindow()
     qtbot.waitUntil(inspector.isActiveWindow)
     patch.add(TYPE, node_id="b", gain=3.0)
@@ -130,21 +130,21 @@ def test_different_values_stay_when_no_number_is_entered(qtbot: QtBot, inspector
 
 
 def test_whole_numbers_stay_whole(inspector: Inspector, patch: Patch) -> None:
-    """An int parameter gets an int, from the slider and from the box."""
+    """An int parameter stays an int, from the slider and from the box."""
     editor = number(inspector, "count")
     assert editor.slider is not None
     editor.slider.setValue(10)
-    assert patch.value("a", "count") == 11  # from 1 in steps of 1
+    assert patch.value("a", "count") == 11  # 1, plus ten steps of 1
     assert type(patch.value("a", "count")) is int
 
 
 def test_unit_is_shown(inspector: Inspector) -> None:
-    """The unit follows the number."""
+    """A number is followed by its unit."""
     assert number(inspector, "gain").box.text() == "1 dB"
 
 
 def test_a_click_beside_the_handle_brings_it_there(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """The slider follows the pointer from where it was pressed, as one undo step."""
+    """A click beside a slider's handle moves the handle there, as one undo step."""
     slider = number(inspector, "gain").slider
     assert slider is not None
     edits = len(patch.history.names)
@@ -159,7 +159,7 @@ def test_a_click_beside_the_handle_brings_it_there(qtbot: QtBot, inspector: Insp
 
 
 def test_the_wheel_edits_only_a_focused_number(inspector: Inspector, patch: Patch) -> None:
-    """Scrolling over the panel changes nothing."""
+    """The wheel edits a number only if the number has the focus."""
     box = number(inspector, "gain").box
     inspector.setFocus()
     event = QWheelEvent(
@@ -178,7 +178,7 @@ def test_the_wheel_edits_only_a_focused_number(inspector: Inspector, patch: Patc
 
 @pytest.mark.parametrize("block", ["particles.emitter", "fractal.mandelbrot_step", "control.while", "image.tone"])
 def test_numbers_fit_into_their_boxes_with_their_units(inspector: Inspector, patch: Patch, block: str) -> None:
-    """This holds for the largest and the smallest value; the boxes of a block are equally wide."""
+    """The largest and smallest numbers fit into their boxes with their units, and a block's boxes are equally wide."""
     inspector.show_nodes([patch.add(block).id])
     inspector.resize(518, 400)
     editors = [row.editor for row in inspector.rows.values()]
@@ -192,7 +192,7 @@ def test_numbers_fit_into_their_boxes_with_their_units(inspector: Inspector, pat
 
 @pytest.mark.parametrize("value", [-1.0, -0.5, 0.0, 0.5, 1.0])
 def test_a_slider_to_both_sides_is_filled_from_zero(qtbot: QtBot, qapp: QApplication, value: float) -> None:
-    """Left of the middle for negative values, right of it for positive ones, and nowhere at 0."""
+    """A slider with both signs is filled from its middle, to the left for negative values."""
     apply_theme(qapp, "dark")
     editor = NumberEditor(ParameterSpec("tilt", "float", 0.0, "A tilt.", minimum=-1.0, maximum=1.0))
     qtbot.addWidget(editor)

@@ -1,4 +1,4 @@
-"""Parameters that values drive, in the inspector."""
+"""Driven parameters in the inspector."""
 
 import itertools
 
@@ -21,7 +21,7 @@ LFO = PortRef("lfo", "value")
 
 @pytest.fixture
 def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
-    """An inspector that shows one node with every parameter, beside an LFO."""
+    """An inspector of one node with every kind of parameter; the patch also has an LFO."""
     patch.add("test_app.every_parameter", node_id="a", position=(400, 0), gain=3.0)
     patch.add("value.lfo", node_id="lfo")
     inspector = Inspector()
@@ -46,7 +46,7 @@ def entries(inspector: Inspector, parameter: str) -> dict[str, QAction]:
 
 
 def test_only_live_numbers_and_switches_can_be_driven(inspector: Inspector) -> None:
-    """Text, files and structural parameters have no button for it."""
+    """Only live numbers and switches have a button for driving, not text, files and structural parameters."""
     names = ("gain", "free", "count", "on", "mode", "label", "source", "data")
     assert [name for name in names if not inspector.rows[name].drive.isHidden()] == ["gain", "free", "on"]
 
@@ -54,7 +54,7 @@ def test_only_live_numbers_and_switches_can_be_driven(inspector: Inspector) -> N
 def test_a_driven_parameter_shows_what_drives_it_and_its_value(
     inspector: Inspector, patch: Patch, qtbot: QtBot
 ) -> None:
-    """They replace the editor; the number is the value that the parameter takes, and follows the reports."""
+    """In place of an editor, a driven parameter shows the driving output and the last reported value."""
     patch.rename("lfo", "Tide")
     patch.connect(LFO, PortRef("a", "gain"))
     row = inspector.rows["gain"]
@@ -68,7 +68,7 @@ def test_a_driven_parameter_shows_what_drives_it_and_its_value(
 
 
 def test_the_stored_value_comes_back(inspector: Inspector, patch: Patch) -> None:
-    """Disconnecting is one undo step; the parameter then has the value that was set."""
+    """Disconnecting a parameter is one undo step and restores the value that was set."""
     patch.connect(LFO, PortRef("a", "gain"))
     entries(inspector, "gain")["Disconnect"].trigger()
     row = inspector.rows["gain"]
@@ -80,7 +80,7 @@ def test_the_stored_value_comes_back(inspector: Inspector, patch: Patch) -> None
 
 
 def test_a_new_block_is_added_and_connected_in_one_step(inspector: Inspector, patch: Patch) -> None:
-    """A slider starts at the parameter's value and covers its range; undo removes it again."""
+    """Adding and connecting a new slider is one step; the slider has the parameter's value and range."""
     before = set(patch.nodes)
     entries(inspector, "gain")["Drive with a new > Slider"].trigger()
     source = patch.source_of(PortRef("a", "gain"))
@@ -93,7 +93,7 @@ def test_a_new_block_is_added_and_connected_in_one_step(inspector: Inspector, pa
 
 
 def test_new_blocks_do_not_lie_on_each_other(inspector: Inspector, patch: Patch) -> None:
-    """Each has its own place left of the node."""
+    """New driving blocks are placed left of the node, each in a free place."""
     for name in ("gain", "free", "on"):
         entries(inspector, name)["Drive with a new > LFO"].trigger()
     places = [patch.nodes[c.source.node].position for c in patch.connections]
@@ -104,7 +104,7 @@ def test_new_blocks_do_not_lie_on_each_other(inspector: Inspector, patch: Patch)
 
 
 def test_an_output_that_is_there_can_be_chosen(inspector: Inspector, patch: Patch) -> None:
-    """The menu lists the value outputs of the patch, and marks the one that drives."""
+    """The menu lists the patch's value outputs, and marks the one that drives the parameter."""
     name = "Drive with > LFO\tlfo"
     assert not entries(inspector, "gain")[name].isChecked()
     entries(inspector, "gain")[name].trigger()
@@ -113,7 +113,7 @@ def test_an_output_that_is_there_can_be_chosen(inspector: Inspector, patch: Patc
 
 
 def test_a_value_that_needs_the_parameter_is_not_offered(inspector: Inspector, patch: Patch) -> None:
-    """That value would depend on itself."""
+    """An output that depends on the parameter is not offered, since it would depend on itself."""
     patch.add("value.smooth", node_id="smooth")
     patch.connect(LFO, PortRef("smooth", "input"))
     inspector.show_nodes(["lfo"])
@@ -122,7 +122,7 @@ def test_a_value_that_needs_the_parameter_is_not_offered(inspector: Inspector, p
 
 
 def test_a_click_goes_to_the_driving_block(inspector: Inspector, patch: Patch, qtbot: QtBot) -> None:
-    """From the row and from the menu."""
+    """A click in the row or in the menu selects the driving block."""
     patch.connect(LFO, PortRef("a", "gain"))
     with qtbot.waitSignal(inspector.node_followed) as followed:
         QTest.mouseClick(inspector.rows["gain"].driven.source, Qt.MouseButton.LeftButton)
@@ -133,7 +133,7 @@ def test_a_click_goes_to_the_driving_block(inspector: Inspector, patch: Patch, q
 
 
 def test_several_nodes_are_driven_together(inspector: Inspector, patch: Patch) -> None:
-    """One edit for all selected nodes; different values are marked as various."""
+    """One edit drives a parameter of all selected nodes; if their values differ, the row says "various"."""
     patch.add("test_app.every_parameter", node_id="b", position=(400, 300))
     inspector.show_nodes(["a", "b"])
     entries(inspector, "gain")["Drive with > LFO\tlfo"].trigger()
@@ -146,7 +146,7 @@ def test_several_nodes_are_driven_together(inspector: Inspector, patch: Patch) -
 
 
 def test_the_foot_shows_the_outputs_of_a_value_block(inspector: Inspector, patch: Patch) -> None:
-    """For other blocks it shows the contents of buffers."""
+    """Below a value block's parameters are its output values; other blocks have their buffers there."""
     inspector.show_nodes(["lfo"])
     nodes = {"lfo": NodeReport("value.lfo", NodeState.OK)}
     inspector.show_report(make_report(nodes=nodes, values={"lfo.value": 0.25}))

@@ -1,4 +1,4 @@
-"""Slow work doesn't hold the UI."""
+"""Slow work runs beside the UI thread and does not block it."""
 
 import threading
 
@@ -10,7 +10,7 @@ from app.qt.beside import Beside
 
 
 def test_what_follows_is_done_in_the_ui_thread_and_in_order(qtbot: QtBot) -> None:
-    """Also after work that failed, and the UI continues meanwhile."""
+    """The callbacks of finished work run in the UI thread and in order, even after work that failed."""
     parent = QObject()
     beside = Beside(parent)
     may_end, done, told = threading.Event(), list[tuple[str, bool]](), list[str]()
@@ -35,7 +35,7 @@ def test_what_follows_is_done_in_the_ui_thread_and_in_order(qtbot: QtBot) -> Non
 
 
 def test_work_that_has_not_begun_is_forgotten_at_the_end(qtbot: QtBot) -> None:
-    """Closing waits only for what is under way."""
+    """On closing, work that has not started is dropped, and only running work is waited for."""
     parent = QObject()
     beside = Beside(parent)
     has_begun, may_end = threading.Event(), threading.Event()

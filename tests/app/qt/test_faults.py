@@ -1,4 +1,4 @@
-"""Faults of the editor, and missing libraries of Qt."""
+"""Unhandled errors of the editor, and missing libraries of Qt."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_a_fault_is_shown_and_its_details_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """An unhandled exception is one line for a person, and one record with its traceback."""
+    """An unhandled exception is one line for the person, and a log record with its traceback."""
     shown: list[str] = []
     remove = install_fault_handler(shown.append, lambda: "a.log")
     try:
@@ -34,12 +34,12 @@ def test_a_fault_is_shown_and_its_details_are_logged(caplog: pytest.LogCaptureFi
 def raise_and_hook(problem: Exception) -> None:
     try:
         raise problem
-    except Exception as caught:  # noqa: BLE001  # stands in for Qt, which hands on whatever a slot raised
+    except Exception as caught:  # noqa: BLE001  # replaces Qt, which reports whatever a slot raised
         sys.excepthook(type(caught), caught, caught.__traceback__)
 
 
 def test_a_missing_qt_library_is_named_with_its_remedy() -> None:
-    """The message names the library and the command."""
+    """The message about a missing Qt library names the library and the command that installs it."""
     text = explain("libEGL.so.1: cannot open shared object file: No such file or directory")
     assert "got no libEGL.so.1" in text
     assert "apt-get install" in text
@@ -50,7 +50,7 @@ def test_a_missing_qt_library_is_named_with_its_remedy() -> None:
 
 
 def test_qt_is_not_loaded_before_it_is_needed() -> None:
-    """So the command line can report a missing library, and edits and view models need no window."""
+    """Edits and view models load without Qt, and the command line can report a missing Qt library."""
     rooms = [path for room in ("edits", "view_models") for path in sorted((ROOT / "app" / room).glob("[!_]*.py"))]
     modules = ["app.qt.qt_check", "app.documents.gallery", "app.documents.editor_state"]
     modules += [f"app.{path.parent.name}.{path.stem}" for path in rooms]

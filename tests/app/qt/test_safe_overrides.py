@@ -32,13 +32,13 @@ print("alive")
 
 
 def test_an_error_from_c_code_in_an_override_is_reported() -> None:
-    """The child process goes on and its excepthook hears of the error."""
+    """An error that C code raises in an override reaches the excepthook, and the process continues."""
     result = subprocess.run([sys.executable, "-c", _CRASH], capture_output=True, text=True, check=False)
     assert result.stdout.split() == ["heard", "ValueError", "alive"], result.stderr
 
 
 def test_every_class_that_qt_calls_is_safe() -> None:
-    """No override in the editor was forgotten."""
+    """Every class of the editor that overrides Qt methods is marked `safe_overrides`."""
     import app
 
     called = {"paint", "itemChange", "shape", "boundingRect", "sizeHint", "eventFilter", "data", "rowCount", "validate"}
@@ -51,7 +51,7 @@ def test_every_class_that_qt_calls_is_safe() -> None:
             if not isinstance(cls, type) or cls.__module__ != module.__name__ or not issubclass(cls, _QT):
                 continue
             for name, method in vars(cls).items():
-                # Qt's own methods, which stand in the place of overrides, run no Python.
+                # Qt's own methods, which replace overrides here, run no Python code.
                 if (name in called or name.endswith("Event")) and isinstance(method, FunctionType):
                     found += 1
                     assert hasattr(method, "__wrapped__"), f"{module.__name__}: {cls.__name__}.{name}"

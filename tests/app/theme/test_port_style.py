@@ -16,13 +16,13 @@ class Sample(Struct):
 
 @pytest.mark.parametrize("dtype", [*NAMED.values(), Sample, any_type], ids=str)
 def test_every_type_has_a_colour_in_the_editor(dtype: DType) -> None:
-    """A port of any element type can be drawn, and only ports of `any_type` are of the kind ANY."""
+    """Ports of every element type have a colour, and only ports of `any_type` are of the kind ANY."""
     flow = kind_of_port(Block, PortSpec("x", "in", dtype, "", "same"))
     assert (flow is PortKind.ANY) == (dtype == any_type)
     assert (flow is PortKind.STRUCT) == (dtype == Sample)
 
 
 def test_flags_look_like_integers_and_complex_numbers_like_pairs() -> None:
-    """They have no row of their own in the table."""
+    """Flags look like integers and complex numbers like pairs, without rows of their own in the table."""
     flows = [kind_of_port(Block, PortSpec("x", "in", dtype, "", "same")) for dtype in (boolean, s32, c64, c128)]
     assert flows == [PortKind.INTEGER, PortKind.INTEGER, PortKind.VECTOR, PortKind.VECTOR]

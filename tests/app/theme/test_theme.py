@@ -24,7 +24,7 @@ BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.n
 
 
 def test_contrast_is_the_ratio_that_wcag_defines() -> None:
-    """Black on white is 21, a colour on itself 1, #777777 on white 4.48."""
+    """The contrast of black on white is 21, of a colour on itself 1, and of #777777 on white 4.48."""
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#5b9bff", "#5b9bff") == 1
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
@@ -32,7 +32,7 @@ def test_contrast_is_the_ratio_that_wcag_defines() -> None:
 
 @BOTH
 def test_text_is_legible_on_every_grey(theme: Colours) -> None:
-    """Body text reaches 7:1 and dim text 4.5:1, which WCAG asks for; faint text, for hints only, 3:1."""
+    """On every grey, body text has a contrast of 7:1, dim text 4.5:1, and faint text, for hints only, 3:1."""
     for ground in (theme.canvas, theme.dock, theme.control, theme.node):
         assert contrast(theme.text, ground) >= 7
         assert contrast(theme.text_dim, ground) >= 4.5
@@ -42,7 +42,7 @@ def test_text_is_legible_on_every_grey(theme: Colours) -> None:
 
 @BOTH
 def test_chrome_is_grey_in_three_steps(theme: Colours) -> None:
-    """Canvas, dock and control get lighter in this order, and all are grey."""
+    """Canvas, dock and control are greys that get lighter in this order."""
     greys = [QColor(colour) for colour in (theme.canvas, theme.dock, theme.control)]
     assert all(grey.saturation() == 0 for grey in greys)
     assert [grey.lightness() for grey in greys] == sorted({grey.lightness() for grey in greys})
@@ -50,7 +50,7 @@ def test_chrome_is_grey_in_three_steps(theme: Colours) -> None:
 
 @BOTH
 def test_kinds_of_ports_stand_out_and_are_no_warning(theme: Colours) -> None:
-    """Each kind of port has 3:1 contrast, a shape of its own, and a colour away from orange, red and green."""
+    """Each kind of port has a contrast of 3:1, its own shape, and a colour far from orange, red and green."""
     for style in PORT_STYLES.values():
         colour = QColor(style.colour(theme))
         assert contrast(style.colour(theme), theme.canvas) >= 3
@@ -64,7 +64,7 @@ def test_kinds_of_ports_stand_out_and_are_no_warning(theme: Colours) -> None:
 
 @given(st.text(max_size=20))
 def test_titles_are_legible_on_the_tint_of_any_category(category: str) -> None:
-    """Whatever the category's name, its tint does not look like a warning, and the title stays legible."""
+    """The tint of a category of any name does not look like a warning, and titles on it are legible."""
     for theme in (DARK, LIGHT):
         tint = category_tint(category, theme)
         assert contrast(theme.text, tint) >= 4.5
@@ -75,7 +75,7 @@ def test_titles_are_legible_on_the_tint_of_any_category(category: str) -> None:
 
 @BOTH
 def test_applying_a_theme_sets_palette_and_font(theme: Colours, qapp: QApplication) -> None:
-    """Widgets without own styling follow the theme through the palette."""
+    """Applying a theme sets the palette and font of widgets without their own style."""
     apply_theme(qapp, theme.name)
     assert current() is theme
     assert qapp.palette().color(QPalette.ColorRole.Window) == QColor(theme.dock)
@@ -86,19 +86,19 @@ def test_applying_a_theme_sets_palette_and_font(theme: Colours, qapp: QApplicati
 
 
 def test_an_unknown_theme_is_refused(qapp: QApplication) -> None:
-    """The message lists the themes there are."""
+    """An unknown theme is refused with a list of the themes."""
     with pytest.raises(ValueError, match="theme must be one of dark, light, got 'mauve'"):
         apply_theme(qapp, "mauve")
 
 
 def test_every_icon_can_be_drawn(qapp: QApplication) -> None:
-    """No name in the table is misspelt."""
+    """Every name in the table of icons can be drawn."""
     for name in ACTIONS:
         assert not icon(name).pixmap(16, 16).isNull()
 
 
 def test_an_icon_follows_the_theme(qapp: QApplication) -> None:
-    """One icon is drawn in the text colour of the theme of the moment, so no widget has to make it again."""
+    """An icon is always drawn in the current theme's text colour, so that widgets need not replace it."""
     drawn = icon("save")
     for theme in (DARK, LIGHT):
         apply_theme(qapp, theme.name)
@@ -114,7 +114,7 @@ def test_an_icon_follows_the_theme(qapp: QApplication) -> None:
 
 
 def test_figures_have_one_width(qapp: QApplication) -> None:
-    """So numbers don't jitter while they update, and code lines up in columns."""
+    """Digits have one width, so that numbers don't jitter and code is aligned."""
     from PySide6.QtGui import QFontMetricsF
 
     figures = {QFontMetricsF(ui_font()).horizontalAdvance(digit) for digit in "0123456789"}
@@ -129,7 +129,7 @@ def _hue(category: str, theme: Colours) -> float:
 
 @BOTH
 def test_each_shipped_category_has_a_hue_of_its_own(theme: Colours) -> None:
-    """At least 9 degrees from every other one."""
+    """The hues of shipped categories are at least 9 degrees apart."""
     assert CATEGORIES.keys() <= {block.category.lower() for block in default_catalogue().all()}
     shipped = sorted(_hue(category, theme) for category in CATEGORIES)
     assert min(b - a for a, b in itertools.pairwise(shipped)) >= 9
@@ -137,7 +137,7 @@ def test_each_shipped_category_has_a_hue_of_its_own(theme: Colours) -> None:
 
 @BOTH
 def test_times_on_nodes_can_be_read(theme: Colours) -> None:
-    """Their contrast with every category's title bar is that of text."""
+    """A node's time has the contrast of text on every category's title bar."""
     for category in CATEGORIES:
         tint = category_tint(category, theme)
         assert contrast(badge_colour(category, theme, theme.text), tint) >= 4.5, category
@@ -145,7 +145,7 @@ def test_times_on_nodes_can_be_read(theme: Colours) -> None:
 
 @BOTH
 def test_text_is_legible_at_every_heat(theme: Colours) -> None:
-    """Numbers and names of ports on the coldest and on the hottest node."""
+    """Numbers and port names are legible on the coldest and on the hottest node."""
     port = PortViewModel("x", True, PortKind.FLOAT)
     for degree in range(DEGREES + 1):
         body = heat_colour(degree / DEGREES, theme)
@@ -155,7 +155,7 @@ def test_text_is_legible_at_every_heat(theme: Colours) -> None:
 
 @BOTH
 def test_heat_is_one_hue_that_no_state_has_and_leaves_the_canvas(theme: Colours) -> None:
-    """Each degree is further from the coldest one; orange, red and green mean something else."""
+    """Heat has one hue, away from orange, red and green, and each degree is further from the coldest colour."""
     steps = [QColor(heat_colour(degree / DEGREES, theme)) for degree in range(DEGREES + 1)]
     away = [contrast(step.name(), steps[0].name()) for step in steps]
     assert away == sorted(away)
@@ -166,7 +166,7 @@ def test_heat_is_one_hue_that_no_state_has_and_leaves_the_canvas(theme: Colours)
 
 @BOTH
 def test_a_check_box_can_be_seen_whether_it_is_checked_or_not(theme: Colours, qapp: QApplication) -> None:
-    """The outline of an empty one, and the check mark, have the 3:1 contrast that WCAG asks of controls."""
+    """An empty check box's outline and the check mark have the contrast of 3:1 that WCAG requires of controls."""
     apply_theme(qapp, theme.name)
     box = QCheckBox()
     middle = box.sizeHint().height() // 2

@@ -1,4 +1,4 @@
-"""A small patch: source -> scale, and count beside them."""
+"""A small patch: source -> scale, and an unconnected count."""
 
 import pytest
 
@@ -8,5 +8,5 @@ from tests.app.sample_blocks import make_patch
 
 @pytest.fixture
 def patch() -> Patch:
-    """A patch with two connected nodes and a free one."""
+    """A patch with two connected nodes and an unconnected one."""
     return make_patch()

@@ -8,7 +8,7 @@ from engine.patch.document import Patch
 
 @pytest.mark.parametrize("block", ["image.gaussian_blur", "image.noise"])
 def test_kernel_files_of_a_block_are_found(block: str) -> None:
-    """The kernels that a shipped block declares exist."""
+    """The kernel files that a shipped block declares exist."""
     block_type = Patch().catalogue.require(block)
     files = kernel_files(block_type)
     assert files

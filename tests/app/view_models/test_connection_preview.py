@@ -1,4 +1,4 @@
-"""The text at a dragged connection."""
+"""The text beside a dragged connection."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from engine.patch.document import Patch
 
 @pytest.fixture
 def patch() -> Patch:
-    """A wave, and a block with parameters; nothing is connected."""
+    """A patch with a wave and an unconnected block with parameters."""
     patch = Patch(Catalogue())
     patch.add("test_canvas.wave", node_id="wave")
     patch.add("test_canvas.blend", node_id="blend")
@@ -18,7 +18,7 @@ def patch() -> Patch:
 
 
 def test_the_cost_includes_the_connection_that_was_picked_up(patch: Patch) -> None:
-    """The dragged end leaves its input; back in its place, nothing changes."""
+    """The cost includes removing the connection that was picked up; dropping it back costs nothing."""
     picked = patch.connect(PortRef("wave", "value"), PortRef("blend", "steps"))
     elsewhere = Connection(picked.source, PortRef("blend", "elsewhere"))
     assert changes_of(patch, elsewhere, picked) == [Disconnected(picked), Connected(elsewhere)]

@@ -1,4 +1,4 @@
-"""The flight recorder as it is looked at."""
+"""The view of the flight recorder."""
 
 import time
 from typing import Any
@@ -25,7 +25,7 @@ NOON = time.mktime((2026, 1, 5, 12, 0, 0, 0, 0, -1))
 
 
 def make_record(totals_ms: list[float], **more: Any) -> FlightRecord:
-    """Return a record of frames one after the other from 1 s on, half of each spent on the device."""
+    """Return a record of consecutive frames from 1 s on, each half spent on the device."""
     rows, began = [], 1000 * MS
     for frame, total_ms in enumerate(totals_ms):
         whole = round(total_ms * MS)
@@ -40,7 +40,7 @@ def flight(totals_ms: list[float], **more: Any) -> Flight:
 
 
 def test_the_phases_are_those_of_a_frame() -> None:
-    """Together they are all of its time."""
+    """The phases of a frame add up to its whole time."""
     frames = flight([3, 40]).frames
     assert (sum(frames[phase] for phase in PHASES) == frames["late"] + frames["whole"]).all()
 
@@ -57,14 +57,14 @@ def test_the_summary_counts_slow_frames() -> None:
 def test_the_scale_has_room_for_nearly_all_frames_and_a_budget_that_is_near(
     totals_ms: list[float], top_ms: float
 ) -> None:
-    """Among thousands of short frames a rebuild doesn't make the others invisible."""
+    """The scale fits nearly all frames, so that one rebuild among short frames does not make them invisible."""
     assert flight(totals_ms).top_ns == top_ms * MS
 
 
 @pytest.mark.parametrize("width", [1, 7, 300, 599, 600, 601, 1000, 1200])
 @pytest.mark.parametrize("count", [1, 20, 599, 600])
 def test_columns_show_the_slowest_of_their_frames(width: int, count: int) -> None:
-    """The newest is at the right end; every frame has a column where there is room, and a slow one always."""
+    """A column shows the slowest of its frames, the newest at the right; each frame has a column if there is room."""
     totals = [1.0] * count
     totals[count // 2] = 30.0
     columns = flight(totals).columns(width)
@@ -92,7 +92,7 @@ def test_a_frame_tells_its_phases_and_what_happened_in_it() -> None:
 
 
 def test_slow_frames_are_told_with_what_they_were_spent_on() -> None:
-    """One that is older than the frames can still be described."""
+    """A slow frame is described by what its time was spent on, even if it is older than the recorded frames."""
     old = SlowFrame(7, 500 * MS, 20 * MS, UpdateLevel.NONE, (Spent(SpentOn.COLLECTION, 15 * MS),))
     new = SlowFrame(
         1,

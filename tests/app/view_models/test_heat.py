@@ -11,7 +11,7 @@ from tests.app.app_support import make_report
 
 
 def node(time_ns: int | None, share: float | None = None) -> NodeReport:
-    """Return the report of a node that took so long."""
+    """Return the report of a node with a time."""
     return NodeReport("t", NodeState.OK, "", time_ns, 1, share=share)
 
 
@@ -23,7 +23,7 @@ def report_of(launch_ns: int | None, level: ProfilingLevel, *nodes: NodeReport) 
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_more_is_never_colder(one: float, other: float) -> None:
-    """From 0 for nothing to 1 for the whole frame."""
+    """Degrees rise with time, from 0 for no time to 1 for the whole frame."""
     assert (heat(one) <= heat(other)) == (one <= other) or heat(one) == heat(other)
     assert heat(0) == 0
     assert heat(1) == heat(1.5) == 1
@@ -33,14 +33,14 @@ def test_more_is_never_colder(one: float, other: float) -> None:
     ("time_ns", "degree"), [(None, 0), (0, 0), (10_000, 2), (250_000, 8), (1_000_000, DEGREES), (1_300_000, DEGREES)]
 )
 def test_a_degree_is_the_root_of_the_share(time_ns: int | None, degree: int) -> None:
-    """Of a launch of 1 ms; a node that is not measured is as cold as one that costs nothing."""
+    """A degree is the root of a node's share of a launch of 1 ms; a node that was not measured has degree 0."""
     statistics = EngineStatistics("host", work_ns=1_000_000)
     assert degree_of(node(time_ns), statistics) == degree
     assert degree_of(None, statistics) == degree_of(node(5), EngineStatistics("host")) == 0
 
 
 def test_inside_a_block_colours_are_shares_of_the_block() -> None:
-    """The engine reports these itself."""
+    """Inside a block, colours are shares of the block, as the engine reports them."""
     assert degree_of(node(10_000, 0.25), EngineStatistics("host", work_ns=1_000_000)) == DEGREES / 2
 
 
@@ -56,5 +56,5 @@ def test_inside_a_block_colours_are_shares_of_the_block() -> None:
     ],
 )
 def test_the_legend_says_what_colours_are_or_how_to_see_any(report: FrameReport | None, expected: str) -> None:
-    """Without a time there is nothing to explain."""
+    """The legend explains the colours, or how to measure them; without a time it is empty."""
     assert legend_text(report) == expected

@@ -1,4 +1,4 @@
-"""Numbers as the canvas writes them, and as parameters take them."""
+"""Numbers as the canvas shows them and as parameters take them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -46,13 +46,13 @@ from tests.app.sample_blocks import make_report
     ],
 )
 def test_numbers_are_written_in_few_digits(value: float, type: str, text: str) -> None:
-    """They have as many digits as can be read while they change; zero has no sign."""
+    """A number has only as many digits as can be read while it changes, and zero has no sign."""
     assert number_text(value, type) == text
 
 
 @given(st.floats(-99_999, 99_999), st.sampled_from(["float", "int"]))
 def test_a_number_fits_its_place_and_is_close_to_the_value(value: float, type: str) -> None:
-    """No usual number is wider than its place, and none is off by more than half of its last digit."""
+    """Usual numbers fit their place, and the shown number is off by at most half of its last digit."""
     text = number_text(round(value) if type == "int" else value, type)
     assert len(text) <= len(WIDEST)
     digits = len(text.partition(".")[2])
@@ -60,14 +60,14 @@ def test_a_number_fits_its_place_and_is_close_to_the_value(value: float, type: s
 
 
 def test_a_value_that_was_not_reported_is_a_dash() -> None:
-    """No value is invented before the engine has run."""
+    """A value that was not reported is shown as a dash."""
     assert LiveValue("a.b", "float").text({}) == NOTHING
 
 
 @pytest.mark.parametrize("name", ["lfo", "slider", "ramp", "random"])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 64.0), (5.0, 5.0)])
 def test_a_new_value_block_keeps_to_the_range_of_its_parameter(name: str, low: float, high: float) -> None:
-    """No value in two hundred frames is clipped."""
+    """A new value block stays within the range of its parameter for two hundred frames."""
     block_type = default_catalogue().require(f"value.{name}")
     spec = ParameterSpec("gain", "float", low, "A gain.", low, high)
     block = block_type("new", spanning(block_type, spec, (low + high) / 2))
@@ -81,7 +81,7 @@ def test_a_new_value_block_keeps_to_the_range_of_its_parameter(name: str, low: f
 
 
 def test_tooltips_tell_the_last_value_and_what_drives() -> None:
-    """The output, the parameter and the connection between them, before and after a report."""
+    """Tooltips of the output, the parameter and their connection have the last value, before and after a report."""
     patch = Patch(Catalogue())
     patch.add("test_canvas.wave", node_id="wave", title="Tide")
     patch.add("test_canvas.blend", node_id="blend", steps=5)
@@ -122,7 +122,7 @@ def test_tooltips_tell_the_last_value_and_what_drives() -> None:
     ],
 )
 def test_a_cost_is_written_in_words(cost: EditCost, text: str) -> None:
-    """The text has the level and, where it is known, how long recent updates of that kind took."""
+    """The text of a cost has the level and, if known, how long recent updates of that kind took."""
     assert update_cost_text(cost) == text
 
 
@@ -145,11 +145,11 @@ def _loop() -> dict[str, float]:
 def test_a_wrong_range_of_a_block_is_reported_and_stops_nothing(
     says: Callable[[], Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For every error of its code, the problem is reported."""
+    """Any error in a block's code for its range is reported as a problem and stops nothing."""
     monkeypatch.setattr(compatible, "CodeRunner", partial(CodeRunner, TimeLimits(0.1, 1.0)))
 
     class Says(ValueBlock, id="test_app.says"):
-        """Returns a value set by the test."""
+        """Returns the value that the test has set."""
 
         value: Value[float] = value_port(doc="A number.")
         low: float = param(0.0, min=0, max=1, doc="A bound.")
@@ -159,7 +159,7 @@ def test_a_wrong_range_of_a_block_is_reported_and_stops_nothing(
             return says()  # type: ignore[no-any-return]
 
         def update(self, now: Moment) -> None:
-            """Nothing to do."""
+            """Do nothing."""
 
     with pytest.raises(PatchError, match=message):
         spanning(Says, ParameterSpec("gain", "float", 0.0, "A gain."), 0.5)

@@ -18,7 +18,7 @@ def told(text: str, level: int = logging.INFO, trace: str = "", logger: str = "e
 
 
 def test_a_line_says_when_how_severe_where_and_what() -> None:
-    """An exception's last line stands for it, and a number for what came again and again."""
+    """A line has time, level, logger and text, the last line of an exception, and the count of a repeated record."""
     trace = "Traceback (most recent call last):\n  File x\nKeyError: 'gone'"
     line = Line(told("failed\nbadly", logging.ERROR, trace), 3)
     assert line.texts[0].endswith(":01.250")
@@ -29,7 +29,7 @@ def test_a_line_says_when_how_severe_where_and_what() -> None:
 
 
 def test_a_filter_finds_text_level_and_logger() -> None:
-    """In any case of letters, also in a traceback."""
+    """A filter matches text, level and logger in any case, even inside a traceback."""
     rows = _LogRows(None)  # type: ignore[arg-type]  # it needs no parent
     rows.add([told("Alpha"), told("beta", logging.WARNING, "alphabet"), told("alpha", logging.DEBUG), told("gamma")])
     for level, text, found in (
@@ -55,7 +55,7 @@ def test_a_filter_finds_text_level_and_logger() -> None:
     )
 )
 def test_what_is_shown_is_what_the_filter_fits(steps: list[object]) -> None:
-    """However records and filters come: nothing beyond the limit, no record lost or counted twice, in order."""
+    """After any sequence of records and filters, the list has the matching records in order, up to its limit."""
     rows = _LogRows(None)  # type: ignore[arg-type]  # it needs no parent
     limits = log_lines.LIMIT, log_lines.DROPPED_AT_ONCE
     log_lines.LIMIT, log_lines.DROPPED_AT_ONCE = 6, 2
@@ -84,7 +84,7 @@ def test_what_is_shown_is_what_the_filter_fits(steps: list[object]) -> None:
 
 
 def test_the_lines_are_bounded() -> None:
-    """The oldest go, some at once."""
+    """When there are too many lines, the oldest are dropped, several at once."""
     lines = LogLines()
     lines.lines = [Line(told(str(number))) for number in range(LIMIT)]
     assert lines.excess(0) == (0, 0)

@@ -1,4 +1,4 @@
-"""What the canvas shows of a node."""
+"""The view model of a node on the canvas."""
 
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import node_view_model
@@ -8,7 +8,7 @@ from engine.patch.document import Patch
 
 
 def test_ports_are_of_the_kind_that_flows() -> None:
-    """Pixels in two dimensions are an image; other vectors, structs and numbers are kinds of their own."""
+    """Pixels in two dimensions have the kind of an image. Other vectors, structs and numbers have their own kinds."""
     patch = Patch(Catalogue())
     found = {}
     for name in ("source", "count", "soften", "sparks", "show"):
@@ -24,7 +24,7 @@ def test_ports_are_of_the_kind_that_flows() -> None:
 
 
 def test_a_missing_type_becomes_a_placeholder_with_the_ports_its_connections_name(patch: Patch) -> None:
-    """A block type that is not installed hides no part of a patch."""
+    """A node of a missing type is a placeholder with the ports that its connections name."""
     into, out = PortRef("old", "input"), PortRef("old", "result")
     patch.restore(
         [
@@ -41,14 +41,14 @@ def test_a_missing_type_becomes_a_placeholder_with_the_ports_its_connections_nam
 
 
 def test_a_port_that_the_type_lacks_is_marked(patch: Patch) -> None:
-    """A connection to a port that was renamed stays visible."""
+    """A port that the type lacks, such as one that was renamed, is marked and stays visible."""
     patch.restore([Connected(Connection(PortRef("source", "out"), PortRef("scale", "gone")))])
     inputs = node_view_model(patch, "scale").inputs
     assert [(port.name, port.dangling) for port in inputs] == [("x", False), ("gain", False), ("gone", True)]
 
 
 def test_a_loaded_picture_is_an_image_before_anything_runs() -> None:
-    """Its shape comes from the file, but its declaration says that it has two dimensions."""
+    """A loaded picture's port has the kind of an image before anything runs, since its shape comes from the file."""
     patch = Patch()
     for name in ("load_image", "image_array"):
         node = patch.add(f"io.{name}")

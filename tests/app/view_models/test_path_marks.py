@@ -1,4 +1,4 @@
-"""The marks of the critical path, and the texts of other blocks."""
+"""The marks of the critical path, and the slack of other blocks."""
 
 import pytest
 
@@ -14,7 +14,7 @@ BUDGET_NS = 1_000
 
 
 def fork() -> Patch:
-    """Return a source, a short and a long branch, one that joins them, and one that takes that and the source."""
+    """Return a patch: a source, a short and a long branch, a join, and a block of the join and the source."""
     patch = Patch()
     source, short, long = (patch.add("kernel.expression", node_id=name, expression="x + 1.0") for name in "abc")
     join, last = (patch.add("math.saxpy", node_id=name) for name in "de")
@@ -27,7 +27,7 @@ def fork() -> Patch:
 
 
 def lines(marks: PathMarks) -> set[str]:
-    """Return the marked connections, such as "ab"."""
+    """Return the marked connections as texts such as "ab"."""
     return {f"{connection.source.node}{connection.target.node}" for connection in marks.connections}
 
 
@@ -46,13 +46,13 @@ def profile_of(*spans: SpanProfile, launch_ns: int | None = 70) -> Profile:
 
 
 def report_at(level: ProfilingLevel, **fused: str) -> FrameReport:
-    """Return a report of a level, and of nodes that are fused into others."""
+    """Return a report with a profiling level, and with nodes that are fused into others."""
     nodes = {node: NodeReport("t", NodeState.OK, fused_into=(into,)) for node, into in fused.items()}
     return make_report(statistics=EngineStatistics("host", profiling=level), nodes=nodes)
 
 
 def test_the_longest_branch_is_marked_and_the_other_tells_its_slack() -> None:
-    """Of the connections into a node only that from what it waits for longest."""
+    """The longest branch is marked and the other one has its slack; one connection into each node is marked."""
     marks = path_marks(fork(), profile_of(*FORK), report_at(ProfilingLevel.PER_BLOCK), BUDGET_NS)
     assert marks.nodes == {"a", "c", "d", "e"}
     assert lines(marks) == {"ac", "cd", "de"}
@@ -61,7 +61,7 @@ def test_the_longest_branch_is_marked_and_the_other_tells_its_slack() -> None:
 
 
 def test_a_region_is_entered_from_what_is_right_before_it() -> None:
-    """Not from what ended long before; behind it goes on what waits for it."""
+    """The path enters a region from the block right before it, and continues with the block that waits for it."""
     spans = (
         span("a", busy_ns=10),
         span("b", busy_ns=20, after=(0,)),
@@ -76,7 +76,7 @@ def test_a_region_is_entered_from_what_is_right_before_it() -> None:
 
 
 def test_blocks_without_work_hand_the_path_on() -> None:
-    """Views such as reshapes; feedback from the end of the path to its begin is not on it."""
+    """The path passes through blocks without work, such as reshapes, but not through feedback."""
     patch = Patch()
     first, last = (patch.add("math.saxpy", node_id=name) for name in ("first", "last"))
     view, delay = patch.add("buffer.reshape", node_id="view"), patch.add("buffer.frame_delay")
@@ -93,13 +93,13 @@ def test_blocks_without_work_hand_the_path_on() -> None:
 
 
 def test_a_frame_may_be_over_its_budget() -> None:
-    """Without the time of a launch the path's own counts if that is longer than from first to last."""
+    """A frame may exceed its budget; if its launch was not measured, the time of the path counts."""
     marks = path_marks(fork(), profile_of(*FORK, launch_ns=None), report_at(ProfilingLevel.PER_BLOCK), 30)
     assert marks.text.endswith("Frame 0.07 µs, 0.04 µs over the budget of 0.03 µs")
 
 
 def test_fused_nodes_are_marked_like_the_one_whose_kernel_does_their_work() -> None:
-    """Their connections as well."""
+    """Fused nodes and their connections are marked like the node whose kernel does their work."""
     spans = (span("b", busy_ns=20), span("d", busy_ns=5, after=(0,)), span("c", busy_ns=1))
     marks = path_marks(fork(), profile_of(*spans), report_at(ProfilingLevel.PER_BLOCK, a="b"), BUDGET_NS)
     assert marks.nodes == {"a", "b", "d"}
@@ -109,7 +109,7 @@ def test_fused_nodes_are_marked_like_the_one_whose_kernel_does_their_work() -> N
 
 
 def test_composites_stand_for_what_is_inside_them() -> None:
-    """What is gone from the patch is not marked."""
+    """A composite is marked for the blocks inside it, and nodes that were removed are not marked."""
     spans = (span("a/x", busy_ns=10), span("a/y", busy_ns=3), span("gone", busy_ns=90), span("b", busy_ns=0))
     marks = path_marks(fork(), profile_of(*spans), report_at(ProfilingLevel.PER_BLOCK), BUDGET_NS)
     assert (marks.nodes, marks.slack) == (frozenset(), {"a": "slack 0.08 µs"})
@@ -124,6 +124,6 @@ def test_composites_stand_for_what_is_inside_them() -> None:
     ],
 )
 def test_what_is_not_measured_is_said(level: ProfilingLevel, profile: Profile | None, text: str) -> None:
-    """Instead of old marks; before the first report nothing is."""
+    """If nothing was measured, the text says why instead of showing old marks; without a report there is no text."""
     assert path_marks(fork(), profile, report_at(level), BUDGET_NS) == PathMarks(text=text)
     assert path_marks(fork(), profile, None, BUDGET_NS) == PathMarks()

@@ -1,4 +1,4 @@
-"""Problems as texts, in an order and through a filter."""
+"""Problems as texts, with an order and a filter."""
 
 import time
 
@@ -23,7 +23,7 @@ LONELY = Problem(error("x must be connected", node="c", port="x", remedy="connec
 
 
 def test_the_texts_of_a_row() -> None:
-    """A compiler's message begins with its first mistake; what frames no longer find says when they last did."""
+    """A compiler's message starts with its first error. A fading problem has the time of its last sighting."""
     assert FADING.texts(None) == ("buffer is full", "b, out", "Capacity", "", "", "1,234", clock(160))
     assert BROKEN.texts(None) == ("k.cu(3): no a", "a", "Validation", "k.cu:3", "", "1", "now")
     assert BROKEN.details == ["k.cu(5): no b"]
@@ -32,7 +32,7 @@ def test_the_texts_of_a_row() -> None:
 
 
 def test_the_history_is_a_sentence() -> None:
-    """It is for a tooltip."""
+    """The tooltip's history of a problem is a sentence."""
     assert FADING.history == (f"First seen at {clock(100)}, found 1,234 times, last at {clock(160)}. No longer found.")
     assert BROKEN.history == f"First seen at {clock(120)}."
     assert LONELY.history == ""
@@ -50,12 +50,12 @@ def test_the_history_is_a_sentence() -> None:
     ],
 )
 def test_the_order(column: ProblemColumn | None, expected: list[Problem]) -> None:
-    """What is there now was seen later than what fades; equal problems stand as they matter."""
+    """Current problems sort after fading ones by time; equal problems are sorted by severity."""
     assert ProblemOrder(column).sort([LONELY, FADING, BROKEN], None) == expected
 
 
 def test_clicks_on_titles() -> None:
-    """Up, down, off; another column begins upwards."""
+    """Clicks on a title sort ascending, descending, then not; another title starts ascending."""
     order = ProblemOrder()
     for expected in (
         ProblemOrder(ProblemColumn.COUNT),
@@ -69,7 +69,7 @@ def test_clicks_on_titles() -> None:
 
 
 def test_the_filter() -> None:
-    """Both its conditions must hold."""
+    """A problem must match both the severities and the source of a filter."""
     everything = [LONELY, FADING, BROKEN]
     for chosen, expected in (
         (ProblemFilter(), everything),
@@ -83,7 +83,7 @@ def test_the_filter() -> None:
 
 
 def test_sightings_go_with_their_diagnostics() -> None:
-    """An engine that can't start reports none."""
+    """Diagnostics are paired with their sightings; those of an engine that can't start have none."""
     found, seen = (FADING.diagnostic, BROKEN.diagnostic), (Sighting(1, 2), Sighting(3, 4))
     assert listed(None, found, seen) == [Problem(*pair) for pair in zip(found, seen, strict=True)]
     assert [each.sighting for each in listed(None, found)] == [None, None]

@@ -35,7 +35,7 @@ def numbers(table: ProfileTable) -> dict[str, int]:
 
 
 def test_rows_are_sorted_within_the_row_around_them() -> None:
-    """Sorting by mean puts the longest first, and a block in a loop stays below it."""
+    """Rows sort within their parent row, so a block in a loop stays below the loop."""
     table = table_of(*SPANS)
     order = table.order(ProfileColumn.MEAN, descending=True)
     assert [table.title(number) for number in order[-1]] == ["b", "a", "loop", "Graph"]
@@ -44,7 +44,7 @@ def test_rows_are_sorted_within_the_row_around_them() -> None:
 
 
 def test_cells_tell_times_turns_and_shares() -> None:
-    """Shares are of the frame's work, as on the canvas: 40 of 95 µs."""
+    """Cells have times, turns and shares of the frame's work, such as 40 of 95 µs."""
     table = table_of(*SPANS)
     found = numbers(table)
     assert [table.text(found["b"], column) for column in ProfileColumn] == [
@@ -55,7 +55,7 @@ def test_cells_tell_times_turns_and_shares() -> None:
 
 
 def test_a_group_tells_the_p99_of_its_sums() -> None:
-    """In its cell, in its tooltip and in the order."""
+    """A group's cell, tooltip and sort order use the p99 of its sums."""
     table = ProfileTable()
     inside = (span("mix/b", busy_ns=30_000), span("mix/a", busy_ns=20_000))
     table.show(profile_of(*inside, span("c", busy_ns=45_000), sums_p99_ns={"mix": 44_000}))
@@ -66,14 +66,14 @@ def test_a_group_tells_the_p99_of_its_sums() -> None:
 
 
 def test_what_did_not_run_has_no_time_and_no_bar() -> None:
-    """A dash stands for its times."""
+    """A block that did not run has a dash instead of times, and no bar."""
     table = table_of(span("a", busy_ns=10), span("b", busy_ns=0, turns=0))
     assert table.text(1, ProfileColumn.NOW) == table.text(1, ProfileColumn.TURNS) == "–"
     assert {bar.row for bar in lay_out(table).bars} == {0}
 
 
 def test_the_same_rows_take_other_times() -> None:
-    """Rows of another frame of the same graph are the same objects; one more block makes others."""
+    """Another frame of the same graph changes times in the same row objects; an added block makes new rows."""
     table = table_of(*SPANS)
     before, later = table.rows, tuple(span(each.node, each.name, operation=each.operation) for each in SPANS[:3])
     assert table.has_rows_of(SPANS)
@@ -83,7 +83,7 @@ def test_the_same_rows_take_other_times() -> None:
 
 
 def test_parallel_work_lies_in_lanes_of_its_own() -> None:
-    """Bars in one lane never overlap, and the graph's own row has no bar over the whole frame."""
+    """Parallel work is in separate lanes without overlaps, and the graph's own row has no bar over the whole frame."""
     table = table_of(*SPANS, span("", "download", operation=9, first_ns=60_000, busy_ns=5_000))
     timeline = lay_out(table)
     for lane in range(timeline.lanes):
@@ -98,21 +98,21 @@ def test_parallel_work_lies_in_lanes_of_its_own() -> None:
 
 @pytest.mark.parametrize(("length", "most"), [(1, 3), (999, 7), (12_345_678, 5)])
 def test_rulers_are_round_and_sparse(length: int, most: int) -> None:
-    """There are at most one more mark than requested, since both ends may have one."""
+    """A ruler has round marks, at most one more than requested, since both ends may have one."""
     marks = ruler(0, length, most)
     assert 0 < len(marks) <= most + 1
     assert marks[0] == 0
 
 
 def test_the_cost_of_measuring_is_told() -> None:
-    """1.2 ms in 100 ms are 1.2 %; at 60 frames a second 100 ms are 6 frames."""
+    """The cost of measuring is 1.2 % for 1.2 ms in 100 ms, which are 6 frames at 60 frames a second."""
     profile = Profile(1, ProfilingLevel.PER_BLOCK, 2_100_000, 2_400_000, 1_200_000, 100_000_000)
     assert cost_text(profile, 60.0) == "2.10 ms a frame · measuring takes 1.2%, one frame in 6"
     assert cost_text(None, 60.0) == ""
 
 
 def test_empty_places_say_what_to_do() -> None:
-    """A level that measures no blocks, a paused engine, one that has stopped, and one that begins."""
+    """An empty table says what to do: choose a level that measures blocks, play, restart the engine, or wait."""
     assert "Choose Each block" in why_empty(ProfilingLevel.NONE, None)
     assert "Choose Each block" in why_empty(ProfilingLevel.SUMMARY, make_report())
     assert "Play or step" in why_empty(ProfilingLevel.PER_BLOCK, make_report(running=False))

@@ -1,4 +1,4 @@
-"""What tooltips say of measured frames, level by level."""
+"""Tooltips with the measurements of a frame, by profiling level."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ from tests.app.app_support import make_report
 
 
 def span(node: str, first_us: float, last_us: float, **fields: Any) -> SpanProfile:
-    """Return a span that ran from one time to another, by default once and all the time."""
+    """Return a span between two times, by default with one turn and busy all the time."""
     first_ns, last_ns = round(first_us * 1000), round(last_us * 1000)
     plain = {"name": "", "region": "", "operation": -1, "busy_ns": last_ns - first_ns, "turns": 1}
     plain |= {"mean_ns": last_ns - first_ns, "p99_ns": last_ns - first_ns}
@@ -47,7 +47,7 @@ def profile_of(*spans: SpanProfile, level: ProfilingLevel = ProfilingLevel.PER_B
 
 
 def report_at(level: ProfilingLevel, **fields: Any) -> FrameReport:
-    """Return a report of an engine whose launch takes 1 ms, in which `scale` takes 420 us."""
+    """Return a report of an engine whose launch takes 1 ms, of which `scale` takes 420 µs."""
     launch_ns = 1_000_000 if level >= ProfilingLevel.SUMMARY else None
     time_ns = 420_000 if level >= ProfilingLevel.PER_BLOCK else None
     node = NodeReport("test_canvas.scale", NodeState.OK, "", time_ns, 2)
@@ -76,7 +76,7 @@ def report_at(level: ProfilingLevel, **fields: Any) -> FrameReport:
     ],
 )
 def test_a_node_tells_what_its_level_measures(patch: Patch, level: ProfilingLevel, expected: list[str]) -> None:
-    """States only, then its time, then each of its kernels."""
+    """A node's tooltip has its state at the lowest levels, then its time, then the time of each kernel."""
     by_level = {
         ProfilingLevel.NONE: (),
         ProfilingLevel.SUMMARY: (),
@@ -93,7 +93,7 @@ def test_a_node_tells_what_its_level_measures(patch: Patch, level: ProfilingLeve
 
 
 def test_work_beside_frames_has_a_line_for_each_kind() -> None:
-    """The longest first, with how often and how much; three of a kind are named."""
+    """Each kind of work beside frames has a line with the three longest items, their count, mean and size."""
     found = [
         SideWork(SideKind.UPLOAD, "array.out", 2, 3_000_000, 2_500_000, 8 * 2**20),
         *(SideWork(SideKind.COMPILE, f"{us}.cu", 1, us * 1000, us * 1000) for us in (5, 900, 7, 800, 600)),
@@ -108,7 +108,7 @@ def test_work_beside_frames_has_a_line_for_each_kind() -> None:
 
 
 def test_a_failed_node_says_why_before_what_it_cost(patch: Patch) -> None:
-    """The message is what a person looks for."""
+    """A failed node's tooltip has the message before the times."""
     node = NodeReport("test_canvas.scale", NodeState.WARNING, "Buffer at 95% capacity", 420_000, 1)
     report = report_at(ProfilingLevel.PER_BLOCK, nodes={"scale": node})
     lines = node_tooltip(patch, "scale", report, profile_of(span("scale", 0, 400))).splitlines()
@@ -116,7 +116,7 @@ def test_a_failed_node_says_why_before_what_it_cost(patch: Patch) -> None:
 
 
 def test_a_block_in_a_loop_tells_its_turns_and_the_loop_does_too(patch: Patch) -> None:
-    """With the mean of a turn; the loop counts all that is in it once."""
+    """A block in a loop has its turns and their mean, and the loop has the total of its turns."""
     patch.add("control.for", node_id="loop")
     inner = span("scale", 1, 99, region="loop", busy_ns=50_000, turns=50)
     loop = span("loop", 0, 100, is_region=True)
@@ -127,14 +127,17 @@ def test_a_block_in_a_loop_tells_its_turns_and_the_loop_does_too(patch: Patch) -
 
 
 def test_a_block_in_a_branch_that_was_not_taken_did_not_run(patch: Patch) -> None:
-    """It is in the graph and has a mean, but no time in the last measured frame; others were not measured at all."""
+    """A block in a branch that was not taken "did not run"; a block that is not in the profile has no text."""
     profile = profile_of(span("scale", 0, 0, turns=0))
     assert times_text(patch, "scale", profile) == "Last measured: it did not run."
     assert times_text(patch, "count", profile) == ""
 
 
 def test_what_runs_at_the_same_time_is_named(patch: Patch) -> None:
-    """By titles, the longest overlap first; not what touches, nor turns of a loop, nor the graph itself."""
+    """Blocks that ran at the same time are named by title, those with the longest overlap first.
+
+    Work that only touches, turns of a loop, and the graph itself are left out.
+    """
     patch.rename("source", "Sun")
     profile = profile_of(
         span("scale", 0, 100),
@@ -150,14 +153,14 @@ def test_what_runs_at_the_same_time_is_named(patch: Patch) -> None:
 
 
 def test_overlapping_kernels_of_a_block_are_not_summed_into_its_end(patch: Patch) -> None:
-    """100 us of work that took 60 us: both are reported."""
+    """If a block's kernels overlap, their total (100 µs) and their end (60 µs) are both reported."""
     kernels = (span("scale", 0, 50, operation=1, name="a"), span("scale", 10, 60, operation=2, name="b"))
     text = times_text(patch, "scale", profile_of(*kernels, level=ProfilingLevel.PER_KERNEL))
     assert text.splitlines()[0] == "Last measured: 100 µs, in parts that overlap and end after 60.0 µs"
 
 
 def test_a_kernel_tells_its_launch_its_resources_and_what_it_moved(patch: Patch) -> None:
-    """As far as the device knows them: the host reports neither registers nor a peak."""
+    """A kernel's line has its launch, resources and throughput as far as the device reports them."""
     facts = KernelFacts((391, 2, 1), (16, 16, 1), 32, 4096, 16, 0.5, "registers")
     kernel = span("scale", 0, 2, name="blur", operation=1, kernel=facts, moved_bytes=2**21)
     profile = profile_of(kernel, level=ProfilingLevel.PER_KERNEL)
@@ -172,7 +175,7 @@ def test_a_kernel_tells_its_launch_its_resources_and_what_it_moved(patch: Patch)
 
 
 def test_of_many_kernels_the_longest_are_named_in_their_order(patch: Patch) -> None:
-    """The others are counted, and their times add up to the rest."""
+    """Of many kernels, the longest are listed in execution order, and the rest as a count with a total."""
     spans = [span("scale", k, k + 1 + k, operation=k, name=f"k{k}") for k in range(9)]
     lines = times_text(patch, "scale", profile_of(*spans, level=ProfilingLevel.PER_KERNEL)).splitlines()
     kernels = [line for line in lines if line.startswith("  ")]
@@ -181,7 +184,7 @@ def test_of_many_kernels_the_longest_are_named_in_their_order(patch: Patch) -> N
 
 
 def test_parts_of_a_composite_count_for_it(patch: Patch) -> None:
-    """Its blocks have no nodes of their own on this canvas; a loop inside it counts once."""
+    """The blocks in a composite count for it, and a loop inside counts once."""
     spans = (
         span("scale/a", 0, 10),
         span("scale/loop", 10, 30, is_region=True),
@@ -194,12 +197,12 @@ def test_parts_of_a_composite_count_for_it(patch: Patch) -> None:
     ("share", "expected"), [(1.0, "100%"), (0.314, "31%"), (0.0994, "9.9%"), (0.006, "0.6%"), (0.0004, "under 0.1%")]
 )
 def test_percent(share: float, expected: str) -> None:
-    """Two digits are enough, and nothing that costs something reads 0."""
+    """A percentage has two digits, and a small share is "under 0.1%" instead of 0."""
     assert percent(share) == expected
 
 
 def test_shares_are_of_the_frame_or_of_the_block_around() -> None:
-    """None while nothing is measured."""
+    """A share is of the frame or of the enclosing block, and missing if nothing was measured."""
     node = NodeReport("t", NodeState.OK, "", 420_000, 1)
     statistics = EngineStatistics("host", work_ns=1_000_000)
     assert share_text(node, statistics) == " (42% of the frame)"
@@ -232,7 +235,7 @@ HELD = {"source.out": BufferStatistics(100_000, -0.25, 1.5, 3, 0)}
 def test_a_connection_tells_what_its_level_knows(
     patch: Patch, level: ProfilingLevel, counts: dict[str, int], expected: list[str]
 ) -> None:
-    """Size, then what is allocated, then what the buffer held; ports at both ends say the same."""
+    """A connection and the ports at its ends have the same lines: size, then allocated memory, then contents."""
     report = report_at(level, buffers=BUFFERS, counts=counts)
     profile = profile_of(level=level, buffers=HELD) if level >= ProfilingLevel.DEEP_ASYNC else None
     assert connection_tooltip(patch, SOURCE, report, profile).splitlines()[1:] == expected
@@ -249,12 +252,12 @@ def test_a_connection_tells_what_its_level_knows(
     ],
 )
 def test_what_a_buffer_held(held: BufferStatistics, expected: str) -> None:
-    """Extremes of the finite numbers, and what is not finite."""
+    """The contents of a buffer are its finite extremes and the counts of NaN and infinity."""
     assert held_text(held) == expected
 
 
 def test_the_engines_tooltip() -> None:
-    """The seed's lines, with what measuring costs once a frame was measured."""
+    """The engine's tooltip has the cost of measuring only once a frame of the current level was measured."""
     report = report_at(ProfilingLevel.PER_BLOCK, frame=1234, launches=17)
     expected = [
         "4 blocks, 12 kernels on host",
@@ -276,7 +279,7 @@ def test_the_engines_tooltip() -> None:
 
 
 def test_the_engines_tooltip_tells_its_own_work_and_the_last_update() -> None:
-    """Uploads and downloads where they are measured, and what an edit took in all and of a frame."""
+    """The engine's tooltip has its own uploads and downloads, and the time of the last update and its delay."""
     spans = span("", 0, 1.6, name="upload frame", operation=0), span("scale", 2, 3, name="k", operation=1)
     profile = profile_of(*spans, span("", 3, 4, name="download status", operation=2), level=ProfilingLevel.PER_KERNEL)
     update = UpdateRecord(UpdateLevel.COLD, "a block was added", 12_300_000, 7, swap_ns=210_000)
@@ -288,5 +291,5 @@ def test_the_engines_tooltip_tells_its_own_work_and_the_last_update() -> None:
 
 
 def test_every_level_has_a_name() -> None:
-    """The menu, the tooltip and all other users of level names take them from here."""
+    """Every profiling level has a name."""
     assert list(LEVELS) == list(ProfilingLevel)

@@ -1,4 +1,4 @@
-"""The tooltips of the canvas."""
+"""Tooltips of the canvas."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from tests.app.sample_blocks import make_report
 
 
 def test_a_node_tooltip_has_type_state_time_and_kernels(patch: Patch) -> None:
-    """A tooltip names the block type and what it cost in the last frame."""
+    """A node's tooltip has its type, state, last time and kernels."""
     report = make_report({"scale": NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 2)})
     text = node_tooltip(patch, "scale", report)
     assert text.splitlines() == [
@@ -33,7 +33,7 @@ def test_a_node_tooltip_has_type_state_time_and_kernels(patch: Patch) -> None:
 
 
 def test_a_node_tooltip_says_which_blocks_share_a_kernel(patch: Patch) -> None:
-    """Each names the other; the one whose kernel it is has the time."""
+    """Blocks that share a kernel name each other, and the one that owns the kernel has the time."""
     own = NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 1)
     fused = {f"n{k}": NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, ("scale",)) for k in range(6)}
     text = node_tooltip(patch, "scale", make_report({"scale": own, **fused}))
@@ -53,7 +53,7 @@ def test_a_node_tooltip_says_which_blocks_share_a_kernel(patch: Patch) -> None:
     "message", ["it waits for {}, which is incomplete", "the graph stays as it is until {} is mended"]
 )
 def test_a_block_that_another_waits_for_is_named_by_its_title(patch: Patch, message: str) -> None:
-    """As the canvas names it; one that is gone by its id."""
+    """A block that another waits for is named by its title, or by its id if it was removed."""
     patch.rename("source", "Sun")
     for node, shown in (("source", "Sun"), ("gone", "gone")):
         report = NodeReport("t", NodeState.IDLE, f"not running: {message.format(node)}", waits_for=node)
@@ -61,7 +61,7 @@ def test_a_block_that_another_waits_for_is_named_by_its_title(patch: Patch, mess
 
 
 def test_a_node_tooltip_names_its_region(patch: Patch) -> None:
-    """The region block is named by its title, with the other branch."""
+    """A node's tooltip names its region by the region block's title, with the branch."""
     patch.restore(
         [NodeAdded(Node(id="old", type="foo.choice", title="Choose")), NodeRegionChanged("scale", "old.else", "")]
     )
@@ -73,7 +73,7 @@ def test_a_node_tooltip_names_its_region(patch: Patch) -> None:
 
 
 def test_a_failed_node_says_why(patch: Patch) -> None:
-    """The engine's message is part of the tooltip."""
+    """A failed node's tooltip has the engine's message."""
     report = make_report(
         {"scale": NodeReport("test_canvas.scale", NodeState.ERROR, "x must be connected, got nothing")}
     )
@@ -81,13 +81,13 @@ def test_a_failed_node_says_why(patch: Patch) -> None:
 
 
 def test_a_missing_block_type_is_named(patch: Patch) -> None:
-    """A placeholder says which type it stands for."""
+    """A placeholder's tooltip names the missing block type."""
     patch.restore([NodeAdded(Node(id="old", type="foo.bar"))])
     assert "Block type foo.bar is not installed" in node_tooltip(patch, "old", None)
 
 
 def test_a_connection_tooltip_has_dtype_shape_and_bytes(patch: Patch) -> None:
-    """A connection says what flows through it, from the buffer of its source port."""
+    """A connection's tooltip has the element type, shape and bytes of the buffer at its source."""
     connection = Connection(PortRef("source", "out"), PortRef("scale", "x"))
     report = make_report(buffers={"source.out": BufferReport("Particle", (100_000,), 3_200_000, 4_000_000)})
     assert connection_tooltip(patch, connection, report).splitlines() == [
@@ -106,12 +106,12 @@ def test_a_connection_tooltip_has_dtype_shape_and_bytes(patch: Patch) -> None:
     ],
 )
 def test_allocated_bytes_are_mentioned_only_when_they_differ(shape: tuple[int, ...], expected: str) -> None:
-    """The allocated size is only mentioned when it differs from the used size."""
+    """The allocated size is shown only if it differs from the used size."""
     assert buffer_text(BufferReport("f32", shape, 4, 4)) == expected
 
 
 def test_an_input_tooltip_has_rule_help_and_what_arrives(patch: Patch) -> None:
-    """An input's tooltip shows the buffer of the output that feeds it."""
+    """An input's tooltip has its shape rule, its help, and the buffer of the output that feeds it."""
     report = make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 256)})
     assert port_tooltip(patch, PortRef("scale", "x"), report).splitlines() == [
         "x: f32",
@@ -122,18 +122,18 @@ def test_an_input_tooltip_has_rule_help_and_what_arrives(patch: Patch) -> None:
 
 
 def test_an_open_required_input_says_that_the_block_needs_it(patch: Patch) -> None:
-    """So a person learns why the node is idle; an open optional input does not stop it."""
+    """The tooltip of an unconnected required input says that the block needs it; that of an optional one does not."""
     assert port_tooltip(patch, PortRef("count", "x"), None).endswith("Not connected: the block needs it to run.")
     assert port_tooltip(patch, PortRef("scale", "gain"), None).endswith("Not connected.")
 
 
 def test_an_output_tooltip_has_its_shape_rule(patch: Patch) -> None:
-    """Shape rules are visible without opening the block's source."""
+    """An output's tooltip has its shape rule."""
     assert "output, shape same(x)" in port_tooltip(patch, PortRef("scale", "out"), None)
 
 
 def test_a_dangling_port_says_that_the_type_lacks_it(patch: Patch) -> None:
-    """A port that only a connection names is explained."""
+    """The tooltip of a port that only a connection names says that the type lacks it."""
     assert "has no port with this name" in port_tooltip(patch, PortRef("scale", "gone"), None)
 
 
@@ -142,13 +142,13 @@ def test_a_dangling_port_says_that_the_type_lacks_it(patch: Patch) -> None:
     [(420_000, "0.42 ms"), (1_204_000, "1.20 ms"), (4_700, "4.70 µs"), (16_600_000, "16.6 ms"), (99_499, "99.5 µs")],
 )
 def test_badges_are_in_milliseconds_as_far_as_these_tell_something(time_ns: int, expected: str) -> None:
-    """Times share a unit, so that they can be compared at a glance."""
+    """Times on nodes share a unit, milliseconds, unless they are too short for it."""
     assert time_text(time_ns) == expected
 
 
-@pytest.mark.usefixtures("qapp")  # which fonts ask for
+@pytest.mark.usefixtures("qapp")  # fonts need an application
 def test_marked_code_has_its_font_and_no_marks() -> None:
-    """Also where its words stand on two lines; and no help of a shipped block is left with a mark."""
+    """Marked code has the code font and no marks, even across two lines, and no shipped block's help keeps a mark."""
     assert "a &lt; <code>b</code>, <code>two</code><br><code>lines</code>." in as_html("Title\na < `b`, `two\nlines`.")
     patch = Patch()
     types = default_catalogue().all()
@@ -160,9 +160,9 @@ def test_marked_code_has_its_font_and_no_marks() -> None:
         assert "`" not in help_html(block_type)
 
 
-@pytest.mark.usefixtures("qapp")  # which fonts ask for
+@pytest.mark.usefixtures("qapp")  # fonts need an application
 def test_quoted_code_keeps_its_columns() -> None:
-    """A compiler's caret is under its column: lines are not wrapped, and the font is monospaced."""
+    """Quoted code is monospaced and not wrapped, so a compiler's caret is below its column."""
     html = as_html("Forces\na.cu(3): expected a < b\n      long = code;\n      ^")
     assert html.startswith("<p style='white-space: pre")
     assert "<b>Forces</b><br>a.cu(3): expected a &lt; b<br>" in html

@@ -32,9 +32,9 @@ def view(qtbot: QtBot) -> PictureView:
 
 
 def test_a_picture_is_fitted_with_bars_at_its_sides(view: PictureView) -> None:
-    """A square picture in a wide view fills its height, and is centred."""
+    """A square picture in a wide view fills its height and is centred."""
     pixels = np.full((10, 10, 4), 255, np.uint8)
-    pixels[..., 3] = 0  # alpha is not for the screen
+    pixels[..., 3] = 0  # alpha is not shown
     view.show_pixels(pixels)
     assert view.scale == 10.0
     shown = view.grab().toImage()
@@ -45,7 +45,7 @@ def test_a_picture_is_fitted_with_bars_at_its_sides(view: PictureView) -> None:
 
 
 def test_the_picture_is_not_copied(view: PictureView) -> None:
-    """The view draws from the array that it was given."""
+    """The view draws from the given array without a copy."""
     pixels = np.zeros((10, 10, 4), np.uint8)
     view.show_pixels(pixels)
     pixels[...] = 200
@@ -53,7 +53,7 @@ def test_the_picture_is_not_copied(view: PictureView) -> None:
 
 
 def test_the_probe_reports_the_pixel_under_the_pointer(qtbot: QtBot, view: PictureView) -> None:
-    """Position and value are those of the array; outside the picture there is none."""
+    """The probe reports the position and value of the pixel under the pointer, or nothing outside the picture."""
     view.show_pixels(gradient(20, 10))
     move_pointer(view, QPoint(135, 25))
     assert view.probe == (13, 2)
@@ -65,8 +65,8 @@ def test_the_probe_reports_the_pixel_under_the_pointer(qtbot: QtBot, view: Pictu
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, 3.7, 20.0])
 def test_zooming_keeps_the_pixel_under_the_pointer(qtbot: QtBot, view: PictureView, scale: float) -> None:
-    """That pixel stays under the pointer."""
-    view.show_pixels(gradient(100, 50))  # two screen pixels each, so that 151 is in the middle of one
+    """Zooming keeps the pixel under the pointer in place."""
+    view.show_pixels(gradient(100, 50))  # two screen pixels each, so x = 151 is in the middle of a pixel
     anchor = QPoint(151, 31)
     move_pointer(view, anchor)
     before = view.probe
@@ -77,7 +77,7 @@ def test_zooming_keeps_the_pixel_under_the_pointer(qtbot: QtBot, view: PictureVi
 
 
 def test_dragging_pans(qtbot: QtBot, view: PictureView) -> None:
-    """The picture follows the pointer."""
+    """Dragging moves the picture with the pointer."""
     view.show_pixels(gradient(200, 100))
     qtbot.mousePress(view, Qt.MouseButton.LeftButton, pos=QPoint(100, 50))
     move_pointer(view, QPoint(70, 40), Qt.MouseButton.LeftButton)
@@ -89,7 +89,7 @@ def test_dragging_pans(qtbot: QtBot, view: PictureView) -> None:
 
 
 def test_zoom_is_kept_when_a_picture_of_the_same_size_comes(view: PictureView) -> None:
-    """The next frame does not move the view."""
+    """A new picture of the same size keeps zoom and position."""
     view.show_pixels(gradient(200, 100))
     view.zoom_to(4.0, QPointF(10, 10))
     view.show_pixels(gradient(200, 100))
@@ -97,7 +97,7 @@ def test_zoom_is_kept_when_a_picture_of_the_same_size_comes(view: PictureView) -
 
 
 def test_double_click_changes_between_fitted_and_actual_pixels(qtbot: QtBot, view: PictureView) -> None:
-    """One double click shows pixels as they are, another the whole picture."""
+    """A double-click changes between actual pixels and the whole picture."""
     view.show_pixels(gradient(250, 250))
     qtbot.mouseDClick(view, Qt.MouseButton.LeftButton, pos=QPoint(100, 50))
     assert view.scale == 1.0
@@ -106,7 +106,7 @@ def test_double_click_changes_between_fitted_and_actual_pixels(qtbot: QtBot, vie
 
 
 def test_the_viewer_shows_its_hint_until_a_picture_comes(qtbot: QtBot) -> None:
-    """An empty viewer says what to do; with a picture, the footer shows the pixel."""
+    """An empty viewer shows a hint; with a picture, its footer shows the pixel."""
     viewer = ViewerPanel("Connect an image")
     qtbot.addWidget(viewer)
     viewer.resize(300, 200)

@@ -1,4 +1,4 @@
-"""Viewers of one name are distinguished."""
+"""Viewers with the same name have different titles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.patch.document import Patch
 
 
 def test_no_two_viewers_have_the_same_title(window: Any) -> None:
-    """The node's id is added where titles are the same, and leaves when they no longer are."""
+    """A viewer's title has the node's id exactly while another viewer has the same name."""
     patch = Patch()
     for name in ("a", "b", "c"):
         patch.add("test_app.screen", node_id=name)

@@ -1,4 +1,4 @@
-"""Viewers ask for the sizes that they can show and for pixels that they lack, and save whole pictures."""
+"""Viewers request the sizes and pixels that they need, and save whole pictures."""
 
 import time
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def viewer(qtbot: QtBot) -> ViewerPanel:
 
 
 def test_a_fitted_view_wants_what_fits_in_it(view: PictureView) -> None:
-    """The size is in screen pixels, whatever the picture, and before the first one too."""
+    """A fitted view requests its size in screen pixels, even before the first picture."""
     assert view.wanted_size == (200, 100)
     view.show_pixels(gradient(120, 90))
     assert view.wanted_size == (200, 100)
@@ -57,14 +57,14 @@ def test_a_fitted_view_wants_what_fits_in_it(view: PictureView) -> None:
 def test_a_zoomed_view_wants_the_size_that_the_picture_has_on_the_screen(
     view: PictureView, scale: float, wanted: tuple[int, int] | None
 ) -> None:
-    """From a scale of 1 on, it wants every pixel."""
+    """A view zoomed to a scale of 1 or more requests every pixel."""
     view.show_pixels(gradient(200, 100), (500, 1000))
     view.zoom_to(scale, QPointF(10, 10))
     assert view.wanted_size == wanted
 
 
 def test_a_smaller_version_lies_where_the_whole_picture_would(view: PictureView) -> None:
-    """Size, scale and positions are those of the whole picture; its pixels are not reported."""
+    """A smaller version of a picture has the whole picture's size, scale and positions. Its pixels are not reported."""
     view.show_pixels(gradient(100, 50), (500, 1000))
     assert view.picture_size == (1000, 500)
     assert view.scale == 0.2
@@ -75,7 +75,7 @@ def test_a_smaller_version_lies_where_the_whole_picture_would(view: PictureView)
 
 
 def test_a_version_made_for_the_view_is_drawn_pixel_by_pixel(view: PictureView) -> None:
-    """This holds where the picture's proportions leave a fraction of a pixel beside it."""
+    """A version made for the view is drawn pixel by pixel, even if its proportions leave a fraction of a pixel."""
     view.resize(200, 101)
     pixels = np.random.default_rng(1).integers(0, 256, (86, 200, 4), np.uint8)
     view.show_pixels(pixels, (301, 700))
@@ -87,7 +87,7 @@ def test_a_version_made_for_the_view_is_drawn_pixel_by_pixel(view: PictureView) 
 
 
 def test_a_zoom_stays_when_versions_of_other_sizes_come(view: PictureView) -> None:
-    """The visible part does not move."""
+    """The visible part stays when versions of other sizes come."""
     view.show_pixels(gradient(200, 100), (500, 1000))
     view.zoom_to(2.0, QPointF(150, 25))
     move_pointer(view, QPoint(150, 25))
@@ -98,7 +98,7 @@ def test_a_zoom_stays_when_versions_of_other_sizes_come(view: PictureView) -> No
 
 
 def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: ViewerPanel) -> None:
-    """Only while the viewer does not hold the pixel; the answer shows even if the pointer has moved on."""
+    """A viewer requests a missing pixel under the pointer, and shows the answer even if the pointer has moved on."""
     move_pointer(viewer.picture, viewer.picture.rect().center())
     point = viewer.picture.probe
     assert point is not None
@@ -117,7 +117,7 @@ def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: ViewerPanel) -> N
 
 
 def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: ViewerPanel) -> None:
-    """It reports once for each change, and not for pictures like the last one."""
+    """A viewer signals each change of its needs once, and nothing for a picture like the last one."""
     told: list[Viewing] = []
     viewer.viewing_changed.connect(lambda: told.append(viewer.viewing))
     viewer.show_preview(Preview("v", 2, gradient(120, 60), (500, 1000)))
@@ -132,7 +132,7 @@ def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: Vie
 
 @pytest.mark.parametrize(("width", "both"), [(600, True), (290, False)])
 def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: ViewerPanel, width: int, both: bool) -> None:
-    """It replaces size and zoom, which return when the pointer leaves."""
+    """In a narrow viewer the pixel under the pointer replaces size and zoom until the pointer leaves."""
     viewer.resize(width, 200)
     viewer.show_preview(Preview("v", 2, gradient(1000, 500)))
     move_pointer(viewer.picture, viewer.picture.rect().center())
@@ -144,7 +144,7 @@ def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: Viewer
 
 
 def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: ViewerPanel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rate is that of new pictures, and disappears when none come."""
+    """A viewer shows the rate of new pictures, and none if no new picture comes."""
     start_s = time.monotonic() + 60
     now_s = [start_s]
     monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
@@ -158,7 +158,7 @@ def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: ViewerPanel, mon
 
 
 def test_a_viewer_without_a_picture_says_what_it_waits_for(window: Any) -> None:
-    """It waits for a connection, for the compiler, for another block, or for the first picture."""
+    """A viewer without a picture says what it waits for: a connection, the compiler, another block, or a picture."""
     window.files.new()
     viewers = window.viewers
     screen = window.session.patch.add("test_app.screen").id
@@ -181,7 +181,7 @@ Choose = Callable[..., tuple[str, str]]
 
 
 def choosing(name: str | Path, meanwhile: Callable[[], object] = lambda: None) -> Choose:
-    """A file dialog in which something happens before a name is chosen."""
+    """Return a fake file dialog in which something happens before a name is chosen."""
 
     def choose(*arguments: object) -> tuple[str, str]:
         meanwhile()
@@ -194,7 +194,7 @@ def choosing(name: str | Path, meanwhile: Callable[[], object] = lambda: None) -
 def test_saving_fetches_the_whole_picture(
     viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes: str
 ) -> None:
-    """The picture may come while the file is being chosen, or later; then the viewer's wishes are as before."""
+    """Saving requests the whole picture, which may come during the dialog or later. Then the old request returns."""
     whole = np.random.default_rng(2).integers(0, 256, (500, 1000, 4), np.uint8)
     usual = viewer.viewing
     wanted: list[Viewing] = []
@@ -220,7 +220,7 @@ def test_saving_fetches_the_whole_picture(
 def test_a_whole_picture_is_saved_as_it_was_when_asked(
     viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pictures that come while the file is chosen are not saved."""
+    """A picture is saved as it was when saving began, even if others come during the dialog."""
     viewer.show_preview(Preview("v", 2, np.full((5, 5, 4), 10, np.uint8)))
     later = Preview("v", 3, np.full((5, 5, 4), 99, np.uint8))
     file = tmp_path / "picture.png"
@@ -232,7 +232,7 @@ def test_a_whole_picture_is_saved_as_it_was_when_asked(
 def test_saving_says_when_it_cannot_be_done(
     qtbot: QtBot, viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No picture comes, or the file can't be written; after a cancelled dialog nothing is requested."""
+    """Saving reports if no picture comes or the file can't be written; a cancelled dialog requests nothing."""
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(""))
     usual = viewer.viewing
     viewer.save_picture()
@@ -251,9 +251,9 @@ def test_saving_says_when_it_cannot_be_done(
 
 
 def test_the_bridge_posts_to_the_engine_at_most_once_a_display_frame(qtbot: QtBot) -> None:
-    """The set of visible viewers is sent at once, their sizes with the next frame; several viewers share the rate."""
-    bridge, engine = Bridge(), FakeEngine(None, None)  # type: ignore[arg-type]  # it runs nothing
-    bridge.set_engine(engine)  # type: ignore[arg-type]  # it answers as one
+    """The visible viewers are posted at once, and sizes at most once per display frame for all viewers together."""
+    bridge, engine = Bridge(), FakeEngine(None, None)  # type: ignore[arg-type]  # runs nothing
+    bridge.set_engine(engine)  # type: ignore[arg-type]  # replaces an engine
     bridge._timer.stop()
     engine.posted.clear()
     bridge.observe({"a": Viewing((10, 10))})

@@ -1,4 +1,4 @@
-"""A number box takes the number that was typed, or none; never another one."""
+"""A number box takes exactly the number that was typed, or none."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,7 +11,7 @@ from app.widgets.number_box import NumberBox, read_number
 
 
 class Panel(QWidget):
-    """Shows a box and another control, and notes the keys that they pass on."""
+    """Shows a box and another control, and records the keys that they pass on."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -20,20 +20,20 @@ class Panel(QWidget):
         self._row.addWidget(QLineEdit())
 
     def add(self, box: NumberBox, value: float = 5.0) -> None:
-        """Show a box with a value and give it the focus."""
+        """Show a box with a value, and give it the focus."""
         self._row.addWidget(box)
         box.show()
         box.show_value(value)
         box.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Note a key."""
+        """Record a key."""
         self.keys.append(event.key())
 
 
 @pytest.fixture
 def panel(qtbot: QtBot) -> Panel:
-    """An active window."""
+    """A panel in an active window."""
     panel = Panel()
     qtbot.addWidget(panel)
     panel.show()
@@ -43,7 +43,7 @@ def panel(qtbot: QtBot) -> Panel:
 
 
 def type_over(box: NumberBox, text: str) -> None:
-    """Replace the text of a box with the keyboard."""
+    """Replace a box's text from the keyboard."""
     box.selectAll()
     QTest.keyClick(box, Qt.Key.Key_Delete)
     QTest.keyClicks(box, text)
@@ -59,7 +59,7 @@ def type_over(box: NumberBox, text: str) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Tab])
 def test_numbers_and_arithmetic_are_read(panel: Panel, text: str, value: float, key: Qt.Key) -> None:
-    """Entered by Enter or by leaving the box, once."""
+    """Numbers and arithmetic are entered once, by Enter or by leaving the box."""
     box = NumberBox(None, None, whole=False, unit="m")
     panel.add(box)
     taken: list[float] = []
@@ -81,7 +81,7 @@ def test_numbers_and_arithmetic_are_read(panel: Panel, text: str, value: float, 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("enters", [True, False])
 def test_what_is_no_number_is_not_taken(panel: Panel, text: str, whole: bool, enters: bool) -> None:
-    """The box shows its value again, and a form around it does not hear of Enter."""
+    """A text that is no number restores the box's value, and Enter does not reach the surrounding form."""
     box = NumberBox(None, None, whole=whole, unit="m")
     panel.add(box)
     taken: list[float] = []
@@ -99,7 +99,7 @@ def test_what_is_no_number_is_not_taken(panel: Panel, text: str, whole: bool, en
     ("text", "value"), [("4/2", 2), ("7/3", 2), ("5/2", 3), ("2.6", 3), ("-0,4", 0), ("999", 8), ("-9*9", -8)]
 )
 def test_a_whole_number_box_rounds_and_clamps(panel: Panel, text: str, value: int) -> None:
-    """To the nearest whole number of its range."""
+    """A box for whole numbers rounds and clamps to its range."""
     box = NumberBox(-8, 8, whole=True, unit="")
     panel.add(box)
     type_over(box, text)
@@ -108,7 +108,7 @@ def test_a_whole_number_box_rounds_and_clamps(panel: Panel, text: str, value: in
 
 
 def test_a_number_out_of_range_is_clamped(panel: Panel) -> None:
-    """On both sides."""
+    """A number out of range is clamped at both bounds."""
     box = NumberBox(0.25, 8, whole=False, unit="")
     panel.add(box)
     for text, value in (("999", 8.0), ("1/8", 0.25), ("8", 8.0), ("-1e300", 0.25)):
@@ -119,7 +119,7 @@ def test_a_number_out_of_range_is_clamped(panel: Panel) -> None:
 
 @pytest.mark.parametrize("text", ["-7", "((2)", ""])
 def test_escape_forgets_what_was_typed(panel: Panel, text: str) -> None:
-    """The first Escape shows the value and leaves the box; with nothing typed, Escape is passed on."""
+    """The first Escape restores the value and leaves the box; with nothing typed, Escape is passed on."""
     box = NumberBox(None, None, whole=False, unit="m")
     panel.add(box)
     taken: list[float] = []
@@ -135,7 +135,7 @@ def test_escape_forgets_what_was_typed(panel: Panel, text: str) -> None:
 
 
 def test_enter_keeps_the_digits_that_are_not_shown(panel: Panel) -> None:
-    """Six digits are shown, but Enter alone changes nothing."""
+    """A box shows six digits, but Enter on an unchanged box keeps all digits of the value."""
     box = NumberBox(None, None, whole=False, unit="")
     panel.add(box, 0.123456789)
     QTest.keyClick(box, Qt.Key.Key_Return)
@@ -143,7 +143,7 @@ def test_enter_keeps_the_digits_that_are_not_shown(panel: Panel) -> None:
 
 
 def test_different_values_stay_various(panel: Panel) -> None:
-    """Visiting the box, Enter and a text that is no number don't show one of the values."""
+    """Visiting a box of different values, Enter, and an unreadable text set nothing and show "various"."""
     box = NumberBox(None, None, whole=False, unit="")
     panel.add(box)
     box.show_mixed()
@@ -159,6 +159,6 @@ def test_different_values_stay_various(panel: Panel) -> None:
 
 
 def test_deep_parentheses_are_refused() -> None:
-    """They neither end the program nor raise."""
+    """Deeply nested parentheses are refused without an error or a crash."""
     assert read_number("(" * 100 + "1" + ")" * 99) is None
     assert read_number("-" * 199 + "1") == -1.0

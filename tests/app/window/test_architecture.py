@@ -1,4 +1,4 @@
-"""`ARCHITECTURE.md` is true: what it names exists, and its four ways through the files are what happens."""
+"""`ARCHITECTURE.md` is true: the files it names exist, and its four paths through the code are what happens."""
 
 import ast
 import re
@@ -44,7 +44,7 @@ def functions_of(path: Path) -> set[str]:
 
 
 def test_every_file_and_function_it_names_exists() -> None:
-    """A step shows the path that it links to."""
+    """Every file and function of a step exists, and the step shows the path that it links to."""
     found = _STEP.findall(TEXT)
     assert len(found) > 50
     for shown, file, function in found:
@@ -52,14 +52,14 @@ def test_every_file_and_function_it_names_exists() -> None:
 
 
 class Walk:
-    """Follows the steps of a section in the calls of all threads that begin later; other calls lie between them."""
+    """Follows the steps of a section through the calls of all threads that start later, among other calls."""
 
     def __init__(self) -> None:
         self.left: deque[Call] = deque()
         self._lock = threading.Lock()
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
-        """Python calls this at each call and return."""
+        """Record a call; Python calls this at each call and return."""
         left = self.left
         if event == "call" and left and left[0][1] == frame.f_code.co_qualname:
             with self._lock:
@@ -69,7 +69,7 @@ class Walk:
 
 @pytest.fixture
 def walk() -> Iterator[Walk]:
-    """What is called in a test, also by threads that begin in it."""
+    """Records the calls in a test, also those of threads that start in it."""
     walk = Walk()
     threading.setprofile(walk)
     sys.setprofile(walk)
@@ -79,10 +79,10 @@ def walk() -> Iterator[Walk]:
 
 
 def test_the_steps_are_taken_in_this_order(walk: Walk, real_window: Any, qtbot: QtBot) -> None:
-    """In the editor, with the engine in its process, on the host."""
+    """The steps of each section happen in order, in the editor with the engine's process on the host."""
 
     def follow(title: str, act: Callable[[], object] = lambda: None) -> None:
-        """Act again and again until all steps of a section were taken."""
+        """Act repeatedly until all steps of a section have happened."""
         walk.left.extend(steps(title))
 
         def taken() -> None:
@@ -91,7 +91,7 @@ def test_the_steps_are_taken_in_this_order(walk: Walk, real_window: Any, qtbot: 
 
         qtbot.waitUntil(taken)
 
-    walk.left.extend(steps("One picture"))  # which begins when the patch is opened
+    walk.left.extend(steps("One picture"))  # starts when the patch is opened
     assert real_window.files.open_example(EXAMPLES_FOLDER / "particles.loom")
     qtbot.waitUntil(lambda: not walk.left)
     follow("One frame")

@@ -1,4 +1,4 @@
-"""A chain opens on the canvas like a kernel: library calls are wired there, and mistakes stand at them."""
+"""A chain of library calls is edited on the canvas like a kernel, and its errors are shown at its calls."""
 
 from weakref import WeakKeyDictionary
 
@@ -15,7 +15,7 @@ from tests.app.window.window_support import patch_of
 
 @pytest.fixture
 def inside(window: MainWindow, qtbot: QtBot) -> MainWindow:
-    """A window whose canvas shows a chain, which was double-clicked."""
+    """A window whose canvas shows a chain after a double-click on it."""
     window.resize(1200, 800)
     window.files.new()
     patch_of(window).add("kernel.chain", node_id="chain")
@@ -27,7 +27,7 @@ def inside(window: MainWindow, qtbot: QtBot) -> MainWindow:
 
 
 def test_the_calls_are_edited_in_the_patch(inside: MainWindow) -> None:
-    """An edit inside is an edit of the block, undo takes it back, and escape leads back."""
+    """An edit inside a chain is an edit of the block, which undo reverts; Escape returns to the patch."""
     assert set(inside.canvas.scene.nodes) == {"a", "b", "first", "second", "result"}
     graph = inside.kernel.graph
     assert graph is not None
@@ -45,7 +45,7 @@ def test_the_calls_are_edited_in_the_patch(inside: MainWindow) -> None:
 
 
 def test_a_mistake_stands_at_its_call(inside: MainWindow) -> None:
-    """An input that was taken away leaves its call incomplete, and the breadcrumb says so."""
+    """A call with a missing input is incomplete, and the breadcrumb says so."""
     graph = inside.kernel.graph
     assert graph is not None
     graph.disconnect(graph["first"]["a"])
@@ -57,7 +57,7 @@ def test_a_mistake_stands_at_its_call(inside: MainWindow) -> None:
 
 
 def test_the_search_offers_library_calls_alone(inside: MainWindow) -> None:
-    """The search offers library calls and the ends of chains."""
+    """The search offers only library calls and the ends of chains."""
     graph = inside.kernel.graph
     assert graph is not None
     found = {block.id for block in graph.catalogue.search("multiply")}
@@ -67,7 +67,7 @@ def test_the_search_offers_library_calls_alone(inside: MainWindow) -> None:
 def test_what_a_chain_may_have_is_known_before_a_person_searches(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
-    """To find library calls, all blocks are described once, on another thread than the window's."""
+    """Library calls are found by describing all blocks once, on another thread, before a person searches."""
     monkeypatch.setattr(members, "_calls", WeakKeyDictionary())
     window.files.new()
     patch_of(window).add("kernel.chain", node_id="chain")

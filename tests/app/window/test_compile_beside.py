@@ -1,4 +1,4 @@
-"""Kernels are compiled beside the window, which does not stand still."""
+"""Kernels are compiled beside the window, which stays responsive."""
 
 import threading
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ CODE = 'extern "C" __global__ void blend(const float* {}, float* out, int n) {{ 
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Compilations wait for this event, except in the UI's thread, where they would fail."""
+    """An event that compilations wait for; in the UI's thread they fail instead."""
     may_end, ui = threading.Event(), threading.current_thread()
     interface = vars(KernelBlock)["interface"].__func__
 
@@ -36,7 +36,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 def test_a_dropped_kernel_is_compiled_beside_the_window(
     window: MainWindow, qtbot: QtBot, tmp_path: Path, held: threading.Event
 ) -> None:
-    """The status bar says so, and the block comes when it is done."""
+    """While a dropped kernel is compiled, the status bar says so; the block appears when it is done."""
     file = tmp_path / "blend.cu"
     file.write_text(CODE.format("first", "first"))
     window.files.new()
@@ -52,7 +52,7 @@ def test_a_dropped_kernel_is_compiled_beside_the_window(
 
 
 def test_code_that_is_entered_is_compiled_beside_the_window(window: MainWindow, qtbot: QtBot) -> None:
-    """The node keeps its ports until then; code for a block that is gone by then is dropped."""
+    """Entered code keeps the node's old ports until it is compiled; if the block was removed, the result is dropped."""
     window.files.new()
     patch = patch_of(window)
     node = patch.add("kernel.cuda").id

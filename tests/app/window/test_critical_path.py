@@ -15,7 +15,7 @@ from tests.profiling.spans import span
 
 
 def test_profiles_are_asked_for_while_the_path_is_shown(opened: Any) -> None:
-    """Profiles are requested only while the path is shown; the choice is remembered."""
+    """Profiles are requested only while the path is shown, and the choice is remembered."""
     for shows in (True, False):
         opened.actions_by_id["path"].trigger()
         told = [message.is_watched for message in engine_of(opened).posted if isinstance(message, ObserveProfile)]
@@ -23,20 +23,20 @@ def test_profiles_are_asked_for_while_the_path_is_shown(opened: Any) -> None:
 
 
 def test_a_new_engine_begins_without_marks(opened: Any) -> None:
-    """Its frames have not been measured yet."""
+    """A new engine starts without marks, since none of its frames has been measured."""
     opened.toggle_path()
     statistics = EngineStatistics("host", profiling=ProfilingLevel.PER_BLOCK)
     opened.canvas.show_report(make_report(statistics=statistics))
     profile = Profile(7, ProfilingLevel.PER_BLOCK, 100, 110, 1, 100, (span("picture"),))
     opened.bridge.profiled.emit(profile)
-    opened.canvas.path.set_budget(1_000)  # marks at once
+    opened.canvas.path.set_budget(1_000)  # makes the marks appear at once
     assert opened.canvas.path.marks.nodes == {"picture"}
     opened.session.restart_engine()
     assert not opened.canvas.path.marks.nodes
 
 
 def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot) -> None:
-    """The budget that a person chooses for the recorder counts here too; a level that measures nothing is said."""
+    """With a real engine the path is marked, with the recorder's budget; a level that measures nothing is explained."""
     assert real_window.files.open_example(EXAMPLES_FOLDER / "nested.loom")
     real_window.session.set_profiling(ProfilingLevel.PER_BLOCK)
     path = real_window.canvas.path

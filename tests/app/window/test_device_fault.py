@@ -1,4 +1,4 @@
-"""A kernel that ruins the device: the editor says what happened where, and the patch goes on in a fresh engine."""
+"""After a kernel faults the device, the editor shows the error, and the patch continues in a new engine."""
 
 from pathlib import Path
 
@@ -23,13 +23,13 @@ class Wild(Block, id="test_app.wild", category="Test"):
     kernel = Kernel("wild.cu", entry="write_wildly")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread block."""
+        """Launch one thread block."""
         build.launch(self.kernel, num_threads=32, thread_block=32, args=(self.out, self.reach))
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A patch with one such block, which does nothing wrong yet."""
+    """A patch with a Wild block, which is harmless at first."""
     patch = Patch()
     patch.add("test_app.wild", node_id="wild", title="Bull")
     save_patch(patch, tmp_path / "wild.loom")
@@ -41,7 +41,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     real_window: MainWindow,
     file: Path,  # a fixture
 ) -> None:
-    """The node turns red with the kernel's line, a banner offers another engine, and the fixed patch runs in it."""
+    """A fault marks the node with the kernel's line, a banner offers a new engine, and the fixed patch runs in it."""
     window = real_window
     window.files.open_path(file)
     patch = window.session.patch
@@ -72,7 +72,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
 def test_an_engine_that_cannot_start_is_shown_in_the_same_place(
     window: MainWindow, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The banner stays until a start succeeds."""
+    """An engine that can't start is reported in the banner until a start succeeds."""
     from engine.diagnostics import DeviceError
 
     def refuse(self: FakeEngine, **_: object) -> None:

@@ -1,4 +1,4 @@
-"""The window and its engine: reports, playing, and engines that fail."""
+"""The window and its engine: reports, playing, and failed engines."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from tests.app.window.window_support import engine_of, patch_of
 
 
 def test_reports_reach_every_part(opened: MainWindow) -> None:
-    """One report updates badge, problem list and inspector."""
+    """One report updates the badge, the problem list and the inspector."""
     opened.canvas.select(["every"])
     node = NodeReport("test_app.every_parameter", NodeState.ERROR, "x must be connected")
     problem = error("x must be connected", node="every", port="x")
@@ -52,7 +52,7 @@ def test_reports_reach_every_part(opened: MainWindow) -> None:
 
 
 def test_a_problem_leads_to_its_node(qtbot: QtBot, opened: MainWindow) -> None:
-    """Activating a row selects the node."""
+    """Activating a problem's row selects its node."""
     engine_of(opened).reports.append(make_report(diagnostics=(error("no", node="every"),)))
     opened.bridge.poll()
     row = opened.docks.widget(Problems).list.topLevelItem(0)
@@ -62,7 +62,7 @@ def test_a_problem_leads_to_its_node(qtbot: QtBot, opened: MainWindow) -> None:
 
 
 def test_what_happened_is_listed(opened: MainWindow) -> None:
-    """Files and failures are told in the status bar, since the engine logs them; updates have a list of their own."""
+    """File messages and failures are shown in the status bar, and updates in their own list."""
     engine_of(opened).events = [
         UpdateRecord(UpdateLevel.COLD, "first build", 2_000_000, 0),
         Saved("screen", "image", "uchar4", (2, 2), "a.png"),
@@ -74,7 +74,7 @@ def test_what_happened_is_listed(opened: MainWindow) -> None:
 
 
 def test_playing_and_stepping(opened: MainWindow) -> None:
-    """Space's command pauses and plays; a step runs one frame and leaves it paused."""
+    """Space's command pauses and plays, and a step runs one frame and stays paused."""
     engine_of(opened).posted.clear()
     opened.actions_by_id["play"].trigger()
     opened.actions_by_id["step"].trigger()
@@ -98,7 +98,7 @@ def test_playing_and_stepping(opened: MainWindow) -> None:
 
 
 def test_pausing_profiling_and_fusing_hold_for_the_next_patch(opened: MainWindow) -> None:
-    """Another patch starts as the person left the last one."""
+    """Pause, profiling and fusion settings carry over to the next patch."""
     opened.actions_by_id["play"].trigger()
     opened.actions_by_id["profiling_none"].trigger()
     opened.actions_by_id["fuse"].trigger()
@@ -109,7 +109,7 @@ def test_pausing_profiling_and_fusing_hold_for_the_next_patch(opened: MainWindow
 
 
 def test_an_engine_that_can_not_start_leaves_the_patch_editable(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
-    """A missing device is a line in the log, and editing and saving go on."""
+    """If an engine can't start, the log has a line, and the patch can still be edited and saved."""
     from engine.diagnostics import DeviceError
 
     def fail(patch: Patch, profiling: ProfilingLevel) -> Any:
@@ -128,7 +128,7 @@ def test_an_engine_that_can_not_start_leaves_the_patch_editable(qtbot: QtBot, tm
 
 
 def test_restarting_the_engine_keeps_the_patch(opened: MainWindow) -> None:
-    """A fresh engine takes over after a device failed."""
+    """Restarting the engine after a device failure keeps the patch."""
     old, patch = engine_of(opened), patch_of(opened)
     opened.actions_by_id["restart_engine"].trigger()
     assert old.closed.wait()
@@ -140,7 +140,7 @@ def test_restarting_the_engine_keeps_the_patch(opened: MainWindow) -> None:
 
 
 def test_a_stopped_kernel_offers_to_run_without_a_time_limit(opened: MainWindow) -> None:
-    """The editor has a limit of 10 s; the button lifts it, for a fresh engine and all later ones."""
+    """A kernel that exceeds the editor's limit of 10 s gets a button that removes the limit, also for later engines."""
     assert SetKernelTimeLimit(10.0) in engine_of(opened).posted
     problem = error("kernel k was stopped by the time limit of 10 s", mend=Mend.LIFT_LIMIT)
     engine_of(opened).reports.append(make_report(diagnostics=(problem,)))

@@ -1,4 +1,4 @@
-"""The badge says what runs, how fast, and at what cost."""
+"""The badge shows the engine's state, rate and cost."""
 
 import time
 
@@ -13,7 +13,7 @@ from tests.app.app_support import make_report
 
 
 def test_badge_text() -> None:
-    """Running, paused, compiling, still, empty and absent engines read differently."""
+    """Running, paused, compiling, still, empty and absent engines have different texts."""
     assert badge_text(make_report(), 59.6) == "host · 60 fps · 420 µs"
     assert badge_text(make_report(), 0.5) == "host · 0.5 fps · 420 µs"
     assert badge_text(make_report(launches=7), 0.0) == "host · still"
@@ -28,7 +28,7 @@ def test_badge_text() -> None:
 
 
 def test_the_tooltip_is_of_this_engine(qtbot: QtBot) -> None:
-    """With its last update; another engine begins without one."""
+    """The badge's tooltip has the current engine's last update, and none for a new engine."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     badge.show_report(make_report())
@@ -40,7 +40,7 @@ def test_the_tooltip_is_of_this_engine(qtbot: QtBot) -> None:
 
 
 def test_the_dot_is_green_only_while_running(qtbot: QtBot) -> None:
-    """Green stands for nothing but running."""
+    """The badge's dot is green only while the engine runs."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     badge.resize(200, 24)
@@ -57,7 +57,7 @@ def test_the_dot_is_green_only_while_running(qtbot: QtBot) -> None:
 
 
 def test_frame_rate_counts_frames_that_nobody_took() -> None:
-    """Every third frame seen at 20 per second is 60 frames per second; a stopped engine has no rate."""
+    """The frame rate counts frames that the editor did not take; a stopped engine has no rate."""
     rate = FrameRate()
     for i in range(30):
         rate.add(3 * i, i / 20)
@@ -67,7 +67,7 @@ def test_frame_rate_counts_frames_that_nobody_took() -> None:
 
 
 def test_frame_rate_starts_again_after_a_reset() -> None:
-    """Frame 0 after frame 100 gives no negative rate."""
+    """A reset restarts the frame rate, which is never negative."""
     rate = FrameRate()
     rate.add(99, 0.0)
     rate.add(100, 0.1)
@@ -78,7 +78,7 @@ def test_frame_rate_starts_again_after_a_reset() -> None:
 
 
 def test_an_engine_that_stopped_answering_is_not_green(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a device failure no report comes: the badge must not keep saying that it runs."""
+    """The dot is not green after an engine stops answering, since no report comes after a device failure."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     badge.show_report(make_report(running=True))
@@ -92,14 +92,14 @@ def test_an_engine_that_stopped_answering_is_not_green(qtbot: QtBot, monkeypatch
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time in seconds, in a list of one, for the test to set."""
+    """The current time in seconds, in a list of one item that the test can set."""
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
 
 
 def test_a_patch_in_which_nothing_changes_is_still(qtbot: QtBot, clock: list[float]) -> None:
-    """Its frames go on and cost next to nothing: neither their rate nor their time is that of the patch."""
+    """If nothing changes in a patch, the badge shows "still", and not the rate and time of frames that cost nothing."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     for frame in range(120):
@@ -112,7 +112,7 @@ def test_a_patch_in_which_nothing_changes_is_still(qtbot: QtBot, clock: list[flo
 
 
 def test_the_rate_is_that_of_launches(qtbot: QtBot, clock: list[float]) -> None:
-    """Of 60 frames a second in which every third is launched, 20 are shown, with the time of a launched one."""
+    """The badge shows the rate and time of launched frames; here, one in three of 60 frames a second is launched."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     for frame in range(121):
@@ -124,7 +124,7 @@ def test_the_rate_is_that_of_launches(qtbot: QtBot, clock: list[float]) -> None:
 
 
 def test_an_edit_of_a_still_patch_is_no_frame_rate(qtbot: QtBot, clock: list[float]) -> None:
-    """The ten seconds before its one launch are not the time of a frame; a slow patch has a rate."""
+    """A single launch in a still patch gives no frame rate, but slow regular launches do."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     for _ in range(3):
@@ -140,7 +140,7 @@ def test_an_edit_of_a_still_patch_is_no_frame_rate(qtbot: QtBot, clock: list[flo
 
 
 def test_a_patch_that_compiles_for_long_is_not_called_still(qtbot: QtBot, clock: list[float]) -> None:
-    """The badge says so neither during the build nor right after it."""
+    """During a long build and right after it, the badge does not show "still"."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     for frame in range(120):

@@ -1,4 +1,4 @@
-"""Opening, saving, closing, and what is left of a crash."""
+"""Opening, saving and closing files, and recovery after a crash."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.app.window.window_support import engine_of, patch_of
 
 
 def test_opening_a_file_starts_its_engine(opened: MainWindow, file: Path) -> None:
-    """The canvas shows the patch, an engine follows it, and the title names it."""
+    """Opening a file shows its patch on the canvas and in the title, and starts an engine."""
     assert engine_of(opened).patch is opened.session.patch
     assert opened.canvas.patch is opened.session.patch
     assert opened.canvas.isVisible()
@@ -22,7 +22,7 @@ def test_opening_a_file_starts_its_engine(opened: MainWindow, file: Path) -> Non
 
 
 def test_the_title_names_the_file_and_marks_changes(qtbot: QtBot, opened: MainWindow) -> None:
-    """A change sets the mark, and undoing it takes the mark away."""
+    """The title marks unsaved changes, and undo removes the mark."""
     qtbot.waitUntil(lambda: opened.windowTitle() == "demo[*] – Warploom")
     assert not opened.isWindowModified()
     patch_of(opened).set("every", gain=2.0)
@@ -32,7 +32,7 @@ def test_the_title_names_the_file_and_marks_changes(qtbot: QtBot, opened: MainWi
 
 
 def test_saving_and_reopening_gives_the_same_patch(opened: MainWindow, file: Path) -> None:
-    """What was edited is in the file."""
+    """A saved and reopened patch is the same."""
     patch_of(opened).set("every", gain=2.5, mode="hard")
     opened.actions_by_id["save"].trigger()
     assert not opened.session.is_modified
@@ -42,7 +42,7 @@ def test_saving_and_reopening_gives_the_same_patch(opened: MainWindow, file: Pat
 
 
 def test_save_as_goes_on_with_the_new_file(opened: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
-    """The old file stays unchanged, and files that the patch names by a relative path are still found."""
+    """After Save As, the new file is the open one; the old one is unchanged, and relative paths are still found."""
     (tmp_path / "photo.png").write_bytes(b"")
     patch_of(opened).set("every", source="photo.png", gain=4.0)
     asked.path = tmp_path / "elsewhere" / "other.loom"
@@ -56,7 +56,7 @@ def test_save_as_goes_on_with_the_new_file(opened: MainWindow, file: Path, asked
 
 
 def test_the_first_save_names_files_relative_to_the_patch(window: MainWindow, asked: Asked, tmp_path: Path) -> None:
-    """Those in its folder, once it is saved; those elsewhere keep their full path."""
+    """The first save makes paths of files in the patch's folder relative; other files keep their full path."""
     window.actions_by_id["new"].trigger()
     patch = patch_of(window)
     folder, outside = tmp_path / "project", tmp_path / "out.png"
@@ -78,7 +78,7 @@ def test_the_first_save_names_files_relative_to_the_patch(window: MainWindow, as
 
 
 def test_saving_an_example_asks_for_a_place(window: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
-    """Examples stay as they came."""
+    """Saving an example asks for a place, since examples stay unchanged."""
     before = file.read_text()
     window.files.open_example(file)
     patch_of(window).set("every", gain=4.0)
@@ -103,7 +103,7 @@ def test_saving_an_example_asks_for_a_place(window: MainWindow, file: Path, aske
 def test_a_bad_file_gives_one_message_and_the_patch_stays(
     opened: MainWindow, asked: Asked, tmp_path: Path, content: bytes, text: str
 ) -> None:
-    """What is open goes on running."""
+    """A bad file shows one message, and the open patch keeps running."""
     patch, engine = opened.session.patch, opened.session.engine
     bad = tmp_path / "bad.loom"
     bad.write_bytes(content)
@@ -116,7 +116,7 @@ def test_a_bad_file_gives_one_message_and_the_patch_stays(
 
 
 def test_a_file_that_can_not_be_written_keeps_the_changes(opened: MainWindow, asked: Asked, tmp_path: Path) -> None:
-    """A failed save says so and leaves the patch modified."""
+    """A failed save shows a message and leaves the patch modified."""
     patch_of(opened).set("every", gain=2.0)
     asked.path = tmp_path / "missing" / "x.loom"
     opened.actions_by_id["save_as"].trigger()
@@ -126,7 +126,7 @@ def test_a_file_that_can_not_be_written_keeps_the_changes(opened: MainWindow, as
 
 @pytest.mark.parametrize("answer", ["save", "discard", "cancel"])
 def test_closing_asks_about_unsaved_changes(opened: MainWindow, asked: Asked, file: Path, answer: str) -> None:
-    """Save writes, Discard does not, Cancel stays."""
+    """On closing with unsaved changes, Save writes, Discard does not, and Cancel keeps the window open."""
     from app.documents.dialogs import UnsavedChoice
 
     patch_of(opened).set("every", gain=2.0)
@@ -138,7 +138,7 @@ def test_closing_asks_about_unsaved_changes(opened: MainWindow, asked: Asked, fi
 
 
 def test_new_patch_is_empty_and_untitled(qtbot: QtBot, opened: MainWindow) -> None:
-    """A new patch takes the place of the open one, whose engine ends."""
+    """A new patch replaces the open one, whose engine ends."""
     old = engine_of(opened)
     opened.actions_by_id["new"].trigger()
     assert patch_of(opened).nodes == {}
@@ -150,7 +150,7 @@ def test_new_patch_is_empty_and_untitled(qtbot: QtBot, opened: MainWindow) -> No
 def test_unsaved_work_is_copied_and_forgotten_when_saved(
     opened: MainWindow, file: Path, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    """There is a copy soon after an edit, until the work is saved or undone; the file itself is left alone."""
+    """Unsaved work is copied soon after an edit, until it is saved or undone; the file itself is not touched."""
     folder = tmp_path / "state" / "recovery"
     before = file.read_bytes()
     opened.files.autosave()
@@ -164,12 +164,12 @@ def test_unsaved_work_is_copied_and_forgotten_when_saved(
 
 
 def test_work_of_a_crashed_editor_is_offered(window: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
-    """It opens as unsaved work on the same file, and the next copy is written at once."""
+    """Recovered work opens as unsaved changes of its file, and is copied again at once."""
     patch = load_patch(file)
     patch.set("every", gain=9.0)
     slot = RecoverySlot(tmp_path / "state" / "recovery")
     slot.write(patch).result()
-    slot._lock.unlock()  # as the system does for an editor that crashed
+    slot._lock.unlock()  # the system does this for a crashed editor
     window.offer_recovery()
     slot.close()
     assert asked.shown == ["demo.loom"]
@@ -186,7 +186,7 @@ def test_work_of_a_crashed_editor_is_offered(window: MainWindow, file: Path, ask
 def test_what_is_typed_is_saved(
     qtbot: QtBot, opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, action: str
 ) -> None:
-    """Also where no one has pressed Enter yet; the field keeps the focus."""
+    """Text that was typed without Enter is saved, and its field keeps the focus."""
     from app.documents.dialogs import UnsavedChoice
 
     asked.path, asked.about_changes = tmp_path / "other.loom", UnsavedChoice.SAVE
@@ -207,7 +207,7 @@ def test_what_is_typed_is_saved(
 
 
 def test_examples_stay_as_they_came(window: MainWindow, asked: Asked, tmp_path: Path) -> None:
-    """What was made of one is saved elsewhere, and no dialog begins in their folder."""
+    """A patch made from an example is saved elsewhere, and no dialog starts in the examples' folder."""
     example = EXAMPLES_FOLDER / "formula.loom"
     before = example.read_bytes()
     assert window.files.open_path(example)

@@ -1,4 +1,4 @@
-"""Three tasks from an empty canvas, done by mouse and keys alone, in the window with an engine."""
+"""Three tasks from an empty canvas by mouse and keys alone, in a window with a real engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CONTROL = Qt.KeyboardModifier.ControlModifier
 
 @dataclass
 class Person:
-    """A person who has just opened the editor. Places are points of the scene; all that is done is mouse and keys."""
+    """A person who has just opened the editor and only uses mouse and keys; places are points of the scene."""
 
     window: Any
     qtbot: QtBot
@@ -49,7 +49,7 @@ class Person:
         return patch
 
     def click(self, part: QWidget | None, text: str) -> None:
-        """Click the button of a part of the window that has this text."""
+        """Click the button with this text in a part of the window."""
         assert part is not None
 
         def found() -> list[QPushButton]:
@@ -59,7 +59,7 @@ class Person:
         QTest.mouseClick(found()[0], Qt.MouseButton.LeftButton)
 
     def add(self, text: str, x: float, y: float) -> str:
-        """Search a block with Tab at a place, take the first that is found, and return its node."""
+        """Open the search with Tab at a place, take the first result, and return its node."""
         move_pointer(self.hand.view.viewport(), self.hand.view.mapFromScene(QPointF(x, y)))
         QTest.keyClick(self.hand.view, Qt.Key.Key_Tab)
         popup = self.window.canvas.findChild(SearchPopup)
@@ -88,7 +88,7 @@ class Person:
             assert self.patch.value(node, name) == value
 
     def drive(self, source: str, output: str, node: str, name: str) -> None:
-        """Drag a value over a block and drop it on a row of the tray that unfolds."""
+        """Drag a value over a block and drop it on a row of the block's tray."""
         hand = self.hand
         hand.drag(hand.port(source, output, is_input=False), hand.title(node), release=False)
         (tray,) = [item for item in hand.scene.items() if isinstance(item, ParameterTray)]
@@ -104,13 +104,13 @@ class Person:
         QTest.keyClick(self.hand.view, key, modifiers)
 
     def wait_for(self, node: str, state: NodeState) -> None:
-        """Wait until a block is seen in a state that the engine reported."""
+        """Wait until a block has a state that the engine reported."""
         scene, display = self.hand.scene, self.window.canvas._display
         self.qtbot.waitUntil(lambda: display.report is not None and node in display.report.nodes)
         self.qtbot.waitUntil(lambda: scene.nodes[node].appearance.state is state)
 
     def picture(self, viewer: str) -> np.ndarray[Any, Any]:
-        """Return the newest picture of a viewer, which shows it; one that stands still comes only once."""
+        """Wait for a viewer's newest picture and return it; a still picture comes only once."""
         self.qtbot.waitUntil(lambda: viewer in self.pictures)
         assert self.window.viewers.viewer(viewer).picture.isVisible()
         return self.pictures[viewer].pixels
@@ -118,7 +118,7 @@ class Person:
 
 @pytest.fixture
 def person(real_window: Any, qtbot: QtBot) -> Iterator[Person]:
-    """A person before a new patch."""
+    """A person in front of a new patch."""
     person = Person(real_window, qtbot, {})
     real_window.bridge.preview.connect(lambda preview: person.pictures.update({preview.node: preview}))
     real_window.activateWindow()
@@ -128,7 +128,7 @@ def person(real_window: Any, qtbot: QtBot) -> Iterator[Person]:
 
 
 def test_an_image_pipeline_from_an_empty_canvas(person: Person, asked: Asked, tmp_path: Path) -> None:
-    """A picture is made, blurred by a slider and saved with the patch; no step needs anything but mouse and keys."""
+    """A picture is made, blurred by a slider and saved with the patch, by mouse and keys alone."""
     noise, blur, viewer = (
         person.add("noise", -400, -100),
         person.add("gausian", -180, -100),
@@ -155,7 +155,7 @@ def test_an_image_pipeline_from_an_empty_canvas(person: Person, asked: Asked, tm
 
 
 def test_feedback_particles_driven_by_an_lfo_from_an_empty_canvas(person: Person) -> None:
-    """The loop is refused with a reason, and the button beside the pointer puts the delay in; an LFO leans the jets."""
+    """A loop of particles is refused, the button beside the pointer inserts a delay, and an LFO drives the jets."""
     emitter, forces = person.add("emitter", -420, -120), person.add("forces", -220, -120)
     move, draw = person.add("integrate", -40, -120), person.add("render points", -420, 40)
     mix, viewer = person.add("mix", -180, 40), person.add("viewer", 60, 40)
@@ -211,7 +211,7 @@ extern "C" __global__ void tint(const float4* image, float4* out, float gain, in
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Path]:
-    """A folder for a patch; the block files beside it are forgotten afterwards."""
+    """A folder for a patch; the block files in it are unloaded afterwards."""
     yield tmp_path / "project"
     block_folders.remove(tmp_path / "project" / "blocks")
     block_folders.reload([]).result()
@@ -220,7 +220,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
 def test_a_block_with_its_kernel_beside_the_patch_is_made_broken_and_mended(
     person: Person, asked: Asked, project: Path
 ) -> None:
-    """A banner asks about the new folder; a mistake in the kernel is shown at its line, and goes when it is fixed."""
+    """A banner asks about a new block folder; a mistake in its kernel is shown at its line until it is fixed."""
     project.mkdir()
     asked.path = project / "mine.loom"
     board, viewer = person.add("checker", -400, -60), person.add("viewer", 60, -60)

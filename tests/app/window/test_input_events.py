@@ -19,7 +19,7 @@ from tests.app.app_support import move_pointer
 
 
 class Desk:
-    """A window with a canvas, a picture, a text field and a shortcut, and what is posted."""
+    """A window with a canvas, a picture, a text field and a shortcut, and the messages it posts."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.window = QWidget()
@@ -44,13 +44,13 @@ class Desk:
         self.posted.append((message.name, message.value))
 
     def newest(self) -> dict[str, float]:
-        """The last value of each input."""
+        """Return the last value of each input."""
         return dict(self.posted)
 
 
 @pytest.fixture
 def desk(qtbot: QtBot) -> Iterator[Desk]:
-    """A desk; nothing of it watches events afterwards."""
+    """A desk whose event filter is removed afterwards."""
     desk = Desk(qtbot)
     yield desk
     desk.inputs.set_patch(None)
@@ -66,7 +66,7 @@ def patch() -> Patch:
 
 
 def test_the_window_sends_the_mouse_to_its_engine(window: Any, patch: Patch, qtbot: QtBot) -> None:
-    """Over the canvas, from the moment at which a block listens."""
+    """The mouse over the canvas is sent to the engine from the moment at which a block listens."""
     window.session.replace(patch)
     posted = window.session.engine.posted
     move_pointer(window.canvas.view.viewport(), QPoint(0, 0))
@@ -78,13 +78,13 @@ def test_the_window_sends_the_mouse_to_its_engine(window: Any, patch: Patch, qtb
 def press(
     widget: QObject, kind: QEvent.Type, key: Qt.Key, *, scan_code: int = 0, text: str = "", repeat: bool = False
 ) -> None:
-    """Send a key event as the system would, with the code of the key itself."""
+    """Send a key event with the physical key's code, as the system would."""
     none = Qt.KeyboardModifier.NoModifier
     QApplication.sendEvent(widget, QKeyEvent(kind, key, none, scan_code, 0, 0, text, repeat))
 
 
 def test_nothing_is_watched_while_no_block_listens(desk: Desk, patch: Patch) -> None:
-    """Without such blocks no event is filtered; the first one starts it and the last one ends it."""
+    """Events are filtered only while a block listens: the first block starts the filter, and the last one ends it."""
     quiet = Patch()
     desk.inputs.set_patch(quiet)
     QTest.keyClick(desk.canvas, Qt.Key.Key_A)
@@ -114,14 +114,14 @@ def test_nothing_is_watched_while_no_block_listens(desk: Desk, patch: Patch) -> 
     ],
 )
 def test_a_key_counts_once_down_and_once_up(desk: Desk, patch: Patch, key: Qt.Key, name: str) -> None:
-    """Its name is in lower case, whichever widgets the event passes."""
+    """A key's press and release count once each, whichever widgets the event passes. Key names are lower case."""
     desk.inputs.set_patch(patch)
     QTest.keyClick(desk.canvas, key)
     assert desk.posted == [(name, 1.0), (name, 0.0)]
 
 
 def test_a_held_key_does_not_repeat(desk: Desk, patch: Patch) -> None:
-    """The system's repetition is for typing."""
+    """A held key does not repeat."""
     desk.inputs.set_patch(patch)
     press(desk.canvas, QEvent.Type.KeyPress, Qt.Key.Key_A)
     for _ in range(3):
@@ -133,7 +133,7 @@ def test_a_held_key_does_not_repeat(desk: Desk, patch: Patch) -> None:
 
 
 def test_a_key_is_let_go_whatever_it_is_called_by_then(desk: Desk, patch: Patch) -> None:
-    """Releasing Shift first makes it another key for the system, but not for the patch."""
+    """A key is released by its physical key, even if releasing Shift first changed its name."""
     desk.inputs.set_patch(patch)
     press(desk.canvas, QEvent.Type.KeyPress, Qt.Key.Key_Exclam, scan_code=10, text="!")
     press(desk.canvas, QEvent.Type.KeyRelease, Qt.Key.Key_1, scan_code=10, text="1")
@@ -141,7 +141,7 @@ def test_a_key_is_let_go_whatever_it_is_called_by_then(desk: Desk, patch: Patch)
 
 
 def test_shortcuts_still_work(desk: Desk, patch: Patch, qtbot: QtBot) -> None:
-    """A key that is a shortcut is an input as well, and remains a shortcut."""
+    """A key that is a shortcut is both an input and a shortcut."""
     desk.inputs.set_patch(patch)
     desk.window.activateWindow()
     qtbot.waitUntil(lambda: QApplication.activeWindow() is desk.window)
@@ -151,14 +151,14 @@ def test_shortcuts_still_work(desk: Desk, patch: Patch, qtbot: QtBot) -> None:
 
 
 def test_commands_are_no_input(desk: Desk, patch: Patch) -> None:
-    """Ctrl+Z undoes; it plays no note."""
+    """Commands such as Ctrl+Z are no input."""
     desk.inputs.set_patch(patch)
     QTest.keyClick(desk.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert ("key.z", 1.0) not in desk.posted
 
 
 def test_typed_text_is_no_input(desk: Desk, patch: Patch, qtbot: QtBot) -> None:
-    """Renaming a block sets nothing off, and the field gets its text."""
+    """Text typed into a field is no input, and the field receives it."""
     desk.inputs.set_patch(patch)
     desk.window.activateWindow()
     desk.field.setFocus()
@@ -168,7 +168,7 @@ def test_typed_text_is_no_input(desk: Desk, patch: Patch, qtbot: QtBot) -> None:
 
 
 def test_keys_are_let_go_when_another_application_is_in_front(desk: Desk, patch: Patch, qapp: QApplication) -> None:
-    """The release would go to that application."""
+    """All keys are released when another application comes to the front, which would receive the releases."""
     desk.inputs.set_patch(patch)
     press(desk.canvas, QEvent.Type.KeyPress, Qt.Key.Key_A)
     qapp.applicationStateChanged.emit(Qt.ApplicationState.ApplicationInactive)
@@ -181,7 +181,7 @@ def test_keys_are_let_go_when_another_application_is_in_front(desk: Desk, patch:
 def test_the_mouse_goes_from_0_to_1_over_canvas_and_pictures(
     desk: Desk, patch: Patch, qtbot: QtBot, place: tuple[int, int], x: float, y: float
 ) -> None:
-    """From the first pixel to the last one, and nowhere else."""
+    """The mouse's position goes from 0 to 1, from the first to the last pixel of the canvas or a picture."""
     desk.inputs.set_patch(patch)
     for surface in (desk.canvas, desk.picture):
         desk.posted.clear()
@@ -194,7 +194,7 @@ def test_the_mouse_goes_from_0_to_1_over_canvas_and_pictures(
 
 
 def test_many_moves_are_few_messages(desk: Desk, patch: Patch, qtbot: QtBot) -> None:
-    """A mouse of 1000 movements a second does not fill the engine's inbox, and the last place always arrives."""
+    """1000 mouse moves a second make few messages, and the last position always arrives."""
     desk.inputs.set_patch(patch)
     for step in range(101):
         move_pointer(desk.canvas, QPoint(step, 0))
@@ -203,7 +203,7 @@ def test_many_moves_are_few_messages(desk: Desk, patch: Patch, qtbot: QtBot) -> 
 
 
 def test_buttons_count_from_press_to_release_wherever_that_is(desk: Desk, patch: Patch) -> None:
-    """A drag may end outside; a press elsewhere is no input of the patch."""
+    """A button pressed over the canvas is released wherever the drag ends; a press elsewhere is no input."""
     desk.inputs.set_patch(patch)
     QTest.mousePress(desk.canvas, Qt.MouseButton.LeftButton, pos=QPoint(50, 25))
     assert desk.newest() == {"mouse.x": 0.5, "mouse.y": 0.5, "mouse.left": 1.0}
@@ -215,7 +215,7 @@ def test_buttons_count_from_press_to_release_wherever_that_is(desk: Desk, patch:
 
 
 def test_the_wheel_adds_up(desk: Desk, patch: Patch) -> None:
-    """One notch is 1, positive away from the person; the total is sent."""
+    """The wheel's total is sent; a notch is 1, and positive away from the person."""
     desk.inputs.set_patch(patch)
     for angle in (120, 120, -60):
         point = QPointF(5, 5)
@@ -228,7 +228,7 @@ def test_the_wheel_adds_up(desk: Desk, patch: Patch) -> None:
 
 
 def test_a_new_keyboard_listens_to_no_key_of_the_editor(window: MainWindow) -> None:
-    """Its default plays, pauses, searches and deletes nothing."""
+    """A new keyboard block's default key has no meaning in the editor."""
     window.files.new()
     patch = window.session.patch
     assert patch is not None

@@ -14,7 +14,7 @@ from tests.app.window.window_support import patch_of
 
 
 def test_every_command_is_in_a_menu(window: MainWindow) -> None:
-    """Nothing is reachable by a secret key only, and toolbar and context menus name only commands that exist."""
+    """Every command is in a menu of the menu bar, and toolbars and context menus name only existing commands."""
 
     def ids(menu: QMenu) -> list[str]:
         actions = [action for action in menu.actions() if not action.isSeparator()]
@@ -30,14 +30,14 @@ def test_every_command_is_in_a_menu(window: MainWindow) -> None:
 
 
 def test_no_key_has_two_meanings(window: MainWindow) -> None:
-    """Qt calls neither of two commands that share a key."""
+    """No two commands share a key, since Qt would call neither of them."""
     keys = Counter(key for command in window.actions_by_id.commands.values() for key in command.keys)
     assert [key for key, count in keys.items() if count > 1] == []
     assert all(not QKeySequence(key).isEmpty() for key in keys)
 
 
 def test_keys_reach_their_commands(qtbot: QtBot, opened: MainWindow) -> None:
-    """Space pauses while the canvas has the focus; Ctrl+Z undoes."""
+    """Space pauses while the canvas has the focus, and Ctrl+Z undoes."""
     opened.activateWindow()
     opened.canvas.setFocus()
     qtbot.keyClick(opened.canvas.focusProxy() or opened.canvas, Qt.Key.Key_Space)
@@ -49,7 +49,7 @@ def test_keys_reach_their_commands(qtbot: QtBot, opened: MainWindow) -> None:
 
 
 def test_space_presses_a_focused_check_box(qtbot: QtBot, opened: MainWindow) -> None:
-    """The window's Space does not take a control's own key."""
+    """Space presses a check box that has the focus instead of pausing."""
     from app.inspector.parameter_editors import BoolEditor
 
     opened.canvas.select(["every"])
@@ -62,7 +62,7 @@ def test_space_presses_a_focused_check_box(qtbot: QtBot, opened: MainWindow) -> 
 
 
 def test_undo_in_a_number_box_undoes_the_patch(qtbot: QtBot, opened: MainWindow) -> None:
-    """Once a number is entered, Ctrl+Z means the edit, not the typing."""
+    """Ctrl+Z in a number box whose number was entered undoes the edit, not the typing."""
     opened.canvas.select(["every"])
     editor = opened.inspector.editor("gain")
     assert isinstance(editor, NumberEditor)
@@ -77,7 +77,7 @@ def test_undo_in_a_number_box_undoes_the_patch(qtbot: QtBot, opened: MainWindow)
 
 
 def test_shortcuts_are_listed(qtbot: QtBot, window: MainWindow) -> None:
-    """The list names every command that has keys."""
+    """The list of shortcuts has every command with keys."""
     from PySide6.QtWidgets import QDialog, QTreeWidget
 
     window.actions_by_id["shortcuts"].trigger()

@@ -1,4 +1,4 @@
-"""The keyboard belongs to what is under the pointer, except where a person is typing; a trackpad pans."""
+"""Keys go to what is under the pointer, unless a person is typing; a trackpad pans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.patch.document import Patch
 
 
 def enter(widget: QWidget) -> None:
-    """Bring the pointer over a widget."""
+    """Move the pointer over a widget."""
     for other in QApplication.allWidgets():
         other.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, other is widget)
     place = QPointF(widget.rect().center())
@@ -27,7 +27,7 @@ def enter(widget: QWidget) -> None:
 
 @pytest.fixture
 def patch(window: Any, qtbot: QtBot) -> Patch:
-    """A patch of one selected block with every parameter, in the active window."""
+    """A patch with one selected block that has every kind of parameter, in an active window."""
     patch = Patch()
     patch.add("test_app.every_parameter", node_id="a")
     window.session.replace(patch)
@@ -38,14 +38,14 @@ def patch(window: Any, qtbot: QtBot) -> Patch:
 
 
 def search(window: Any) -> SearchPopup:
-    """Return the search over the canvas."""
+    """Return the canvas's search."""
     found: SearchPopup = window.canvas.findChild(SearchPopup)
     return found
 
 
 @pytest.mark.parametrize("name", ["gain", "label", "mode", "on"])
 def test_tab_over_the_canvas_opens_the_search_whatever_was_clicked(window: Any, patch: Patch, name: str) -> None:
-    """Also from a field for text; elsewhere Tab goes to the next control."""
+    """Tab over the canvas opens the search, even from a text field; elsewhere it goes to the next control."""
     editor = window.inspector.editor(name)
     field = {NumberEditor: "box", TextEditor: "line", ChoiceEditor: "combo", BoolEditor: "check"}[type(editor)]
     control = getattr(editor, field).focusProxy() or getattr(editor, field)
@@ -60,7 +60,7 @@ def test_tab_over_the_canvas_opens_the_search_whatever_was_clicked(window: Any, 
 
 
 def test_what_was_typed_is_entered_when_tab_opens_the_search(window: Any, patch: Patch) -> None:
-    """Nothing is lost by going to the canvas."""
+    """Typed text is entered when Tab opens the search."""
     line = window.inspector.editor("label").line
     line.setFocus()
     QTest.keyClicks(line, "hello")
@@ -70,7 +70,7 @@ def test_what_was_typed_is_entered_when_tab_opens_the_search(window: Any, patch:
 
 
 def test_what_was_typed_goes_to_the_block_that_was_shown(window: Any, patch: Patch) -> None:
-    """It goes neither to the block that is shown next nor nowhere when the patch is closed."""
+    """Typed text is entered for the block that was shown, not for the next one, even if the patch is closed."""
     patch.add("test_app.every_parameter", node_id="b")
     line = window.inspector.editor("label").line
     line.setFocus()
@@ -85,7 +85,7 @@ def test_what_was_typed_goes_to_the_block_that_was_shown(window: Any, patch: Pat
 
 
 def test_keys_reach_the_canvas_when_the_pointer_comes_over_it(window: Any, patch: Patch) -> None:
-    """After a click on a slider, Delete over the canvas removes the block."""
+    """After a click on a slider, Delete over the canvas removes the selected block."""
     window.inspector.editor("gain").slider.setFocus()
     enter(window.canvas.view.viewport())
     QTest.keyClick(window.focusWidget(), Qt.Key.Key_Delete)
@@ -93,7 +93,7 @@ def test_keys_reach_the_canvas_when_the_pointer_comes_over_it(window: Any, patch
 
 
 def test_a_person_who_types_keeps_the_keyboard(window: Any, patch: Patch) -> None:
-    """Delete in a field for text removes a character, wherever the pointer is."""
+    """Delete in a text field removes a character, wherever the pointer is."""
     line = window.inspector.editor("label").line
     line.setFocus()
     enter(window.canvas.view.viewport())
@@ -121,7 +121,7 @@ TRACKPAD = QPointingDevice(
 def test_a_wheel_zooms_and_a_trackpad_pans(
     window: Any, patch: Patch, device: Any, modifiers: Qt.KeyboardModifier, zooms: bool, moves: Any
 ) -> None:
-    """The point under the pointer stays when zooming; the content follows two fingers when panning."""
+    """A wheel zooms about the point under the pointer, and two fingers on a trackpad pan."""
     view = window.canvas.view
     view.set_zoom(1.0)
     position = QPointF(200, 150)
@@ -144,7 +144,7 @@ def test_a_wheel_zooms_and_a_trackpad_pans(
 
 
 def test_gestures_stand_in_the_list_of_shortcuts(window: Any) -> None:
-    """Every gesture, and every command that has keys."""
+    """The list of shortcuts has every gesture, and every command with keys."""
     dialog = make_shortcut_list(window, window.actions_by_id.commands.values())
     rows = dialog.findChild(QTreeWidget)
     assert rows is not None

@@ -1,4 +1,4 @@
-"""The editor follows block files: it asks before it runs them, and shows each node as its file defines it now."""
+"""The editor asks before it runs block files, and then shows each node as its file defines it now."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ from tests.catalogue.block_texts import BlockFolder, block_text
 
 
 class Project:
-    """A patch beside its blocks."""
+    """A patch with block files beside it."""
 
     def __init__(self, path: Path) -> None:
         self.blocks = BlockFolder(path / "blocks")
@@ -45,13 +45,13 @@ class Project:
         block_folders.reload([]).result()
 
     def save(self, text: str) -> None:
-        """Save the block's file and have it loaded."""
+        """Save the block's file and wait until it is loaded."""
         block_folders.reload([self.blocks.write("scale.py", text)]).result()
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    """A patch that nothing has opened yet."""
+    """A project whose patch has not been opened."""
     made = Project(tmp_path / "project")
     yield made
     block_folders.remove(made.blocks.path)
@@ -59,7 +59,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 
 def model(window: Any, node: str) -> Any:
-    """Return what the canvas shows of a node."""
+    """Return the canvas's view model of a node."""
     return window.canvas.scene.nodes[node].model
 
 
@@ -67,7 +67,7 @@ def model(window: Any, node: str) -> Any:
 def test_opening_a_patch_asks_once_about_its_blocks(
     window: Any, qtbot: QtBot, asked: Asked, project: Project, answer: Trust, is_missing: bool
 ) -> None:
-    """Their nodes are placeholders unless they are trusted; the answer holds when the patch is opened again."""
+    """Opening a patch asks once about its blocks, which are placeholders unless trusted; the answer is remembered."""
     asked.trust = answer
     for _ in range(2):
         assert window.files.open_path(project.path)
@@ -82,7 +82,7 @@ def test_opening_a_patch_asks_once_about_its_blocks(
 def test_a_banner_asks_about_blocks_that_appear_beside_the_open_patch(
     window: Any, qtbot: QtBot, asked: Asked, project: Project, index: int, is_missing: bool
 ) -> None:
-    """It asks once, without the dialog that opening a patch shows, and not about other patches."""
+    """A banner asks once about blocks that appear beside the open patch, and not about those of other patches."""
     away = project.blocks.path.rename(project.path.with_name("away"))
     assert window.files.open_path(project.path)
     banner = window.blocks_banner
@@ -107,7 +107,7 @@ def test_a_banner_asks_about_blocks_that_appear_beside_the_open_patch(
 
 
 def test_trust_can_be_given_later(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
-    """The menu asks again; nodes stay where they are, and become placeholders again when trust ends."""
+    """Trust can be given and withdrawn in the menu; nodes keep their places and become placeholders without trust."""
     window.files.open_path(project.path)
     assert model(window, "scale").missing
     asked.trust = Trust.ONCE
@@ -123,7 +123,7 @@ def test_trust_can_be_given_later(window: Any, qtbot: QtBot, asked: Asked, proje
 def test_saving_elsewhere_says_where_the_blocks_are(
     window: Any, asked: Asked, project: Project, tmp_path: Path
 ) -> None:
-    """They lie beside the file that was opened."""
+    """After saving elsewhere, a message says that the blocks are beside the original file."""
     asked.trust = Trust.ONCE
     window.files.open_path(project.path)
     noted: list[str] = []
@@ -137,7 +137,7 @@ def test_saving_elsewhere_says_where_the_blocks_are(
 
 
 def test_patches_with_the_same_blocks_follow_each_other(window: Any, asked: Asked, project: Project) -> None:
-    """Each patch has the blocks beside it, even with equal ids; opening a file that is no patch changes nothing."""
+    """Each patch uses the blocks beside it, even with equal ids; opening an invalid file changes nothing."""
     other = Project(project.path.parent.parent / "other")
     asked.trust = Trust.ONCE
     for one in (project, other, project):
@@ -153,7 +153,7 @@ def test_patches_with_the_same_blocks_follow_each_other(window: Any, asked: Aske
 
 
 def test_a_patch_without_blocks_asks_nothing(window: Any, asked: Asked, tmp_path: Path) -> None:
-    """An empty folder asks nothing either."""
+    """A patch without blocks asks nothing, even with an empty blocks folder."""
     path = tmp_path / "p.loom"
     save_patch(Patch(), path)
     assert window.files.open_path(path)
@@ -166,7 +166,7 @@ def test_a_patch_without_blocks_asks_nothing(window: Any, asked: Asked, tmp_path
 
 
 def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
-    """On the node, in the inspector, in the help and in the search; ports that are gone dangle until they are back."""
+    """A saved version of a block is shown on the node, in the inspector, help and search; removed ports dangle."""
     asked.trust = Trust.ONCE
     window.files.open_path(project.path)
     window.canvas.select(["scale"])
@@ -191,7 +191,7 @@ def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, 
 def test_a_dangling_connection_can_be_led_elsewhere_and_deleted(
     window: Any, qtbot: QtBot, asked: Asked, project: Project
 ) -> None:
-    """Both can be undone; the port goes with the connection."""
+    """A dangling connection can be moved and deleted, both with undo, and its port disappears with it."""
     asked.trust = Trust.ONCE
     window.files.open_path(project.path)
     project.save(block_text(out="result"))
@@ -208,7 +208,7 @@ def test_a_dangling_connection_can_be_led_elsewhere_and_deleted(
 
 
 def test_a_type_that_shows_pictures_gets_its_viewer(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
-    """The viewer closes when the type shows none any more."""
+    """A block type that begins to show pictures gets a viewer, which closes when the type shows none."""
     asked.trust = Trust.ONCE
     window.files.open_path(project.path)
     assert "scale" not in window.viewers.docks
@@ -223,7 +223,7 @@ def test_a_type_that_shows_pictures_gets_its_viewer(window: Any, qtbot: QtBot, a
 
 
 def test_saves_reach_a_real_engine(real_window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
-    """From the file to the node's state, with the message on the node."""
+    """A saved file reaches a real engine, whose message appears on the node."""
     asked.trust = Trust.ONCE
     window = real_window
     window.files.open_path(project.path)
@@ -241,7 +241,7 @@ def test_saves_reach_a_real_engine(real_window: Any, qtbot: QtBot, asked: Asked,
 
 @pytest.mark.parametrize("index", [0, 1, 2])
 def test_a_banner_asks_once_about_what_only_a_trusted_patch_may_do(window: Any, tmp_path: Path, index: int) -> None:
-    """The answer goes to the engine and is remembered; the menu asks again."""
+    """A banner asks once about what only a trusted patch may do; the answer is remembered, and the menu asks again."""
     path = tmp_path / "p.loom"
     save_patch(Patch(), path)
     assert window.files.open_path(path)
@@ -280,7 +280,7 @@ BUTTONS = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this
 def test_the_question_about_trust(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, answer: Trust
 ) -> None:
-    """It says what would run and where; dismissing it is no trust."""
+    """The question about trust says what would run and where it is; dismissing it gives no trust."""
     said: list[str] = []
 
     def press(box: QMessageBox) -> int:
@@ -300,7 +300,7 @@ def test_the_question_about_trust(
 
 
 def test_names_of_files_cannot_pass_for_words_of_the_question(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are neither rich text, nor more than a line, nor written from right to left."""
+    """File names in the question are shown as plain text on one line, without right-to-left tricks."""
     boxes: list[QMessageBox] = []
     monkeypatch.setattr(QMessageBox, "exec", lambda box: boxes.append(box) or 0)
     names = ["<b>a</b>.py", "b.py.\n\nWarploom has checked them.\n\n.py", "\u202eyp.c"]

@@ -1,4 +1,4 @@
-"""A network opens on the canvas like a kernel: layers are wired there, and mistakes stand at them, in shapes."""
+"""A network is edited on the canvas like a kernel, and its errors are shown at its layers."""
 
 import msgspec
 import pytest
@@ -26,7 +26,7 @@ NODES = {"x", "hidden", "last", "result", "y", "error"}
 
 @pytest.fixture
 def inside(window: MainWindow, qtbot: QtBot) -> MainWindow:
-    """A window whose canvas shows a network, which was double-clicked."""
+    """A window whose canvas shows a network after a double-click on it."""
     window.resize(1200, 800)
     window.files.new()
     patch_of(window).add("tensor.train", node_id="train")
@@ -38,7 +38,7 @@ def inside(window: MainWindow, qtbot: QtBot) -> MainWindow:
 
 
 def test_the_layers_are_edited_in_the_patch(inside: MainWindow) -> None:
-    """An edit inside is an edit of the block, whose ports follow; undo takes it back, and escape leads back."""
+    """An edit inside a network is an edit of the block, which undo reverts; Escape returns to the patch."""
     assert set(inside.canvas.scene.nodes) == NODES
     graph = inside.kernel.graph
     assert isinstance(graph, NetworkPatch)
@@ -56,7 +56,7 @@ def test_the_layers_are_edited_in_the_patch(inside: MainWindow) -> None:
 
 
 def test_a_mistake_stands_at_its_layer(inside: MainWindow) -> None:
-    """In shapes; an input that was taken away leaves its layer incomplete."""
+    """An error in shapes is shown at its layer; a layer with a missing input is incomplete."""
     graph = inside.kernel.graph
     assert graph is not None
     graph.set("y", shape="3")
@@ -72,7 +72,7 @@ def test_a_mistake_stands_at_its_layer(inside: MainWindow) -> None:
 
 
 def test_layers_show_what_they_cost(inside: MainWindow) -> None:
-    """Time and share of the step, with what is fused; else the tooltip says how it is measured."""
+    """Layers show their time and share of the step, and what is fused; without a profile, how to measure it."""
     graph = inside.kernel.graph
     assert graph is not None
     train = NodeReport("tensor.train", NodeState.OK, kernels=3, time_ns=400_000)
@@ -89,7 +89,7 @@ def test_layers_show_what_they_cost(inside: MainWindow) -> None:
     assert "100 µs (25% of the block's time), 2 kernels" in found and "does the work of Dense 1" in found
     assert "Fused into Dense 64: one kernel" in tooltip(graph, "last", inside.kernel.report)
     assert time_text(100_000, 0.25) == "0.10 ms · 25%"
-    graph.set("last", units=1, activation="tanh")  # what was measured stays while the network is edited
+    graph.set("last", units=1, activation="tanh")  # an edit keeps the measured times
     report = inside.kernel.report
     assert report is not None and report.nodes["hidden"].share == 0.25
     inside.kernel.leave()
@@ -98,7 +98,7 @@ def test_layers_show_what_they_cost(inside: MainWindow) -> None:
 
 
 def test_shapes_are_shown_at_ports() -> None:
-    """Shapes are those of one example; sparse inputs show the largest number of ones."""
+    """Ports show the shapes of one example; sparse inputs show the largest number of ones."""
     network = small()
     network.add("net.sparse_input", node_id="few", size=9, ones=2)
     network.add("net.input", node_id="matrix", shape="8, 4")
@@ -115,7 +115,7 @@ def test_shapes_are_shown_at_ports() -> None:
 
 @pytest.mark.parametrize("target", [Patch, OpPatch, ChainPatch])
 def test_layers_are_pasted_into_networks_alone(target: type[Patch]) -> None:
-    """Nothing is lost: the patch stays as it is, and the message says what the clipboard holds."""
+    """Pasting layers into a patch changes nothing, and the message says what the clipboard holds."""
     patch, layers = target(), copied(small(), ["hidden", "last"])
     with pytest.raises(PatchError, match=r"clipboard must hold .*, got layers of a network"):
         paste(patch, layers)
@@ -126,7 +126,7 @@ def test_layers_are_pasted_into_networks_alone(target: type[Patch]) -> None:
 
 
 def test_blocks_are_not_pasted_into_networks() -> None:
-    """Blocks, ops and library calls with their ends are not pasted into networks."""
+    """Blocks, ops and library calls can't be pasted into networks."""
     outer = Patch()
     outer.add("math.add", node_id="add")
     chain = ChainPatch()

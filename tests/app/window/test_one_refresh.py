@@ -1,4 +1,4 @@
-"""However many blocks an edit touches, each part of the window follows it once."""
+"""However many blocks an edit touches, each part of the window is refreshed once."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Press = Callable[[Qt.Key], None]
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often the inspector was built and a row of it refreshed."""
+    """Counts how often the inspector is built and a row of it refreshed."""
     counted: Counter[str] = Counter()
 
     def count(owner: type, name: str) -> None:
@@ -40,7 +40,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def fill(window: Any, count: int) -> Patch:
-    """Open a patch of some blocks in a row, each fed by the one before, and a wave that drives none of them yet."""
+    """Open a patch with a chain of blocks, and a wave that drives none of them yet."""
     patch = Patch()
     before = None
     for index in range(count):
@@ -60,7 +60,7 @@ def press(window: Any) -> Press:
     def press_key(key: Qt.Key) -> None:
         control = Qt.KeyboardModifier.ControlModifier if key < Qt.Key.Key_Escape else Qt.KeyboardModifier.NoModifier
         QTest.keyClick(window.canvas.view, key, control)
-        QApplication.processEvents()  # only then undo and redo know what there is
+        QApplication.processEvents()  # enables undo and redo
 
     return press_key
 
@@ -69,7 +69,7 @@ def press(window: Any) -> Press:
 def test_deleting_and_restoring_many_blocks_is_one_refresh(
     window: Any, press: Press, calls: Counter[str], count: int
 ) -> None:
-    """Select all, delete, undo, redo: each selection is reported once, and only a selection builds the inspector."""
+    """Deleting and restoring many blocks signals each selection once. Only a new selection builds the inspector."""
     patch = fill(window, count)
     told: list[list[str]] = []
     window.canvas.selection_changed.connect(told.append)
@@ -90,7 +90,7 @@ def test_deleting_and_restoring_many_blocks_is_one_refresh(
 def test_setting_a_parameter_of_many_blocks_refreshes_its_row_once(
     window: Any, press: Press, calls: Counter[str], count: int
 ) -> None:
-    """The editor shows all values after the last of them has changed, not after each."""
+    """Setting a parameter of many blocks refreshes its row once, after the last change."""
     patch = fill(window, count)
     press(Qt.Key.Key_A)
     calls.clear()
@@ -102,7 +102,7 @@ def test_setting_a_parameter_of_many_blocks_refreshes_its_row_once(
 def test_a_value_that_drives_many_blocks_refreshes_each_row_once(
     window: Any, press: Press, calls: Counter[str]
 ) -> None:
-    """One edit of sixty connections shows once what drives the parameter."""
+    """Driving sixty blocks in one edit refreshes the row of each parameter once."""
     patch = fill(window, 60)
     wave = patch.add("value.lfo", node_id="wave")
     press(Qt.Key.Key_A)
@@ -115,7 +115,7 @@ def test_a_value_that_drives_many_blocks_refreshes_each_row_once(
 
 
 def test_a_rubber_band_tells_the_selection_when_it_is_released(window: Any) -> None:
-    """The blocks in the band are marked at each move; the panels follow once."""
+    """Blocks in a rubber band are marked at each move, and the panels are refreshed once, at the release."""
     fill(window, 60)
     QApplication.processEvents()
     viewport = window.canvas.view.viewport()
@@ -135,7 +135,7 @@ def test_a_rubber_band_tells_the_selection_when_it_is_released(window: Any) -> N
 
 
 def test_a_click_on_nothing_still_clears_the_selection(window: Any, press: Press) -> None:
-    """A band of no size selects nothing."""
+    """A click on the empty canvas clears the selection."""
     fill(window, 3)
     press(Qt.Key.Key_A)
     assert window.inspector.nodes

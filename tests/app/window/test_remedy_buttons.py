@@ -1,4 +1,4 @@
-"""What a problem needs is a button: beside the pointer, in the problem list and in the inspector; a click fixes it."""
+"""Buttons beside the pointer, in the problem list and in the inspector fix problems."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.app.canvas.canvas_support import Hand
 
 
 def buttons(part: QWidget | None) -> dict[str, QPushButton]:
-    """Return the visible buttons of a part of the window that fix something, by their texts."""
+    """Return the visible remedy buttons of a part of the window, by their texts."""
     assert part is not None
     found = part.findChildren(QPushButton, "remedy")
     return {button.text(): button for button in found if button.isVisible()}
@@ -36,7 +36,7 @@ def click(button: QPushButton) -> None:
 
 @pytest.fixture
 def patch(real_window: Any, qtbot: QtBot) -> Patch:
-    """An image that goes into a mix, with a viewer, in the window with an engine."""
+    """An image that goes into a mix, with a viewer, in a window with a real engine."""
     patch = Patch()
     noise = patch.add("image.noise", node_id="noise", width=8, height=6)
     mix = patch.add("image.mix", node_id="mix", position=(240, 0))
@@ -44,20 +44,20 @@ def patch(real_window: Any, qtbot: QtBot) -> Patch:
     patch.connect(noise["out"], mix["a"])
     patch.connect(mix["out"], PortRef("viewer", "image"))
     real_window.session.replace(patch)
-    qtbot.waitUntil(lambda: real_window.canvas._display.report is not None)  # by then the window is laid out
+    qtbot.waitUntil(lambda: real_window.canvas._display.report is not None)  # the window is laid out then
     real_window.canvas.fit()
     return patch
 
 
 def state(window: Any, node: str) -> NodeState | None:
-    """Return a node's state as the canvas shows it."""
+    """Return a node's state on the canvas."""
     report = window.canvas._display.report
     known = report is not None and node in report.nodes
     return window.canvas.scene.nodes[node].appearance.state if known else None
 
 
 def test_a_loop_is_closed_by_the_button_beside_the_pointer(real_window: Any, patch: Patch, qtbot: QtBot) -> None:
-    """The drop is refused with a reason; the button puts a Frame Delay in, the loop runs, and undo takes it back."""
+    """The button beside the pointer inserts a Frame Delay into a refused loop. The loop runs, and undo removes it."""
     window, hand = real_window, Hand(real_window.canvas)
     assert hand.canvas.isVisible()
     hand.drag(hand.port("mix", "out", is_input=False), hand.port("mix", "b", is_input=True))
@@ -73,7 +73,7 @@ def test_a_loop_is_closed_by_the_button_beside_the_pointer(real_window: Any, pat
 
 
 def test_a_new_block_is_incomplete_and_asks_for_its_inputs(real_window: Any, patch: Patch, qtbot: QtBot) -> None:
-    """No error is counted, and the button opens the search for a block that fits."""
+    """A new block with missing inputs is incomplete, not in error. Its button searches for a block that fits."""
     window = real_window
     qtbot.waitUntil(lambda: state(window, "mix") is NodeState.INCOMPLETE)
     window.canvas.select(["mix"])
@@ -97,7 +97,7 @@ def test_a_new_block_is_incomplete_and_asks_for_its_inputs(real_window: Any, pat
 
 
 def test_a_waiting_block_says_what_it_waits_for(real_window: Any, patch: Patch, qtbot: QtBot) -> None:
-    """The one behind names the incomplete one; an independent block runs, and waits for no one."""
+    """A block behind an incomplete one names it, and an independent block runs."""
     window = real_window
     free = patch.add("image.gradient", node_id="free", position=(0, 200))
     qtbot.waitUntil(lambda: state(window, free.id) is NodeState.OK)
@@ -107,7 +107,7 @@ def test_a_waiting_block_says_what_it_waits_for(real_window: Any, patch: Patch, 
 
 
 def test_a_notice_with_a_button_stays_while_the_pointer_goes_there(real_window: Any, patch: Patch) -> None:
-    """Moving over the canvas does not hide it; the next press does."""
+    """A notice with a button stays while the pointer moves, and disappears at the next press."""
     hand = Hand(real_window.canvas)
     hand.drag(hand.port("mix", "out", is_input=False), hand.port("mix", "b", is_input=True))
     notice = real_window.canvas.findChild(CanvasNotice)
@@ -124,7 +124,7 @@ def test_a_notice_with_a_button_stays_while_the_pointer_goes_there(real_window: 
 def test_a_block_without_its_file_is_incomplete(
     real_window: Any, patch: Patch, qtbot: QtBot, type_id: str, title: str
 ) -> None:
-    """It shows no error; the button is in the inspector and in the problem list."""
+    """A block without its file is incomplete, without an error; its button is in the inspector and the problem list."""
     window = real_window
     node = patch.add(type_id, node_id="new", position=(0, 300), **({"code": ""} if type_id == "kernel.cuda" else {})).id
     qtbot.waitUntil(lambda: state(window, node) is NodeState.INCOMPLETE)
@@ -138,7 +138,7 @@ def test_a_block_without_its_file_is_incomplete(
 def test_the_button_of_a_missing_file_asks_for_it(
     real_window: Any, patch: Patch, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file that is chosen runs."""
+    """The button of a missing file opens a file dialog, and the chosen file runs."""
     window = real_window
     file = Path(engine.__file__).parents[1] / "kernels" / "saxpy.cu"
     asked: list[str] = []

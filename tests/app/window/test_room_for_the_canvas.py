@@ -1,4 +1,4 @@
-"""The canvas has the space: lists open when they are requested, and the inspector's rows are compact."""
+"""The canvas gets most of the window: lists are closed at first, and inspector rows are compact."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def button(window: Any, text: str) -> QPushButton:
 
 
 def click(window: Any, text: str) -> None:
-    """Click a button of the status bar, and let the docks take their places."""
+    """Click a button of the status bar, and let the docks move."""
     QTest.mouseClick(button(window, text), Qt.MouseButton.LeftButton)
     for _ in range(4):
         QApplication.processEvents()
@@ -30,7 +30,7 @@ def click(window: Any, text: str) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])
 def test_examples_open_so_that_names_can_be_read(window: Any, qtbot: QtBot, width: int, height: int) -> None:
-    """The canvas has more than four fifths of the height, and shows each whole example with its port names."""
+    """The canvas has over four fifths of the height, and shows each whole example with readable port names."""
     window.resize(width, height)
     for example in find_examples():
         window.session.open(example.path)
@@ -41,7 +41,7 @@ def test_examples_open_so_that_names_can_be_read(window: Any, qtbot: QtBot, widt
 
 
 def test_the_status_bar_opens_and_closes_the_lists(window: Any, qtbot: QtBot) -> None:
-    """A list comes to the front at a click; a second click closes all three."""
+    """A click in the status bar brings a list to the front, and a second click closes all three lists."""
     window.session.replace(Patch())
     qtbot.wait(50)
     assert not any(window.docks[name].isVisible() for name in LISTS)
@@ -57,7 +57,7 @@ def test_the_status_bar_opens_and_closes_the_lists(window: Any, qtbot: QtBot) ->
 
 
 def test_rows_of_the_inspector_are_compact(window: Any, qtbot: QtBot) -> None:
-    """From one parameter to the next it is at most 26 pixels, and what rebuilds the graph stands apart."""
+    """Inspector rows are at most 26 pixels apart, and structural parameters have their own section."""
     patch = Patch()
     patch.add("test_app.every_parameter", node_id="a")
     window.session.replace(patch)

@@ -1,4 +1,4 @@
-"""Play, pause, step and reset; the choice of pacing; what the transport shows of the patch."""
+"""Play, pause, step and reset, the choice of pacing, and the patch's frame and time."""
 
 import gc
 from typing import Any
@@ -43,7 +43,7 @@ class FakeScreen(QObject):
     ],
 )
 def test_the_patchs_time_is_written_as_a_clock(seconds: float, text: str) -> None:
-    """Hundredths are rounded over minutes and hours; hours come only when there are any."""
+    """The patch's time is shown as a clock with rounded hundredths, and with hours only if there are any."""
     assert format_clock(seconds) == text
 
 
@@ -56,18 +56,18 @@ def test_the_patchs_time_is_written_as_a_clock(seconds: float, text: str) -> Non
     ],
 )
 def test_the_chooser_says_what_is_chosen(pacing: Pacing, text: str, tooltip: str) -> None:
-    """The button has a short text, and its tooltip the full one."""
+    """The pacing button has a short text, and its tooltip the full one."""
     assert (pacing_text(pacing), pacing_tooltip(pacing)) == (text, tooltip)
 
 
 @pytest.mark.parametrize("told", [None, 0.0, -1.0])
 def test_a_screen_that_reports_no_rate_counts_as_60(told: float | None) -> None:
-    """Offscreen screens and some virtual machines report none."""
-    assert refresh_rate(None if told is None else FakeScreen(told)) == USUAL_RATE  # type: ignore[arg-type]  # looks like one
+    """A screen that reports no rate, such as an offscreen one, counts as 60 Hz."""
+    assert refresh_rate(None if told is None else FakeScreen(told)) == USUAL_RATE  # type: ignore[arg-type]  # fake
 
 
 def test_the_display_rate_follows_the_window_to_another_screen(qtbot: QtBot) -> None:
-    """A screen may change its rate; a screen that was left no longer counts."""
+    """The display's rate follows the window to another screen and that screen's changes."""
     window = QWidget()
     qtbot.addWidget(window)
     follower, rates = DisplayRate(window), list[float]()
@@ -75,7 +75,7 @@ def test_the_display_rate_follows_the_window_to_another_screen(qtbot: QtBot) -> 
     window.show()
     laptop, monitor = FakeScreen(59.95), FakeScreen(143.9)
     for screen in (laptop, monitor):
-        follower._follow(screen)  # type: ignore[arg-type]  # looks like a screen
+        follower._follow(screen)  # type: ignore[arg-type]  # a fake screen
     monitor.rate = 120.0
     monitor.refreshRateChanged.emit(120.0)
     laptop.refreshRateChanged.emit(59.95)
@@ -84,7 +84,7 @@ def test_the_display_rate_follows_the_window_to_another_screen(qtbot: QtBot) -> 
 
 
 def test_an_engine_starts_at_the_displays_rate_and_follows_the_choice(window: Any, patch: Patch) -> None:
-    """One choice is checked in the menu; one that is chosen already is not sent again."""
+    """An engine starts at the display's rate and follows the menu; choosing the current entry sends nothing."""
     session, actions = window.session, window.actions_by_id
     session.replace(patch)
     assert session.engine.pacing == Pacing.display(USUAL_RATE)
@@ -102,7 +102,7 @@ def test_an_engine_starts_at_the_displays_rate_and_follows_the_choice(window: An
 
 
 def test_only_the_displays_pacing_follows_the_display(window: Any, patch: Patch) -> None:
-    """A fixed rate stays; choosing the display later takes the rate that it has then."""
+    """A fixed rate ignores changes of the display; choosing the display later uses its current rate."""
     session = window.session
     session.replace(patch)
     window.transport.display_rate.changed.emit(144.0)
@@ -117,7 +117,7 @@ def test_only_the_displays_pacing_follows_the_display(window: Any, patch: Patch)
 
 
 def test_play_pause_step_and_reset_reach_the_engine(window: Any, patch: Patch) -> None:
-    """The button says what it does next."""
+    """Play, pause, step and reset reach the engine, and the button names its next action."""
     session, actions = window.session, window.actions_by_id
     session.replace(patch)
     session.engine.posted.clear()
@@ -132,7 +132,7 @@ def test_play_pause_step_and_reset_reach_the_engine(window: Any, patch: Patch) -
 
 
 def test_the_transport_needs_an_engine_that_runs(window: Any, patch: Patch) -> None:
-    """Not on the first page, and not after the engine has failed, until another one is started."""
+    """The transport is disabled on the welcome page, and after the engine failed until another one starts."""
 
     def allowed() -> set[bool]:
         enabled = {window.actions_by_id[command].isEnabled() for command in ("play", "step", "reset")}
@@ -150,7 +150,7 @@ def test_the_transport_needs_an_engine_that_runs(window: Any, patch: Patch) -> N
 
 
 def test_frame_and_time_are_drawn_at_a_rate_that_can_be_read(window: Any, patch: Patch) -> None:
-    """While frames play, the first of many is drawn; while they stand still, each is."""
+    """While frames play, only some frame numbers are drawn; while paused, each one is."""
     transport = window.transport.bar
     transport.show_report(make_report(frame=10, time_s=0.25))
     transport.show_report(make_report(frame=11, time_s=0.27))
@@ -164,11 +164,11 @@ def test_frame_and_time_are_drawn_at_a_rate_that_can_be_read(window: Any, patch:
 
 
 def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: Any, patch: Patch) -> None:
-    """The figures stand still at a pause, go on by one frame, and begin again."""
+    """A real engine's frame and time stop at a pause, advance by one at a step, and restart at a reset."""
     patch.add("test_app.picture")
     window = real_window
     window.session.replace(patch)
-    text = lambda: window.transport.bar.place.text()  # noqa: E731 - read again and again below
+    text = lambda: window.transport.bar.place.text()  # noqa: E731 - read repeatedly below
     qtbot.waitUntil(lambda: "frame" in text() and not text().endswith("frame 0"))
     window.actions_by_id["play"].trigger()
     qtbot.waitUntil(lambda: not window.session.engine.core.running)
@@ -181,7 +181,7 @@ def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: An
 
 
 def test_the_editor_collects_garbage_in_its_own_thread_while_it_is_open(qtbot: QtBot) -> None:
-    """Automatic collection, which may happen in any thread, is off until it closes."""
+    """While the editor is open, a timer collects garbage in the UI thread, and automatic collection is off."""
     was_enabled = gc.isenabled()
     timer = GcTimer()
     try:

@@ -1,4 +1,4 @@
-"""What a person types is in the patch, or asked about, before anything that would drop it."""
+"""Typed text is entered into the patch, or the person is asked, before anything would drop it."""
 
 import json
 import random
@@ -38,7 +38,7 @@ FIELDS = ("code", "expression", "b", "gain", "free", "label", "source", "title")
 
 
 def make_file(path: Path) -> Path:
-    """Save a patch with a field of every kind."""
+    """Save a patch with fields of every kind."""
     patch = Patch()
     patch.add("kernel.cuda", node_id="cuda")
     patch.add("kernel.expression", node_id="formula", position=(200, 0))
@@ -50,7 +50,7 @@ def make_file(path: Path) -> Path:
 
 @pytest.fixture
 def opened(window: MainWindow, asked: Asked, tmp_path: Path) -> MainWindow:
-    """A window with such a patch; who is asked about changes stays."""
+    """A window with such a patch; the answer about unsaved changes is Cancel."""
     asked.about_changes = UnsavedChoice.CANCEL
     assert window.files.open_path(make_file(tmp_path / "typed.loom"))
     window.activateWindow()
@@ -58,7 +58,7 @@ def opened(window: MainWindow, asked: Asked, tmp_path: Path) -> MainWindow:
 
 
 def field_of(window: MainWindow, name: str) -> QWidget | None:
-    """Return a field that is shown."""
+    """Return a visible field, or None."""
     if name == "title":
         header = window.inspector.header
         return header.title if header is not None and not header.title.isReadOnly() else None
@@ -70,7 +70,7 @@ def field_of(window: MainWindow, name: str) -> QWidget | None:
 
 
 def type_into(field: QWidget, number: int) -> str:
-    """Type something that is nowhere else, and return it as the patch would show it."""
+    """Type a unique text, and return it as the patch would store it."""
     field.setFocus()
     if isinstance(field, NumberBox):
         text = f"{1 + number % 25_000 / 10_000:.6g}"
@@ -90,7 +90,7 @@ def type_into(field: QWidget, number: int) -> str:
 
 
 def holds(patch: Patch, marker: str) -> bool:
-    """True when the patch or its undo history has a text."""
+    """True if the patch or its undo history contains a text."""
     history = vars(patch.history)
     edits = [change for edit in (*history["_done"], *history["_undone"]) for change in edit.changes]
     return marker in repr([*patch.nodes.values(), *edits])
@@ -121,7 +121,7 @@ def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoMod
 
 
 def lose_focus(window: MainWindow) -> None:
-    """Another window gets the keyboard."""
+    """Send the focused field the event of another window taking the keyboard."""
     field = window.focusWidget()
     if field is not None:
         QApplication.sendEvent(field, QFocusEvent(QEvent.Type.FocusOut, Qt.FocusReason.ActiveWindowFocusReason))
@@ -159,7 +159,7 @@ ACTIONS: dict[str, Callable[[MainWindow], None]] = {
 
 @pytest.mark.parametrize("seed", seeds(6))
 def test_typed_text_is_never_lost(opened: MainWindow, asked: Asked, tmp_path: Path, seed: int) -> None:
-    """Random fields and actions: the document, the saved file or the undo history holds what was typed last."""
+    """After random fields and actions, the patch, the saved file or the undo history has the last typed text."""
     draw = random.Random(seed)
     window = opened
     for number in range(seed * 1000, seed * 1000 + many(40)):
@@ -184,7 +184,7 @@ def test_typed_text_is_never_lost(opened: MainWindow, asked: Asked, tmp_path: Pa
             if draw.random() < 0.3:
                 QApplication.processEvents()
             story = f"{marker}: {', '.join(done)}"
-            if window.session.patch is not patch:  # no one was asked, since the file holds all
+            if window.session.patch is not patch:  # no question, since the file has everything
                 assert not asked.shown, story
                 assert marker in (tmp_path / "typed.loom").read_text() or {"escape", "undo"} & set(done), story
                 if not window.isVisible():
@@ -193,11 +193,11 @@ def test_typed_text_is_never_lost(opened: MainWindow, asked: Asked, tmp_path: Pa
                 break
             assert window.session.patch is patch, story
             if name in ("tab", "enter", "run", "report", "theme_light", "theme_dark"):
-                continue  # nothing is dropped
+                continue  # these actions drop nothing
             window.inspector.enter_typed()
             assert holds(patch, marker), story
             if name == "escape" or marker not in repr(list(patch.nodes.values())):
-                break  # the next edit takes the redo away, as it always does
+                break  # the next edit would clear the redo history
             if name == "save" and marker in repr(list(patch.nodes.values())):
                 saved = load_patch(tmp_path / "typed.loom")
                 assert marker in repr(list(saved.nodes.values())), story
@@ -205,7 +205,7 @@ def test_typed_text_is_never_lost(opened: MainWindow, asked: Asked, tmp_path: Pa
 
 @pytest.mark.parametrize("way", ["quit", "close the window", "close", "new"])
 def test_code_that_still_compiles_is_asked_about(opened: MainWindow, asked: Asked, way: str) -> None:
-    """By Ctrl+Q as by the window's button: the person who typed is asked, and may stay."""
+    """On quitting or closing while typed code compiles, the person is asked and may stay."""
     window = opened
     window.canvas.select(["cuda"])
     field = field_of(window, "code")
@@ -219,7 +219,7 @@ def test_code_that_still_compiles_is_asked_about(opened: MainWindow, asked: Aske
 def test_saving_does_not_wait_for_the_compiler(
     opened: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was typed is in the file although its code is still being compiled; the editor stays where it was."""
+    """Saving writes typed code to the file before it is compiled, and the editor keeps it as entered."""
     window, may_end, ui = opened, threading.Event(), threading.current_thread()
     interface = vars(KernelBlock)["interface"].__func__
 
@@ -242,7 +242,7 @@ def test_saving_does_not_wait_for_the_compiler(
 
 
 def test_escape_shelves_code_which_redo_brings(opened: MainWindow) -> None:
-    """The document and the engine hear nothing of it."""
+    """Escape drops typed code without an edit, and redo brings it back."""
     window = opened
     patch = patch_of(window)
     window.canvas.select(["cuda"])
@@ -254,14 +254,14 @@ def test_escape_shelves_code_which_redo_brings(opened: MainWindow) -> None:
     QTest.keyClick(field, Qt.Key.Key_Escape)
     assert field.toPlainText() == before == patch.value("cuda", "code") and not heard
     assert not window.session.is_modified
-    QApplication.processEvents()  # then the command is enabled
+    QApplication.processEvents()  # enables the command
     window.actions_by_id["redo"].trigger()
     assert marker in patch.value("cuda", "code")
     end()
 
 
 def test_escape_in_an_op_graph_is_redone_in_the_patch(opened: MainWindow) -> None:
-    """Only the patch has an undo history that counts."""
+    """Escape in an op graph is redone through the patch's undo history."""
     window = opened
     window.kernel.enter(patch_of(window), "graph")
     window.canvas.select(["times"])
@@ -270,13 +270,13 @@ def test_escape_in_an_op_graph_is_redone_in_the_patch(opened: MainWindow) -> Non
     marker = type_into(field, 10)
     QTest.keyClick(field, Qt.Key.Key_Escape)
     assert marker not in repr(patch_of(window).value("graph", "graph"))
-    QApplication.processEvents()  # then the command is enabled
+    QApplication.processEvents()  # enables the command
     window.actions_by_id["redo"].trigger()
     assert marker in repr(patch_of(window).value("graph", "graph"))
 
 
 def test_a_person_who_types_on_while_code_compiles_is_not_disturbed(opened: MainWindow, qtbot: QtBot) -> None:
-    """The rows are made again when the code has other parameters; what was typed meanwhile stays, and the cursor."""
+    """If compiled code has new parameters, the rows are rebuilt; text typed meanwhile and the cursor stay."""
     window = opened
     window.canvas.select(["cuda"])
     field = field_of(window, "code")
@@ -298,7 +298,7 @@ def test_a_person_who_types_on_while_code_compiles_is_not_disturbed(opened: Main
 
 
 def test_a_text_that_is_no_number_is_told(opened: MainWindow) -> None:
-    """It can't be kept, so the person hears of it."""
+    """A typed text that is no number is refused with a message."""
     window = opened
     window.canvas.select(["every"])
     told: list[str] = []

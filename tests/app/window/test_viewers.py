@@ -1,4 +1,4 @@
-"""Viewers: which are observed, and what they show."""
+"""Viewers in the window: which of them request pictures, and what they show."""
 
 import numpy as np
 from pytestqt.qtbot import QtBot
@@ -11,7 +11,7 @@ from tests.app.window.window_support import engine_of, observed, patch_of
 
 
 def test_viewers_are_listed_in_the_view_menu(opened: MainWindow) -> None:
-    """A closed viewer can be opened again from the menu."""
+    """The View menu lists viewers, and opens a closed one again."""
     menu = opened.actions_by_id.menus["viewers"]
     opened.viewers.docks["screen"].close()
     menu.aboutToShow.emit()
@@ -22,7 +22,7 @@ def test_viewers_are_listed_in_the_view_menu(opened: MainWindow) -> None:
 
 
 def test_only_visible_viewers_are_observed(qtbot: QtBot, opened: MainWindow) -> None:
-    """Pictures are read back for viewers that can be seen, and for no others."""
+    """Pictures are requested for visible viewers only."""
     engine = engine_of(opened)
     qtbot.waitUntil(lambda: observed(engine) == {"screen"})
     opened.viewers.docks["screen"].hide()
@@ -32,7 +32,7 @@ def test_only_visible_viewers_are_observed(qtbot: QtBot, opened: MainWindow) -> 
 
 
 def test_two_viewers_share_a_place_and_one_is_seen(qtbot: QtBot, opened: MainWindow) -> None:
-    """They are tabs, and only the one in front is observed."""
+    """Two viewers are tabs in one place, and only the front one requests pictures."""
     patch_of(opened).add("test_app.screen", node_id="other")
     qtbot.waitUntil(lambda: observed(engine_of(opened)) == {"other"})
     opened.viewers.reveal("screen")
@@ -40,7 +40,7 @@ def test_two_viewers_share_a_place_and_one_is_seen(qtbot: QtBot, opened: MainWin
 
 
 def test_a_preview_is_shown_in_its_viewer(opened: MainWindow, qtbot: QtBot) -> None:
-    """The picture that the engine sent is the one on the screen."""
+    """A viewer shows the picture that the engine sent."""
     engine = engine_of(opened)
     qtbot.waitUntil(lambda: observed(engine) == {"screen"})
     engine.previews["screen"] = Preview("screen", 5, np.full((4, 6, 4), 90, np.uint8))
@@ -51,7 +51,7 @@ def test_a_preview_is_shown_in_its_viewer(opened: MainWindow, qtbot: QtBot) -> N
 
 
 def test_without_a_viewer_the_dock_says_how_to_get_one(opened: MainWindow) -> None:
-    """Removing the last viewer leaves its place with a hint, and adding one takes it again."""
+    """Without a viewer, the dock shows a hint in its place."""
     patch = patch_of(opened)
     patch.remove("screen")
     assert opened.viewers.docks == {}
@@ -62,7 +62,7 @@ def test_without_a_viewer_the_dock_says_how_to_get_one(opened: MainWindow) -> No
 
 
 def test_a_minimised_window_asks_for_nothing(qtbot: QtBot, opened: MainWindow) -> None:
-    """It can't be seen, so no picture is read back and no timer runs."""
+    """A minimised window requests no pictures and runs no timer."""
     qtbot.waitUntil(lambda: observed(engine_of(opened)) == {"screen"})
     opened.showMinimized()
     qtbot.waitUntil(lambda: not opened.bridge.is_polling)

@@ -1,4 +1,4 @@
-"""The first page."""
+"""The welcome page."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ from app.window.welcome import ExampleCard, Welcome
 
 
 def test_the_welcome_page_offers_examples_and_recent_files(qtbot: QtBot, tmp_path: Path) -> None:
-    """A click on a card opens its example."""
+    """A click on a card of the welcome page opens its example."""
     (tmp_path / "one.loom").write_text('{"nodes": [{"id": "a", "position": [0, 0]}]}')
     page = Welcome(find_examples(tmp_path))
     qtbot.addWidget(page)
@@ -29,7 +29,7 @@ def test_the_welcome_page_offers_examples_and_recent_files(qtbot: QtBot, tmp_pat
 
 
 def test_a_card_shows_its_blocks_in_the_colours_of_their_categories(qtbot: QtBot, tmp_path: Path) -> None:
-    """Blocks lie as on the canvas, each in its hue."""
+    """A card shows its blocks as on the canvas, in their categories' hues."""
     nodes = [
         {"id": str(x), "type": kind, "position": [x, 0]} for x, kind in enumerate(("math.saxpy", "image.gaussian_blur"))
     ]
@@ -40,13 +40,13 @@ def test_a_card_shows_its_blocks_in_the_colours_of_their_categories(qtbot: QtBot
     qtbot.addWidget(card)
     picture = card.grab().toImage()
     row = [picture.pixelColor(x, 68).hsvHue() for x in range(picture.width())]
-    hues = (178, 285)  # of Math and Image, in `app.theme.colours`
+    hues = (178, 285)  # of the categories Math and Image, in `app.theme.colours`
     found = [known for hue in row for known in hues if abs(hue - known) < 6]
     assert tuple(dict.fromkeys(found)) == hues
 
 
 def test_a_long_description_has_room_in_any_font(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> None:
-    """Cards are as high as the one with the longest text needs."""
+    """All cards are as high as the one with the longest description needs."""
     (tmp_path / "one.loom").write_text('{"nodes": []}')
     (example,) = find_examples(tmp_path)
     before = qapp.font()
@@ -67,7 +67,7 @@ def test_a_long_description_has_room_in_any_font(qtbot: QtBot, qapp: QApplicatio
 
 
 def test_recent_files_come_before_the_examples(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each with its folder, from the home folder on."""
+    """Recent files come before the examples, each with its folder relative to the home folder."""
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     (tmp_path / "one.loom").write_text('{"nodes": []}')
     page = Welcome(find_examples(tmp_path))
@@ -81,7 +81,7 @@ def test_recent_files_come_before_the_examples(qtbot: QtBot, tmp_path: Path, mon
 
 
 def test_a_dropped_patch_is_opened(qtbot: QtBot, tmp_path: Path) -> None:
-    """Other files are refused."""
+    """A dropped patch is opened, and other files are refused."""
     page, opened = Welcome([]), list[Path]()
     qtbot.addWidget(page)
     page.open_requested.connect(opened.append)

@@ -1,4 +1,4 @@
-"""The window: what a person does in it, with a patch and without."""
+"""The window with a patch and without."""
 
 import sys
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.app.window.window_support import patch_of
 
 
 def test_the_window_begins_with_the_welcome_page(window: MainWindow) -> None:
-    """Without a patch there are examples, no docks, and no command that needs a patch."""
+    """Without a patch there is the welcome page, without docks and with all patch commands disabled."""
     assert window.centralWidget().currentWidget() is window.welcome  # type: ignore[attr-defined]
     assert not window.inspector.isVisible()
     assert not window.actions_by_id["save"].isEnabled()
@@ -29,7 +29,7 @@ def test_the_window_begins_with_the_welcome_page(window: MainWindow) -> None:
 
 
 def test_undo_and_redo_name_what_they_do(qtbot: QtBot, opened: MainWindow) -> None:
-    """The menu says what will be undone."""
+    """The menu names what undo and redo would do."""
     undo, redo = opened.actions_by_id["undo"], opened.actions_by_id["redo"]
     qtbot.waitUntil(lambda: not undo.isEnabled())
     patch_of(opened).set("every", gain=2.0)
@@ -42,13 +42,13 @@ def test_undo_and_redo_name_what_they_do(qtbot: QtBot, opened: MainWindow) -> No
 
 
 def test_window_and_theme_are_remembered(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
-    """The next window has the size and the theme of the last one."""
-    first = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # it stands in for an Engine
-    first.resize(760, 560)  # Qt keeps a window within its screen, which is 800 by 800 here
+    """The next window has the last one's size and theme."""
+    first = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # replaces Engine
+    first.resize(760, 560)  # fits the screen of 800 by 800
     first.show()
     first.actions_by_id["theme_light"].trigger()
     first.close()
-    second = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # it stands in for an Engine
+    second = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # replaces Engine
     assert (second.width(), second.height()) == (760, 560)
     assert second.state.theme == "light"
     assert second.actions_by_id["theme_light"].isChecked()
@@ -57,8 +57,8 @@ def test_window_and_theme_are_remembered(qtbot: QtBot, tmp_path: Path, asked: As
 
 
 def test_recent_blocks_and_what_is_folded_are_remembered(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
-    """The next window offers the blocks that were placed last, with the groups as the person left them."""
-    first = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # it stands in for an Engine
+    """The next window offers the last placed blocks, with the same groups folded."""
+    first = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # replaces Engine
     first.show()
     first.files.new()
     search = first.canvas.search.popup
@@ -70,7 +70,7 @@ def test_recent_blocks_and_what_is_folded_are_remembered(qtbot: QtBot, tmp_path:
     QTest.keyClick(search.field, Qt.Key.Key_End)
     QTest.keyClick(search.field, Qt.Key.Key_Left)
     first.close()
-    second = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # it stands in for an Engine
+    second = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # replaces Engine
     second.files.new()
     second.canvas.open_search()
     recent = second.canvas.search.popup.rows()[0]
@@ -84,7 +84,7 @@ def test_recent_blocks_and_what_is_folded_are_remembered(qtbot: QtBot, tmp_path:
 
 
 def test_closed_docks_stay_closed(opened: MainWindow, file: Path) -> None:
-    """A dock that the person closed does not come back with the next patch, and the welcome page has none."""
+    """A dock that the person closed stays closed for the next patch, and the welcome page has no docks."""
     opened.docks.reveal("log")
     opened.docks["log"].toggleViewAction().trigger()
     opened.files.close()
@@ -95,9 +95,9 @@ def test_closed_docks_stay_closed(opened: MainWindow, file: Path) -> None:
 
 
 def test_after_an_update_of_warploom_the_lists_are_closed(qtbot: QtBot, tmp_path: Path, file: Path) -> None:
-    """The person closed none of them, and its arrangement is of a version that had other ones."""
+    """After an update of Warploom, the lists are closed, since the stored layout is of an older version."""
     save_state(UserState(layout=b"of another version", closed_docks=["help"]), tmp_path)
-    window = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # it stands in for an Engine
+    window = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # replaces Engine
     window.show()
     window.files.open_path(file)
     assert window.inspector.isVisible()
@@ -106,7 +106,7 @@ def test_after_an_update_of_warploom_the_lists_are_closed(qtbot: QtBot, tmp_path
 
 
 def test_selecting_a_node_shows_its_parameters_and_a_drag_changes_the_patch(opened: MainWindow) -> None:
-    """Canvas, inspector and patch are tied together."""
+    """Selecting a node shows its parameters in the inspector, and a drag there changes the patch."""
     opened.canvas.select(["every"])
     assert opened.inspector.nodes == ["every"]
     editor = opened.inspector.editor("gain")
@@ -121,7 +121,7 @@ def test_selecting_a_node_shows_its_parameters_and_a_drag_changes_the_patch(open
 
 
 def test_a_removed_connection_comes_back_with_undo(qtbot: QtBot, opened: MainWindow) -> None:
-    """Delete on the canvas is undone by the window's command, and redone."""
+    """A deleted connection can be restored by undo, and deleted again by redo."""
     patch = patch_of(opened)
     opened.canvas.select(["picture"])
     opened.actions_by_id["delete"].trigger()
@@ -136,7 +136,7 @@ def test_a_removed_connection_comes_back_with_undo(qtbot: QtBot, opened: MainWin
 
 
 def test_copy_and_paste_through_the_commands(opened: MainWindow) -> None:
-    """Copies are new nodes with the same parameters."""
+    """Copy and Paste make new nodes with the same parameters."""
     patch_of(opened).set("every", gain=3.0)
     opened.canvas.select(["every"])
     opened.actions_by_id["copy"].trigger()
@@ -147,14 +147,14 @@ def test_copy_and_paste_through_the_commands(opened: MainWindow) -> None:
 
 
 def test_opening_kernel_source_without_a_kernel_says_so(opened: MainWindow) -> None:
-    """A block without kernels is not an error."""
+    """Opening the kernel source of a block without kernels shows a message."""
     opened.canvas.select(["every"])
     opened.actions_by_id["open_kernel"].trigger()
     assert opened.log.lines[-1].record.text == "The selected block has no kernel of its own"
 
 
 def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow) -> None:
-    """An exception in a slot is a line in the log and in the status bar."""
+    """An exception in a slot is shown in the log and the status bar, and the editor continues."""
     from app.qt.faults import install_fault_handler
 
     remove = install_fault_handler(opened.log.noted.emit, lambda: "the file")
@@ -168,7 +168,7 @@ def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow) -> 
 
 
 def test_the_tabs_of_the_first_layout_lie_below_their_docks(opened: MainWindow, qtbot: QtBot) -> None:
-    """Docks that share a place have one tab bar, as wide as they are, and no other is left over the window."""
+    """Docks that share a place have one tab bar as wide as they are, and no other tab bar is in the window."""
     opened.resize(1280, 720)
     for name in ("help", "inspector", "problems"):
         opened.docks.reveal(name)

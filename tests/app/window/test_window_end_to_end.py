@@ -16,14 +16,14 @@ from tests.app.conftest import Asked
 
 
 def picture(window: MainWindow) -> np.ndarray:
-    """The picture on the screen."""
+    """Return the picture on the screen."""
     pixels = window.viewers.viewer("viewer").picture.pixels
     assert pixels is not None
     return pixels.copy()
 
 
 def wait_for_picture(qtbot: QtBot, window: MainWindow) -> np.ndarray:
-    """Wait until the viewer shows something that is not one colour."""
+    """Wait until the viewer shows more than one colour."""
     viewer = window.viewers.viewer("viewer")
     qtbot.waitUntil(lambda: viewer.picture.picture_size is not None and int(np.ptp(picture(window)[..., :3])) > 8)
     return picture(window)
@@ -32,7 +32,7 @@ def wait_for_picture(qtbot: QtBot, window: MainWindow) -> np.ndarray:
 def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
     qtbot: QtBot, real_window: MainWindow, asked: Asked, tmp_path: Path
 ) -> None:
-    """Edits show in the still picture, a broken patch says what is missing, and the saved file gives the same one."""
+    """Edits change the picture, a broken patch names the missing input, and the saved file gives the same picture."""
     window = real_window
     assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
     patch = window.session.patch
@@ -63,7 +63,7 @@ def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
 
 
 def test_the_recorder_tells_the_frames_of_the_running_patch(qtbot: QtBot, real_window: MainWindow) -> None:
-    """They go on until one is chosen; the first one built the graph."""
+    """The recorder follows the frames until one is chosen; the first frame built the graph."""
     window = real_window
     assert window.files.open_path(EXAMPLES_FOLDER / "particles.loom")
     window.docks.reveal("recorder")
@@ -78,7 +78,7 @@ def test_the_recorder_tells_the_frames_of_the_running_patch(qtbot: QtBot, real_w
 
 
 def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: MainWindow) -> None:
-    """The picture moves; a drag of gravity is one undo step, and no rebuild."""
+    """The particles move; a drag of gravity is one undo step without a rebuild."""
     window = real_window
     assert window.files.open_path(EXAMPLES_FOLDER / "particles.loom")
     patch = window.session.patch

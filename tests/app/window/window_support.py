@@ -1,4 +1,4 @@
-"""What tests of the window ask it for."""
+"""Helpers for tests of the window."""
 
 from typing import Any
 
@@ -22,6 +22,6 @@ def patch_of(window: MainWindow) -> Patch:
 
 
 def observed(engine: FakeEngine) -> set[str] | None:
-    """The viewers of the last request to the engine; None before it."""
+    """Return the viewers of the last request to the engine, or None if there was none."""
     told = [message for message in engine.posted if isinstance(message, Observe)]
     return set(told[-1].viewers) if told else None

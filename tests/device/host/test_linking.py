@@ -21,7 +21,7 @@ def result(library):
 
 
 def test_a_library_keeps_its_code_whatever_else_is_unloaded():
-    """Unloading other libraries leaves a library's code intact, even if there are more than one linker holds."""
+    """Unloading other libraries leaves a library's code intact, even with more libraries than one linker holds."""
     chance = random.Random(3)
     loaded = [(index % 5, code(index % 5)) for index in range(native.MOST_LINKED + 50)]
     assert len({id(native._linkers.next()[0]) for _ in range(native.MOST_LINKED + 1)}) == 2

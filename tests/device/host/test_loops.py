@@ -134,7 +134,7 @@ def test_a_kernel_that_hangs_in_a_loop_is_stopped() -> None:
 
 
 def test_closing_the_device_ends_a_loop(device: HostDevice) -> None:
-    """Closing the device during a loop ends both the launch and the closing."""
+    """Closing the device ends the launch of an endless loop, and the call to close returns."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, turns = device.create_graph(), kernels.number(0)
     _, (body,) = graph.add_conditional(ConditionalKind.WHILE, graph.create_condition(1), [])

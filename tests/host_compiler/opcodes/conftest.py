@@ -1,4 +1,4 @@
-"""Opcodes run in quickly compiled code here; in optimised code, they are compared with what a GPU gave."""
+"""Opcodes run in quickly compiled code here; tests against recorded GPU results run them in optimised code."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""atom and red of half-precision types and of vectors: every type, length and operation, old values and sums."""
+"""atom and red of half-precision types and vectors: old values and sums for every type, length and operation."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 HEAD = ".version 8.6\n.target sm_90\n.address_size 64\n"
 RNG = np.random.default_rng(21)
 TYPES = ["f16", "bf16", "f16x2", "bf16x2", "f32"]
-#: Lengths of vectors by the bits of an element.
+#: Lengths of vectors, by the bits of an element.
 LENGTHS = {16: (2, 4, 8), 32: (2, 4)}
 
 
@@ -20,14 +20,14 @@ def _encode(values, kind):
     if kind == "f32":
         return values.view(np.uint32)
     if kind.startswith("bf16"):
-        half = (values.view(np.uint32) >> 16).astype(np.uint16)  # exact: the values have few bits
+        half = (values.view(np.uint32) >> 16).astype(np.uint16)  # exact, since the values have few bits
     else:
         half = values.astype(np.float16).view(np.uint16)
     return half.view(np.uint32) if kind.endswith("x2") else half
 
 
 def _kernel(operation, kind, count, *, space="global", returns=True):
-    """Return a kernel in which each thread combines its vector with one cell and keeps what was there before."""
+    """Return a kernel in which each thread combines its vector with one cell and stores the cell's old value."""
     bits, size = _bits(kind), _bits(kind) // 8 * count
     names = {name: ", ".join(f"%{name}{index}" for index in range(count)) for name in "xo"}
     vector = f".v{count}" if count > 1 else ""
@@ -53,7 +53,7 @@ def _operation(name, kind):
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_vectors_give_old_values_and_take_new_ones(run, kind):
-    """For one thread and each length: sums, and for all types but f32 minima and maxima."""
+    """For vectors of each length, sums, minima and maxima return the old values; f32 vectors have sums only."""
     for count in LENGTHS[_bits(kind)]:
         lanes = count * (2 if kind.endswith("x2") else 1)
         x, cell = (RNG.integers(-60, 60, lanes).astype(np.float32) / 4 for _ in range(2))
@@ -70,7 +70,7 @@ def test_vectors_give_old_values_and_take_new_ones(run, kind):
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("count", [1, 4])
 def test_sums_of_many_threads(run, kind, count):
-    """red over thread blocks on two cores: the sums are exact integers in any order."""
+    """Sums by red from many thread blocks on two cores are exact integers, whatever their order."""
     lanes = count * (2 if kind.endswith("x2") else 1)
     x = RNG.integers(-2, 3, (64, lanes)).astype(np.float32)
     ptx = _kernel(_operation("add", kind), kind, count, returns=False)
@@ -81,7 +81,7 @@ def test_sums_of_many_threads(run, kind, count):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_subnormal_sums_are_kept(run, kind):
-    """.noftz keeps them; PTX has no other form for halves."""
+    """Subnormal sums of halves are kept by .noftz, which is the only form that PTX has for them."""
     for pair in ("", "x2"):
         count = 2 if pair else 1
         cell, x = np.full(count, 3, np.uint16), np.full(count, 4, np.uint16)
@@ -99,7 +99,7 @@ def test_subnormal_sums_are_kept(run, kind):
     ],
 )
 def test_the_old_values_may_be_dropped(run, form):
-    """`_` as the destination or a part of it, and a cache policy behind the operands."""
+    """`_` may replace a destination or a part of it, and a cache policy may follow the operands."""
     ptx = _kernel("add", "f32", 2, returns=False)
     ptx = ptx.replace("red.global.add.v2.f32 [%cell], {%x0, %x1};", form)
     out = run(ptx, "k", 1, 1, np.array([1, 2], np.float32), np.array([5, 6], np.float32), np.zeros(2, np.uint32))[1]

@@ -1,4 +1,4 @@
-"""Atomics of every type: several threads, and a reference for each operation."""
+"""Atomics of every type from several threads, against a reference for each operation."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
 
 
 def _kernel(lines):
-    """Return a kernel over %x, the thread's element; %g is a global cell and %s a shared one, copied back."""
+    """Return a kernel over %x, the thread's element; %g is a global cell, and %s a shared cell that is copied back."""
     return f"""{HEAD}.visible .entry k(.param .u64 px, .param .u64 pg, .param .u64 ps) {{
     .reg .b64 %a, %g, %x, %c; .reg .b32 %t, %s, %y, %z; .reg .b16 %h; .reg .pred %p; .shared .align 16 .b8 cell[16];
     .reg .f32 %f; .reg .f64 %d; .reg .b128 %o, %n;
@@ -28,7 +28,7 @@ def _kernel(lines):
 
 
 def _run(run, operation, register, x, start):
-    """Do an operation on a global and a shared cell with every element; return both cells."""
+    """Apply an operation with every element to a global and a shared cell, and return both cells."""
     ptx = _kernel(f"red.global.{operation} [%g], {register}; red.shared.{operation} [%s], {register};")
     cell = np.zeros(16, np.uint8)
     raw = np.atleast_1d(start).view(np.uint8)
@@ -53,7 +53,7 @@ def _run(run, operation, register, x, start):
     ],
 )
 def test_integers(run, operation, dtype, function):
-    """Every operation folds all threads' values into the cell."""
+    """Every integer operation combines all threads' values into the cell."""
     info = np.iinfo(dtype)
     x = np.random.default_rng(1).integers(info.min, info.max, 77, dtype)
     start = x[-1]
@@ -63,7 +63,7 @@ def test_integers(run, operation, dtype, function):
 
 
 def test_wrapping_counters(run):
-    """inc goes back to zero above its bound, dec goes to its bound below zero."""
+    """inc wraps to zero above its bound, and dec wraps to its bound below zero."""
     x = np.full(50, 6, np.uint32)
     assert _run(run, "inc.u32", "%y", x, np.uint32(0)) == [50 % 7, 50 % 7]
     assert _run(run, "dec.u32", "%y", x, np.uint32(100)) == [(6 - 49) % 7] * 2
@@ -74,14 +74,14 @@ def test_wrapping_counters(run):
     [("add.f32", np.float32, "%f"), ("add.f64", np.float64, "%d"), ("add.noftz.f16", np.float16, "%h")],
 )
 def test_floats(run, operation, dtype, register):
-    """The sums are exact in any order."""
+    """Sums of floats are exact here, whatever their order."""
     x = (np.random.default_rng(2).integers(-64, 64, 90) / 8).astype(dtype)
     expected = x.sum() + dtype(1)
     assert _run(run, operation, register, x, dtype(1)) == [expected, expected]
 
 
 def test_pairs_of_halves_and_vectors(run):
-    """f16x2 adds two halves; .v2 and .v4 add neighbours in memory."""
+    """f16x2 adds two halves, and .v2 and .v4 add to neighbouring cells."""
     pairs = (np.arange(60).reshape(30, 2) / 4).astype(np.float16)
     got = _run(run, "add.noftz.f16x2", "%y", pairs.view(np.uint32)[:, 0], np.uint32(0))
     expected = pairs.sum(0).astype(np.float16).view(np.uint32)[0]
@@ -94,7 +94,7 @@ def test_pairs_of_halves_and_vectors(run):
 
 
 def test_128_bits(run):
-    """exch and cas of 128 bits."""
+    """exch and cas work on 128 bits."""
     ptx = _kernel(
         "mov.b128 %n, {%x, %x}; mov.b128 %o, {0, 0};"
         "atom.global.cas.b128 %o, [%g], %o, %n; atom.shared.exch.b128 _, [%s], %n;"
@@ -105,7 +105,7 @@ def test_128_bits(run):
 
 
 def test_subnormal_sums_flush_in_global_memory_only(run):
-    """The manual says so of atom.add.f32."""
+    """atom.add.f32 flushes subnormal sums in global memory only, as the manual specifies."""
     tiny = np.array([1e-40], np.float32)
     in_global, in_shared = _run(run, "add.f32", "%f", tiny, np.float32(0))
     assert in_global == 0

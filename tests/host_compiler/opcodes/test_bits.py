@@ -21,7 +21,7 @@ def words(count):
 
 
 def check(host, rules, kind, *arrays):
-    """Assert that every form has the results of its rule."""
+    """Assert that every form has its rule's results."""
     mask = (1 << int(kind[1:])) - 1
     found = evaluate(host, list(rules), kind, tuple(f"b{8 * array.itemsize}" for array in arrays), *arrays)
     for form, rule in rules.items():
@@ -30,7 +30,7 @@ def check(host, rules, kind, *arrays):
 
 
 def test_tables_of_lop3(host):
-    """A table gives each of the eight combinations, and the predicate that says whether a bit is set."""
+    """lop3's table has a result for each of eight combinations; its optional predicate is true if any bit is set."""
     a, b, c = words(3)
     rules = {}
     for table in range(5, 256, 15):
@@ -54,7 +54,7 @@ def test_tables_of_lop3(host):
 
 
 def test_modes_of_prmt(host):
-    """Each mode takes its pattern of bytes from the position in the selector's two lower bits."""
+    """Each mode of prmt selects its byte pattern by the selector's two lower bits."""
     a, b, c = words(3)
 
     def rule(pattern):
@@ -83,7 +83,7 @@ def test_modes_of_prmt(host):
 
 
 def nth_set(mask, base, offset):
-    """Return the position that fns looks for, by walking."""
+    """Return the position that fns finds, by walking from bit to bit."""
     if offset == 0:
         return base if mask >> base & 1 else WORD
     position, left, step = base, abs(offset) - 1, 1 if offset > 0 else -1
@@ -97,7 +97,7 @@ def nth_set(mask, base, offset):
 
 
 def test_nth_set_bit(host):
-    """fns walks up or down from a bit."""
+    """fns walks up or down from a bit to the n-th set bit."""
     rng = np.random.default_rng(31)
     mask = np.concatenate([rng.integers(0, 1 << 32, 300), np.full(40, WORD), np.zeros(20)]).astype(np.uint32)
     base = rng.integers(0, 32, len(mask), dtype=np.uint32)
@@ -109,7 +109,7 @@ def test_nth_set_bit(host):
 
 
 def test_masks_and_extensions(host):
-    """bmsk makes fields of ones and szext extends the lower bits, with sizes clamped or wrapped."""
+    """bmsk makes fields of ones, and szext extends the lower bits, with sizes clamped or wrapped."""
     a, b, _ = words(3)
     b = b % np.uint32(70)
     c = np.roll(b, 7)
@@ -132,7 +132,7 @@ def test_masks_and_extensions(host):
 
 @pytest.mark.parametrize("bits", [32, 64])
 def test_fields_counts_and_leading_bits(host, bits):
-    """bfe, bfi, bfind, clz, popc and brev of both widths, with fields that leave the register."""
+    """bfe, bfi, bfind, clz, popc and brev work in both widths, also on fields that reach past the register."""
     rng = np.random.default_rng(37)
     mask = (1 << bits) - 1
     edges = [0, 1, mask, 1 << (bits - 1), (1 << (bits - 1)) - 1, 0x55 << (bits - 10)]
@@ -144,7 +144,7 @@ def test_fields_counts_and_leading_bits(host, bits):
     length = rng.choice(np.array([0, 1, 8, 31, 32, 33, 63, 64, 65, 255, 257], np.uint32), len(a))
 
     def field_numbers(position, count):
-        # As an H200 does: the manual leaves numbers above 255 open.
+        # Numbers above 255 behave as on an H200, since the manual leaves them undefined.
         return (position & 255, count & 255) if bits == 32 else (position, count)
 
     def extract(value, position, count, is_signed):
@@ -154,7 +154,7 @@ def test_fields_counts_and_leading_bits(host, bits):
             return 0
         field = number >> position
         low = field & ((1 << count) - 1)
-        # The sign of a signed field is its top bit, or the register's when the field leaves the register.
+        # The sign of a signed field is its top bit, or the register's top bit if the field reaches past it.
         top = min(position + count - 1, bits - 1)
         return low - (1 << count) if is_signed and value >> top & 1 else low
 
@@ -190,7 +190,7 @@ def test_fields_counts_and_leading_bits(host, bits):
 
 
 def test_funnel_shifts(host):
-    """shf takes a word from the middle of two, its amount clamped or wrapped."""
+    """shf extracts a word from the middle of two words, with its amount clamped or wrapped."""
     a, b, c = words(3)
     c = c % np.uint32(70)
     rules = {}
@@ -205,7 +205,7 @@ def test_funnel_shifts(host):
 
 
 def test_logic_of_predicates(host):
-    """and, or, xor, not and mov work on predicates, and an operand may be negated."""
+    """and, or, xor, not and mov work on predicates, and their operands may be negated."""
     a, b = (x % np.uint32(2) for x in words(2))
     start = "setp.ne.u32 %p, %a, 0; setp.ne.u32 %q, %b, 0;"
     end = "selp.u32 %d, 1, 0, %p;"

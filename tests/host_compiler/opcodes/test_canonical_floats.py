@@ -1,6 +1,6 @@
-"""`.ftz` next to the least normal number, and the NaN that arithmetic gives, in modules of both kinds.
+"""`.ftz` near the smallest normal number, and the NaN that arithmetic returns, in modules that flush in either way.
 
-A module whose f32 arithmetic all has `.ftz` flushes in the processor; in any other the code does.
+If all f32 arithmetic of a module has `.ftz`, the processor flushes subnormals; otherwise the generated code does.
 """
 
 import struct
@@ -27,7 +27,7 @@ SOFTWARE = {"f32": "add.f32 %d, %a, %b;", "f16": "add.f16 %d, %a, %b;"}
 
 @cache
 def operands(kind):
-    """Return three columns; in two thirds of the rows, the product or quotient is near the least normal."""
+    """Return three columns; in two thirds of the rows, a result is near the smallest normal number."""
     form, rng = exact.FORMATS[kind], np.random.default_rng(5)
     rows = [(a, b, c) for a in EDGES[kind] for b in EDGES[kind] for c in EDGES[kind][5:9]]
     for index in range(1800):
@@ -36,14 +36,14 @@ def operands(kind):
         value = exact.signed(a, kind)
         b = exact.encode(value / near if index % 3 == 0 else near / value, kind)
         c = EDGES[kind][6 + int(rng.integers(2))]
-        if index % 3 == 1:  # the sum is near the least normal, above or below it
+        if index % 3 == 1:  # the sum is just above or below the smallest normal number
             a, b = (exact.encode(Fraction(int(rng.integers(-99, 99)), 64) * part, kind) for part in _tiny(kind))
         rows.append((a, b, c))
     return [np.ascontiguousarray(column) for column in np.array(rows, f"u{form.bits // 8}").T]
 
 
 def _tiny(kind):
-    """Return two numbers whose product is about a quarter of a step of subnormals."""
+    """Return two numbers whose product is about a quarter of the smallest subnormal."""
     form = exact.FORMATS[kind]
     first = (form.least - form.precision) // 2
     return Fraction(2) ** first, Fraction(2) ** (form.least - form.precision - 1 - first)
@@ -75,7 +75,7 @@ def results(name, mode, kind):
 
 
 def check(found, name, mode, kind):
-    """Assert the exact bits of every element."""
+    """Assert that the bits of every element are exact."""
     for given, wanted, *values in zip(found.tolist(), results(name, mode, kind), *operands(kind), strict=True):
         assert exact.same(given, wanted, kind), (name, mode, [hex(value) for value in values], hex(wanted))
 
@@ -84,7 +84,7 @@ COUNTS = {"add": 2, "sub": 2, "mul": 2, "fma": 3, "div": 2, "rcp": 1, "sqrt": 1}
 
 
 def forms(kind, modes):
-    """Return a form's text for every operation and rounding."""
+    """Return the PTX of every operation and rounding."""
     found = {}
     for name, count in COUNTS.items():
         if kind == "f16" and name in ("div", "rcp", "sqrt"):
@@ -96,7 +96,7 @@ def forms(kind, modes):
 
 @pytest.mark.parametrize("where", ["processor", "code"])
 def test_single_precision_next_to_the_least_normal(host, where):
-    """A result that is below the least normal after rounding to 24 bits becomes zero."""
+    """An f32 result that is below the smallest normal number after rounding to 24 bits becomes zero."""
     columns = operands("f32")
     chosen = forms("f32", ("rn",) if where == "processor" else ("rn", "rz", "rm", "rp"))
     texts = [*chosen, *([SOFTWARE["f32"]] if where == "code" else [])]
@@ -106,7 +106,7 @@ def test_single_precision_next_to_the_least_normal(host, where):
 
 
 def test_half_precision_next_to_the_least_normal(host):
-    """f16 is flushed like f32, alone and two to a register."""
+    """f16 results are flushed like f32, single or packed."""
     columns = operands("f16")
     chosen = forms("f16", ("rn",))
     found = evaluate(host, list(chosen), "b16", ("b16",) * 3, *columns)
@@ -118,7 +118,7 @@ def test_half_precision_next_to_the_least_normal(host):
         assert packed[text].view(np.uint16).tolist() == found[one].tolist()
 
 
-# Sources and results of an H200.
+# Operands and results of an H200.
 SEEN = {
     "mul.rn.ftz.f32": [(0x80800000, 0x3F7FFFFF, 0, 0x80000000), (0x80800000, 0xBF7FFFFF, 0, 0)],
     "mul.rm.ftz.f32": [(0x80800000, 0x3F7FFFFF, 0, 0x80000000)],
@@ -135,7 +135,7 @@ SEEN = {
 
 @pytest.mark.parametrize("name", SEEN)
 def test_results_that_a_gpu_gave(host, name):
-    """Tiny products and quotients are flushed; a sum that rounds up to the least normal is not."""
+    """As on a GPU, tiny products and quotients are flushed, and a sum that rounds up to a normal number is not."""
     a, b, c, wanted = (np.array(column, np.uint32) for column in zip(*SEEN[name], strict=True))
     last = ", %c" if name.startswith("fma") else ""
     half = name.endswith(".f16")
@@ -147,7 +147,7 @@ def test_results_that_a_gpu_gave(host, name):
 
 
 def test_conversion_of_doubles_next_to_the_least_normal(host):
-    """cvt.ftz.f32.f64 flushes what is subnormal after rounding to 24 bits."""
+    """cvt.ftz.f32.f64 flushes numbers that are subnormal after rounding to 24 bits."""
     rng = np.random.default_rng(1)
     near = 2.0**-126 * (1 + rng.integers(-40, 9, 300) * 2.0**-29) * rng.choice([1, -1], 300)
     values = np.concatenate([near, np.nextafter(near, 0), [0.0, -0.0, 1e-40, 1e-320, 1.5, 1e39]])
@@ -160,7 +160,7 @@ def test_conversion_of_doubles_next_to_the_least_normal(host):
 
 
 def module(lines):
-    """Return a module with the lines in a kernel that has f32, f64 and f16 registers."""
+    """Return a module whose kernel has the lines and f32, f64 and f16 registers."""
     registers = ".reg .f32 %f<9>; .reg .f64 %d<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p;"
     return f".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {{ {registers}\n{lines}\nret; }}"
 
@@ -187,14 +187,14 @@ def module(lines):
     ],
 )
 def test_when_the_processor_flushes(lines, flushes):
-    """The processor flushes when all f32 arithmetic does and nothing else needs subnormals."""
+    """The processor flushes if all f32 arithmetic of the module does and nothing else needs subnormals."""
     functions = parse(module(lines)).functions.values()
     assert canonical_floats.flushes_in_hardware(functions, "x86_64-unknown-linux-gnu") == flushes
     assert not canonical_floats.flushes_in_hardware(functions, "aarch64-unknown-linux-gnu")
 
 
 def test_a_flushing_module_keeps_subnormals_outside_arithmetic(host):
-    """Loads, moves, selections, halves and tanh keep subnormals while the processor flushes; arithmetic does not."""
+    """While the processor flushes, loads, moves, selections, halves and tanh keep subnormals; arithmetic does not."""
     a = np.array([1, 0x80000001, 0x007FFFFF, 0x00800000, 0x33000001, 0x7FC12345], np.uint32)
     flushed = [exact.flush(int(x), "f32") for x in a[:5]]
     texts = {
@@ -217,7 +217,7 @@ def test_a_flushing_module_keeps_subnormals_outside_arithmetic(host):
 
 
 def test_the_processor_flushes_only_while_a_kernel_runs(host):
-    """Arithmetic of the caller keeps its subnormals, on every thread that ran the kernel."""
+    """On every thread that ran a flushing kernel, the caller's arithmetic afterwards keeps its subnormals."""
     evaluate(host, ["mul.ftz.f32 %d, %a, %a;"], "b32", ("f32",), np.ones(4096, np.float32))
     assert np.float32(2.0**-126) * np.float32(0.5) == 2.0**-127
     found = evaluate(host, ["mul.f32 %d, %a, 0f3F000000;"], "b32", ("f32",), np.full(4096, 2.0**-126, np.float32))
@@ -226,7 +226,7 @@ def test_the_processor_flushes_only_while_a_kernel_runs(host):
 
 @pytest.mark.parametrize("end", ["", ".ftz"])
 def test_single_precision_arithmetic_gives_one_nan(host, end):
-    """Any NaN result is the one NaN that a GPU gives, whether an operand was NaN or not."""
+    """Every NaN result of f32 arithmetic is the GPU's one NaN, whether or not an operand was NaN."""
     a = np.array([0x7FC00001, 0xFFC00000, 0x7F800001, 0x7F800000, 0x7F800000, 0, 0xBF800000], np.uint32)
     b = np.array([0x3F800000, 0x3F800000, 0x3F800000, 0xFF800000, 0, 0x7F800000, 0x7FABCDEF], np.uint32)
     texts = [
@@ -249,7 +249,7 @@ def test_single_precision_arithmetic_gives_one_nan(host, end):
 
 
 def test_moves_keep_the_bits_of_a_nan(host):
-    """Loads, moves, selections and copysign keep the bits of a NaN, and so does f64 arithmetic."""
+    """Loads, moves, selections, copysign and f64 arithmetic keep the bits of a NaN."""
     a = np.array([0x7FC00001, 0xFFC00000, 0x7F800001, 0x7FABCDEF], np.uint32)
     texts = [
         "mov.f32 %d, %a;", "setp.eq.u32 %p, %a, 3; selp.f32 %d, 0f3F800000, %a, %p;",

@@ -25,19 +25,19 @@ def columns(bits, count, limit=600):
 
 
 def signed(value, bits):
-    """Return the lower bits of an integer as a signed number."""
+    """Return the lower bits of an integer as a signed integer."""
     value = int(value) & ((1 << bits) - 1)
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def as_type(value, kind):
-    """Return bits as a number of a type such as s32."""
+    """Return bits as an integer of a type such as s32."""
     bits = int(kind[1:])
     return signed(value, bits) if kind[0] == "s" else int(value) & ((1 << bits) - 1)
 
 
 def limited(value, bits, is_signed):
-    """Return an integer clamped to what the bits hold."""
+    """Return an integer clamped to the range of the bits."""
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed else (0, (1 << bits) - 1)
     return min(max(value, low), high)
 
@@ -70,7 +70,7 @@ def test_carry_chains(host, bits):
 
 
 def test_products_of_24_bits(host):
-    """mul24 and mad24 use the lower 24 bits; .hi takes bits 16 to 47."""
+    """mul24 and mad24 multiply the lower 24 bits; .hi returns bits 16 to 47."""
     a, b, c = columns(32, 3)
     forms = {}
     for kind in ("s32", "u32"):
@@ -98,7 +98,7 @@ def test_products_of_24_bits(host):
 
 
 def test_dot_products(host):
-    """dp4a and dp2a multiply signed and unsigned bytes and half words; their sum wraps."""
+    """dp4a and dp2a multiply signed or unsigned bytes and half words, and their sum wraps."""
     a, b, c = columns(32, 3)
     forms = {}
     for first, second in itertools.product("su", repeat=2):
@@ -119,7 +119,7 @@ def test_dot_products(host):
 
 
 def test_packed_half_words(host):
-    """u16x2 and s16x2 work on both half words; .relu replaces negative ones by 0."""
+    """u16x2 and s16x2 compute both half words; .relu replaces negative ones by 0."""
     a, b = columns(32, 2)
     low, high = (x.view(np.uint16).reshape(-1, 2).astype(np.int64) for x in (a, b))
     slow, shigh = (x.view(np.int16).reshape(-1, 2).astype(np.int64) for x in (a, b))
@@ -134,7 +134,7 @@ def test_packed_half_words(host):
 
 
 def test_saturation_distance_and_least_values(host):
-    """add.sat and sub.sat clamp, sad adds a distance, abs and neg of the least value wrap, min.relu clamps to 0."""
+    """add.sat and sub.sat clamp, sad adds a distance, abs and neg of the least value wrap, and min.relu clamps to 0."""
     a, b, c = columns(32, 3)
     forms = {
         "add.sat.s32 %d, %a, %b;": lambda x, y, z: limited(signed(x, 32) + signed(y, 32), 32, True),
@@ -153,7 +153,7 @@ def test_saturation_distance_and_least_values(host):
 
 
 def test_results_fill_wider_registers(host):
-    """Signed results are sign-extended into a wider register, others zero-extended; sources are cut."""
+    """Signed results are sign-extended into wider registers, others zero-extended, and sources are truncated."""
     a, b = columns(32, 2)
     forms = {
         "cvt.s8.s32 %d, %a;": lambda x, y: signed(x, 8), "cvt.u8.u32 %d, %a;": lambda x, y: x & 0xFF,
@@ -170,7 +170,7 @@ def test_results_fill_wider_registers(host):
 
 
 def test_moves_pack_and_unpack(host):
-    """mov splits and joins registers of 16 to 128 bits; `_` drops a part; vector registers have components."""
+    """mov splits and joins registers of 16 to 128 bits; `_` drops a part, and vector registers have components."""
     a, b = columns(64, 2)
     mask = (1 << 64) - 1
     forms = {
@@ -189,7 +189,7 @@ def test_moves_pack_and_unpack(host):
 
 
 def test_vector_registers_are_passed_to_functions(host):
-    """A function of old PTX takes and gives a vector register; a brace list moves element by element."""
+    """A function of old PTX takes and returns a vector register; a brace list moves element by element."""
     ptx = """.version 6.5
 .target sm_70
 .address_size 64

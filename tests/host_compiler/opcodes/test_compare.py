@@ -15,7 +15,7 @@ TESTS = {
 
 
 def test_results_of_set(host):
-    """set gives all ones, or 1.0 for a float result, combined with a predicate."""
+    """set returns all ones, or 1.0 for a float result, combined with a predicate."""
     odd = (A & 1) == 1
     combine = {"": lambda t: t, ".and": lambda t: t & odd, ".or": lambda t: t | odd, ".xor": lambda t: t ^ odd}
     forms = {}
@@ -38,7 +38,7 @@ def test_results_of_set(host):
 
 @pytest.mark.parametrize("ftz", ["", ".ftz"])
 def test_float_comparisons_and_both_predicates(host, ftz):
-    """Ordered tests fail on NaN and unordered ones hold; the second predicate combines the opposite."""
+    """Ordered tests fail and unordered tests hold for NaN; the second predicate combines the opposite result."""
     x, y = ((np.where(abs(v) < 2.0**-126, 0, v) if ftz else v) for v in (X, Y))
     unordered = np.isnan(x) | np.isnan(y)
     forms = {}
@@ -59,7 +59,7 @@ def test_float_comparisons_and_both_predicates(host, ftz):
 
 
 def test_selection_by_sign(host):
-    """slct takes the first source for 0 or more, -0 too, and the second for less and for NaN."""
+    """slct selects the first source for 0, -0 or more, and the second for negative numbers and NaN."""
     first, second = np.arange(len(X), dtype=np.uint32), np.arange(len(X), dtype=np.uint32) + 1000
     forms = {
         "slct.b32.f32 %d, %a, %b, %c;": np.where(X >= 0, first, second),
@@ -72,7 +72,7 @@ def test_selection_by_sign(host):
 
 
 def test_predicates_carried_round_a_loop(host):
-    """setp with two results reads its third source before it writes, in every turn."""
+    """setp with two results reads its third source before it writes, in every turn of a loop."""
     lines = (
         "setp.ne.u32 %p, %a, %a; mov.u32 %t0, 3; mov.u32 %d, 0; again: "
         "setp.lt.or.s32 %p|%q, %a, %b, %p; selp.u32 %t1, 1, 0, %p; selp.u32 %t2, 2, 0, %q; or.b32 %t1, %t1, %t2; "

@@ -1,4 +1,4 @@
-"""cvt between every pair of types that has a float, in every rounding, against exact fractions."""
+"""cvt between every pair of types with a float, in every rounding, against exact fractions."""
 
 from fractions import Fraction
 from math import ceil, floor, trunc
@@ -32,7 +32,7 @@ EDGES = {
 
 
 def source(kind):
-    """Return edge values and random ones of a type, as bits for floats."""
+    """Return edge cases and random values of a type; floats are returned as bits."""
     rng = np.random.default_rng(13)
     bits = exact.FORMATS[kind].bits if kind in FLOATS else int(kind[1:])
     edges = EDGES.get(kind) or [
@@ -42,7 +42,7 @@ def source(kind):
         *((((1 << 24) + odd) << (bits - 26)) + 1 for odd in (1, 3) if bits > 26),
     ]
     random = rng.integers(0, 1 << min(bits, 63), 60, dtype=np.uint64) << np.uint64(bits == 64)
-    if kind in ("f32", "f64"):  # of ordinary sizes too
+    if kind in ("f32", "f64"):  # floats of ordinary magnitude too
         random = np.concatenate(
             [
                 random,
@@ -55,20 +55,20 @@ def source(kind):
 
 
 def limits(kind):
-    """Return the least and greatest integer of a type."""
+    """Return the smallest and largest integer of a type."""
     bits = int(kind[1:])
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
 
 
 def as_register(value, kind):
-    """Return what a 64-bit register holds after a write of a narrower type."""
+    """Return the contents of a 64-bit register after a write of a narrower type."""
     if kind in INTEGERS:
         return value & ((1 << 64) - 1)
     return value
 
 
 def to_integer(raw, have, wanted, rule):
-    """Round a float, then clamp it; NaN gives 0, or the top bit when f64 or 64 bits take part."""
+    """Round a float and clamp it; NaN becomes 0, or the top bit if f64 or 64 bits take part."""
     low, high = limits(wanted)
     sign, value = exact.decode(raw, have)
     if value == exact.NAN:
@@ -93,7 +93,7 @@ def to_float(raw, have, wanted, mode):
 
 @pytest.mark.parametrize("have", FLOATS)
 def test_floats_to_integers(host, have):
-    """Every integer type in every rounding, in a register wider than the type."""
+    """Floats convert to every integer type in every rounding, in registers wider than the type."""
     a = source(have)
     forms = {f"cvt.{mode}.{wanted}.{have} %d, %a;": (mode, wanted) for wanted in INTEGERS for mode in INTEGRAL}
     found = evaluate(host, list(forms), "b64", (f"b{8 * a.itemsize}",), a)
@@ -104,7 +104,7 @@ def test_floats_to_integers(host, have):
 
 @pytest.mark.parametrize("have", (*FLOATS, *INTEGERS))
 def test_to_floats(host, have):
-    """Every float type from every type, rounded once in every mode."""
+    """Conversions from every type to every float type round once, in every mode."""
     a = source(have)
     narrower = {
         wanted
@@ -129,7 +129,7 @@ def test_to_floats(host, have):
 
 @pytest.mark.parametrize("kind", FLOATS)
 def test_rounding_to_integral_values(host, kind):
-    """cvt.rni and its kin keep the type and the sign of zero."""
+    """Roundings to an integer, such as cvt.rni, keep the type and the sign of zero."""
     a = source(kind)
     forms = {f"cvt.{mode}.{kind}.{kind} %d, %a;": rule for mode, rule in INTEGRAL.items()}
     found = evaluate(host, list(forms), "b64", (f"b{8 * a.itemsize}",), a)
@@ -145,7 +145,7 @@ def test_rounding_to_integral_values(host, kind):
 
 
 def test_saturation_flushing_and_finite_limits(host):
-    """.sat clamps to [0, 1], .relu to 0, .satfinite to the greatest finite value, and .ftz flushes f32."""
+    """.sat clamps to [0, 1], .relu to 0, .satfinite to the largest finite number, and .ftz flushes f32."""
     a = source("f32")
     x = a.view(np.float32)
     with np.errstate(all="ignore"):
@@ -183,7 +183,7 @@ def test_saturation_flushing_and_finite_limits(host):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_two_singles_to_a_pair_of_halves(host, kind):
-    """The first source goes to the upper half."""
+    """In a conversion of two singles to a pair of halves, the first source becomes the upper half."""
     a = source("f32")
     b = a[::-1].copy()
     found = evaluate(host, [f"cvt.{mode}.{kind}x2.f32 %d, %a, %b;" for mode in ("rn", "rz")], "b32", ("b32",) * 2, a, b)
@@ -195,7 +195,7 @@ def test_two_singles_to_a_pair_of_halves(host, kind):
 
 @pytest.mark.parametrize(("kind", "bits"), [("u16", 16), ("s16", 16), ("u8", 8), ("s8", 8), ("u4", 4), ("s2", 2)])
 def test_packed_integers(host, kind, bits):
-    """cvt.pack limits two integers and puts them below a third one's bits."""
+    """cvt.pack clamps two integers and places them below a third one's bits."""
     a = np.array([0, 1, -1, 100, -100, 127, 128, -129, 40000, -40000, 7, 8, -8, -9, 2**31 - 1, -(2**31)], np.int32)
     b, c = np.roll(a, 3), np.arange(16, dtype=np.uint32) * 0x11111111
     third = ".b32 %d, %a, %b, %c;" if bits < 16 else " %d, %a, %b;"
@@ -209,7 +209,7 @@ def test_packed_integers(host, kind, bits):
 
 
 def test_stochastic_rounding_is_refused(host):
-    """The error names the instruction, its line and what to use instead."""
+    """Stochastic rounding is refused with an error that names the instruction, its line and a replacement."""
     from engine.diagnostics import KernelError
 
     with pytest.raises(KernelError, match=r"cvt\.rs\.f16x2\.f32 must not be used on the host device; use \.rn or \.rz"):

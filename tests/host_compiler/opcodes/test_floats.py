@@ -21,12 +21,12 @@ VALUES = {
 
 
 def pairs(kind):
-    """Return every pair of edge values as two arrays."""
+    """Return every pair of edge values, as two arrays."""
     return tuple(np.ascontiguousarray(x) for x in np.array(list(itertools.product(VALUES[kind], repeat=2))).T)
 
 
 def same(found, expected):
-    """Assert equal bits, any NaN standing for any other."""
+    """Assert equal bits, with all NaNs equal."""
     expected = np.asarray(expected, found.dtype)
     nan = np.isnan(expected)
     assert np.array_equal(np.isnan(found), nan)
@@ -70,14 +70,14 @@ BOUNDED = """.version 7.0
 
 @pytest.mark.parametrize("is_optimised", [False, True])
 def test_minimum_and_maximum_with_a_parameter(quick_host, optimised_host, is_optimised):
-    """All pairs of edge values, of which one is the same for all threads, have the bits that a GPU gives."""
+    """Minima and maxima of edge values have a GPU's bits if one operand is a parameter, the same for all threads."""
     device = optimised_host if is_optimised else quick_host
     a = np.tile(np.concatenate([VALUES["f32"], np.array([0x7F800001, 0xFFC12345], np.uint32).view("f4")]), 3)
     kernel = device.load_module(BOUNDED).kernel("k")
     x, out = device.upload(a), device.upload(np.empty((a.size, 4), "f4"))
     for b in a[: a.size // 3]:
         device.launch(kernel, (1,), (a.size,), [x, out, b])
-        # A NaN gives way; fmin and fmax keep one that signals.
+        # A number wins over NaN, but fmin and fmax keep a signalling NaN.
         kept, other = np.where(np.isnan(a), b, a), np.where(np.isnan(b), a, b)
         zeros = (a == 0) & (b == 0)
         least = np.where(zeros, np.where(np.signbit(a) | np.signbit(b), -0.0, 0.0), np.minimum(kept, other))
@@ -91,7 +91,7 @@ def test_minimum_and_maximum_with_a_parameter(quick_host, optimised_host, is_opt
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_minimum_and_maximum(apply, kind):
-    """A NaN gives way to a number and -0 is below +0; the .NaN form keeps the NaN."""
+    """A number wins over NaN, and -0 is less than +0; the .NaN form returns the NaN."""
     a, b = pairs(kind)
     zeros = (a == 0) & (b == 0)
     negative = np.signbit(a) | np.signbit(b)
@@ -122,7 +122,7 @@ def test_ordered_and_unordered_comparisons(host, kind):
 
 
 def test_conversions_between_floats_and_from_integers(apply):
-    """Widening is exact, narrowing rounds to nearest, and integers round to nearest."""
+    """Widening is exact; narrowing and conversion from integers round to nearest."""
     a = VALUES["f64"]
     with np.errstate(all="ignore"):
         same(apply("cvt.rn.f32.f64 %d, %a;", "f32", "f64", a), a.astype(np.float32))
@@ -138,7 +138,7 @@ def test_conversions_between_floats_and_from_integers(apply):
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_sign_operations(apply, kind):
-    """abs, neg and copysign work on zeros and infinities; copysign takes the sign of its first source."""
+    """abs, neg and copysign work on zeros and infinities; copysign uses the sign of its first source."""
     a, b = pairs(kind)
     number = ~np.isnan(a)
     same(apply(f"abs.{kind} %d, %a;", kind, kind, a), np.abs(a))
@@ -152,11 +152,11 @@ X = np.concatenate([np.linspace(-20, 20, 500), np.logspace(-40, 38, 400), SPECIA
 
 
 def test_exponential_and_logarithm(apply):
-    """ex2.approx and lg2.approx stay within 2^-22 of the exact value."""
+    """ex2.approx and lg2.approx have an error of at most 2^-22."""
     with np.errstate(all="ignore"):
         found = apply("ex2.approx.f32 %d, %a;", "f32", "f32", X)
         exact = np.exp2(X.astype(np.float64))
-        # Half a step of the smallest subnormal is the best that an f32 can do near zero.
+        # Near zero, an f32 can't be closer than half of the smallest subnormal.
         np.testing.assert_allclose(found, exact.astype(np.float32), rtol=2.0**-22, atol=1.5e-45)
         found = apply("lg2.approx.f32 %d, %a;", "f32", "f32", X)
         np.testing.assert_allclose(found, np.log2(X.astype(np.float64)), rtol=2.0**-22, atol=2.0**-22.6)
@@ -164,7 +164,7 @@ def test_exponential_and_logarithm(apply):
 
 @pytest.mark.parametrize(("name", "rule"), [("sin", np.sin), ("cos", np.cos)])
 def test_sine_and_cosine(apply, name, rule):
-    """sin.approx and cos.approx stay within 2^-20.5 over one period and are NaN at infinity."""
+    """sin.approx and cos.approx have an error of at most 2^-20.5 over one period, and are NaN at infinity."""
     x = np.linspace(-2 * np.pi, 2 * np.pi, 1000).astype(np.float32)
     found = apply(f"{name}.approx.f32 %d, %a;", "f32", "f32", x)
     assert np.abs(found - rule(x.astype(np.float64))).max() < 2.0**-20.5
@@ -172,7 +172,7 @@ def test_sine_and_cosine(apply, name, rule):
 
 
 def test_hyperbolic_tangent_roots_and_reciprocals(apply):
-    """tanh has 2^-11, roots and reciprocals 2^-22 relative accuracy."""
+    """tanh has a relative accuracy of 2^-11; roots and reciprocals have 2^-22."""
     x = X[:900]
     with np.errstate(all="ignore"):
         wide = x.astype(np.float64)

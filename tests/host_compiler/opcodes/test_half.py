@@ -1,4 +1,4 @@
-"""f16 and bf16 arithmetic against exact fractions, alone and two to a register."""
+"""f16 and bf16 arithmetic against exact fractions, single and packed."""
 
 import itertools
 
@@ -19,7 +19,7 @@ EDGES = {
 
 
 def values(kind, count):
-    """Return combinations of edge values and random ones."""
+    """Return combinations of edge cases, and random values."""
     rng = np.random.default_rng(11)
     rows = list(itertools.product(EDGES[kind], repeat=count))
     if len(rows) > 800:
@@ -29,19 +29,19 @@ def values(kind, count):
 
 
 def check(found, expected, kind, *sources):
-    """Assert the same bits, any NaN standing for any other."""
+    """Assert the same bits, with all NaNs equal."""
     for index, (value, wanted) in enumerate(zip(found, expected, strict=True)):
         given = [hex(int(source[index])) for source in sources]
         assert exact.same(int(value), wanted, kind), (given, hex(int(value)), hex(wanted))
 
 
 def flushed(raw):
-    """Return an f16 with subnormals replaced by zeros."""
+    """Return an f16 array with subnormals replaced by zeros."""
     return raw & 0x8000 if raw & 0x7C00 == 0 else raw
 
 
 def saturated(raw):
-    """Return an f16 clamped to [0, 1], NaN becoming 0."""
+    """Return an f16 array clamped to [0, 1], with NaN replaced by 0."""
     sign, value = exact.decode(raw, "f16")
     if value == exact.NAN or sign:
         return 0
@@ -49,16 +49,16 @@ def saturated(raw):
 
 
 def clamped(raw, kind):
-    """Return a half with negative values replaced by 0."""
+    """Return halves with negative values replaced by 0."""
     sign, value = exact.decode(raw, kind)
     return 0 if sign and value != exact.NAN else raw
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_arithmetic_is_rounded_once(host, kind):
-    """add, sub, mul and fma give the exact result rounded to the half, subnormal results included."""
+    """add, sub, mul and fma round the exact result once to a half, including subnormal results."""
     a, b, c = values(kind, 3)
-    # Sums near the midpoint of two halves, where a second rounding would show.
+    # These sums are near the midpoint of two halves, where a second rounding would show.
     for index in range(0, len(c), 2):
         product = exact.multiply(int(a[index]), int(b[index]), kind)
         c[index] = (product ^ (0x8000 if index % 4 else 0)) if index % 8 else c[index] & 0x80FF
@@ -85,7 +85,7 @@ def test_arithmetic_is_rounded_once(host, kind):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_fused_results_next_to_a_tie(host, kind):
-    """The product is a tie, and a tiny addend decides the direction."""
+    """In fma, a tiny addend decides the direction of rounding if the product is a tie."""
     one, half_step, tiny = {"f16": (0x3C00, 0x1000, 0x0001), "bf16": (0x3F80, 0x3B80, 0x0001)}[kind]
     a = np.full(4, half_step, np.uint16)
     b = np.array([one, one, one | 0x8000, one + 1], np.uint16)
@@ -93,7 +93,7 @@ def test_fused_results_next_to_a_tie(host, kind):
     lines = f"fma.rn.{kind} %d, %a, %b, %c;"
     found = evaluate(host, [lines], "b16", ("b16",) * 3, a, b, c)[lines]
     check(found, [exact.fuse(int(x), int(y), int(z), kind) for x, y, z in zip(a, b, c, strict=True)], kind, a, b, c)
-    # (1 + 2^-8)(1 + 2^-8) lies just above the middle of two bf16; minus the least subnormal it is still above.
+    # (1 + 2^-8)(1 + 2^-8) is just above the midpoint of two bf16, even minus the smallest subnormal.
     found = evaluate(host, [lines], "b16", ("b16",) * 3, np.full(2, one + 1, np.uint16), np.full(2, one + 1, np.uint16),
                      np.array([tiny, tiny | 0x8000], np.uint16))[lines]  # fmt: skip
     expected = [exact.fuse(one + 1, one + 1, z, kind) for z in (tiny, tiny | 0x8000)]
@@ -118,7 +118,7 @@ def test_packed_arithmetic_is_that_of_both_halves(host, kind):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_extremes_and_signs(host, kind):
-    """min and max drop a NaN or keep it, order the zeros, and know .xorsign.abs; neg and abs change one bit."""
+    """min and max drop or keep NaN, order the zeros, and support .xorsign.abs; neg and abs change one bit."""
     a, b = values(kind, 2)
     form = exact.FORMATS[kind]
 
@@ -150,7 +150,7 @@ def test_extremes_and_signs(host, kind):
 
 
 def test_sums_of_a_half_and_a_single(host):
-    """add.f32.f16 widens the half, adds, and rounds to f32 in the mode that is requested."""
+    """add.f32.f16 widens the half, adds, and rounds to f32 in the requested mode."""
     a, _ = values("f16", 2)
     c = np.random.default_rng(2).integers(0, 1 << 32, len(a), dtype=np.uint32)
     forms = {
@@ -169,7 +169,7 @@ def test_sums_of_a_half_and_a_single(host):
 
 
 def widened(raw, kind):
-    """Return a half as the bits of an f32."""
+    """Return halves as the bits of f32 numbers."""
     sign, value = exact.decode(raw, kind)
     if isinstance(value, str):
         return exact.FORMATS["f32"].quiet if value == exact.NAN else 0x7F800000 | sign << 31
@@ -196,7 +196,7 @@ def test_approximations_of_halves(host):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_comparisons(host, kind):
-    """setp and set compare halves; packed ones give a predicate or a mask for each half."""
+    """setp and set compare halves; packed forms return a predicate or a mask for each half."""
     a, b = (x[: len(x) // 2 * 2] for x in values(kind, 2))
 
     def number(raw):

@@ -1,4 +1,4 @@
-"""Integer opcodes of every width against Python's integers, over the edges of each type."""
+"""Integer opcodes of every width against Python's integers, for the edge values of each type."""
 
 import itertools
 import operator
@@ -18,7 +18,7 @@ KINDS = ("s16", "u16", "s32", "u32", "s64", "u64")
 
 
 def pairs(kind):
-    """Return every pair of edge values of a type as two arrays."""
+    """Return every pair of a type's edge values, as two arrays."""
     bits = int(kind[1:])
     values = np.array(list(itertools.product(EDGES[bits], repeat=2)), f"u{bits // 8}")
     return tuple(np.ascontiguousarray(column).view(kind.replace("s", "i")[0] + str(bits // 8)) for column in values.T)
@@ -32,7 +32,7 @@ def wrap(value, kind):
 
 
 def quotient(a, b):
-    """Division that rounds to zero; all ones for a zero divisor."""
+    """Return a quotient rounded towards zero, or all ones for a zero divisor."""
     if b == 0:
         return -1
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
@@ -40,7 +40,7 @@ def quotient(a, b):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_binary_arithmetic_wraps_and_never_traps(host, kind):
-    """Every pair of edge values gives the wrapped result, also in division by zero and of the least value by -1."""
+    """Every pair of edge values gives the wrapped result, also for division by zero and of the least value by -1."""
     a, b = pairs(kind)
     rules = {
         f"add.{kind} %d, %a, %b;": operator.add, f"sub.{kind} %d, %a, %b;": operator.sub,
@@ -57,7 +57,7 @@ def test_binary_arithmetic_wraps_and_never_traps(host, kind):
 
 @pytest.mark.parametrize("kind", KINDS[:4])
 def test_wide_products_keep_all_bits(host, kind):
-    """mul.wide and mad.wide have twice the width."""
+    """mul.wide and mad.wide return results of twice the width."""
     a, b = pairs(kind)
     wide = f"{kind[0]}{2 * int(kind[1:])}"
     forms = [f"mul.wide.{kind} %d, %a, %b;", f"mul.wide.{kind} %d, %a, %b; mad.wide.{kind} %d, %a, %b, %d;"]
@@ -69,7 +69,7 @@ def test_wide_products_keep_all_bits(host, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_shifts_past_the_width_are_clamped(host, kind):
-    """A shift by the width or more gives zeros, or copies of the sign."""
+    """A shift by the width or more returns zeros, or copies of the sign."""
     bits = int(kind[1:])
     a, _ = pairs(kind)
     amounts = np.resize(np.array([0, 1, bits - 1, bits, bits + 1, 255, 0xFFFFFFFF], np.uint32), len(a))
@@ -102,7 +102,7 @@ def test_comparison_with_two_results_and_a_combination(host):
 
 @pytest.mark.parametrize("have", ["s8", "u8", *KINDS])
 def test_integer_conversions(host, have):
-    """cvt cuts or extends; cvt.sat clamps to the range of the result; a wider register is filled as the type says."""
+    """cvt truncates or extends, cvt.sat clamps to the result's range, and wider registers are extended by type."""
     bits = int(have[1:])
     a = np.array(EDGES[bits], f"u{bits // 8}")
     given = [wrap(int(x), have) for x in a]

@@ -1,4 +1,4 @@
-"""Loads and stores: types, vectors, orders, hints and spaces."""
+"""Loads and stores: types, vectors, memory orders, cache hints and spaces."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def _copy(run, lines, register, size, threads=20):
 
 @pytest.mark.parametrize("kind", ["b8", "u16", "s32", "f32", "b64", "f64", "u64", "b128"])
 def test_types(run, kind):
-    """Every type is copied whole, through global and shared memory."""
+    """Values of every type are copied completely through global and shared memory."""
     bits = int(kind[1:])
     register = f"b{max(bits, 16)}"
     lines = f"""ld.global.{kind} %r0, [%x]; mov.u64 %o, box; mad.wide.u32 %o, %t, {bits // 8}, %o;
@@ -48,21 +48,21 @@ def test_types(run, kind):
     ],
 )
 def test_vectors_orders_and_hints(run, load, store, count, bits):
-    """Cache hints do not change what is copied."""
+    """Vectors, memory orders and cache hints don't change what is copied."""
     values = ", ".join(f"%r{i}" for i in range(count))
     values = f"{{{values}}}" if count > 1 else values
     _copy(run, f"{load} {values}, [%x]; {store} [%y], {values};", f"b{bits}", count * bits // 8)
 
 
 def test_a_cache_policy_may_follow_the_operands(run):
-    """Its register is not part of the access."""
+    """A cache policy's register after the operands is not part of the access."""
     lines = """ld.global.L2::cache_hint.v2.b32 {%r0, _}, [%x], %policy; ld.global.b32 %r1, [%x+4];
     st.global.L2::cache_hint.v2.b32 [%y], {%r0, %r1}, %policy;"""
     _copy(run, lines, "b32", 8)
 
 
 def test_spaces_of_generic_addresses(run):
-    """isspacep tests the space, and cvta.to returns the address in it."""
+    """isspacep tests the space of an address, and cvta.to returns the address in that space."""
     ptx = (
         HEAD
         + """.const .align 4 .b32 c[2] = {5, 6};
@@ -97,7 +97,7 @@ VARIABLES = {"gv": "global", "cv": "const", "lc": "local", "sh": "shared", "give
 
 
 def test_windows_of_generic_addresses(run):
-    """As on an H200, a kernel's parameters and the null pointer lie in the window of global memory."""
+    """A kernel's parameters and the null pointer are in the window of global memory, as on an H200."""
     body, index = [], 0
     for name in (*VARIABLES, "0"):
         space = VARIABLES.get(name)
@@ -159,7 +159,7 @@ def test_elements_of_arrays_and_variables_without_a_space(run):
 
 
 def test_a_device_function_tells_local_memory_of_its_caller(run):
-    """isspacep inside a function, for addresses of its caller, of the function itself and of others."""
+    """isspacep in a function recognises local memory of its caller and of the function itself."""
     ptx = """.version 8.0
     .target sm_80
     .address_size 64

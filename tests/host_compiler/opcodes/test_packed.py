@@ -1,4 +1,4 @@
-"""Arithmetic on four bytes of a register at once, and small floats from and to bf16x2: the newest forms of PTX."""
+"""The newest forms of PTX: arithmetic on four packed bytes, and conversions between small floats and bf16x2."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ WORDS = np.concatenate(
 
 @pytest.mark.parametrize("kind", ["u8x4", "s8x4", "u16x2", "s16x2"])
 def test_packed_integers(host, kind):
-    """Sums wrap around or are limited in each element; minima and maxima are of each element."""
+    """Sums of packed integers wrap or saturate in each element, and minima and maxima are per element."""
     dtype = np.dtype(kind[:-2].replace("s", "i").replace("u8", "u1").replace("i8", "i1").replace("16", "2"))
     is_bytes = kind.endswith("4")
     a, b = WORDS, RNG.permutation(WORDS)
@@ -29,7 +29,7 @@ def test_packed_integers(host, kind):
 
 
 def test_negated_bytes_and_limited_words(host):
-    """neg.s8x4 wraps around at -128; add.sat.u32 stops at the greatest word."""
+    """neg.s8x4 wraps at -128, and add.sat.u32 saturates at the largest word."""
     a, b = WORDS, RNG.permutation(WORDS)
     forms = ["neg.s8x4 %d, %a;", "add.sat.u32 %d, %a, %b;"]
     negated, limited = evaluate(host, forms, "b32", ("b32", "b32"), a, b).values()
@@ -40,9 +40,9 @@ def test_negated_bytes_and_limited_words(host):
 @pytest.mark.parametrize("relu", ["", ".relu"])
 @pytest.mark.parametrize("kind", ["e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2"])
 def test_small_floats_of_bf16_pairs(host, kind, relu):
-    """bf16x2 converts like two f32 of the same values; to bf16x2 and f16x2, all values are exact."""
+    """bf16x2 converts to small floats like two f32 of the same values; conversions to bf16x2 and f16x2 are exact."""
     halves = RNG.integers(0, 2**16, 256).astype(np.uint16)
-    halves = halves[(halves & 0x7FFF) <= 0x7F80]  # NaN payloads have no single encoding
+    halves = halves[(halves & 0x7FFF) <= 0x7F80]  # NaN payloads have several encodings
     low, high = halves[: len(halves) // 2], halves[len(halves) // 2 : len(halves) // 2 * 2]
     pairs = low | high.astype(np.uint32) << 16
     wide = [(item.astype(np.uint32) << 16).view(np.float32) for item in (high, low)]

@@ -1,4 +1,4 @@
-"""add, mul, div, fma, sqrt and rcp in all four roundings against exact fractions, over extremes of f32 and f64."""
+"""add, mul, div, fma, sqrt and rcp in all four roundings against exact fractions, for extremes of f32 and f64."""
 
 import itertools
 
@@ -26,7 +26,7 @@ EDGES = {
 
 
 def edges(kind, count):
-    """Return every combination of `count` edge values, or a sample of a thousand, and random values of all sizes."""
+    """Return combinations of `count` edge values, at most a thousand, and random values of all magnitudes."""
     size = exact.FORMATS[kind].bits
     rng = np.random.default_rng(7)
     rows = list(itertools.product(EDGES[kind], repeat=count))
@@ -46,7 +46,7 @@ def check(found, expected, kind, *sources):
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_two_operands_are_rounded_once(host, kind):
-    """add, sub, mul and div give the exact result rounded in the mode that is requested."""
+    """add, sub, mul and div round the exact result once in the requested mode."""
     a, b = edges(kind, 2)
     minus = exact.FORMATS[kind].sign
     rules = {
@@ -64,7 +64,7 @@ def test_two_operands_are_rounded_once(host, kind):
 def test_fused_multiply_add_is_rounded_once(host, kind):
     """fma keeps the product exact in every rounding."""
     a, b, c = edges(kind, 3)
-    # In every third row the sum nearly cancels, or the product is near a tie.
+    # In every third row, the sum nearly cancels or the product is near a tie.
     for index in range(0, len(c), 3):
         product = exact.multiply(int(a[index]), int(b[index]), kind)
         c[index] = product ^ (exact.FORMATS[kind].sign if index % 2 else 0)
@@ -78,7 +78,7 @@ def test_fused_multiply_add_is_rounded_once(host, kind):
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_roots_and_reciprocals_are_rounded_once(host, kind):
-    """sqrt and rcp round the exact value in every mode."""
+    """sqrt and rcp round the exact value once in every mode."""
     (a,) = edges(kind, 1)
     one = exact.encode(exact.Fraction(1), kind)
     forms = {f"{name}.{mode}.{kind} %d, %a;": (name, mode) for name in ("sqrt", "rcp") for mode in MODES}
@@ -89,7 +89,7 @@ def test_roots_and_reciprocals_are_rounded_once(host, kind):
 
 
 def test_rounding_does_not_leak_into_the_next_instruction(host):
-    """An operation that rounds to nearest still does so after one with another mode."""
+    """An operation that rounds to nearest still does so after an operation with another mode."""
     a, b = edges("f64", 2)
     found = evaluate(
         host, ["add.rp.f64 %x2, %a, %b; add.rn.f64 %d, %a, %b;\nxor.b64 %x2, %x2, %x2; or.b64 %d, %d, %x2;"],
@@ -101,7 +101,7 @@ def test_rounding_does_not_leak_into_the_next_instruction(host):
 
 
 def test_minimum_and_maximum_of_three_and_with_signs(host):
-    """Three sources give the least of all; .xorsign.abs compares magnitudes and multiplies the signs."""
+    """min and max take three sources; with .xorsign.abs they compare magnitudes and multiply the signs."""
     rng = np.random.default_rng(3)
     a, b, c = (rng.standard_normal(200).astype(np.float32) for _ in range(3))
     for array in (a, b, c):
@@ -122,7 +122,7 @@ def test_minimum_and_maximum_of_three_and_with_signs(host):
 
 
 def test_packed_singles(host):
-    """f32x2 works on both halves of a 64-bit register."""
+    """f32x2 computes both halves of a 64-bit register."""
     a, b, c = (np.random.default_rng(seed).standard_normal((100, 2)).astype(np.float32) for seed in (1, 2, 3))
     packed = [np.ascontiguousarray(x).view(np.uint64).ravel() for x in (a, b, c)]
     forms = ["add.rn.f32x2 %d, %a, %b;", "mul.rz.f32x2 %d, %a, %b;", "fma.rn.f32x2 %d, %a, %b, %c;"]
@@ -152,7 +152,7 @@ def test_gross_reciprocals_of_doubles(host):
 
 
 def test_properties(host):
-    """testp sorts floats into the six classes."""
+    """testp classifies floats into the six classes."""
     a = np.array([0, -0.0, 1e-45, 1, -2, np.inf, -np.inf, np.nan], np.float32)
     names = ("finite", "infinite", "number", "notanumber", "normal", "subnormal")
     found = evaluate(host, [f"testp.{name}.f32 %p, %a; selp.u32 %d, 1, 0, %p;" for name in names], "u32", ("f32",), a)
@@ -161,7 +161,7 @@ def test_properties(host):
 
 
 def test_division_by_an_immense_number(host):
-    """div.approx gives 0 where the reciprocal is too small and div.full does not; infinity times 0 is NaN."""
+    """div.approx gives 0 if the reciprocal is too small, div.full does not, and infinity times 0 is NaN."""
     a, b = np.array([1e38, -1e38, np.inf], np.float32), np.full(3, 2e38, np.float32)
     found = list(
         evaluate(host, ["div.approx.f32 %d, %a, %b;", "div.full.f32 %d, %a, %b;"], "f32", ("f32",) * 2, a, b).values()
@@ -171,7 +171,7 @@ def test_division_by_an_immense_number(host):
 
 
 def test_the_root_of_a_negative_number_is_the_nan_of_a_gpu(host):
-    """Every bit but the sign is set, whatever NaN went in: a GPU gives no other."""
+    """The root of a negative number has every bit but the sign set, like the one NaN of a GPU."""
     a = np.array([-1.0, -np.inf, np.nan, -np.nan, 4.0, -0.0], np.float32)
     (found,) = evaluate(host, ["sqrt.rn.f32 %d, %a;"], "b32", ("f32",), a).values()
     assert found.tolist() == [0x7FFFFFFF] * 4 + [0x40000000, 0x80000000]

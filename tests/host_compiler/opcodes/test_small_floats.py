@@ -1,4 +1,4 @@
-"""tf32 and the floats of 4, 6 and 8 bits: nearest value among all that the format has."""
+"""Conversions to tf32 and to floats of 4, 6 and 8 bits round to the nearest value of the format."""
 
 from fractions import Fraction
 from functools import cache
@@ -18,7 +18,7 @@ FORMATS = {
 
 @cache
 def table(name):
-    """Return the finite magnitudes of a format with their bits."""
+    """Return a format's finite magnitudes with their bits."""
     exponent_bits, mantissa_bits, infinity, nans = FORMATS[name]
     found = []
     for raw in range(1 << (exponent_bits + mantissa_bits)):
@@ -31,7 +31,7 @@ def table(name):
 
 
 def nearest(name, raw):
-    """Return the bits of the nearest finite value to an f32, ties to even; NaN is all ones or the greatest value."""
+    """Return the bits of the finite value nearest to an f32, ties to even; NaN is all ones or the largest value."""
     exponent_bits, mantissa_bits, _, nans = FORMATS[name]
     sign_bit = 1 << (exponent_bits + mantissa_bits)
     values = table(name)
@@ -45,7 +45,7 @@ def nearest(name, raw):
 
 
 def source():
-    """Return f32 bits: edges of every format, middles between its values, and random ones."""
+    """Return f32 bits: edge values of every format, midpoints between its values, and random values."""
     found = [0, 0x80000000, 1, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000]
     for name in FORMATS:
         values = [value for value, _ in table(name)]
@@ -59,7 +59,7 @@ def source():
 
 @pytest.mark.parametrize("name", ["e4m3", "e5m2", "e2m3", "e3m2"])
 def test_two_singles_to_a_pair(host, name):
-    """The first source goes to the upper byte; .relu replaces negative values by 0."""
+    """The first of two singles becomes the upper byte of the pair; .relu replaces negative values by 0."""
     a = source()
     b = a[::-1].copy()
     forms = [f"cvt.rn.satfinite.{name}x2.f32 %d, %a, %b;", f"cvt.rn.satfinite.relu.{name}x2.f32 %d, %a, %b;"]
@@ -72,7 +72,7 @@ def test_two_singles_to_a_pair(host, name):
 
 
 def test_pairs_of_four_bits(host):
-    """e2m1x2 is one byte."""
+    """A pair of e2m1 numbers is one byte."""
     a = source()
     lines = ".reg .b8 %n; cvt.rn.satfinite.e2m1x2.f32 %n, %a, %b; cvt.u32.u8 %d, %n;"
     found = evaluate(host, [lines], "b32", ("b32", "b32"), a, a[::-1].copy())[lines]
@@ -92,7 +92,7 @@ def test_halves_to_a_pair(host, name):
 
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_every_code_to_halves(host, name):
-    """All codes of a format give their values as f16."""
+    """All codes of a format convert to their values as f16."""
     width = 4 if name == "e2m1" else 8
     count = 1 << (FORMATS[name][0] + FORMATS[name][1] + 1)
     codes = np.arange(count, dtype=np.uint16)
@@ -116,7 +116,7 @@ def test_every_code_to_halves(host, name):
 
 
 def test_bare_exponents(host):
-    """ue8m0 is the power of two below or above the magnitude, 255 for NaN; back it is that power as bf16."""
+    """ue8m0 is the power of two below or above the magnitude, or 255 for NaN, and converts back to bf16."""
     a = np.array([0x3F800000, 0x3F800001, 0x3FC00000, 0x40000000, 0x00400000, 0x00400001, 0x00800000, 0x7F7FFFFF,
                   0x7F000000, 0x7FC00000, 0, 0xC0400000], np.uint32)  # fmt: skip
     forms = [f"cvt.{mode}{limit}.ue8m0x2.f32 %d, %a, %a;" for mode in ("rz", "rp") for limit in ("", ".satfinite")]

@@ -1,4 +1,4 @@
-"""Video instructions against Python's integers: parts of registers, limits, second operations and merges."""
+"""Video instructions against Python's integers: parts of registers, saturation, secondary operations and merges."""
 
 import itertools
 
@@ -12,7 +12,7 @@ WORD = (1 << 32) - 1
 
 
 def sources():
-    """Return three arrays of words whose bytes and half words are edge values and random ones."""
+    """Return three arrays of words whose bytes and half words are edge values and random values."""
     rng = np.random.default_rng(23)
     edges = np.array(
         [0, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 0x80808080, 0x7F7F7F7F, 0x80007FFF, 0x0000FFFF, 0x00FF8001]
@@ -30,13 +30,13 @@ def part(value, selector, kind):
 
 
 def clamp(value, size, kind):
-    """Return a value limited to what `size` bits of a type hold."""
+    """Return a value clamped to what `size` bits of a type hold."""
     low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if kind == "s32" else (0, (1 << size) - 1)
     return min(max(value, low), high)
 
 
 def average(x, y):
-    """Return half the sum, the middle rounded away from zero."""
+    """Return half the sum, with ties rounded away from zero."""
     total = x + y
     return (total + 1 if total >= 0 else total) >> 1
 
@@ -49,7 +49,7 @@ TYPES = list(itertools.product(("s32", "u32"), repeat=3))
 
 
 def some_types(name):
-    """Return three of the eight combinations of types, different ones for each instruction."""
+    """Return three of the eight combinations of types, which differ between instructions."""
     start = 3 * list(RULES).index(name)
     return [TYPES[(start + step) % 8] for step in range(3)]
 
@@ -63,7 +63,7 @@ def merged(value, selector, c):
 
 
 def check(host, rules, *arrays):
-    """Assert that every form has the results of its rule."""
+    """Assert that every form has its rule's results."""
     found = evaluate(host, list(rules), "b32", ("b32",) * len(arrays), *arrays)
     for form, rule in rules.items():
         expected = [rule(*map(int, row)) & WORD for row in zip(*arrays, strict=True)]
@@ -77,7 +77,7 @@ def check(host, rules, *arrays):
 
 @pytest.mark.parametrize("name", ["vadd", "vsub", "vabsdiff", "vmin", "vmax"])
 def test_scalar_arithmetic(host, name):
-    """Parts of two registers, limited to the part that is written, then combined with the third operand."""
+    """Parts of two registers are combined, saturated to the written part, and combined with the third operand."""
     rules = {}
     parts = [[("", ""), ("b0", "h1"), ("b3", "b1")], [("h0", ""), ("h1", "b2"), ("", "")]][len(name) % 2]
     for (d, a, b), (x, y) in zip(some_types(name), parts, strict=False):
@@ -103,7 +103,7 @@ def test_scalar_arithmetic(host, name):
 
 
 def test_shifts(host):
-    """vshl and vshr clamp or wrap their amount; a signed source is filled with its sign."""
+    """vshl and vshr clamp or wrap their amount, and fill a signed source with its sign."""
     a, b, c = sources()
     b[::2] %= 40
     rules = {}
@@ -123,7 +123,7 @@ def test_shifts(host):
 
 
 def test_comparison(host):
-    """vset gives 1 or 0, which may be added or merged."""
+    """vset returns 1 or 0, which may be added or merged."""
     rules = {}
     for test, (a, b) in zip(
         ("eq", "ne", "lt", "le", "gt", "ge"), itertools.cycle(itertools.product(("s32", "u32"), repeat=2)), strict=False
@@ -139,7 +139,7 @@ def test_comparison(host):
 
 
 def test_multiply_and_add(host):
-    """vmad negates the product or the addend, adds one, shifts and clamps."""
+    """vmad can negate the product or the addend, add one, shift and clamp."""
     rules = {}
     for a, b, scale, sat in itertools.product(("s32", "u32"), ("s32", "u32"), (0, 15), ("", ".sat")):
         suffix = sat + (f".shr{scale}" if scale else "")
@@ -163,7 +163,7 @@ def test_multiply_and_add(host):
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("name", list(RULES))
 def test_several_elements_at_once(host, name, count):
-    """Elements are selected from both sources, computed side by side, and merged or added to the third operand."""
+    """Elements are selected from both sources, computed in parallel, and merged or added to the third operand."""
     size, letter = 32 // count, "h" if count == 2 else "b"
     whole = {2: ("10", "32"), 4: ("3210", "7654")}[count]
     chosen = {2: ("03", "21"), 4: ("0527", "7611")}[count]
@@ -203,7 +203,7 @@ def test_several_elements_at_once(host, name, count):
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_comparisons_of_several_elements(host, count):
-    """vset2 and vset4 give 1 or 0 for each element, or count them."""
+    """vset2 and vset4 return 1 or 0 for each element, or count the ones."""
     size, letter = 32 // count, "h" if count == 2 else "b"
     rules = {}
     for test, a, b in (("lt", "s32", "s32"), ("ge", "u32", "s32"), ("eq", "u32", "u32")):
@@ -231,6 +231,6 @@ def test_comparisons_of_several_elements(host, count):
     ],
 )
 def test_wrong_selectors_are_refused(host, lines, rule):
-    """The error names the instruction and what it allows."""
+    """A wrong selector is refused with an error that names the instruction and the allowed selectors."""
     with pytest.raises(KernelError, match=rule):
         evaluate(host, [lines], "b32", ("b32",), np.zeros(1, np.uint32))

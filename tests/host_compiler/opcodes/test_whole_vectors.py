@@ -1,4 +1,4 @@
-"""Aligned accesses of 16 bytes are one access where other threads may look, as on a GPU; CUB relies on it."""
+"""Aligned accesses of 16 bytes are atomic where other threads may look, as on a GPU; CUB relies on it."""
 
 import re
 
@@ -15,7 +15,7 @@ from tests.fuzzing import many
 WHOLE = moves_16_bytes_at_once(native.triple(), native.cpu()[1])
 needs_16_bytes = pytest.mark.skipif(not WHOLE, reason="this processor has no access of 16 bytes")
 
-#: Stores, loads, and the registers of one element each.
+#: Stores, loads, and the registers that hold one element each.
 ACCESSES = [
     ("st.relaxed.gpu.global.v2.u64", "ld.relaxed.gpu.global.v2.u64", "b64", 2),
     ("st.release.sys.v2.b64", "ld.acquire.gpu.v2.b64", "b64", 2),
@@ -29,9 +29,9 @@ ACCESSES = [
 
 
 def kernel(store, load, register, count, *, waits=False):
-    """Return a kernel whose first thread block writes ever greater numbers to all elements, and whose second reads.
+    """Return a kernel whose first thread block writes rising numbers to all elements, and whose second reads them.
 
-    The first thread of a thread block does the work; the others may wait for it in each turn.
+    The first thread of a thread block does the work; the other threads may wait for it in each turn.
     """
     barrier = "bar.sync 0;" if waits else ""
     vector = ", ".join(f"%v{index}" for index in range(count))
@@ -61,7 +61,7 @@ def kernel(store, load, register, count, *, waits=False):
 @needs_16_bytes
 @pytest.mark.parametrize("access", ACCESSES, ids=[item[0] for item in ACCESSES])
 def test_nobody_sees_half_of_a_vector(access):
-    """One thread block stores a number in all elements; another finds the same in all that it loads."""
+    """A reader's vector load never mixes elements of two stores."""
     device = HostDevice(cores=2)
     loaded = device.load_module(kernel(*access)).kernel("k")
     for _ in range(many(4)):
@@ -72,7 +72,7 @@ def test_nobody_sees_half_of_a_vector(access):
 
 
 def machine_code(text, level):
-    """Return the assembly that a text becomes, optimised or not."""
+    """Return the assembly of a kernel, optimised or not."""
     module, machine = native.verified(text), native._target_machine(level, native.cpu())
     if level:
         options = llvm.create_pipeline_tuning_options(speed_level=1)
@@ -88,7 +88,7 @@ def machine_code(text, level):
 @pytest.mark.parametrize("is_quick", [True, False])
 @pytest.mark.parametrize("access", [item for item in ACCESSES if item[3] * int(item[2].lstrip("bf")) == 128])
 def test_the_machine_code_has_one_access_of_16_bytes(access, is_quick, waits):
-    """Both in code that is compiled quickly and in optimised code, and no locked exchange, which would write."""
+    """Quick and optimised code access 16 bytes at once, without a locked exchange, which would write."""
     translated = translate_module(parse(kernel(*access, waits=waits)), native.triple(), *native.cpu(), quickly=is_quick)
     text = translated.text if is_quick else translated.kernels["k"]
     assert re.search(r"load atomic i128, .* align 16", text) and re.search(r"store atomic i128 .* align 16", text)
@@ -98,7 +98,7 @@ def test_the_machine_code_has_one_access_of_16_bytes(access, is_quick, waits):
 
 
 def test_other_processors_get_accesses_of_8_bytes():
-    """Without AVX there is none of 16 bytes that doesn't write; code for such a processor has no call of a library."""
+    """Processors without AVX get accesses of 8 bytes, since their only 16-byte access writes, and no library calls."""
     text = translate_module(parse(kernel(*ACCESSES[0])), "x86_64-unknown-linux-gnu", "x86-64", "+sse2").text
     assert "i128" not in text and "load atomic i64" in text
     assert moves_16_bytes_at_once("aarch64-unknown-linux-gnu", "+neon")

@@ -1,4 +1,4 @@
-"""Kernels that wait run in quickly compiled code here, except where a test asks for optimised code."""
+"""Kernels that wait run in quickly compiled code here, unless a test uses optimised code."""
 
 import pytest
 

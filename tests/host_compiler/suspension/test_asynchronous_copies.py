@@ -9,7 +9,7 @@ RNG = np.random.default_rng(13)
 
 
 def _kernel(body, *, version="8.6", target="sm_100", bytes_=512):
-    """Return a kernel of one thread that works in shared `m` (bytes) with the barrier object `b`, from `x` to `y`."""
+    """Return a kernel of one thread that uses shared memory `m` (bytes) and the barrier object `b`, from `x` to `y`."""
     return f""".version {version}
 .target {target}
 .address_size 64
@@ -40,14 +40,14 @@ START = "mbarrier.init.shared::cta.b64 [b], 1; mbarrier.arrive.expect_tx.shared:
     ],
 )
 def test_blocks_of_memory_travel_in_and_out(run, copy):
-    """Copied data is there when the barrier object has counted its bytes."""
+    """Copied data is complete once the barrier object has counted its bytes."""
     x = RNG.integers(0, 256, 64).astype(np.uint8)
     y = run(_kernel(START + copy + WAIT + OUT), "k", 1, 1, x, np.zeros(80, np.uint8), np.zeros(4, np.int32))[1]
     assert np.array_equal(y, np.concatenate([x, np.zeros(16, np.uint8)]))
 
 
 def test_a_copy_for_other_thread_blocks_only_leaves_memory_alone(run):
-    """The mask of a multicast names the thread blocks that receive: bit 0 is the only one there is."""
+    """A multicast copy without bit 0 in its mask, the only thread block of the cluster, leaves memory unchanged."""
     copy = "mov.b16 %h1, 2; st.shared.u32 [m], 77;" + IN.format("cluster", ".multicast::cluster", ", %h1")
     body = copy.replace("[b], 0", "[b], 0") + "ld.shared.u32 %r0, [m]; st.global.u32 [%y], %r0;"
     body = "mbarrier.init.shared::cta.b64 [b], 1;" + body
@@ -56,7 +56,7 @@ def test_a_copy_for_other_thread_blocks_only_leaves_memory_alone(run):
 
 
 def test_masked_copies_write_the_bytes_of_the_mask(run):
-    """Bit i of the mask stands for byte i of every sixteen."""
+    """Bit i of the mask enables byte i of every sixteen."""
     mask = 0b1010_0000_1100_0111
     fill = "".join(f"ld.global.b64 %s1, [%x+{8 * i}]; st.shared.b64 [m+{8 * i}], %s1;" for i in range(8))
     copy = f"mov.b16 %h1, {mask}; cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%y], [m], 64, %h1;"
@@ -85,7 +85,7 @@ INTEGERS = {
 
 @pytest.mark.parametrize(("operation", "kind"), INTEGERS)
 def test_bulk_reductions_into_global_memory(run, operation, kind):
-    """Every element of the block in shared memory is combined with one in global memory."""
+    """Every element of the block in shared memory is combined with an element of global memory."""
     dtype = np.dtype({"b": "u", "u": "u", "s": "i", "f": "f"}[kind[0]] + str(int(kind[1:]) // 8))
     count = 64 // dtype.itemsize
     x, y = (RNG.integers(0, 100, count).astype(dtype) for _ in range(2))
@@ -97,7 +97,7 @@ def test_bulk_reductions_into_global_memory(run, operation, kind):
 
 
 def test_bulk_reductions_into_shared_memory(run):
-    """The barrier object counts the bytes of a reduction too."""
+    """A bulk reduction into shared memory counts its bytes at the barrier object too."""
     fill = "".join(
         f"ld.global.u32 %r0, [%x+{4 * i}]; st.shared.u32 [m+{4 * i}], %r0; st.shared.u32 [m+{256 + 4 * i}], {i};"
         for i in range(16)
@@ -113,7 +113,7 @@ def test_bulk_reductions_into_shared_memory(run):
 
 
 def test_stores_and_reductions_that_announce_their_bytes(run):
-    """st.async and red.async write to the shared memory that mapa names, and each completes its bytes."""
+    """st.async and red.async write to the shared memory that mapa returned, and each counts its bytes."""
     begin = """mbarrier.init.shared::cta.b64 [b], 1; mov.u32 %r7, 0; st.shared.u32 [m+32], 10;
       mapa.shared::cluster.u32 %m, %m, 0; mapa.shared::cluster.u32 %b, %b, %r7;
       mbarrier.arrive.expect_tx.shared::cta.b64 %s0, [b], 32;"""
@@ -126,7 +126,7 @@ def test_stores_and_reductions_that_announce_their_bytes(run):
     loads = "".join(f"ld.shared.u32 %r0, [m+{4 * i}]; st.global.u32 [%y+{4 * i}], %r0;" for i in range(9))
     y = run(_kernel(begin + store + WAIT + loads), "k", 1, 1, np.zeros(4), np.zeros(10, np.uint32), np.zeros(4))[1]
     expected = [11, 0, 13, 0, 11, 12, 11, 12, 15, 0]
-    assert np.array_equal(np.delete(y, 1), np.delete(expected, 1))  # nothing was stored to word 1
+    assert np.array_equal(np.delete(y, 1), np.delete(expected, 1))  # word 1 was not stored to
 
 
 def test_asynchronous_stores_to_global_memory(run):
@@ -151,13 +151,13 @@ def test_bulk_stores_of_zeros(run, form):
 
 
 def test_a_bulk_copy_past_a_buffer_is_an_error(run):
-    """Bulk copies are checked like any other access."""
+    """A bulk copy past the end of a buffer is a fault, like any other access."""
     with pytest.raises(KernelFault, match="address"):
         run(_kernel(START + IN.format("cta", "", "")), "k", 1, 1, np.zeros(16, np.uint8), np.zeros(4), np.zeros(4))
 
 
 def test_arrivals_of_every_kind(run):
-    """Counts, drops, bytes to come and what the state says of pending arrivals."""
+    """Barrier objects count arrivals, drops and expected bytes, and their state has the number of pending arrivals."""
 
     def phase(index):
         return (
@@ -185,7 +185,7 @@ def test_arrivals_of_every_kind(run):
         "mbarrier.arrive.shared::cta.b64 %s0, [b], 1;",
         phase(1),  # four bytes are missing
         "mbarrier.complete_tx.shared::cta.b64 [b], 4;",
-        phase(3),  # complete: one is expected now
+        phase(3),  # complete: the next phase expects one
         "mbarrier.arrive.b64 %s0, [b];",
         pending(11),
         "mbarrier.test_wait.shared::cta.b64 %p, [b], %s0; selp.u32 %r0, 1, 0, %p; st.global.u32 [%y+48], %r0;",

@@ -1,4 +1,4 @@
-"""Threads that wait for each other: barriers, warp operations, shared memory."""
+"""Threads that wait for each other at barriers, in warp operations and through shared memory."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ extern "C" __global__ void reduce(const float* x, float* out, int n) {
 
 
 def test_block_reduction_with_a_barrier_in_a_loop(run_optimised, dialect):
-    """A tree reduction in shared memory gives the sum of each thread block."""
+    """A tree reduction in shared memory with a barrier in its loop gives the sum of each thread block."""
     x = np.arange(1000, dtype=np.float32)
     out = run_optimised(REDUCE, "reduce", 4, 256, x, np.zeros(4, np.float32), 1000, dialect=dialect)[1]
     assert np.array_equal(out, np.pad(x, (0, 24)).reshape(4, 256).sum(1))
@@ -40,7 +40,7 @@ extern "C" __global__ void matmul(const float* a, const float* b, float* c, int 
 
 
 def test_tiled_matrix_product(run_optimised, dialect):
-    """A tiled product in shared memory agrees with numpy on a size that is no multiple of the tile."""
+    """A tiled product in shared memory agrees with numpy for a size that is no multiple of the tile."""
     n = 37
     a, b = (np.random.default_rng(seed).random((n, n), np.float32) for seed in (1, 2))
     c = run_optimised(MATMUL, "matmul", (3, 3), (16, 16), a, b, np.zeros_like(a), n, dialect=dialect)[2]
@@ -57,7 +57,7 @@ extern "C" __global__ void reverse(int* x) {
 
 
 def test_dynamic_shared_memory(run, host):
-    """Dynamic shared memory has the size of the launch, and a byte past it is a fault."""
+    """Dynamic shared memory has the launch's size, and an access one byte past it is a fault."""
     x = np.arange(64, dtype=np.int32)
     assert np.array_equal(run(DYNAMIC, "reverse", 1, 64, x, shared_bytes=256)[0], x[::-1])
     with pytest.raises(DeviceError, match=r"kernel reverse.*byte 252 of shared memory"):
@@ -79,7 +79,7 @@ extern "C" __global__ void warp(const int* x, int* sum, int* up, int* rot, unsig
 
 
 def test_warp_operations(run, dialect):
-    """Shuffles and votes exchange values inside each warp of 32 threads."""
+    """Shuffles and votes exchange values within each warp of 32 threads."""
     x = np.random.default_rng(3).integers(-5, 90, 96).astype(np.int32)
     zero = np.zeros_like(x)
     _, total, up, rot, vote, any_, active = run(
@@ -109,7 +109,7 @@ extern "C" __global__ void divergent(int* out, int* n) {
 
 
 def test_threads_that_diverge_and_meet_again(run):
-    """Warps with different trip counts, threads that have ended and two barriers of one number all work together."""
+    """Warps with different trip counts, ended threads, and two barriers with the same number work together."""
     n = np.array([5, 2], np.int32)
     out = run(DIVERGENT, "divergent", 1, 64, np.full(64, -1, np.int32), n)[0]
     t = np.arange(48)
@@ -137,7 +137,7 @@ extern "C" __global__ void twice(const float* x, float* out) {
 
 
 def test_a_device_function_that_waits(run, dialect):
-    """A function with barriers and shuffles may be called several times by one kernel."""
+    """A kernel may call a function with barriers and shuffles several times."""
     x = np.arange(128, dtype=np.float32)
     out = run(FUNCTION, "twice", 1, 128, x, np.zeros_like(x), dialect=dialect)[1]
     total = x.sum()
@@ -145,7 +145,7 @@ def test_a_device_function_that_waits(run, dialect):
 
 
 def test_barrier_reduction(run):
-    """bar.red gives every thread the count and the conjunction of a predicate."""
+    """bar.red returns the count and the conjunction of a predicate to every thread."""
     source = """extern "C" __global__ void k(const int* x, int* count, int* all) {
       int t = threadIdx.x; count[t] = __syncthreads_count(x[t]);
       all[t] = __syncthreads_and(x[t]) + 2 * __syncthreads_or(x[t]); }"""
@@ -173,6 +173,6 @@ first:
 
 
 def test_a_barrier_that_can_never_complete_is_an_error(run):
-    """Two groups that wait for each other at different barriers end in an error, not in a hang."""
+    """Two groups of threads that wait for each other at different barriers are a fault instead of a hang."""
     with pytest.raises(DeviceError, match=r"kernel stuck, PTX line \d+: thread .* waits at a barrier"):
         run(STUCK, "stuck", 1, 32)

@@ -1,4 +1,4 @@
-"""Lockstep loops, threads that diverge and meet again, and uniform values."""
+"""Loops in lockstep, threads that diverge and reconverge, and uniform values."""
 
 import numpy as np
 import pytest
@@ -34,13 +34,13 @@ def check(host, cuda_ptx, group, count):
 
 @pytest.mark.parametrize("group", seeds(3))
 def test_random_control_flow_is_what_a_reference_says(quick_host, cuda_ptx, group):
-    """Nested loops, branches, barriers and shuffles give the results of threads in lockstep, at odd sizes."""
+    """Nested loops, branches, barriers and shuffles have the results of threads in lockstep, for odd sizes too."""
     check(quick_host, cuda_ptx, group, 10)
 
 
 @pytest.mark.parametrize("group", [0, 1])
 def test_optimised_code_of_random_control_flow_does_the_same(optimised_host, cuda_ptx, group):
-    """The optimiser may rewrite the loops that take threads in lockstep."""
+    """Random control flow has the reference's results even after the optimiser rewrites lockstep loops."""
     check(optimised_host, cuda_ptx, group, 3)
 
 
@@ -55,7 +55,7 @@ extern "C" __global__ void sums(const float* x, float* out, int n) {
 @pytest.mark.parametrize("threads", [1, 7, 32, 100, 256])
 @pytest.mark.parametrize("n", [0, 1, 255, 5000])
 def test_grid_stride_loops_of_any_size(run, threads, n):
-    """Each thread adds up its own elements, also when only some threads take part in the last round."""
+    """Each thread adds up its own elements, also if only some threads run the last round."""
     x = np.random.default_rng(n).random(max(n, 1), np.float32)
     out = run(STRIDED, "sums", 3, threads, x, np.zeros(3 * threads, np.float32), n)[1]
     padded = np.zeros(-(-max(n, 1) // (3 * threads)) * 3 * threads, np.float32)
@@ -76,7 +76,7 @@ extern "C" __global__ void product(const float* a, const float* b, float* c, int
 @pytest.mark.parametrize("block", [(16, 16), (5, 3), (64, 1)])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (33, 17, 40), (16, 0, 16)])
 def test_a_plain_matrix_product(run, dialect, block, shape):
-    """A loop with the same rounds in all threads gives numpy's product; thread blocks may extend past the edge."""
+    """A matrix product with the same rounds in all threads equals numpy's, even if thread blocks exceed the edge."""
     n, m, length = shape
     rng = np.random.default_rng(1)
     a, b = rng.random((n, max(m, 1)), np.float32), rng.random((max(m, 1), length), np.float32)
@@ -86,7 +86,7 @@ def test_a_plain_matrix_product(run, dialect, block, shape):
 
 
 def test_a_fault_in_a_loop_names_the_thread_that_met_it(run):
-    """When threads run in lockstep, the error names the first one that leaves its buffer."""
+    """If threads run in lockstep, a fault names the first thread that leaves its buffer."""
     source = """
 extern "C" __global__ void walk(const int* x, int* out, int n) {
   int sum = 0;
@@ -128,7 +128,7 @@ SKIP:
 
 
 def test_uniform_and_drifting_registers():
-    """Loop counters are uniform, an index drifts from its start, and what only some threads change varies."""
+    """Loop counters are uniform, an index drifts from its start, and registers that only some threads change vary."""
     kernel = parse(KINDS).functions["kinds"]
     kinds = uniformity(kernel)
     assert all(kinds[name].base == "" for name in ("%r1", "%r3", "%r5", "%p2"))
@@ -146,7 +146,7 @@ extern "C" __global__ void common(const int* x, int* out, int p, int n) {
 
 
 def test_uniform_values_are_right_after_threads_diverge(run, dialect):
-    """A number that all threads share is still right in each of them after only some have waited."""
+    """A value that all threads share stays right in each of them after only some of them waited."""
     x = np.arange(64, dtype=np.int32)
     d = 3
     for k in range(4):
@@ -165,7 +165,7 @@ extern "C" __global__ void late(const int* x, int* out, int n) {
 
 
 def test_threads_that_left_a_loop_at_different_times_keep_their_own_index(run, dialect):
-    """After a barrier, the loop index of each thread is where that thread stopped."""
+    """After a barrier, each thread's loop index has the value with which that thread left the loop."""
     x = np.ones(100, np.int32)
     out = run(LATE, "late", 1, 64, x, np.zeros(64, np.int32), 100, dialect=dialect)[1]
     rounds = np.where(np.arange(64) < 36, 2, 1)

@@ -48,7 +48,7 @@ def _kernel(opcode, a, b, c, d, kind="b32"):
 
 
 def _a16(matrix, registers, per):
-    """Return A (16 rows) as the threads of a warp hold it: (32, registers, per)."""
+    """Return A (16 rows) as a warp's threads hold it: (32, registers, per)."""
     out = np.empty((32, registers, per), matrix.dtype)
     for lane in range(32):
         for r in range(registers):
@@ -77,7 +77,7 @@ def _c16(matrix, rows=16):
 @pytest.mark.parametrize("depth", [8, 16])
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_mma_of_16_bit_floats(run, kind, depth):
-    """m16n8k8 and m16n8k16 with f32 accumulators agree with the product of the matrices."""
+    """m16n8k8 and m16n8k16 with f32 accumulators give numpy's matrix product."""
     a, b, c = _half((16, depth)), _half((depth, 8)), RNG.standard_normal((16, 8)).astype(np.float32)
     bits = _bf16 if kind == "bf16" else (lambda x: x.view(np.uint16))
     regs = depth // 4
@@ -88,7 +88,7 @@ def test_mma_of_16_bit_floats(run, kind, depth):
 
 
 def test_mma_with_f16_accumulators(run):
-    """C and D are then two registers of two halves each."""
+    """With f16 accumulators, C and D are two registers of two halves each."""
     a, b, c = _half((16, 16)), _half((16, 8)), _half((16, 8))
     ptx = _kernel("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 4, 2, 2, 2)
     fa, fb = _a16(a.view(np.uint16), 4, 2), _b(b.view(np.uint16), 2, 2)
@@ -98,7 +98,7 @@ def test_mma_with_f16_accumulators(run):
 
 @pytest.mark.parametrize("depth", [4, 8])
 def test_mma_of_tf32_drops_low_bits(run, depth):
-    """Thirteen low bits of each f32 do not take part."""
+    """tf32 products ignore the thirteen low bits of each f32."""
     a, b = (RNG.standard_normal(shape).astype(np.float32) for shape in ((16, depth), (depth, 8)))
     c = np.zeros((16, 8), np.float32)
     regs = depth // 2
@@ -125,7 +125,7 @@ def test_mma_of_bytes(run, kinds, depth):
 
 
 def test_mma_of_doubles(run):
-    """m8n8k4 in f64."""
+    """m8n8k4 in f64 gives numpy's product."""
     a, b, c = (RNG.standard_normal(shape) for shape in ((8, 4), (4, 8), (8, 8)))
     ptx = _kernel("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", 1, 1, 2, 2, "f64")
     lanes = np.arange(32)
@@ -157,7 +157,7 @@ MATRICES = (
 
 @pytest.mark.parametrize("trans", ["", ".trans"])
 def test_ldmatrix_stmatrix_and_movmatrix(run, trans):
-    """Four 8 by 8 matrices of halves are spread over a warp, as they are or transposed, and stored back."""
+    """Four 8 by 8 matrices of halves are spread over a warp, transposed or not, and stored back."""
     x = np.arange(256, dtype=np.uint16).reshape(4, 8, 8)
     y = run(MATRICES.replace("TRANS", trans), "k", 1, 32, x, np.zeros(768, np.uint16))[1]
     held = x.transpose(0, 2, 1) if trans else x
@@ -190,7 +190,7 @@ extern "C" __global__ void k(const half* a, const half* b, const float* c, float
 @pytest.mark.parametrize("shape", [(16, 16), (32, 8), (8, 32)])
 @pytest.mark.parametrize("layouts", ["row_major col_major", "col_major row_major"])
 def test_wmma(run, shape, layouts):
-    """Each shape and layout of half-precision wmma, through global and shared memory."""
+    """Each shape and layout of half-precision wmma gives numpy's product, through global and shared memory."""
     m, n = shape
     la, lb = layouts.split()
     a, b, c = _half((m, 16)), _half((16, n)), RNG.standard_normal((m, n)).astype(np.float32)
@@ -225,7 +225,7 @@ COPY = (
 
 @pytest.mark.parametrize("limit", [0, 1, 5, 16])
 def test_asynchronous_copies_fill_with_zeros(run, limit):
-    """Bytes past the source size are zero, and the source is not read there."""
+    """Asynchronous copies write zeros for the bytes past the source size, and do not read them."""
     x = RNG.integers(1, 255, (64, 16)).astype(np.uint8)
     ptx = COPY.replace("FORM", "cp.async.cg.shared.global.L2::128B [%s], [%a], 16, %n")
     y = run(ptx, "k", 1, 64, x, np.full((64, 16), 7, np.uint8), np.int32(limit))[1]

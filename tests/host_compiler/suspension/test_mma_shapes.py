@@ -1,4 +1,4 @@
-"""Every dense shape and type of mma.sync against numpy, with the fragments of the manual's figures."""
+"""Every dense shape and type of mma.sync against numpy, with fragments as in the manual's figures."""
 
 import numpy as np
 import pytest
@@ -18,12 +18,12 @@ RNG = np.random.default_rng(11)
 
 @pytest.fixture
 def host(quick_host):
-    """Quick code: `test_matrices` has optimised kernels."""
+    """Run quick code; `test_matrices` runs optimised kernels."""
     return quick_host
 
 
 def _product(run, shape, kinds, a, b, c, suffix="", row_col=".row.col"):
-    """Return D and the expected fragments of D, given matrices of raw elements."""
+    """Return D and the expected fragments of D for matrices of raw elements."""
     rows, columns, depth = shape
     d_kind, a_kind, b_kind, c_kind = kinds
     words = depth // 32 if a_kind == "b1" else depth
@@ -47,7 +47,7 @@ def _laid(d):
 @pytest.mark.parametrize(("rows", "depth"), [(8, 16), (16, 16), (16, 32)])
 @pytest.mark.parametrize("kinds", ["s8 s8", "u8 s8", "u8 u8"])
 def test_bytes(run, rows, depth, kinds):
-    """Sums of products of bytes wrap around in 32 bits."""
+    """Sums of products of bytes wrap in 32 bits."""
     types = {"s8": np.int8, "u8": np.uint8}
     ka, kb = kinds.split()
     a = RNG.integers(0, 256, (rows, depth)).astype(np.uint8).view(types[ka])
@@ -60,7 +60,7 @@ def test_bytes(run, rows, depth, kinds):
 @pytest.mark.parametrize(("rows", "depth"), [(8, 32), (16, 32), (16, 64)])
 @pytest.mark.parametrize("kinds", ["s4 s4", "s4 u4", "u4 u4"])
 def test_half_bytes_with_saturation(run, rows, depth, kinds):
-    """Four-bit integers, two to a byte; with .satfinite the sum is limited instead of wrapping."""
+    """Four-bit integers are packed two to a byte; with .satfinite the sum saturates instead of wrapping."""
     ka, kb = kinds.split()
     low = {"s4": -8, "u4": 0}
     a = RNG.integers(low[ka], low[ka] + 16, (rows, depth)).astype(np.int8)
@@ -74,7 +74,7 @@ def test_half_bytes_with_saturation(run, rows, depth, kinds):
 @pytest.mark.parametrize(("rows", "depth"), [(8, 128), (16, 128), (16, 256)])
 @pytest.mark.parametrize("operation", ["xor", "and"])
 def test_single_bits(run, rows, depth, operation):
-    """The product of two bits is their exclusive or, or their conjunction; the sum counts ones."""
+    """Single bits are combined by exclusive or or by conjunction, and the sum counts the ones."""
     a = RNG.integers(0, 2**32, (rows, depth // 32), dtype=np.uint32)
     b = RNG.integers(0, 2**32, (depth // 32, 8), dtype=np.uint32)
     c = RNG.integers(-100, 100, (rows, 8)).astype(np.int32)
@@ -94,15 +94,15 @@ def test_single_bits(run, rows, depth, operation):
 @pytest.mark.parametrize(("rows", "depth"), [(8, 4), (16, 4), (16, 8), (16, 16)])
 @pytest.mark.parametrize("mode", ["", ".rm"])
 def test_doubles(run, rows, depth, mode):
-    """f64 fragments; a directed rounding mode stays on its side of the exact sum of integers and a tiny number."""
+    """f64 products with a directed rounding mode stay on that side of an exact sum of integers and a tiny number."""
     a = RNG.integers(-50, 50, (rows, depth)).astype(np.float64)
     b = RNG.integers(-50, 50, (depth, 8)).astype(np.float64)
     c = np.full((rows, 8), -(2.0**-70)) if mode else RNG.integers(-50, 50, (rows, 8)).astype(np.float64)
     d = _product(run, (rows, 8, depth), ("f64",) * 4, a, b, c, mode)
     exact = _laid(a @ b + (0 if mode else c))
     if mode:
-        # Every intermediate sum is an integer less the tiny number, which rounds to the next double below or, where
-        # the integer is 0, is exact.
+        # Each intermediate sum is an integer minus the tiny number. It rounds to the next double below, or is exact if
+        # the integer is 0.
         assert (d <= exact).all()
         assert (d >= exact - np.spacing(np.maximum(np.abs(exact), 1)) * depth * 64).all()
         assert (d < exact).any()
@@ -121,14 +121,14 @@ def _e4m3():
 
 
 def _e5m2():
-    """Return the value of every e5m2 number: the upper byte of an f16."""
+    """Return the value of every e5m2 number, which is the upper byte of an f16."""
     return (np.arange(256) << 8).astype(np.uint16).view(np.float16).astype(np.float64)
 
 
 @pytest.mark.parametrize("depth", [16, 32])
 @pytest.mark.parametrize("kinds", ["e4m3 e5m2", "e5m2 e4m3", "e4m3 e4m3"])
 def test_floats_of_8_bits(run, depth, kinds):
-    """Every finite e4m3 and the e5m2 of moderate size, in products that f32 sums exactly."""
+    """All finite e4m3 numbers and moderate e5m2 numbers are multiplied exactly, with sums that f32 holds exactly."""
     values = {"e4m3": _e4m3(), "e5m2": _e5m2()}
     ka, kb = kinds.split()
     usable = {
@@ -144,7 +144,7 @@ def test_floats_of_8_bits(run, depth, kinds):
 
 @pytest.mark.parametrize("depth", [16, 32])
 def test_floats_of_8_bits_with_f16_sums(run, depth):
-    """C and D are pairs of f16."""
+    """With f16 sums, C and D are pairs of f16."""
     a = RNG.choice(np.array([0x38, 0xB8, 0x40, 0x30], np.uint8), (16, depth))  # 1, -1, 2, 0.5
     b = RNG.choice(np.array([0x38, 0xB8, 0x40, 0x30], np.uint8), (depth, 8))
     c = RNG.integers(-8, 8, (16, 8)).astype(np.float16)
@@ -156,14 +156,14 @@ def test_floats_of_8_bits_with_f16_sums(run, depth):
 @pytest.mark.parametrize("layouts", ["row.row", "row.col", "col.row", "col.col"])
 @pytest.mark.parametrize("kinds", ["f16 f16", "f32 f16", "f32 f32"])
 def test_quads_of_volta(run, layouts, kinds):
-    """m8n8k4: four products at once, each of eight threads: a quad of the lower and one of the upper half warp."""
+    """m8n8k4 computes four products at once; a quad of the lower and one of the upper half warp compute each."""
     d_kind, c_kind = kinds.split()
     la, lb = layouts.split(".")
     a, b = (RNG.integers(-8, 9, shape).astype(np.float16) for shape in ((4, 8, 4), (4, 4, 8)))
     c = RNG.integers(-8, 9, (4, 8, 8)).astype(np.float16 if c_kind == "f16" else np.float32)
     exact = a.astype(np.float64) @ b + c
 
-    def number(lane):  # the eight threads of a product count 0 to 7
+    def number(lane):  # the eight threads of a product are numbered 0 to 7
         return lane % 4 + 4 * (lane // 16)
 
     def a_at(i, lane):

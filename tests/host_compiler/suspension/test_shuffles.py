@@ -1,4 +1,4 @@
-"""Shuffles in a row, by constants and by registers, for threads that are together, in pieces, or scattered."""
+"""Consecutive shuffles by constants and by registers, for threads in lockstep, in pieces, or scattered."""
 
 import random
 
@@ -12,7 +12,7 @@ MODES = ("up", "down", "bfly", "idx")
 
 
 def shuffled(x, mode, step, clamp):
-    """Return the value and the predicate that each thread gets; a lane that is not there gives the thread its own."""
+    """Return each thread's value and predicate; a thread that names a missing lane gets its own value."""
     thread = np.arange(len(x))
     lane, first = thread % 32, thread // 32 * 32
     segment, last = clamp >> 8 & 31, clamp & 31
@@ -25,7 +25,7 @@ def shuffled(x, mode, step, clamp):
 
 
 class Program:
-    """Random PTX on %x of each thread, and what it computes."""
+    """Random PTX on %x of each thread, with its expected results."""
 
     def __init__(self, seed, threads):
         self.random, self.lines, self.count = random.Random(seed), [], 0
@@ -87,7 +87,7 @@ class Program:
         self.lines += [f"add.u32 {counter}, {counter}, 1;", f"setp.lt.u32 %q, {counter}, {turns};", f"@%q bra {again};"]
 
     def piece(self, depth):
-        """Some whole warps go their own way; now and then they, or the others, end there."""
+        """Add a branch for some whole warps, at whose end those or the other threads may exit."""
         after, warps = self.label(), -(-len(self.x) // 32)
         first = self.random.randrange(warps)
         end = self.random.randint(first, warps)
@@ -136,11 +136,11 @@ def check(run, thread_block, numbers):
 
 @pytest.mark.parametrize("thread_block", BLOCKS)
 def test_random_shuffles_are_what_a_reference_says(run, thread_block):
-    """Every mode, segment and kind of distance, in loops and in branches of whole warps, between barriers."""
+    """Random shuffles of every mode, segment and distance match the reference, also in loops and branches."""
     check(run, thread_block, seeds(5))
 
 
 @pytest.mark.parametrize("thread_block", [(64,), (4, 10)])
 def test_optimised_code_of_random_shuffles_does_the_same(run_optimised, thread_block):
-    """Shuffles in a row become vector operations."""
+    """Consecutive shuffles, which the optimiser turns into vector operations, match the reference."""
     check(run_optimised, thread_block, seeds(2))

@@ -1,7 +1,7 @@
-"""Kernels that address memory by bits of thread numbers, between warp operations, load and compute what PTX says.
+"""Kernels whose addresses are made from bits of thread numbers, between warp operations, compute what PTX defines.
 
-Each thread's registers are computed here in plain Python, one instruction after the other, by the rules of the PTX
-manual. Such addresses are those of matrix fragments: `shr.u32 %row, %lane, 2; mul.wide.u32 %bytes, %row, 32`.
+Plain Python computes each thread's registers, one instruction after the other, by the rules of the PTX manual. Such
+addresses are those of matrix fragments: `shr.u32 %row, %lane, 2; mul.wide.u32 %bytes, %row, 32`.
 """
 
 import random
@@ -14,7 +14,7 @@ from engine.device.host import HostDevice
 from tests.fuzzing import seeds
 
 BITS = (1 << 32) - 1
-#: Elements of the buffer that is read, and of each kernel's thread blocks.
+#: Elements of the buffer that is read, and the number of thread blocks of each kernel.
 ELEMENTS, BLOCKS = 4096, 2
 SHAPES = ((32, 1), (64, 1), (96, 1), (256, 1), (16, 4), (8, 8), (32, 3))
 KERNELS = 6
@@ -25,7 +25,7 @@ def signed(value):
 
 
 def quotient(a, b):
-    """Return the quotient of two numbers, rounded towards zero."""
+    """Return a quotient rounded towards zero."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
@@ -33,7 +33,7 @@ def of_signed(function):
     return lambda *values: function(*map(signed, values))
 
 
-#: What each instruction gives for 32-bit numbers without a sign, before it is cut to 32 bits.
+#: Each instruction's result for unsigned 32-bit numbers, before it is truncated to 32 bits.
 OPERATIONS = {
     "add.u32": lambda a, b: a + b,
     "sub.s32": lambda a, b: a - b,
@@ -67,12 +67,12 @@ ORDERS = {
     "eq.s32": lambda a, b: a == b,
     "hi.u32": lambda a, b: a > b,
 }
-#: Opcodes that compilers use to take thread numbers apart.
+#: Opcodes by which compilers take thread numbers apart.
 PARTS = ("shr.u32", "shr.s32", "shl.b32", "and.b32", "div.u32", "rem.u32", "mul.lo.u32", "add.u32", "or.b32")
 
 
 def shuffled(mode, values, lane, by, bound):
-    """Return what `shfl.sync` gives a lane of a whole warp, by the manual's pseudo-code."""
+    """Return the result of `shfl.sync` in a lane of a whole warp, by the manual's pseudo-code."""
     segments, clamp = bound >> 8 & 31, bound & 31
     last, first = (lane & segments) | (clamp & ~segments & 31), lane & segments
     source = {"up": lane - by, "down": lane + by, "bfly": lane ^ by, "idx": first | (by & ~segments & 31)}[mode]
@@ -81,7 +81,7 @@ def shuffled(mode, values, lane, by, bound):
 
 @dataclass
 class Kernel:
-    """A random kernel, and what each of its threads has in every register."""
+    """A random kernel, and the value of every register in each of its threads."""
 
     seed: int
     name: str
@@ -131,7 +131,7 @@ class Kernel:
         return self.rng.choice(numbers * 3 + ["%tid.x", "%tid.y", "%ntid.x", "%ctaid.x", "%n", "%laneid"])
 
     def index(self):
-        """Return a register that follows from the thread's number by random instructions."""
+        """Return a register that random instructions compute from the thread's number."""
         value = self.rng.choice(("%tid.x", "%tid.x", "%tid.x", "%laneid", "%linear", "%tid.y"))
         for _ in range(self.rng.randint(1, 4)):
             opcode = self.rng.choice(PARTS if self.rng.random() < 0.7 else tuple(OPERATIONS))
@@ -141,7 +141,7 @@ class Kernel:
                 value = self.made(opcode, value)
             elif count == 3 or opcode.startswith(("mad", "bfe")):
                 value = self.made(opcode, value, "3" if opcode.startswith("bfe") else other, "2")
-            elif opcode.startswith(("div", "rem")):  # by 0 is undefined
+            elif opcode.startswith(("div", "rem")):  # division by 0 is undefined
                 value = self.made(opcode, value, self.made("or.b32", other, "1"))
             else:
                 value = self.made(opcode, *((value, other) if self.rng.random() < 0.8 else (other, value)))
@@ -158,7 +158,7 @@ class Kernel:
         return target
 
     def loaded(self):
-        """Return what a thread loads at an index, which is cut only where it would be outside."""
+        """Return what a thread loads at an index, which is masked only if it would be out of bounds."""
         index, step, count = self.index(), self.rng.choice((1, 1, 2, 4, 8)), self.rng.choice((1, 1, 2, 4))
         most = (ELEMENTS - 4) // step
         if max(self.of(index)) > most:
@@ -179,7 +179,7 @@ class Kernel:
         return value
 
     def from_shared(self):
-        """Return what another thread of the thread block has stored."""
+        """Return a value that another thread of the thread block stored in shared memory."""
         size = self.shape[0] * self.shape[1]
         own, index = self.index(), self.made("rem.u32", self.index(), str(size))
         self.lines += ["bar.sync 0;", "mul.wide.u32 %d1, %linear, 4;", "add.s64 %d2, %tile, %d1;"]
@@ -190,7 +190,7 @@ class Kernel:
         return target
 
     def exchanged(self, value):
-        """Return what another lane of the warp has."""
+        """Return a value of another lane of the warp."""
         kind, lanes = self.rng.random(), self.known["%laneid"]
         if kind < 0.1:
             return value
@@ -220,7 +220,7 @@ class Kernel:
 
 
 def check(device, numbers):
-    """Compare kernels of some seeds, in modules of a few, with what each of their threads computes here."""
+    """Compare the kernels of some seeds, a few in each module, with the values computed here for each thread."""
     x = np.random.default_rng(3).integers(0, 1 << 32, ELEMENTS, np.uint32)
     kernels = [Kernel(seed, f"k{seed}", x) for seed in numbers]
     for first in range(0, len(kernels), KERNELS):
@@ -237,18 +237,18 @@ def check(device, numbers):
 
 
 def test_addresses_from_bits_of_thread_numbers_are_those_of_the_manual(host):
-    """Shifts, masks, divisions, remainders, products, minima and selects, before and after warp operations."""
+    """Random addresses made by shifts, masks, divisions, products, minima and selects are those of the manual."""
     check(host, seeds(24))
 
 
 def test_optimised_code_uses_the_same_addresses(optimised_host):
-    """What the translator says of them to the optimiser holds."""
+    """The translator's facts about addresses, which the optimiser relies on, hold for random addresses."""
     check(optimised_host, seeds(3))
 
 
 @pytest.mark.parametrize("step", [1, 2, 4, 32])
 def test_rows_of_a_matrix_fragment_are_addressed(host, step):
-    """A thread reads the row that its lane divided by 4 names: part of a thread number, times a distance in bytes."""
+    """A thread reads the row whose number is its lane divided by 4, at that number times a distance in bytes."""
     text = f""".version 8.0\n.target sm_80\n.address_size 64
     .visible .entry k(.param .u64 x, .param .u64 out) {{ .reg .b32 %r<5>; .reg .b64 %d<7>;
     ld.param.u64 %d1, [x]; ld.param.u64 %d2, [out]; mov.u32 %r1, %tid.x; shr.u32 %r2, %r1, 2;

@@ -1,4 +1,4 @@
-"""Warps and barriers beyond the common forms: legacy, named, arriving, spinning, electing, barrier objects."""
+"""Less common warp and barrier operations: legacy forms, named barriers, elections, spin locks, mbarriers."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
 
 
 def _each(lines, registers=""):
-    """Return a kernel whose threads read %x of `px`, and store %r and %q to `pr` and `pq`."""
+    """Return a kernel whose threads read %x from `px`, and store %r and %q to `pr` and `pq`."""
     return f"""{HEAD}.visible .entry k(.param .u64 px, .param .u64 pr, .param .u64 pq) {{
     .reg .b64 %a, %w; .reg .b32 %t, %x, %r, %q; .reg .f32 %f; .reg .pred %p; {registers}
     mov.u32 %t, %tid.x; ld.param.u64 %a, [px]; mad.wide.u32 %a, %t, 4, %a; ld.global.b32 %x, [%a];
@@ -27,7 +27,7 @@ def _run(run, lines, x, registers=""):
 
 
 def test_legacy_shuffles_and_votes(run):
-    """The forms without .sync take the active threads."""
+    """Shuffles and votes without .sync act on the active threads."""
     x = np.arange(45, dtype=np.uint32) * 3
     r, q = _run(run, "shfl.bfly.b32 %r|%p, %x, 1, 31; setp.gt.u32 %p, %x, 30; vote.ballot.b32 %q, %p;", x)
     t = np.arange(45)
@@ -37,7 +37,7 @@ def test_legacy_shuffles_and_votes(run):
 
 
 def test_match_of_64_bits(run):
-    """Both halves of a value must be the same."""
+    """match compares all 64 bits of a value."""
     x = np.array([1, 2, 1, 3] * 8, np.uint32)
     lines = "mov.b64 %w, {0, %x}; match.any.sync.b64 %r, %w, 0xffffffff; match.all.sync.b64 %q|%p, %w, 0xffffffff;"
     r, q = _run(run, lines, x)
@@ -47,7 +47,7 @@ def test_match_of_64_bits(run):
 
 @pytest.mark.parametrize("mode", ["min", "max", "min.abs", "max.NaN"])
 def test_reductions_of_floats(run, mode):
-    """NaN loses against numbers, or wins with .NaN."""
+    """In a float reduction numbers win over NaN, or NaN wins with .NaN."""
     x = np.random.default_rng(2).standard_normal(32).astype(np.float32)
     x[7] = np.nan
     r, _ = _run(run, f"mov.b32 %f, %x; redux.sync.{mode}.f32 %f, %f, 0xffffffff; mov.b32 %r, %f;", x.view(np.uint32))
@@ -57,7 +57,7 @@ def test_reductions_of_floats(run, mode):
 
 
 def test_one_thread_is_elected(run):
-    """The lowest thread of the mask is the leader."""
+    """elect.sync elects the lowest thread of the mask."""
     lines = "setp.ge.u32 %p, %t, 5; @!%p bra over; elect.sync %r|%p, 0xffffffe0; selp.b32 %q, 1, 0, %p; over:"
     r, q = _run(run, lines, np.zeros(32, np.uint32))
     t = np.arange(32)
@@ -77,7 +77,10 @@ WITH_MASKS = {
 
 @pytest.mark.parametrize("operation", WITH_MASKS)
 def test_a_mask_without_its_own_thread_is_a_fault(run, operation):
-    """PTX leaves open what happens then; the fault has the line, the thread and the mask. 0 is refused at once."""
+    """A mask without its own thread, which PTX leaves undefined, is a fault with the line, the thread and the mask.
+
+    A constant mask of 0 is refused when the module loads.
+    """
     at, line = WITH_MASKS[operation], HEAD.count("\n") + 5
     text = rf"kernel k, PTX line {line}: thread \(5, 0, 0\) of thread block \(0, 0, 0\) named the members 0xffffffdf "
     for lines in (at.format("0xffffffdf"), "mov.b32 %q, 0xffffffdf; " + at.format("%q")):
@@ -91,7 +94,10 @@ def test_a_mask_without_its_own_thread_is_a_fault(run, operation):
 
 @pytest.mark.parametrize("seed", seeds(20))
 def test_random_masks_are_faults_or_give_the_votes_of_their_members(run, seed):
-    """Whether a thread names itself decides; each thread may name others, as long as the named name the same."""
+    """A vote counts the threads of each thread's mask, and a mask without its own thread is a fault.
+
+    Threads may have different masks, if all threads of a mask have the same one.
+    """
     draw = np.random.default_rng(seed)
     groups, x = draw.integers(0, 3, 32), draw.integers(0, 2, 32).astype(np.uint32)
     masks = np.array([sum(1 << i for i in range(32) if groups[i] == group) for group in groups], np.uint32)
@@ -132,7 +138,7 @@ producer:
 
 
 def test_producers_arrive_and_consumers_wait(run):
-    """Two named barriers hand a box back and forth ten times."""
+    """Producers and consumers pass a box back and forth ten times through two named barriers."""
     out = run(PIPE, "k", 1, 64, np.zeros(1, np.uint32), np.zeros(32, np.uint32))[1]
     assert np.array_equal(out, 10 * np.arange(32) + 100 * 45)
 
@@ -161,7 +167,7 @@ extern "C" __global__ void held(int* lock, int* out) {
 
 
 def test_spinning_threads_let_others_run(run, dialect):
-    """Locks between all threads of a grid, a flag and a turn within a thread block: none of them hangs."""
+    """Spin locks between all threads of a grid, a flag, and turns within a thread block don't hang."""
     zero = np.zeros(1, np.int32)
     assert run(LOCK, "k", 40, 64, zero, zero, np.int32(3), dialect=dialect)[1][0] == 40 * 64 * 3
     out = run(LOCK, "flag", 1, 32, zero, np.zeros(2, np.int32), dialect=dialect)[1]
@@ -190,7 +196,7 @@ def test_barrier_objects(run):
 
 
 def test_special_registers(run):
-    """A cluster has one thread block, and the clock of the wall goes on in nanoseconds."""
+    """A cluster has one thread block, and %globaltimer goes on in nanoseconds."""
     lines = """.reg .b64 %u, %v; mov.u64 %u, %globaltimer; mov.u64 %v, %globaltimer; setp.ge.u64 %p, %v, %u;
     selp.b32 %r, 1, 0, %p; mov.u32 %q, %cluster_nctarank; mov.u32 %x, %cluster_ctaid.x; add.u32 %q, %q, %x;
     mov.u32 %x, %envreg3; add.u32 %q, %q, %x; mov.u32 %x, %nsmid; add.u32 %q, %q, %x;

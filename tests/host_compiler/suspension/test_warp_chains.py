@@ -1,4 +1,4 @@
-"""Warp operations in a row, which a warp runs up to its next barrier, and what only some warps or one thread run."""
+"""Chains of warp operations, which one warp runs up to its next barrier, also for some warps or one thread only."""
 
 import numpy as np
 import pytest
@@ -104,13 +104,13 @@ extern "C" __global__ void chained_faults(const int* in, int* out, int at) {
 
 @pytest.fixture
 def host(optimised_host: HostDevice) -> HostDevice:
-    """The optimiser makes vectors of what lanes keep and exchange."""
+    """Run optimised code, in which values of lanes are vectors."""
     return optimised_host
 
 
 @pytest.mark.parametrize("block", [32, 64, 256, 1024, (32, 4), (16, 8)])
 def test_a_scan_by_shuffles(run, dialect, block):
-    """Warps that go on together, one warp that does more than the others, and rows that are no whole warps."""
+    """A scan by shuffles equals numpy's, also if one warp does more than the others and rows are no whole warps."""
     threads = int(np.prod(block))
     x = np.random.default_rng(1).integers(-99, 99, (5, threads)).astype(np.int32)
     out = run(SOURCE, "scan_rows", 5, block, x, np.zeros_like(x), dialect=dialect)[1]
@@ -119,7 +119,7 @@ def test_a_scan_by_shuffles(run, dialect, block):
 
 @pytest.mark.parametrize("block", [32, 96, 512])
 def test_a_sum_by_shuffles_of_doubles(run, dialect, block):
-    """Warps that end early, and values of 64 bits; the last thread block is at the end of the input."""
+    """A sum of doubles by shuffles is exact if some warps end early and the input ends within the last thread block."""
     n = 3 * block - 5
     x = np.random.default_rng(2).integers(-99, 99, n).astype(np.float64)
     out = run(SOURCE, "sum_rows", 3, block, x, np.zeros(3), n, dialect=dialect)[1]
@@ -128,7 +128,7 @@ def test_a_sum_by_shuffles_of_doubles(run, dialect, block):
 
 @pytest.mark.parametrize("block", [32, 128, 40])
 def test_votes_in_a_row(run, block):
-    """Ballots, and votes between other operations of whole warps; the last warp may be short."""
+    """Consecutive ballots and votes of whole warps match numpy; the last warp of a thread block may be short."""
     key = np.random.default_rng(3).integers(0, 16, 2 * block).astype(np.uint32)
     key[:32] %= 14
     out = run(VOTES, "votes", 2, block, key, np.zeros_like(key), dialect="compute_80")[1]
@@ -144,7 +144,7 @@ def test_votes_in_a_row(run, block):
 
 
 def test_a_bad_address_between_shuffles(run):
-    """The fault names the thread whose access it is, not one that would have gone on with what it gave."""
+    """A fault between shuffles names the thread that made the access, not one that used its value later."""
     x, out = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
     with pytest.raises(KernelFault) as caught:
         run(FAULTS, "chained_faults", 1, 64, x, out, 37)
@@ -157,7 +157,7 @@ def test_a_bad_address_between_shuffles(run):
 
 @pytest.mark.parametrize("block", [32, 128, 256])
 def test_addresses_from_shared_memory_and_a_loop_of_one_thread(run, dialect, block):
-    """The number of a chunk, which one thread has got, gives addresses behind several barriers."""
+    """A chunk number that one thread fetched gives the right addresses after several barriers."""
     x = np.random.default_rng(4).integers(-99, 99, (6, block // 32, 32, 2)).astype(np.int32)
     counter = np.zeros(1, np.int32)
     out, counter, *_ = run(SOURCE, "chunks", 6, block, np.zeros_like(x), counter, x, 13, dialect=dialect)
@@ -174,7 +174,7 @@ def test_addresses_from_shared_memory_and_a_loop_of_one_thread(run, dialect, blo
 
 
 def test_one_thread_waits_for_other_thread_blocks(run, dialect):
-    """Thread blocks take turns, in any order in which workers begin them."""
+    """Thread blocks take turns, whatever the order in which workers start them."""
     turn, order = run(SOURCE, "turns", 40, 64, np.zeros(1, np.int32), np.zeros(40 * 64, np.int32), 0, dialect=dialect)
     assert turn == 40
     assert np.array_equal(order.reshape(40, 64), 2 * np.arange(40)[:, None] + np.arange(64))
@@ -210,6 +210,6 @@ LOOP:
 
 
 def test_a_chain_from_the_start_may_name_a_register_that_is_written_later(run):
-    """The first round selects another value than the number of the round before, which no one has written."""
+    """The first round of a loop may name a register that no thread has written yet, if it selects another value."""
     out = run(UNWRITTEN, "rounds", 1, 64, np.zeros(64, np.int32), 4)[0]
     assert np.array_equal(out, (np.arange(64) ^ 1) + 4 + 7 + 10)

@@ -1,4 +1,4 @@
-"""wmma in every type but plain f16: loads with strides in both layouts, products, stores, against numpy."""
+"""wmma in every type but plain f16 against numpy: loads with strides in both layouts, products and stores."""
 
 import numpy as np
 import pytest
@@ -23,12 +23,12 @@ COUNTS = {
 
 @pytest.fixture
 def host(quick_host):
-    """Quick code: `test_matrices` has optimised kernels."""
+    """Run quick code; `test_matrices` runs optimised kernels."""
     return quick_host
 
 
 def _kernel(shape, kind, counts, sums, layouts, strides, operation=""):
-    """Return a kernel that loads A, B and C, multiplies and stores D; every matrix begins 16 bytes into its buffer."""
+    """Return a kernel that loads A, B and C, multiplies and stores D; every matrix starts 16 bytes into its buffer."""
     la, lb, lc = layouts
     width = "b64" if kind == "f64" else "b32"
     names = {}
@@ -48,7 +48,7 @@ def _kernel(shape, kind, counts, sums, layouts, strides, operation=""):
 
 
 def _memory(matrix, layout, stride, pack=lambda lines: lines):
-    """Return 16 bytes, then a matrix as lines of `stride` elements: rows, or columns with layout "col"."""
+    """Return 16 bytes, then a matrix in lines of `stride` elements: rows, or columns for the layout "col"."""
     lines = matrix if layout == "row" else matrix.T
     wide = np.zeros((lines.shape[0], stride), matrix.dtype)
     wide[:, : lines.shape[1]] = lines
@@ -56,7 +56,7 @@ def _memory(matrix, layout, stride, pack=lambda lines: lines):
 
 
 def _strides(matrices, layouts, granule):
-    """Return strides that are longer than the lines, in steps that keep lines aligned."""
+    """Return strides longer than the lines, in steps that keep lines aligned."""
     return [
         (matrix.shape[1] if layout == "row" else matrix.shape[0]) + granule
         for matrix, layout in zip(matrices, layouts, strict=True)
@@ -87,7 +87,7 @@ LAYOUTS = [("row", "col", "row"), ("col", "row", "col"), ("row", "row", "row"), 
 @pytest.mark.parametrize("layouts", LAYOUTS)
 @pytest.mark.parametrize("shape", ["m16n16k16", "m8n32k16", "m32n8k16"])
 def test_bytes(run, shape, layouts):
-    """s8 and u8 with s32 sums."""
+    """Products of s8 and of u8 matrices have exact s32 sums."""
     m, n, k = _shape(shape)
     kind, dtype = ("s8", np.int8) if m == 16 else ("u8", np.uint8)
     a, b = (RNG.integers(0, 256, size).astype(np.uint8).view(dtype) for size in ((m, k), (k, n)))
@@ -99,7 +99,7 @@ def test_bytes(run, shape, layouts):
 @pytest.mark.parametrize("layouts", LAYOUTS[:2])
 @pytest.mark.parametrize("shape", ["m16n16k16", "m8n32k16", "m32n8k16"])
 def test_bf16(run, shape, layouts):
-    """Small integers as bf16 are the upper halves of f32, and their sums are exact."""
+    """Products of small integers as bf16, the upper halves of f32, have exact sums."""
     m, n, k = _shape(shape)
     a, b = (RNG.integers(-8, 9, size).astype(np.float32) for size in ((m, k), (k, n)))
     c = RNG.integers(-8, 9, (m, n)).astype(np.float32)
@@ -110,7 +110,7 @@ def test_bf16(run, shape, layouts):
 
 @pytest.mark.parametrize("layouts", LAYOUTS[:2])
 def test_tf32(run, layouts):
-    """Integers of ten bits are exact in tf32."""
+    """Products of tf32 are exact for integers of ten bits."""
     a, b = (RNG.integers(-500, 500, size).astype(np.float32) for size in ((16, 8), (8, 16)))
     c = RNG.integers(-500, 500, (16, 16)).astype(np.float32)
     d = _run(run, "m16n16k8", "tf32", "f32", layouts, (a, b, c), np.float32, 4)
@@ -119,7 +119,7 @@ def test_tf32(run, layouts):
 
 @pytest.mark.parametrize("layouts", LAYOUTS)
 def test_doubles(run, layouts):
-    """f64 in shape m8n8k4."""
+    """Products of f64 have the shape m8n8k4."""
     a, b, c = (RNG.integers(-500, 500, size).astype(np.float64) for size in ((8, 4), (4, 8), (8, 8)))
     d = _run(run, "m8n8k4", "f64", "f64", layouts, (a, b, c), np.float64, 2)
     assert np.array_equal(d, a @ b + c)
@@ -127,7 +127,7 @@ def test_doubles(run, layouts):
 
 @pytest.mark.parametrize("kind", ["s4", "u4"])
 def test_half_bytes(run, kind):
-    """Two 4-bit integers in a byte, the first in the lower half; A by rows and B by columns."""
+    """4-bit integers are packed two to a byte, the first in the lower half, with A in rows and B in columns."""
     low = -8 if kind == "s4" else 0
     a, b = (RNG.integers(low, low + 16, size).astype(np.int8) for size in ((8, 32), (32, 8)))
     c = RNG.integers(-1000, 1000, (8, 8)).astype(np.int32)
@@ -142,7 +142,7 @@ def test_half_bytes(run, kind):
 
 @pytest.mark.parametrize("operation", ["xor", "and"])
 def test_single_bits(run, operation):
-    """Bits packed from the lowest up; the sum counts how often a product is 1."""
+    """Single bits are packed from the lowest up, and the sum counts the products that are 1."""
     a, b = (RNG.integers(0, 2, size).astype(np.uint8) for size in ((8, 128), (128, 8)))
     c = RNG.integers(-1000, 1000, (8, 8)).astype(np.int32)
 

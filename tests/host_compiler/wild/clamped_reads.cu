@@ -14,7 +14,7 @@ extern "C" __global__ void blur(const float* in, float* out, int width, int heig
   out[y * width + x] = sum;
 }
 
-// x - 1 wraps at 0, so the least of it and `last` is `last` there.
+// x - 1 wraps at 0, where the minimum of it and `last` is `last`.
 extern "C" __global__ void left_or_last(const float* in, float* out, unsigned last) {
   unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
   out[x] = in[min(x - 1u, last) + 5u];

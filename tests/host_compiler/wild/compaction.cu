@@ -1,6 +1,6 @@
 // Keep the positive numbers, in three ways.
 
-// One atomic for all lanes that are here (Adinetz, 2014).
+// One atomic for all active lanes (Adinetz, 2014).
 __device__ int next_place(int* counter) {
   unsigned here = __activemask();
   int lane = threadIdx.x & 31, leader = __ffs(here) - 1, first = 0;

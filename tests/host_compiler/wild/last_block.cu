@@ -1,4 +1,4 @@
-// A reduction in one launch: the thread block that finishes last adds up what the others left.
+// A reduction in one launch: the last thread block to finish adds up the sums of the others.
 
 __device__ unsigned finished = 0;
 

@@ -1,6 +1,6 @@
 // Locks that lanes of one warp fight for.
 
-// Not inlined: a loop that waits need not hold the atomic itself.
+// Not inlined: a waiting loop may call a function that has the atomic.
 __device__ __noinline__ bool try_lock(int* lock) { return atomicCAS(lock, 0, 1) == 0; }
 
 extern "C" __global__ void per_bucket(int* locks, volatile int* counts, const int* bucket, int count) {

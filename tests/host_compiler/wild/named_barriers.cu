@@ -8,7 +8,7 @@ __device__ void arrive(int barrier, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-// Both halves reverse their numbers by themselves; then the second half waits for the first, which does not wait.
+// Each half reverses its own numbers. Then the second half waits for the first, which only arrives.
 extern "C" __global__ void halves(int* out) {
   __shared__ int s[128];
   int t = threadIdx.x, half = t / 64;
@@ -25,7 +25,7 @@ extern "C" __global__ void halves(int* out) {
   }
 }
 
-// The first warp fills two stages in turn, the other three sum them up: barriers 1 and 2 say full, 3 and 4 empty.
+// The first warp fills two stages in turn, the other three sum them up: barriers 1 and 2 mean full, 3 and 4 empty.
 extern "C" __global__ void pipeline(const float* in, float* out, int tiles) {
   __shared__ float stages[2][96];
   int t = threadIdx.x;

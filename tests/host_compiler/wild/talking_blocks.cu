@@ -48,7 +48,7 @@ extern "C" __global__ void reverse_all(unsigned* arrived, unsigned* generation, 
   }
 }
 
-// One thread looks for the others, which it tells through shared memory.
+// One thread polls for its thread block, and passes the result on through shared memory.
 extern "C" __global__ void watch(volatile int* flag, int* out) {
   __shared__ int seen;
   if (blockIdx.x == 0) {

@@ -1,4 +1,4 @@
-// Code of before Volta: the threads of a warp talk through volatile shared memory and have no barrier between them.
+// Code from before Volta: the threads of a warp communicate through volatile shared memory without a barrier.
 
 template <unsigned size>
 __device__ void reduce_warp(volatile int* s, unsigned t) {

@@ -41,5 +41,5 @@ def broken(x: "float32[:]"):
 
 @cuda.jit
 def untyped(x):
-    """Say nothing of a type."""
+    """Declare no types."""
     x[0] = 1

@@ -1,4 +1,4 @@
-"""A part that kernels import."""
+"""A module that kernels import."""
 
 import triton
 import triton.language as tl  # noqa: F401 - Triton's interpreter asks for it

@@ -1,4 +1,4 @@
-"""What the functions are compared with: numpy and C's library in f64 for f32, mpmath for f64."""
+"""Oracles of the functions: numpy and C's library in f64 for f32, and mpmath for f64."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -16,11 +16,11 @@ def _round_away(x: Array) -> Array:
 
 
 def _fraction(x: Array) -> Array:
-    """x - floor(x), which may be 1 when it is rounded; a function with results below 1 gives the number before."""
+    """Return x - floor(x), which rounding may make 1. The kernels then return the largest number below 1."""
     return np.asarray(x - np.floor(x))
 
 
-#: In f64; also which NaN, infinities and zeros a function gives.
+# Functions in f64. They also decide which results are NaN, infinite or zero.
 NUMPY: dict[str, Callable[..., Array]] = {
     "sin": np.sin,
     "cos": np.cos,
@@ -65,7 +65,7 @@ def _power(x: mpmath.mpf, y: mpmath.mpf) -> mpmath.mpf:
     return mpmath.power(abs(x), y) * (-1 if x < 0 and y % 2 == 1 else 1)
 
 
-#: Functions of finite numbers for which the result is finite and not zero.
+# Exact functions of finite numbers, for results that are finite and not zero.
 MPMATH: dict[str, Callable[..., mpmath.mpf]] = {
     **{name: getattr(mpmath, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh")},
     **{name: getattr(mpmath, name) for name in ("tanh", "asinh", "acosh", "atanh", "exp", "expm1", "log", "log1p")},
@@ -84,14 +84,14 @@ MPMATH: dict[str, Callable[..., mpmath.mpf]] = {
 
 
 def exact(name: str, arguments: Sequence[Array], at: Iterable[int]) -> list[mpmath.mpf]:
-    """Return a function of floats to 70 digits, at some places of the arrays."""
+    """Return exact results, to 70 digits, for some elements of the arrays."""
     function = MPMATH[name]
     with mpmath.workprec(240):
         return [function(*(mpmath.mpf(float(array[i])) for array in arguments)) for i in at]
 
 
 def hard_angles(dtype: type[np.floating[Any]], exponents: range) -> Array:
-    """Return floats m 2^e, for each e of `exponents`, closer to a multiple of pi / 2 than those with a smaller m.
+    """Return floats m 2^e, for each exponent e, that are closer to a multiple of pi / 2 than any with a smaller m.
 
     These m are the denominators of the convergents of 2^e / (pi / 2).
     """

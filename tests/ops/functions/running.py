@@ -19,7 +19,7 @@ _INDEX = ir.IntType(32)
 
 
 def _kernel(module: ir.Module, name: str, dtype: str, *, fast: bool) -> None:
-    """Add a kernel that stores the function of its first arrays in the last, whose size follows."""
+    """Add a kernel that applies a function to its arrays. The last array gets the results, and its size follows."""
     function, kind, pointer = FUNCTIONS[name], _KINDS[dtype], ir.PointerType(addrspace=1)
     arguments = [*[pointer] * (function.arity + 1), _INDEX]
     kernel = ir.Function(module, ir.FunctionType(ir.VoidType(), arguments), f"{name}_{dtype}")
@@ -41,7 +41,7 @@ def _kernel(module: ir.Module, name: str, dtype: str, *, fast: bool) -> None:
 
 @cache
 def compiled(names: tuple[str, ...], dtype: str, *, fast: bool = False) -> tuple[str, str]:
-    """Return the PTX of kernels for these functions, and the LLVM IR that it comes from."""
+    """Return the PTX of kernels for these functions, and the LLVM IR from which it was made."""
     module = ir.Module()
     module.triple, module.data_layout = TRIPLE, data_layout()
     for name in names:
@@ -52,7 +52,7 @@ def compiled(names: tuple[str, ...], dtype: str, *, fast: bool = False) -> tuple
 
 
 def apply(device: Device, module: Module, name: str, arrays: Sequence[Array]) -> Array:
-    """Return a function of arrays of one size."""
+    """Return the results of a function for arrays of one size."""
     size = arrays[0].size
     buffers = [device.upload(array) for array in (*arrays, np.zeros_like(arrays[0]))]
     kernel = module.kernel(f"{name}_{'f32' if arrays[0].dtype == np.float32 else 'f64'}")

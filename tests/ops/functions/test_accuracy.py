@@ -1,4 +1,4 @@
-"""Each function against numpy or mpmath: over random bits, all exponents, edge values, and angles hard to reduce."""
+"""Each function agrees with numpy or mpmath for random bits, all exponents, edge values, and hard angles."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,14 +35,14 @@ def _signed(sizes: Array) -> Array:
 
 
 def special(dtype: str) -> Array:
-    """Return numbers for which C's library has rules of its own."""
+    """Return numbers for which C's library has special rules."""
     limits = np.finfo(DTYPES[dtype])
     sizes = (0, limits.smallest_subnormal, limits.tiny, 0.5, 1, 2, 3, 2.0**limits.nmant + 1, limits.max, np.inf, np.nan)
     return _signed(np.array(sizes, DTYPES[dtype]))
 
 
 def edges(dtype: str) -> Array:
-    """Return numbers at which functions change or end, and their neighbours."""
+    """Return numbers at which a function's code or domain changes, and their neighbours."""
     kind = DTYPES[dtype]
     halves = np.arange(0.25, 10, 0.25)
     ends = (38.53, 44.85, 88.72, 89.41, 103.97, 127.99, 149, 308.25, 323.3, 709.78, 710.47, 745.13, 1023.99, 1074)
@@ -65,7 +65,7 @@ def samples(dtype: str, count: int, seed: int) -> Array:
 
 
 def arguments(name: str, dtype: str) -> list[Array]:
-    """Return the arrays to try a function with; mpmath takes its time."""
+    """Return the arguments for a function; f64 has fewer, since mpmath is slow."""
     count = 4000 if dtype == "f32" else 400
     if FUNCTIONS[name].arity == 1:
         return [np.concatenate((edges(dtype), samples(dtype, count, 1)))]
@@ -77,7 +77,7 @@ def arguments(name: str, dtype: str) -> list[Array]:
 def test_a_call_gives_the_bits_of_inlined_code(
     device: Device, optimised: Device, module: Module, dtype: str, name: str
 ) -> None:
-    """Also where the host device runs many threads at once; in f64, the bits of a NaN are the processor's."""
+    """The bits are equal also with many threads at once, except for the bits of a NaN in f64."""
     inline, given = optimised.load_module(inlined(compiled((name,), dtype)[1])), arguments(name, dtype)
     found, expected = apply(device, module, name, given), apply(optimised, inline, name, given)
     if dtype == "f64":
@@ -87,7 +87,7 @@ def test_a_call_gives_the_bits_of_inlined_code(
 
 
 def errors_in_ulp(results: Array, wanted: Sequence[Any], dtype: str) -> Array:
-    """Return the distances from what is wanted, finite numbers that are not 0, in units in the last place of these."""
+    """Return the errors of results in units in the last place of the wanted numbers, which are finite and not 0."""
     limits = np.finfo(DTYPES[dtype])
     end = mpmath.ldexp(1, int(limits.maxexp))  # infinity counts as the number after the largest
 
@@ -107,7 +107,7 @@ def errors_in_ulp(results: Array, wanted: Sequence[Any], dtype: str) -> Array:
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_the_error_is_what_the_table_states(device: Device, module: Module, dtype: str, name: str) -> None:
-    """No result is further from the exact one than `Function.ulp`, and NaN, infinities and zeros are C's."""
+    """Errors are at most `Function.ulp`, and NaN, infinities and zeros are those of C's library."""
     given = arguments(name, dtype)
     results = apply(device, module, name, given)
     with np.errstate(all="ignore"):
@@ -119,7 +119,7 @@ def test_the_error_is_what_the_table_states(device: Device, module: Module, dtyp
     wrong = (np.isnan(results) != undefined) | (special & differs)
     assert not wrong.any(), ([array[wrong][:5] for array in given], results[wrong][:5])
     at = np.flatnonzero(~undefined & ~special)
-    # In f32 the reference is f64; in f64 it is mpmath's.
+    # The reference for f32 is numpy in f64, and for f64 it is mpmath.
     reference = list(wanted[at])
     if dtype == "f64" and name in MPMATH:
         plain = np.all([np.isfinite(array[at]) & (array[at] != 0) for array in given], axis=0)
@@ -134,7 +134,7 @@ def test_the_error_is_what_the_table_states(device: Device, module: Module, dtyp
 def test_angles_near_multiples_of_pi_half_are_reduced_exactly(
     device: Device, module: Module, dtype: str, name: str
 ) -> None:
-    """Where all digits cancel in the reduction, the error is still what the table states."""
+    """Where the reduction cancels all digits, the error still is at most that of the table."""
     limits = np.finfo(DTYPES[dtype])
     exponents = range(-limits.nmant, limits.maxexp - limits.nmant - 1, 1 if dtype == "f32" else 16)
     angles = hard_angles(DTYPES[dtype], exponents)

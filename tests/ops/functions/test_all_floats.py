@@ -1,6 +1,6 @@
 """Functions of one argument over all floats, and of two over many, on a GPU, which takes a second or two.
 
-CUDA's library computes the same in f64 for comparison.
+CUDA's library computes the same functions in f64 for comparison.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.ops.functions.running import compiled
 
 _SIZE = 1 << 24
 _PAIRS = 1 << 30
-#: Where the library's name, or what it gives, is another.
+# Functions that CUDA's library calls or defines differently.
 _LIBRARY = {
     "rsqrt": "1 / sqrt(x)",
     "round": "rint(x)",
@@ -79,7 +79,7 @@ __device__ float error(float result, double wanted) {
 
 @pytest.mark.gpu
 def test_no_float_has_a_larger_error_than_the_table_states() -> None:
-    """Over all 2^32 floats, or 2^30 pairs of floats."""
+    """The test covers all 2^32 floats, or 2^30 pairs of floats."""
     calls = {name: f"{name}(x)" if f.arity == 1 else f"{name}(x, y)" for name, f in FUNCTIONS.items()} | _LIBRARY
     comparisons = "".join(f"COMPARE({name}, ({call}))\n" for name, call in calls.items())
     device = open_device("cuda:0")

@@ -1,4 +1,4 @@
-"""What the functions become in PTX."""
+"""The PTX of the functions."""
 
 import re
 
@@ -10,7 +10,7 @@ from engine.ops.functions.table import called, definition
 from engine.ops.lowering.ptx import inlined
 from tests.ops.functions.running import DTYPES, compiled
 
-#: Operations on floats that round. Without `.rn` the assembler of a GPU may merge two of them into one.
+# Operations on floats that round. Without `.rn`, the assembler of a GPU may merge two of them.
 _ROUNDING = ("add", "sub", "mul", "div", "fma", "sqrt", "rcp")
 
 
@@ -20,7 +20,7 @@ def _opcodes(ptx: str) -> list[str]:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_operation_rounds_to_nearest_and_none_is_merged(dtype: str) -> None:
-    """Sums, products, quotients and roots have `.rn` and keep subnormals; each fma is one that was requested."""
+    """Sums, products, quotients and roots have `.rn` and keep subnormals; each fma was requested by its op."""
     ptx, text = compiled(tuple(FUNCTIONS), dtype)
     definitions = [definition(name).text for name in called(text)]
     fused = sum(part.count(f'@"llvm.fma.{dtype}"(') for part in definitions)
@@ -33,7 +33,7 @@ def test_every_operation_rounds_to_nearest_and_none_is_merged(dtype: str) -> Non
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_no_function_needs_memory(dtype: str) -> None:
-    """No tables in memory and no local memory; only `fmod` and `mod` have a loop."""
+    """Functions use neither tables nor local memory, and only `fmod` and `mod` have a loop."""
     ptx, text = compiled(tuple(FUNCTIONS), dtype)
     parts = re.findall(r"\.(entry|func)\b[^\n]*?(\w+)_f\d\d\(((?:[^;{]|\n)*?\n\{.*?)\n}", ptx, re.DOTALL)
     assert not re.search(r"\.(extern|local|const)\b", ptx + inlined(text))
@@ -45,7 +45,7 @@ def test_no_function_needs_memory(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_kernels_of_inlined_ptx_call_nothing(dtype: str) -> None:
-    """They are the same kernels, and each has the loop of what it called."""
+    """The inlined PTX has the same kernels, each with the loop of the function that it called."""
     inline = inlined(compiled(tuple(FUNCTIONS), dtype)[1])
     assert not re.search(r"\b(call|\.func)\b", inline)
     kernels = re.findall(r"\.entry (\w+)_f\d\d\((.*?)\n}", inline, re.DOTALL)
@@ -59,7 +59,7 @@ def _has_loop(body: str) -> bool:
 
 
 def test_a_module_has_each_function_once() -> None:
-    """Two calls share one declaration; f64 has its own; a module's text is the same every time."""
+    """Two calls share one function, f64 has its own, and a module's text is always the same."""
 
     def module() -> ir.Module:
         made = ir.Module()

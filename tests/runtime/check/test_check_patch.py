@@ -1,4 +1,4 @@
-"""A patch is checked without a device, and everything that is wrong with it is listed."""
+"""A patch is checked without a device, and all of its mistakes are listed."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from tests.runtime.conftest import SCALE, Kernels
 
 
 def test_a_right_patch_has_nothing_to_list() -> None:
-    """The patch is the Saxpy of the documentation."""
+    """The Saxpy of the documentation has no diagnostics."""
     patch = Patch()
     x, saxpy = patch.add("io.array", data=np.ones(8, np.float32)), patch.add("math.saxpy")
     for name in ("x", "y"):
@@ -27,7 +27,7 @@ def test_a_right_patch_has_nothing_to_list() -> None:
 
 
 def test_everything_that_is_wrong_is_listed(kernels: Kernels) -> None:
-    """An unknown type, a block without its file, a kernel that does not compile and an open input, each on its node."""
+    """An unknown type, a block without its file, a broken kernel and an open input are each reported on their node."""
     kernels.write("scale.cu", SCALE.replace("factor;", "fctor;"))
     patch = Patch()
     patch.restore([NodeAdded(Node(id="gone", type="no.such"))])
@@ -44,7 +44,7 @@ def test_everything_that_is_wrong_is_listed(kernels: Kernels) -> None:
 
 
 def test_arguments_are_counted(kernels: Kernels) -> None:
-    """A kernel that takes more than its block passes would not build."""
+    """A kernel with more arguments than its block passes is an error of the check."""
     kernels.write("count.cu", 'extern "C" __global__ void count(float* value, int n) {}')
     patch = Patch()
     patch.add("test_run.count", node_id="count")
@@ -54,10 +54,10 @@ def test_arguments_are_counted(kernels: Kernels) -> None:
 
 @pytest.fixture(scope="module")
 def big() -> type[Block]:
-    """A block with a buffer of any size, which is zeros and continues from frame to frame."""
+    """Define a block with a buffer of any size, which starts with zeros and keeps its contents."""
 
     class Big(Block, id="test_check.big"):
-        """Is big."""
+        """Has one large buffer."""
 
         out: Out[f32] = port(shape="[n]", state=True, doc="Zeros.")
         n: int = param(1, min=1, structural=True, doc="How many.")
@@ -73,7 +73,7 @@ def big() -> type[Block]:
 def test_a_shortage_of_memory_is_reported_at_the_largest_buffers(
     big: type[Block], counts: list[int], available: int
 ) -> None:
-    """A patch that fits gets no report. Buffers up to 1 GB take the next power of two."""
+    """A patch that fits has no diagnostic. Buffers up to 1 GB are rounded to the next power of two."""
     patch = Patch()
     block_types.commit({big.id: big}, [])
     nodes = {patch.add(big.id, n=count).id: count for count in counts}
@@ -88,7 +88,7 @@ def test_a_shortage_of_memory_is_reported_at_the_largest_buffers(
 
 
 def test_a_patch_that_no_device_has_the_memory_for_is_refused(big: type[Block]) -> None:
-    """The check and the engine refuse it before anything is allocated; once it is smaller, the block runs."""
+    """The check and the engine refuse such a patch before anything is allocated; a smaller size makes it run."""
     block_types.commit({big.id: big}, [])
     patch = Patch()
     node = patch.add(big.id, n=4)

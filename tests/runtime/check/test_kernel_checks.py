@@ -1,4 +1,4 @@
-"""Warnings of launches that leave a GPU idle, for kernels and a GPU whose numbers are known."""
+"""Warnings about launches that leave a GPU idle, for kernels and a GPU with known limits."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ def advice(grid: int, threads: int, registers: int = 32, static: int = 0, dynami
 
 
 def advice_of(resources: KernelResources, config: LaunchConfig) -> tuple[str, str] | None:
-    """Return the warning for a launch of a kernel that takes so much."""
+    """Return the warning for a launch of a kernel with these registers and this shared memory."""
     found = occupancy(resources, HOPPER, config.thread_block, config.shared_bytes)
     return launch_advice("tile", resources, config, HOPPER, 132, found)
 
@@ -44,7 +44,7 @@ def node(name: str, kernel: Any, config: LaunchConfig) -> KernelNode:
 
 
 def test_registers_are_named_with_their_remedy() -> None:
-    """168 registers let 12 warps of 64 run; thread blocks of 8 warps fit once, those of 6 warps twice."""
+    """168 registers let 12 of 64 warps run: thread blocks of 8 warps fit once, and those of 6 warps twice."""
     told = advice(10_000, 256, registers=168)
     assert told == (
         "kernel tile uses 168 registers a thread: 256 of 2,048 threads of a multiprocessor can run at once (12 %)",
@@ -54,7 +54,7 @@ def test_registers_are_named_with_their_remedy() -> None:
 
 
 def test_shared_memory_is_named_with_its_size() -> None:
-    """Static and dynamic bytes together: two thread blocks of 128 threads fit."""
+    """The size counts static and dynamic bytes together; two thread blocks of 128 threads fit."""
     told = advice(10_000, 128, static=10_000, dynamic=90_000)
     assert told is not None
     assert told[0] == (
@@ -65,7 +65,7 @@ def test_shared_memory_is_named_with_its_size() -> None:
 
 
 def test_small_thread_blocks_are_named() -> None:
-    """A multiprocessor of 9.0 runs 32 thread blocks, however small."""
+    """A multiprocessor of 9.0 runs at most 32 thread blocks, however small they are."""
     told = advice(1_000_000, 8)
     assert told == (
         "kernel tile has thread blocks of 8 threads, 32 at most at once: "
@@ -75,7 +75,7 @@ def test_small_thread_blocks_are_named() -> None:
 
 
 def test_a_grid_that_leaves_most_multiprocessors_idle() -> None:
-    """20,000 threads in 20 large thread blocks; in small ones they would keep all 132 multiprocessors busy."""
+    """20,000 threads are 20 large thread blocks; smaller ones would keep all 132 multiprocessors busy."""
     assert advice(20, 1024) == (
         "grid of kernel tile has 20 thread blocks of 1,024 threads: 112 of 132 multiprocessors have nothing to do",
         "use thread blocks of 128 threads",
@@ -85,23 +85,23 @@ def test_a_grid_that_leaves_most_multiprocessors_idle() -> None:
 @pytest.mark.parametrize(
     ("grid", "threads", "registers"),
     [
-        (10_000, 256, 128),  # 25 %
+        (10_000, 256, 128),  # 25 % of the threads run
         (131, 256, 255),  # does not fill the device with one thread block each
         (1, 1, 255),  # one thread that prepares something
-        (66, 1024, 32),  # half of the multiprocessors
+        (66, 1024, 32),  # half of the multiprocessors work
         (16, 1024, 32),  # too few threads for all multiprocessors
-        (65, 256, 32),  # likewise, with thread blocks of the usual size
-        (10_000, 1024, 128),  # does not fit even once: the launch is refused, with the reason
+        (65, 256, 32),  # the same, with thread blocks of the usual size
+        (10_000, 1024, 128),  # does not fit even once: the launch itself is refused, with the reason
     ],
 )
 def test_launches_that_get_no_advice(grid: int, threads: int, registers: int) -> None:
-    """They run well enough, or are too small to gain anything."""
+    """Such launches run well enough, or are too small to gain anything."""
     assert advice(grid, threads, registers=registers) is None
 
 
 @given(st.integers(1, 10_000), st.integers(1, 256), st.integers(0, 64))
 def test_usual_launches_are_quiet(grid: int, threads: int, registers: int) -> None:
-    """Thread blocks of up to 256 threads get a warning only where few of the threads run, and many are launched."""
+    """Thread blocks of up to 256 threads get a warning only where few threads run and many are launched."""
     told = advice(grid, threads, registers=registers)
     found = occupancy(KernelResources(registers, 0), HOPPER, (threads, 1, 1))
     is_low = 4 * found.active_threads < found.max_threads and grid >= 132 * found.thread_blocks
@@ -110,7 +110,7 @@ def test_usual_launches_are_quiet(grid: int, threads: int, registers: int) -> No
 
 @given(st.integers(1, 1024), st.integers(1, 255), st.integers(0, 227 << 10))
 def test_the_suggested_thread_block_is_better(threads: int, registers: int, shared: int) -> None:
-    """It lets as many threads run as the text says, and more than now."""
+    """With the suggested thread block, more threads run than now, and as many as the warning says."""
     config = LaunchConfig((1_000_000, 1, 1), (threads, 1, 1), shared)
     resources = KernelResources(registers, 0)
     told = advice_of(resources, config)
@@ -123,7 +123,7 @@ def test_the_suggested_thread_block_is_better(threads: int, registers: int, shar
 
 
 def test_each_node_gets_a_warning_once() -> None:
-    """Two launches of one kernel by one node, one by another; the host has no warnings."""
+    """A node launches one kernel twice and another node once: each has one warning, and none on the host."""
     resources = KernelResources(255, 0)
     runs = occupancy(resources, HOPPER, (256, 1, 1))
     kernel = SimpleNamespace(name="tile", resources=resources, occupancy=lambda config: runs)
@@ -142,7 +142,7 @@ def test_each_node_gets_a_warning_once() -> None:
 
 
 class Pretending(HostDevice):
-    """The host, with the limits of a GPU of one multiprocessor."""
+    """A host device with the limits of a GPU of one multiprocessor."""
 
     def __init__(self) -> None:
         super().__init__(cores=1)
@@ -152,7 +152,7 @@ class Pretending(HostDevice):
 def test_a_warning_is_on_the_node_and_disappears_with_the_kernel(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It comes with a graph that is built and with a kernel that is swapped in, and stops nothing."""
+    """The warning comes with a built graph or a swapped kernel, and nothing stops."""
     registers = {"scale": 255}
     monkeypatch.setattr(
         HostKernel, "resources", property(lambda kernel: KernelResources(registers.get(kernel.name, 32), 0))

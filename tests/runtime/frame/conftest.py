@@ -12,7 +12,7 @@ from tests.runtime.conftest import Kernels
 
 @pytest.fixture
 def lagging(monkeypatch: pytest.MonkeyPatch) -> Iterator[LaggingDevice]:
-    """A device that works late; frames are launched one by one."""
+    """A device that works late; its frames are launched one by one."""
     monkeypatch.setattr(launcher, "LONGEST_BURST", 1)
     device = LaggingDevice()
     yield device
@@ -21,7 +21,7 @@ def lagging(monkeypatch: pytest.MonkeyPatch) -> Iterator[LaggingDevice]:
 
 @pytest.fixture
 def counter(kernels: Kernels) -> Patch:
-    """A counter, and what scales its number."""
+    """A counter, and a block that scales its number."""
     patch = Patch()
     patch.connect(
         patch.add("test_run.count", node_id="count")["out"], patch.add("test_run.scale", node_id="scale")["x"]

@@ -1,4 +1,4 @@
-"""What buffers held in a measured frame, against numpy."""
+"""Statistics of buffers in a measured frame, compared with numpy."""
 
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,14 @@ Array = np.ndarray[Any, Any]
 
 
 def profile_of(patch: Patch, device: Device, level: ProfilingLevel = ProfilingLevel.DEEP_SYNC) -> Profile:
-    """Return the report of the first frame."""
+    """Return the profile of the first frame."""
     with Engine(patch, device, profiling=level) as engine:
         engine.step()
         return engine.core.profiler.profile()
 
 
 def expected(numbers: Array) -> BufferStatistics:
-    """Return the statistics of numbers by numpy; whole ones stay whole."""
+    """Return numpy's statistics of the numbers; integers stay integers."""
     finite = numbers[np.isfinite(numbers)]
     least, most = (finite.min().item(), finite.max().item()) if finite.size else (None, None)
     return BufferStatistics(numbers.size, least, most, int(np.isnan(numbers).sum()), int(np.isinf(numbers).sum()))
@@ -36,7 +36,7 @@ def expected(numbers: Array) -> BufferStatistics:
 @pytest.mark.parametrize("count", [1, 255, 1025, 70_001])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?", "c8", "c16"])
 def test_every_element_type(device: Device, dtype: str, count: int) -> None:
-    """The least and the greatest numbers that a type holds, any number of elements; 64-bit integers are exact."""
+    """Least and greatest numbers are exact, 64-bit integers included, for any number of elements."""
     chance = np.random.default_rng(count)
     bits = chance.integers(0, 256, count * np.dtype(dtype).itemsize, np.uint8)
     data = (bits & 1).view(bool) if dtype == "?" else bits.view(dtype)
@@ -53,7 +53,7 @@ def test_every_element_type(device: Device, dtype: str, count: int) -> None:
 
 
 def test_halves_of_brains_and_vectors_count_their_components(device: Device) -> None:
-    """A bf16 is the number that it stands for; four components of a float4 are four numbers."""
+    """A bf16 counts as its number, and the four components of a float4 as four numbers."""
     numbers = np.array([[1.5, -2.0, np.nan, 0.25], [np.inf, 3.0, 0.0, -8.0]], np.float32)
     patch = Patch()
     array = patch.add("io.array", data=numbers.reshape(-1))
@@ -71,7 +71,7 @@ def test_halves_of_brains_and_vectors_count_their_components(device: Device) -> 
 
 @pytest.mark.parametrize("level", ProfilingLevel)
 def test_only_deep_levels_tell_what_buffers_hold(device: Device, level: ProfilingLevel) -> None:
-    """Other levels look at no buffer."""
+    """At other levels, buffers are not examined."""
     patch = Patch()
     copied = patch.add("buffer.copy")
     patch.connect(patch.add("io.array", data=np.arange(5.0))["out"], copied["x"])
@@ -79,7 +79,7 @@ def test_only_deep_levels_tell_what_buffers_hold(device: Device, level: Profilin
 
 
 def test_each_port_is_looked_at_before_its_memory_is_changed(device: Device) -> None:
-    """Blocks that change one buffer in place, one after another, each tell what it held behind them."""
+    """Of several blocks that change one buffer in place, each has the statistics from right after it."""
     patch = Patch()
     first = patch.add("buffer.copy")
     patch.connect(patch.add("io.array", data=np.arange(1000, dtype=np.float32))["out"], first["x"])
@@ -94,7 +94,7 @@ def test_each_port_is_looked_at_before_its_memory_is_changed(device: Device) -> 
 
 
 def test_views_of_views_have_the_statistics_of_what_they_show(device: Device) -> None:
-    """However long the chain is: each view shows the buffer that a block far before it wrote."""
+    """In a chain of any length, each view has the statistics of its part of the original buffer."""
     patch = Patch()
     source = patch.add("buffer.constant", shape="6", value=3.0)
     port = source["out"]
@@ -107,7 +107,7 @@ def test_views_of_views_have_the_statistics_of_what_they_show(device: Device) ->
 
 
 def test_append_buffers_count_what_is_in_use(device: Device) -> None:
-    """What earlier frames left behind the count is no part of the contents."""
+    """Elements behind the count, which earlier frames left there, are not part of the contents."""
     patch = Patch()
     emitter = patch.add("particles.emitter")
     chosen = patch.add("particles.select", low=0.0, capacity=100)
@@ -130,7 +130,7 @@ def test_append_buffers_count_what_is_in_use(device: Device) -> None:
 def test_times_are_measured_although_the_kernel_that_looks_into_buffers_is_broken(
     device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: str, source: Source, line: int | None
 ) -> None:
-    """A warning says so until another level is chosen, or the fixed kernel is loaded."""
+    """A warning is shown until another level is chosen, or the fixed kernel is loaded."""
     path = tmp_path / "statistics.cu"
     path.write_text(broken)
     monkeypatch.setattr("engine.compiler.executable.survey.find_kernel", lambda name: tmp_path / name)
@@ -158,7 +158,7 @@ def test_times_are_measured_although_the_kernel_that_looks_into_buffers_is_broke
 
 @pytest.mark.parametrize("last", [1, 2, 3, 4])
 def test_the_last_turn_counts_also_where_it_enters_no_region(device: Device, last: int) -> None:
-    """An If in a loop whose condition is the number of the turn less one: turn 1 skips it."""
+    """The If's condition is the loop's index less one, so that iteration 1 skips it."""
     patch = Patch()
     loop = patch.add("control.for", count=last)
     number = patch.add("buffer.convert", region=loop, dtype="f32")
@@ -174,7 +174,7 @@ def test_the_last_turn_counts_also_where_it_enters_no_region(device: Device, las
 
 
 def test_a_graph_of_arrays_alone_is_measured(device: Device) -> None:
-    """It has no operations, between which buffers would be looked into."""
+    """Such a graph has no operations between which buffers could be examined."""
     patch = Patch()
     array = patch.add("io.array", data=np.arange(3, dtype=np.float32))
     with Engine(patch, device=device, profiling=ProfilingLevel.DEEP_SYNC) as engine:

@@ -18,7 +18,7 @@ from tests.waiting import until
 
 
 class Simulated:
-    """An engine whose frames take known times, in microseconds: on the device, and in Python beside the launches."""
+    """An engine whose frames take known times, in microseconds, on the device and in Python."""
 
     LAUNCH_US = 3
 
@@ -48,7 +48,7 @@ class Simulated:
         monkeypatch.setattr(compiled, "launch", work)
 
     def burst(self) -> int:
-        """Call for a frame as the engine's thread does, and return how many there were."""
+        """Run a burst as the engine's thread does, and return its number of frames."""
         launches = self.core.launcher.launches
         self.now_us += self.python_us
         report = self.core.frame(free_running=True)
@@ -59,10 +59,10 @@ class Simulated:
 
 @pytest.fixture
 def overlapping(counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """An engine whose frames overlap, and each leave a report."""
+    """An engine whose frames overlap, with a report for each."""
     monkeypatch.setattr(reporter, "LONGEST_NS", 0)
     with Engine(counter, lagging, profiling=ProfilingLevel.NONE) as engine:
-        for _ in range(40):  # frames that do not overlap tell nothing
+        for _ in range(40):  # frames that do not overlap tell nothing about bursts
             engine.step()
         engine.core.pacing = Pacing.free(overlap=True)
         yield engine
@@ -78,7 +78,7 @@ def overlapping(counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.Monk
 def test_bursts_are_as_long_as_short_frames_allow(
     overlapping: Engine, monkeypatch: pytest.MonkeyPatch, device_us: int, python_us: int, longest: int
 ) -> None:
-    """The device works for 40 us on one, however long Python takes; the first launches of all are single ones."""
+    """A burst is 40 us of the device's work, however long Python takes; the very first launches are single."""
     simulated = Simulated(overlapping, monkeypatch, device_us=device_us, python_us=python_us)
     lengths = [simulated.burst() for _ in range(200)]
     assert lengths[:10] == [1] * 10
@@ -88,7 +88,7 @@ def test_bursts_are_as_long_as_short_frames_allow(
 
 
 def test_frames_that_become_long_are_launched_one_by_one(overlapping: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the first time that someone waits for one; in flight are then no more than were launched before."""
+    """Bursts end when the engine first waits for a long frame; only the frames launched before are then in flight."""
     simulated = Simulated(overlapping, monkeypatch, device_us=8, python_us=5)
     while simulated.burst() < LONGEST_BURST:
         pass
@@ -99,7 +99,7 @@ def test_frames_that_become_long_are_launched_one_by_one(overlapping: Engine, mo
 
 @pytest.fixture
 def bursting(counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """An engine whose next frame is launched with three more."""
+    """An engine whose next burst has four frames."""
     monkeypatch.setattr(launcher, "BURST_NS", 1 << 62)
     monkeypatch.setattr(launcher, "LONGEST_BURST", LONGEST_BURST)
     with Engine(counter, lagging, profiling=ProfilingLevel.NONE) as engine:
@@ -110,7 +110,7 @@ def bursting(counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyP
 
 
 def launched(engine: Engine) -> int:
-    """Do a frame as the engine's thread does, and return how many launches that took."""
+    """Run a burst as the engine's thread does, and return its number of launches."""
     launches = engine.core.launcher.launches
     engine.core.frame(free_running=True)
     return engine.core.launcher.launches - launches
@@ -118,7 +118,7 @@ def launched(engine: Engine) -> int:
 
 @pytest.mark.parametrize("real_time", [False, True])
 def test_each_frame_of_a_burst_has_a_time_of_its_own(bursting: Engine, real_time: bool) -> None:
-    """The flight recorder has each of them, and the patch's time continues as in single frames."""
+    """The flight recorder has every frame, and the patch's time advances as in single frames."""
     core = bursting.core
     first = core.clock.moment.frame
     times = []
@@ -141,7 +141,7 @@ def test_each_frame_of_a_burst_has_a_time_of_its_own(bursting: Engine, real_time
 
 
 def test_each_slow_frame_of_a_burst_is_noted(bursting: Engine) -> None:
-    """None of them counts as late: each begins when the one before was launched."""
+    """No frame counts as late: each begins when the previous one was launched."""
     core = bursting.core
     first = core.clock.moment.frame
     core.recorder.budget_ns = 0
@@ -156,7 +156,7 @@ def test_each_slow_frame_of_a_burst_is_noted(bursting: Engine) -> None:
 def test_a_launch_that_fails_is_the_last_one_recorded(
     bursting: Engine, monkeypatch: pytest.MonkeyPatch, launch: int
 ) -> None:
-    """With no launch of its own, behind those of its burst that did not fail."""
+    """The record has the frames of the burst that were launched, and then the failed one without a launch time."""
     core = bursting.core
     first, compiled = core.clock.moment.frame, core.updates.compiled
     calls = iter(range(1, LONGEST_BURST + 1))
@@ -180,7 +180,7 @@ def test_a_launch_that_fails_is_the_last_one_recorded(
 
 
 def test_what_needs_single_frames_gets_them(bursting: Engine, counter: Patch) -> None:
-    """Edits, numbers of frames, files, a rate, and a level that measures every frame."""
+    """Edits, a number of frames, files, a rate, and a level that measures every frame end bursts."""
     core = bursting.core
     assert launched(bursting) == LONGEST_BURST
     counter.set("scale", factor=3.0)

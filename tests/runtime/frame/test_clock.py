@@ -13,7 +13,7 @@ from engine.runtime.frame.clock import LONGEST_STEP_S, Clock
 
 
 class Wall:
-    """A wall clock that the test turns."""
+    """A wall clock that the test moves."""
 
     def __init__(self) -> None:
         self.now_ns = 10**15
@@ -23,7 +23,7 @@ class Wall:
 
 
 def done(clock: Clock, wall: Wall, *, real: bool = False) -> tuple[int, float, float]:
-    """Do a frame and return its number, time and step."""
+    """Begin a frame and return its number, time and step."""
     clock.begin(wall.now_ns, advance=True, real=real)
     moment = astuple(clock.moment)
     clock.end()
@@ -31,7 +31,7 @@ def done(clock: Clock, wall: Wall, *, real: bool = False) -> tuple[int, float, f
 
 
 def test_fixed_time_is_the_frame_times_the_step_however_long_frames_take() -> None:
-    """After a million frames of a third of a second nothing has added up."""
+    """After a million frames of a third of a second, no error has accumulated."""
     wall = Wall()
     clock = Clock(1 / 3)
     assert done(clock, wall) == (0, 0.0, 1 / 3)
@@ -43,7 +43,7 @@ def test_fixed_time_is_the_frame_times_the_step_however_long_frames_take() -> No
 
 
 def test_real_time_follows_the_wall_clock() -> None:
-    """The first frame is at 0 and takes a nominal step, since nothing came before it."""
+    """The first frame is at 0 and takes a nominal step, since no frame came before it."""
     wall = Wall()
     clock = Clock(1 / 60)
     assert done(clock, wall, real=True) == (0, 0.0, 1 / 60)
@@ -53,7 +53,7 @@ def test_real_time_follows_the_wall_clock() -> None:
 
 
 def test_a_stall_is_one_step_of_bounded_length() -> None:
-    """A laptop that slept for an hour goes on where it was, a tenth of a second later."""
+    """After an hour of sleep, the patch's time goes on a tenth of a second later."""
     wall = Wall()
     clock = Clock()
     done(clock, wall, real=True)
@@ -86,7 +86,7 @@ def test_the_patchs_time_stands_still_while_nothing_plays(how: str) -> None:
 
 
 def test_reset_goes_back_to_the_beginning() -> None:
-    """Frame 0, time 0, for both kinds of time; the moment stays the same object."""
+    """Both kinds of time return to frame 0 and time 0; the moment stays the same object."""
     wall = Wall()
     clock = Clock(0.5)
     moment = clock.moment
@@ -109,7 +109,7 @@ def test_reset_goes_back_to_the_beginning() -> None:
     st.sampled_from([1 / 60, 1 / 25, 0.001]),
 )
 def test_time_is_the_sum_of_the_steps_since_frame_0(frames: list[tuple[str, float]], step_s: float) -> None:
-    """In any mixture of real, fixed and paused frames; a paused one shows the next frame with no step.
+    """The sum holds for any mixture of real, fixed and paused frames; a paused one shows the next frame with no step.
 
     A clock that is set for a fixed frame has its moment already, and a frame that did not finish begins again.
     """
@@ -138,7 +138,7 @@ def test_time_is_the_sum_of_the_steps_since_frame_0(frames: list[tuple[str, floa
 
 
 def test_real_time_is_exact_after_a_year() -> None:
-    """Nanoseconds are counted, so frames of an odd length leave no error behind."""
+    """Time is counted in nanoseconds, so frames of odd lengths accumulate no error."""
     wall = Wall()
     clock = Clock()
     clock._origin_ns = 365 * 86_400 * 10**9
@@ -151,7 +151,7 @@ def test_real_time_is_exact_after_a_year() -> None:
 
 @pytest.mark.parametrize("step_s", [0.0, -1.0, math.nan, math.inf])
 def test_invalid_time_steps_are_refused(step_s: float) -> None:
-    """With the rule, the value and a usual one."""
+    """The error has the rule, the value and a usual one."""
     with pytest.raises(
         WarploomError, match=rf"time step must be a positive number of seconds, got {step_s}; a usual one is 1/60"
     ):

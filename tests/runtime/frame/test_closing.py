@@ -43,14 +43,14 @@ class FailingStream(LoggedStream):
 
 
 class FailingDevice(LateDevice):
-    """A device whose streams fail from some moment on, while all else still works."""
+    """A device whose streams fail from some moment on, while everything else still works."""
 
     def __init__(self) -> None:
         super().__init__()
         self.has_failed = False
 
     def check(self) -> None:
-        """DeviceError once it has failed."""
+        """Raise DeviceError once the device has failed."""
         if self.has_failed:
             raise DeviceError("the device has gone")
 
@@ -59,7 +59,7 @@ class FailingDevice(LateDevice):
 
     @property
     def is_empty(self) -> bool:
-        """True when everything that was allocated was given back."""
+        """Return whether everything that was allocated has been freed."""
         return not len(self.table.snapshot())
 
 
@@ -80,21 +80,21 @@ def patch(kernels: Kernels) -> Patch:
 
 
 def fails_by_hand(engine: Engine, device: FailingDevice) -> None:
-    """Have a requested frame fail."""
+    """Let a requested frame fail."""
     device.has_failed = True
     with pytest.raises(DeviceError, match="the device has gone"):
         engine.step()
 
 
 def fails_on_its_thread(engine: Engine, device: FailingDevice) -> None:
-    """Have a frame of the engine's thread fail."""
+    """Let a frame of the engine's thread fail."""
     engine.start(rate=None)
     device.has_failed = True
     until(lambda: (report := engine.take_report()) is not None and report.failed)
 
 
 def fails_while_preparing(engine: Engine, device: FailingDevice) -> None:
-    """Have a frame fail while the next graph is being made."""
+    """Let a frame fail while the next graph is being prepared."""
     engine.patch.add("test_run.count")
     engine.core.frame(free_running=True)
     fails_by_hand(engine, device)
@@ -118,7 +118,7 @@ def test_after_a_fault_everything_that_can_be_freed_is_freed(
 def test_a_device_that_fails_while_the_engine_closes_is_reported_once(
     patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everything else is freed, the engine's own device included."""
+    """Everything else is freed, including the engine's own device."""
     monkeypatch.setattr("engine.runtime.engine.open_device", lambda name, **options: device)
     engine = Engine(patch, "host")
     engine.post(Observe({"show": Viewing((8, 8))}))
@@ -135,7 +135,7 @@ def test_a_device_that_fails_while_the_engine_closes_is_reported_once(
 def test_closing_does_not_wait_for_pictures(
     patch: Patch, device: FailingDevice, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It waits neither for copies of pictures, nor for readers to take them, nor for their memory."""
+    """Closing waits neither for copies of pictures, nor for readers to take them, nor for their memory."""
     close, free = PictureSlot.close, list[bool]()
     monkeypatch.setattr(PictureSlot, "close", lambda slot: (free.append(slot.is_free), close(slot)))
     engine = Engine(patch, device)

@@ -1,4 +1,4 @@
-"""The engine on its own thread: it runs, pauses, steps, shows pictures and stops, and no one waits for it."""
+"""The engine on its own thread runs, pauses, steps, shows pictures and stops, and no caller waits for it."""
 
 import threading
 import time
@@ -43,7 +43,7 @@ def test_the_first_frame_waits_for_the_first_build(patch: Patch) -> None:
 
 
 def test_a_read_after_the_start_waits_for_the_first_frame(patch: Patch) -> None:
-    """It doesn't matter whether the thread or the reader comes first."""
+    """The order in which the thread and the reader come does not matter."""
     for pause_s in (0, 0, 0.001, 0.01):
         with Engine(patch, device="host") as engine:
             engine.start()
@@ -54,7 +54,7 @@ def test_a_read_after_the_start_waits_for_the_first_frame(patch: Patch) -> None:
 
 
 def test_frames_run_on_a_thread_of_its_own_until_it_is_stopped(patch: Patch) -> None:
-    """Reports come, edits arrive, the outputs can be read meanwhile, and after `stop` nothing moves."""
+    """Reports come, edits arrive and outputs can be read; after `stop` nothing changes."""
     with Engine(patch, device="host") as engine:
         engine.start(rate=None)
         engine.start(rate=None)
@@ -73,7 +73,7 @@ def test_frames_run_on_a_thread_of_its_own_until_it_is_stopped(patch: Patch) -> 
 
 
 def test_structure_can_be_edited_while_it_runs(patch: Patch) -> None:
-    """The running graph continues until the new one is ready, and is not set back."""
+    """The running graph continues until the new one is ready, and the new one continues its state."""
     with Engine(patch, device="host") as engine:
         engine.start(rate=None)
         next_report(engine, lambda r: r.nodes.get("count") and r.nodes["count"].state == "ok")
@@ -87,7 +87,7 @@ def test_structure_can_be_edited_while_it_runs(patch: Patch) -> None:
 
 
 def test_a_rate_is_kept(patch: Patch) -> None:
-    """At 50 frames a second there are no more than that, but for two that were late when the counting began."""
+    """At 50 frames a second there are no more than that, except for two that may be late at the start."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.start(rate=50)
@@ -98,7 +98,7 @@ def test_a_rate_is_kept(patch: Patch) -> None:
 
 
 def test_a_paused_engine_stands_still_and_steps_frame_by_frame(patch: Patch) -> None:
-    """A step is one frame, no more, whatever waits in the inbox."""
+    """A step is one frame, whatever waits in the inbox."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(SetRunning(False))
@@ -123,7 +123,7 @@ def test_a_paused_engine_stands_still_and_steps_frame_by_frame(patch: Patch) -> 
 
 
 def test_a_paused_engine_shows_edits_without_going_on(kernels: Kernels) -> None:
-    """A launch with a time step of 0 at the same frame brings a new value to the outputs, once."""
+    """A launch at the same frame with a time step of 0 brings a new value to the outputs, once."""
     patch = Patch()
     data = patch.add("io.array", data=np.ones(1, np.float32))
     scale, tell = patch.add("test_run.scale", node_id="scale"), patch.add("test_run.tell")
@@ -141,7 +141,7 @@ def test_a_paused_engine_shows_edits_without_going_on(kernels: Kernels) -> None:
 
 
 def test_a_broken_kernel_does_not_stop_the_thread(patch: Patch, kernels: Kernels) -> None:
-    """The counter counts on while another block's kernel does not compile, and after it does."""
+    """The counter continues while another block's kernel does not compile, and after it does."""
     data = patch.add("io.array", data=np.ones(1, np.float32))
     scale = patch.add("test_run.scale")
     patch.connect(data["out"], scale["x"])
@@ -168,7 +168,7 @@ def pictured(kernels: Kernels) -> Patch:
 
 
 def test_pictures_come_only_from_viewers_that_somebody_looks_at(pictured: Patch) -> None:
-    """Each new launch gives one; a viewer that no one looks at any more gives none."""
+    """Each launch gives a new picture to an observed viewer, and none to others."""
     with Engine(pictured, device="host") as engine:
         engine.step()
         assert engine.take_preview("left") is None
@@ -215,7 +215,7 @@ def test_a_still_picture_is_made_once_and_again_after_an_edit(pictured: Patch) -
 
 
 def test_a_report_tells_how_often_the_graph_was_launched(pictured: Patch) -> None:
-    """Frames of a still picture are not launched; every frame by hand is, and so is one that an edit changed."""
+    """Frames of a still picture are not launched, except for those that are stepped by hand or follow an edit."""
     with Engine(pictured, device="host") as engine:
         assert [engine.step().launches for _ in range(3)] == [1, 2, 3]
         engine.start(rate=200)
@@ -227,7 +227,7 @@ def test_a_report_tells_how_often_the_graph_was_launched(pictured: Patch) -> Non
 
 
 def test_outputs_are_saved_where_blocks_say_or_all_into_one_folder(patch: Patch, tmp_path: Path) -> None:
-    """Relative paths start at the patch; a folder takes everything, unconnected outputs too."""
+    """Relative paths start at the patch's folder; a given folder takes all outputs, unconnected ones too."""
     save = patch.add("test_run.save", node_id="save", file="sub/count.npy")
     patch.connect(COUNT, save["x"])
     patch.add("test_run.tell", node_id="tell")
@@ -248,7 +248,7 @@ def test_outputs_are_saved_where_blocks_say_or_all_into_one_folder(patch: Patch,
 
 
 def test_two_files_of_one_name_do_not_overwrite_each_other(patch: Patch, tmp_path: Path) -> None:
-    """In one folder the second is named for its node."""
+    """In one folder, the second file is named after its node."""
     for name in ("a", "b"):
         patch.connect(COUNT, patch.add("test_run.save", node_id=name, file=f"{name}/same.npy")["x"])
     with Engine(patch, device="host") as engine:
@@ -259,7 +259,7 @@ def test_two_files_of_one_name_do_not_overwrite_each_other(patch: Patch, tmp_pat
 
 
 def test_the_thread_answers_a_request_to_save(patch: Patch, tmp_path: Path) -> None:
-    """The answer is a `Saved`, or a diagnostic that shows why not."""
+    """The answer is a `Saved`, or a diagnostic with the reason."""
     patch.path = tmp_path / "patch.loom"
     save = patch.add("test_run.save", node_id="save", file="count.npy")
     patch.connect(COUNT, save["x"])
@@ -319,7 +319,7 @@ def test_any_other_failure_ends_the_thread_and_is_reported(patch: Patch, monkeyp
 def test_edits_during_a_rebuild_reach_the_running_graph_and_the_new_one(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A live value is HOT at once and is still there after the swap; an edit of structure waits its turn."""
+    """A live value is HOT at once and is still there after the swap; an edit of structure is built afterwards."""
     patch = Patch()
     data = patch.add("io.array", data=np.ones(1, np.float32))
     scale = patch.add("test_run.scale", node_id="scale")

@@ -1,4 +1,4 @@
-"""Frames in flight: results are those of frames that are waited for, and an edit or a reader is never early or late."""
+"""Frames in flight have the results of single frames, and edits and readers meet the right frame."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def devices(request: pytest.FixtureRequest) -> Iterator[tuple[Device, Device]]:
 
 
 def make_patch(kernels: Kernels) -> Patch:
-    """State, frame uniforms, delays in and out of a loop, and a picture that changes in every frame."""
+    """Return a patch with state, frame uniforms, delays in and out of a loop, and a picture that always changes."""
     patch = Patch()
     count = patch.add("test_run.count", node_id="count")
     scale = patch.add("test_run.scale", node_id="scale")
@@ -78,9 +78,9 @@ def make_patch(kernels: Kernels) -> Patch:
 
 
 class Pair:
-    """Two engines with one patch each that get the same edits: frames of the first overlap, of the second never.
+    """Two engines with equal patches that get the same edits; only the first one's frames overlap.
 
-    With `bursts`, the first launches as many frames at once as it may, as if they were short.
+    With `bursts`, the first launches as many frames at once as allowed, as if they were short.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Pair:
         monkeypatch.setattr(launcher, "BURST_NS", 1 << 62)
         monkeypatch.setattr(launcher, "LONGEST_BURST", LONGEST_BURST if bursts else 1)
         monkeypatch.setattr(launcher, "_SAMPLE", 2)
-        monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)  # no frame is waited for just to be told of
+        monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)  # no frame is waited for just for a report
         monkeypatch.setattr(reporter, "LONGEST_NS", 0)  # each frame leaves a report
         is_done = Worker.is_done
         self.may_swap = True
@@ -123,7 +123,7 @@ class Pair:
             engine.post(message)  # type: ignore[arg-type]
 
     def frame(self, *, by_hand: bool = False) -> None:
-        """Do a frame of both, and compare the pictures that the first has shown."""
+        """Run a frame of both, and compare the pictures that the first has made."""
         first, second = (engine.core for engine in self.engines)
         launches = first.launcher.launches
         report = first.frame(free_running=not by_hand)
@@ -143,7 +143,7 @@ class Pair:
         self.look()
 
     def look(self) -> None:
-        """Compare a picture that has come."""
+        """Compare a picture that has arrived."""
         preview = self.engines[0].take_preview("show")
         if preview is not None:
             assert preview.pixels.tobytes() in self.pictures[preview.frame]
@@ -173,7 +173,7 @@ def live(pair: Pair, random: Random) -> None:
 
 
 def beside(pair: Pair, random: Random) -> None:
-    """Add a block or remove it, which is prepared beside the frames; both engines swap in the same frame."""
+    """Add or remove a block, which is built in the background; both engines swap in the same frame."""
     name = random.choice("ab")
 
     def change(patch: Patch) -> None:
@@ -192,7 +192,7 @@ def beside(pair: Pair, random: Random) -> None:
 
 
 def by_hand(pair: Pair, random: Random) -> None:
-    """Give buffers another size, in a frame that finishes what is prepared."""
+    """Resize buffers, in a stepped frame that waits for the build."""
     size = random.randint(1, 9)
     pair.edit(lambda patch: patch.set("count", size=size))
     pair.frame(by_hand=True)
@@ -211,14 +211,14 @@ def delays(pair: Pair, random: Random) -> None:
 
 
 def save_kernel(pair: Pair, random: Random) -> None:
-    """Save another kernel, which is exchanged between two frames."""
+    """Save another kernel, which is swapped in between two frames."""
     text = SCALE.replace("* factor", f"* factor + {random.randint(0, 9)}.0f")
     pair.post(pair.kernels.write("scale.cu", text))
     pair.frame(by_hand=True)
 
 
 def reset(pair: Pair, random: Random) -> None:
-    """Begin again."""
+    """Reset both engines."""
     pair.pictures.clear()
     pair.post(Observe({}))
     pair.frame()
@@ -229,7 +229,7 @@ def reset(pair: Pair, random: Random) -> None:
 
 
 def redraw(pair: Pair, random: Random) -> None:
-    """Pause, change something while paused, and go on."""
+    """Pause, edit while paused, and continue."""
     pair.post(SetRunning(False))
     if random.random() < 0.5:
         pair.frame()
@@ -242,7 +242,7 @@ def redraw(pair: Pair, random: Random) -> None:
 
 
 def observe(pair: Pair, random: Random) -> None:
-    """Look at the viewer or not."""
+    """Observe the viewer, or stop observing it."""
     pair.post(Observe({"show": Viewing()} if random.random() < 0.8 else {}))
 
 
@@ -261,7 +261,7 @@ def save(pair: Pair, random: Random) -> None:
 
 
 def profile(pair: Pair, random: Random) -> None:
-    """Measure or not."""
+    """Switch profiling on or off."""
     level = random.choice([ProfilingLevel.NONE, ProfilingLevel.PER_BLOCK])
     pair.post(SetProfiling(level))
 
@@ -274,7 +274,7 @@ TURN = (live,) * 4 + (beside, by_hand, delays, save_kernel, redraw, observe, obs
 def test_overlapping_frames_give_what_single_ones_give(
     devices: tuple[Device, Device], kernels: Kernels, seed: int, bursts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """State, delays, uniforms, pictures and files are the same in every bit, whatever is edited, and when."""
+    """State, delays, uniforms, pictures and files have equal bits after any edits at any time."""
     random, pair = Random(seed), Pair(devices, kernels, monkeypatch, bursts=bursts)
     try:
         for _ in range(TURNS):
@@ -291,12 +291,12 @@ def test_overlapping_frames_give_what_single_ones_give(
 
 
 def run(engine: Engine, frames: int = 5) -> int:
-    """Do frames as the engine's thread does, and return how many may be in flight after the last."""
+    """Run frames as the engine's thread does, and return the most frames in flight."""
     return max(engine.core.frame(free_running=True).in_flight for _ in range(frames))
 
 
 def test_free_frames_overlap_when_nobody_is_there(counter: Patch, lagging: LaggingDevice) -> None:
-    """Not at a rate, not for a while after an edit, not by hand, and not while paused; a pacing may say otherwise."""
+    """Frames don't overlap at a rate, soon after an edit, when stepped or while paused, unless the pacing decides."""
     with Engine(counter, lagging) as engine:
         core = engine.core
         assert engine.step().in_flight == 1
@@ -336,7 +336,7 @@ def test_frames_do_not_overlap_while_the_patch_listens(counter: Patch, lagging: 
 
 
 def test_the_host_does_not_overlap(counter: Patch) -> None:
-    """Its launches return when they are done."""
+    """The host's launches return when their work is done."""
     with Engine(counter, "host") as engine:
         engine.step()
         engine.core.pacing = Pacing.free(overlap=True)
@@ -346,7 +346,7 @@ def test_the_host_does_not_overlap(counter: Patch) -> None:
 def test_status_words_are_read_as_often_as_a_person_reads(
     lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So counts come although frames overlap; without such words no frame is waited for."""
+    """Counts arrive although frames overlap; in a graph without status words, no frame is waited for."""
     waits: list[int] = []
     with Engine(load_patch(EXAMPLES / "append.loom"), lagging) as engine:
         engine.step()
@@ -364,7 +364,7 @@ def test_status_words_are_read_as_often_as_a_person_reads(
 
 
 def rest(engine: Engine) -> None:
-    """Do frames until the engine has nothing to do, and then nothing is in flight."""
+    """Run frames until the engine has nothing to do; then nothing is in flight."""
     while engine.core.has_work:
         report = engine.core.frame(free_running=True)
     assert not report.running
@@ -372,7 +372,7 @@ def rest(engine: Engine) -> None:
 
 
 def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) -> None:
-    """The engine continues until everything has ended, and then rests."""
+    """The engine continues until all frames have ended, and then rests."""
     with Engine(counter, lagging) as engine:
         engine.step()
         engine.core.pacing = Pacing.free(overlap=True)
@@ -385,7 +385,7 @@ def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) 
 
 
 def test_stopping_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) -> None:
-    """Every frame that was reported has been done, and is there to be read."""
+    """Every reported frame has been done and can be read."""
     with Engine(counter, lagging) as engine:
         engine.start(pacing=Pacing.free(overlap=True))
         next_report(engine, lambda report: report.frame > 50)
@@ -403,7 +403,7 @@ def test_stopping_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice)
 def test_a_fault_names_its_node_although_later_frames_were_launched(
     counter: Patch, kernels: Kernels, lagging: LaggingDevice
 ) -> None:
-    """It is found when a later frame waits, or when the engine reads."""
+    """The fault is noticed when a later frame waits, or when the engine reads."""
     wrong = SCALE.replace("out[i] = x[i] * factor", "out[x[i] > 4 ? 1 << 28 : i] = x[i] * factor")
     kernels.write("scale.cu", wrong)
     with Engine(counter, lagging) as engine:
@@ -420,7 +420,7 @@ def test_a_fault_names_its_node_although_later_frames_were_launched(
 def test_not_each_frame_leaves_a_report(
     counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """New facts are reported at once, the rest now and then, and the last frame when the engine stops."""
+    """New facts are reported at once, other frames at intervals, and the last frame when the engine stops."""
     monkeypatch.setattr(reporter, "LONGEST_NS", 1 << 62)
     with Engine(counter, lagging) as engine:
         core = engine.core
@@ -445,7 +445,7 @@ def test_not_each_frame_leaves_a_report(
 
 
 def test_a_thread_that_waits_for_the_engine_is_seen() -> None:
-    """Then the engine's thread lets it in before the next frame."""
+    """The engine's thread lets a waiting thread in before the next frame."""
     lock, entered = FrameLock(), threading.Event()
 
     def enter() -> None:

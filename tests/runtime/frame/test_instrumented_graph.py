@@ -1,4 +1,4 @@
-"""Copies of the running graph are built beside the frames: from what runs, and only while it stays as it is."""
+"""Copies of the running graph are built beside the frames, and used only while that graph stays unchanged."""
 
 import threading
 from typing import Any
@@ -31,7 +31,7 @@ def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_that_runs_is_replaced_or_released_while_a_copy_is_built(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch, edit: str
 ) -> None:
-    """A build that has begun is stopped first, and no one is told of it."""
+    """A build in progress is stopped first, and its result is not used."""
     patch = Patch()
     count = patch.add("test_run.count", node_id="count", size=3)
     patch.connect(count["out"], patch.add("test_run.scale", node_id="scale")["x"])
@@ -80,7 +80,7 @@ def test_nothing_that_runs_is_replaced_or_released_while_a_copy_is_built(
 def test_a_value_written_while_a_copy_is_instantiated_reaches_it(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first launch of the copy computes with it."""
+    """The first launch of the copy uses the new value."""
     patch = Patch()
     ones = patch.add("io.array", node_id="ones", data=np.ones(3, np.float32))
     scale = patch.add("test_run.scale", node_id="scale", factor=2.0)

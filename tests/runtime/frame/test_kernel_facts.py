@@ -1,4 +1,4 @@
-"""Facts of kernels in profiles besides their times."""
+"""Facts about kernels in profiles, besides their times."""
 
 import math
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ from engine.device.occupancy import KernelResources, MultiprocessorLimits, occup
 from engine.device.protocol import LaunchConfig
 from engine.runtime.frame.kernel_facts import LaunchFacts
 
-#: Of an H200.
+# The limits of an H200.
 LIMITS = MultiprocessorLimits(
     threads=2048,
     thread_blocks=32,
@@ -25,7 +25,7 @@ LIMITS = MultiprocessorLimits(
 
 
 def node(resources: KernelResources | None, config: LaunchConfig, limits: MultiprocessorLimits | None) -> Any:
-    """Return a kernel node of operation 3 that is launched as it says, on a device with these limits."""
+    """Return a kernel node of operation 3 with this launch, on a device with these limits."""
 
     def runs(launch: LaunchConfig) -> Any:
         return resources and limits and occupancy(resources, limits, launch.thread_block, launch.shared_bytes)
@@ -35,7 +35,7 @@ def node(resources: KernelResources | None, config: LaunchConfig, limits: Multip
 
 
 def test_a_kernel_of_64_registers_runs_four_thread_blocks_at_once() -> None:
-    """65,536 registers hold 4 x 256 threads of 64: half of the 2,048; shared memory counts both kinds."""
+    """65,536 registers hold 4 x 256 threads of 64, half of the 2,048; shared memory counts static and dynamic bytes."""
     config = LaunchConfig((100, 1, 1), (256, 1, 1), 512)
     facts = LaunchFacts().of([node(KernelResources(64, 1024, 16), config, LIMITS)])[3]
     assert (facts.grid, facts.thread_block) == ((100, 1, 1), (256, 1, 1))
@@ -44,7 +44,7 @@ def test_a_kernel_of_64_registers_runs_four_thread_blocks_at_once() -> None:
 
 
 def test_what_a_device_does_not_know_it_does_not_tell() -> None:
-    """The host has neither registers nor multiprocessors; a device without limits no occupancy."""
+    """The host has neither registers nor multiprocessors, and a device without limits has no occupancy."""
     config = LaunchConfig((100, 1, 1), (256, 1, 1))
     facts = LaunchFacts().of([node(None, config, None)])[3]
     assert (facts.grid, facts.registers, facts.occupancy, facts.limited_by) == ((100, 1, 1), None, None, "")
@@ -53,7 +53,7 @@ def test_what_a_device_does_not_know_it_does_not_tell() -> None:
 
 
 def test_facts_follow_a_new_launch_and_new_code() -> None:
-    """And are the same object otherwise: a profile is put together ten times a second."""
+    """Unchanged facts are the same object, since a profile is made ten times a second."""
     facts, config = LaunchFacts(), LaunchConfig((100, 1, 1), (256, 1, 1))
     kernel = node(KernelResources(64, 0), config, LIMITS)
     first = facts.of([kernel])[3]
@@ -66,7 +66,7 @@ def test_facts_follow_a_new_launch_and_new_code() -> None:
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_a_profile_tells_launches_and_bytes(level: ProfilingLevel) -> None:
-    """A copy reads and writes its 1001 numbers once each; only where kernels are measured they tell their launch."""
+    """A copy reads and writes 1001 numbers once each; its launch is shown only at the level of kernels."""
     patch = Patch()
     data = patch.add("io.array", data=np.arange(1001, dtype=np.float32))
     copy = patch.add("buffer.copy", node_id="copy")

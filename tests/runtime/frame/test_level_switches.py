@@ -1,4 +1,4 @@
-"""The level changes at random, again and again, while the patch is edited: nothing stale is told, nothing is leaked."""
+"""The profiling level changes at random during edits: no stale times are reported and nothing leaks."""
 
 import random
 import time
@@ -19,7 +19,7 @@ FIRST, SECOND = PortRef("first", "out"), PortRef("second", "out")
 
 
 class Editor:
-    """Edits a patch of two sources and what is made of them, and can bring it back to how it was."""
+    """Edits a patch of two sources and their readers, and can restore it."""
 
     def __init__(self, engine: Engine, patch: Patch, kernels: Kernels, chance: random.Random) -> None:
         self._engine, self._patch, self._kernels, self._chance = engine, patch, kernels, chance
@@ -50,7 +50,7 @@ class Editor:
                 self._save(chance.choice(("", "0.0f + ")))
 
     def go_back(self) -> None:
-        """Bring the patch back to how it was at first."""
+        """Restore the patch to its first state."""
         for name in tuple(self._added):
             self._remove(name)
         self._patch.set("scaled", factor=2.0)
@@ -70,7 +70,7 @@ class Editor:
 
 
 def held(device: Device) -> int:
-    """Return what a device holds: ranges of memory on the host, and all objects of the driver on a GPU."""
+    """Return how much a device holds: ranges of memory on the host, and all objects of the driver on a GPU."""
     if isinstance(device, HostDevice):
         return len(device.table.snapshot())
     assert isinstance(device, CudaDevice)
@@ -78,7 +78,7 @@ def held(device: Device) -> int:
 
 
 def check(engine: Engine, patch: Patch, report: FrameReport, level: ProfilingLevel, since: int) -> None:
-    """Check that a frame tells times of its level only, of frames `since` a switch, and of nodes that there are."""
+    """Check that a frame has only times of its level, of frames `since` a switch, and of existing nodes."""
     assert report.statistics.profiling is level
     profile = engine.core.profiler.profile()
     assert profile.level is level and (profile.frame == -1 or since <= profile.frame <= report.frame)
@@ -100,7 +100,7 @@ def check(engine: Engine, patch: Patch, report: FrameReport, level: ProfilingLev
 def test_a_thousand_switches_while_editing_leak_nothing_and_tell_nothing_stale(
     device: Device, kernels: Kernels
 ) -> None:
-    """By hand, where each frame is measured, and freely, where copies of the graph come and go beside the frames."""
+    """Stepped frames are measured each; in free frames, copies of the graph are built and dropped in the background."""
     chance, patch = random.Random(FIRST_SEED), Patch()
     patch.add("test_run.count", node_id="first")
     patch.add("test_run.count", node_id="second")
@@ -116,10 +116,10 @@ def test_a_thousand_switches_while_editing_leak_nothing_and_tell_nothing_stale(
                 editor.go_back()
                 engine.post(SetProfiling(NONE))
                 engine.step()
-                while QUEUE._threads:  # better code takes the place of the code that is there, which is released then
+                while QUEUE._threads:  # optimised code replaces the first code, which is then released
                     time.sleep(0.01)
                 level, report = NONE, engine.step()
-                core.profiler._graph._thread.submit(int).result()  # copies of the graph are given back there
+                core.profiler._graph._thread.submit(int).result()  # this thread frees copies of the graph
                 pool.trim()
                 counts.append((pool.used_bytes, held(device)))
             if chance.random() < 0.4:

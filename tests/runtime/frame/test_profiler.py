@@ -1,4 +1,4 @@
-"""What is measured at each level, how often, and that nothing stale is shown."""
+"""What each level measures and how often, and that no stale times are shown."""
 
 import pkgutil
 import time
@@ -27,7 +27,7 @@ def nested() -> Patch:
     return load_patch(EXAMPLES / "nested.loom")
 
 
-#: What each level records, and nothing else.
+# Everything that each level records.
 KERNELS = {"nodes", "operations", "graph", "kernels", "groups"}
 RECORDED = {
     NONE: set[str](),
@@ -40,7 +40,7 @@ RECORDED = {
 
 
 def recorded(profile: Profile, report: FrameReport, measured: Sequence[int]) -> set[str]:
-    """Return what there is in a profile and a report; `measured` are the frames whose spans were reported."""
+    """Return what a profile and a report contain; `measured` are the frames whose spans were reported."""
     spans = profile.spans
     found = {
         "launch": profile.launch_ns is not None,
@@ -58,7 +58,7 @@ def recorded(profile: Profile, report: FrameReport, measured: Sequence[int]) -> 
 
 @pytest.mark.parametrize("level", ProfilingLevel)
 def test_each_level_records_what_it_says(device: Device, level: ProfilingLevel) -> None:
-    """States only; the whole graph; each block; each operation; buffers; every frame. All compute the same."""
+    """Levels add up: states, the whole graph, blocks, operations, buffers, every frame. Results stay the same."""
     patch, measured = nested(), dict[int, None]()
     with Engine(patch, device, profiling=level) as engine, Engine(patch, device, profiling=NONE) as plain:
         for _ in range(3):
@@ -81,7 +81,7 @@ def test_each_level_records_what_it_says(device: Device, level: ProfilingLevel) 
 
 
 def test_loops_tell_their_turns_and_the_sum_of_them(device: Device) -> None:
-    """A branch that is not taken has no turn; a region takes no less time than what is in it."""
+    """A branch that is not taken has no turn; a region takes at least as long as its contents."""
     with Engine(nested(), device, profiling=DEEP_SYNC) as engine:
         for _ in range(3):
             engine.step()
@@ -96,7 +96,7 @@ def test_loops_tell_their_turns_and_the_sum_of_them(device: Device) -> None:
 
 @pytest.mark.parametrize("level", [PER_BLOCK, PER_KERNEL])
 def test_spans_tell_regions_branches_and_what_they_wait_for(device: Device, level: ProfilingLevel) -> None:
-    """One span is the whole region's; of both branches one has no turn; what waits begins later."""
+    """A region has one span, the branch that did not run has no turns, and a span begins after those it waits for."""
     patch = Patch()
     choice = patch.add("control.if_else", node_id="choice")
     patch.connect(patch.add("buffer.constant", value=1.0)["out"], choice["condition"])
@@ -129,7 +129,7 @@ def test_measured_frames_never_follow_each_other(device: Device) -> None:
 
 
 def test_no_times_are_told_after_a_level_is_left(device: Device) -> None:
-    """Also when a block is placed in the same frame, and its problem renews the report."""
+    """This holds even if a block is placed in the same frame, whose problem renews the report."""
     patch = nested()
     with Engine(patch, device) as engine:
         engine.post(ObserveProfile(True))
@@ -139,12 +139,12 @@ def test_no_times_are_told_after_a_level_is_left(device: Device) -> None:
         report = engine.step()
         assert report.diagnostics and all(found.time_ns is None for found in report.nodes.values())
         assert engine.core.profiler.profile().frame == -1
-        assert engine.take_profile().frame == 0  # of the frame before
+        assert engine.take_profile().frame == 0  # the profile of the previous frame
         assert engine.take_profile() is None
 
 
 def burning(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a call that takes 20 ms more of its thread's time."""
+    """Return a function that uses 20 ms more of its thread's time."""
 
     def burn(*args: Any, **kwargs: Any) -> Any:
         end_ns = time.thread_time_ns() + 20_000_000
@@ -168,24 +168,24 @@ def burning(call: Callable[..., Any]) -> Callable[..., Any]:
 def test_whatever_measuring_takes_is_paid_for(
     device: Device, monkeypatch: pytest.MonkeyPatch, place: str, calls: int
 ) -> None:
-    """Reports of times, profiles, building the copy, launching and reading it: each delays the next sample."""
+    """Reports of times, profiles, and building, launching and reading a copy each delay the next sample."""
     monkeypatch.setattr(place, burning(pkgutil.resolve_name(place)))
     spent = []
     with Engine(nested(), device, profiling=PER_BLOCK) as engine:
         spend = engine.core.profiler.sampler.spend
         engine.core.profiler.sampler.spend = lambda now_ns, cost_ns: (spent.append(cost_ns), spend(now_ns, cost_ns))
         engine.post(ObserveProfile(True))
-        if place.endswith(".Instrumented"):  # which is built beside free frames
+        if place.endswith(".Instrumented"):  # the copy is built beside free frames
             engine.core.running = True
             until(lambda: engine.core.frame(free_running=True).frame and engine.core.profiler.frame >= 0)
         engine.step()
         engine.step()
-        plain_ns = engine.core.profiler.launch_ns.median or 0  # what a launch takes without measuring is no cost
+        plain_ns = engine.core.profiler.launch_ns.median or 0  # the time of a plain launch does not count as a cost
     assert sum(spent) + plain_ns >= calls * 10_000_000
 
 
 def test_frames_by_hand_are_measured_at_once_after_a_change_whatever_was_spent(device: Device) -> None:
-    """Others wait until it is paid for, but for no more than two seconds."""
+    """Other samples wait until the cost is paid for, but for at most two seconds."""
     patch = nested()
     with Engine(patch, device, profiling=PER_BLOCK) as engine:
         profiler = engine.core.profiler
@@ -202,7 +202,7 @@ def test_frames_by_hand_are_measured_at_once_after_a_change_whatever_was_spent(d
 
 
 def test_profiles_are_told_while_somebody_looks(device: Device) -> None:
-    """A new one each time, and none after that."""
+    """Each call returns a new profile, and none once nobody observes."""
     with Engine(nested(), device, profiling=DEEP_SYNC) as engine:
         engine.step()
         assert engine.take_profile() is None
@@ -217,7 +217,7 @@ def test_profiles_are_told_while_somebody_looks(device: Device) -> None:
 
 
 def test_whole_frames_are_told_at_the_summary_level(device: Device) -> None:
-    """With the time of a launch, and no spans."""
+    """The profile has the time of a launch, and no spans."""
     with Engine(nested(), device, profiling=SUMMARY) as engine:
         engine.post(ObserveProfile(True))
         report = engine.step()
@@ -229,7 +229,7 @@ def test_whole_frames_are_told_at_the_summary_level(device: Device) -> None:
 def test_a_trace_measures_kernels_in_each_frame_and_goes_back_to_the_level_before(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It looks into no buffers, which would come between the kernels."""
+    """A trace examines no buffers, since that work would come between the kernels."""
     monkeypatch.setattr("engine.runtime.frame.instrumented_graph.SurveyKernel", None)
     with Engine(nested(), device, profiling=SUMMARY) as engine:
         for _ in range(2):
@@ -242,7 +242,7 @@ def test_a_trace_measures_kernels_in_each_frame_and_goes_back_to_the_level_befor
 
 @pytest.mark.parametrize("name", ["nested", "jacobi"])
 def test_regions_leave_out_what_looks_into_the_buffers_inside_of_them(device: Device, name: str) -> None:
-    """At the deepest level, of what the clock says of a region; no span inside of one takes longer than it."""
+    """At the deepest level, a region's time lacks the surveys inside it, but is at least that of each span inside."""
     with Engine(load_patch(EXAMPLES / f"{name}.loom"), device, profiling=DEEP_SYNC) as engine:
         for _ in range(3):
             engine.step()
@@ -262,13 +262,13 @@ def test_regions_leave_out_what_looks_into_the_buffers_inside_of_them(device: De
 
 
 def test_a_run_is_told_by_the_frames_that_stand_for_it(device: Device) -> None:
-    """The first frame of a graph, which does things once, counts only until another one is measured."""
+    """The first frame of a graph, which does some work only once, counts only until another frame is measured."""
     with Engine(load_patch(EXAMPLES / "jacobi.loom"), device, profiling=PER_BLOCK) as engine:
         engine.step()
         first = engine.core.profiler.profile()
         assert (first.measured_frames, first.first_frame, first.frame) == (1, 0, 0)
         for _ in range(4):
-            engine.core.profiler.sampler.due_ns = 0  # as when what the first one cost is paid off
+            engine.core.profiler.sampler.due_ns = 0  # the cost of the first sample is paid for
             engine.step()
         engine.core.settle()
         profile = engine.core.profiler.profile()
@@ -279,7 +279,7 @@ def test_a_run_is_told_by_the_frames_that_stand_for_it(device: Device) -> None:
 
 
 def test_code_that_is_optimised_begins_the_times_anew(device: Device) -> None:
-    """What was measured of other code counts no longer, once there is something else."""
+    """Times of the previous code no longer count once other code runs."""
     patch = load_patch(EXAMPLES / "particles.loom")
     with Engine(patch, device, profiling=PER_BLOCK) as engine:
         profiler = engine.core.profiler

@@ -1,4 +1,4 @@
-"""The flight recorder shows what each frame did, and what the time of slow ones went to."""
+"""The flight recorder shows what each frame did, and where the time of slow frames went."""
 
 import gc
 import time
@@ -23,7 +23,7 @@ from tests.device.lagging_device import LaggingDevice
 from tests.runtime.conftest import Kernels
 from tests.waiting import until
 
-#: No frame of these tests takes as long.
+# No frame of these tests takes this long.
 NEVER = SetFrameBudget(2**62)
 
 
@@ -47,7 +47,7 @@ def spent_on(slow: SlowFrame) -> list[SpentOn]:
 
 
 def delay(owner: Any, name: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a method take longer."""
+    """Let a method take longer."""
     method: Callable[..., object] = getattr(owner, name)
 
     def delayed(*arguments: object, **more: object) -> object:
@@ -194,7 +194,7 @@ def test_where_the_device_works_beside_python_the_launch_is_told_apart(
 
 
 def test_a_frame_beside_which_an_update_is_prepared_says_so(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How long that held the frame up isn't known."""
+    """The record names the update without a time, since its delay of the frame is unknown."""
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         engine.post(SetFrameBudget(0))
@@ -208,7 +208,7 @@ def test_a_frame_beside_which_an_update_is_prepared_says_so(patch: Patch, monkey
 
 
 def test_parts_that_hardly_count_are_left_out(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The longest is first, and together they are no more than the whole."""
+    """The longest part is first, and the sum of all parts is at most the whole."""
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         engine.post(SetFrameBudget(0))
@@ -253,7 +253,7 @@ def test_what_measuring_cost_is_no_time_of_the_device(patch: Patch, monkeypatch:
 
 
 def test_waiting_for_room_is_waiting_for_the_device(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where frames overlap, the launch waits for the oldest of them."""
+    """Where frames overlap, a launch waits for the oldest frame in flight."""
     device = LaggingDevice()
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         engine.post(SetFrameBudget(20_000_000))
@@ -270,7 +270,7 @@ def test_waiting_for_room_is_waiting_for_the_device(patch: Patch, monkeypatch: p
 
 
 def test_a_late_frame_is_slow(patch: Patch) -> None:
-    """The thread that runs the frames is held between two of them, so the next one begins too late."""
+    """The thread that runs the frames is held up between two of them, so the next one begins too late."""
     with Engine(patch, "host") as engine:
         engine.post(SetFrameBudget(40_000_000))
         engine.step()
@@ -299,7 +299,7 @@ STAMPS = st.lists(st.integers(0, 1000), min_size=5, max_size=5).map(sorted)
 def test_the_parts_of_a_frame_are_all_of_its_time(
     stamps: list[int], due: int, happened: tuple[bool, bool, bool], collected: list[int]
 ) -> None:
-    """Whatever happened in it: a wait for room, a launch, pictures, and collections that don't overlap."""
+    """A frame's time may include a wait for room, a launch, pictures, and collections that don't overlap."""
     began = 2000
     waited, launching, launched, pictures, ended = (began + stamp for stamp in stamps)
     waits, launches, shows = happened
@@ -325,7 +325,7 @@ def test_the_parts_of_a_frame_are_all_of_its_time(
 
 
 def test_the_frame_in_which_the_device_fails_is_told(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The record outlives the engine's failure, and its last frame says what ended it."""
+    """The record survives the engine's failure, and its last frame has the error."""
     with Engine(patch, "host") as engine:
         engine.step()
 
@@ -343,7 +343,7 @@ def test_the_frame_in_which_the_device_fails_is_told(patch: Patch, monkeypatch: 
 
 
 def test_collections_may_begin_at_any_moment(patch: Patch) -> None:
-    """Each adds to what a slow frame is being compared with, and lets other threads run."""
+    """A collection may begin while a slow frame is compared with earlier ones, and lets other threads run."""
     threshold = gc.get_threshold()
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.post(SetFrameBudget(0))

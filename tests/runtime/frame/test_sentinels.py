@@ -1,4 +1,4 @@
-"""Sentinels in the running graph: what they find, against numpy, where they look, and what a freeze keeps."""
+"""Sentinels in the running graph: their findings compared with numpy, where they look, and what a freeze keeps."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.device.device import Device
 from engine.diagnostics import Severity, Source
-from engine.patch.changes import PortRef, SentinelChanged
+from engine.patch.changes import PortRef, Sentinel, SentinelAction, SentinelChanged
 from engine.patch.document import NodeRef
 from engine.patch.files import EXAMPLES_FOLDER, load_patch
-from engine.patch.sentinels import Sentinel, SentinelAction
 from engine.protocol.messages import FrameReport, Frozen, NodeState, SetRunning
 from engine.protocol.pacing import Pacing, PacingMode
 from engine.protocol.pipe import connect
@@ -30,7 +29,7 @@ from tests.runtime.conftest import Kernels
 from tests.waiting import next_report, until
 
 Array = np.ndarray[Any, Any]
-#: The element types of arrays, with the numbers that an element of the port is made of.
+# The dtypes of arrays; c8 and c16 are elements of two numbers.
 TYPES = ["f2", "f4", "f8", "c8", "c16", "i1", "u1", "i4", "u4", "i8", "?"]
 BAD = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf, "low": -60.0, "high": 61.5}
 
@@ -38,7 +37,7 @@ BAD = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf, "low": -60.0, "high": 61.5
 def finding(
     data: Array, rank: int, low: float | None, high: float | None, *, nan: bool = True, inf: bool = True
 ) -> str:
-    """Return what a check should say of data whose first `rank` axes are the port's; empty when all is well."""
+    """Return the expected finding for data whose first `rank` axes are the port's; empty if all is well."""
     numbers = data.view({"c8": "f4", "c16": "f8"}.get(data.dtype.str[1:], data.dtype))
     numbers = numbers.astype(np.float64).reshape(*data.shape[:rank], -1)
     is_nan, is_inf = np.isnan(numbers) & nan, np.isinf(numbers) & inf
@@ -64,14 +63,14 @@ def finding(
 
 
 def found(report: FrameReport, port: PortRef) -> str:
-    """Return what a report says that the sentinel of a port has found."""
+    """Return the finding of a port's sentinel in a report."""
     told = [d for d in report.diagnostics if (d.node, d.port, d.source) == (port.node, port.port, Source.SENTINEL)]
     assert len(told) <= 1 and all(d.severity is Severity.WARNING and d.remedy for d in told)
     return told[0].message.partition(", got ")[2] if told else ""
 
 
 def watched(data: Array | NodeRef, patch: Patch | None = None) -> tuple[Patch, NodeRef]:
-    """Return a patch in which a block reads an array, whose output feeds something."""
+    """Return a patch in which a block reads an array, and whose output has a reader."""
     patch = patch or Patch()
     source = data if isinstance(data, NodeRef) else patch.add("io.array", data=data)
     patch.connect(source["out"], patch.add("buffer.copy")["x"])
@@ -79,7 +78,7 @@ def watched(data: Array | NodeRef, patch: Patch | None = None) -> tuple[Patch, N
 
 
 def spoilt(chance: np.random.Generator, dtype: str, count: int, kinds: list[str]) -> Array:
-    """Return numbers from -50 to 50, some of which are wrong in the ways that the type can hold."""
+    """Return numbers from -50 to 50, some of them wrong in ways that the type can hold."""
     numbers = chance.uniform(-50, 50, count * (2 if dtype[0] == "c" else 1))
     if dtype in ("u1", "u4", "?"):
         numbers = abs(numbers)
@@ -93,7 +92,7 @@ def spoilt(chance: np.random.Generator, dtype: str, count: int, kinds: list[str]
 @pytest.mark.parametrize("count", [1, 255, 257, 100_003])
 @pytest.mark.parametrize("dtype", TYPES)
 def test_it_finds_what_numpy_finds(device: Device, dtype: str, count: int) -> None:
-    """Counts, the first element and its value, in every element type and any number of elements."""
+    """Counts, the first wrong element and its value equal numpy's, for every element type and any size."""
     data = spoilt(np.random.default_rng(count), dtype, count, list(BAD))
     patch, source = watched(data)
     patch.set_sentinel(source["out"], minimum=-55, maximum=55)
@@ -103,7 +102,7 @@ def test_it_finds_what_numpy_finds(device: Device, dtype: str, count: int) -> No
 
 @given(st.data())
 def test_any_array_and_any_rule(data: st.DataObject) -> None:
-    """Numpy's counts and first index, for all faults of an array and all checks."""
+    """Counts and the first index equal numpy's, for all faults of an array and all checks."""
     chance = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     shape = data.draw(st.sampled_from([(1,), (7,), (3, 5), (2, 3, 43), (1, 1, 1), (300, 7)]))
     kinds = data.draw(st.lists(st.sampled_from(list(BAD)), max_size=4))
@@ -118,7 +117,7 @@ def test_any_array_and_any_rule(data: st.DataObject) -> None:
 
 
 def test_brains_vectors_and_structs_of_one_type(device: Device) -> None:
-    """A bf16 is the number that it stands for; a wrong component makes one wrong element of a vector or a struct."""
+    """A bf16 is checked as its number; one wrong component makes one element of a vector or struct wrong."""
     numbers = np.array([[1.5, -2.0, 0.25, 4.0], [0.0, 3.0, np.nan, np.nan], [np.inf, 3.0, np.nan, -8.0]], np.float32)
     assert np.array_equal(to_bf16(numbers[:1]).astype(np.uint32) << 16, numbers[:1].view(np.uint32)), "exact in bf16"
     patch = Patch()
@@ -145,7 +144,7 @@ def test_brains_vectors_and_structs_of_one_type(device: Device) -> None:
 
 @pytest.mark.parametrize("transform", ["transpose", "slice", "whole"])
 def test_views_are_looked_at_where_they_lie(device: Device, transform: str) -> None:
-    """Gaps of a view are no part of it, and the index is one of the view's shape."""
+    """Gaps of a view are not checked, and the index is one of the view's shape."""
     data = np.arange(5 * 7 * 3, dtype=np.float32).reshape(5, 7, 3)
     data[0, 1, 2] = data[4, 5, 1] = np.nan
     patch = Patch()
@@ -165,7 +164,7 @@ def test_views_are_looked_at_where_they_lie(device: Device, transform: str) -> N
 
 
 def test_each_port_is_looked_at_before_its_memory_is_changed(device: Device) -> None:
-    """Blocks that change one buffer in place, one after another: each output is checked as it was behind its block."""
+    """Of several blocks that change one buffer in place, each output is checked right after its block."""
     patch = Patch()
     ports = [small_blocks.zeros(patch, 257)["out"]]
     for _ in range(4):
@@ -184,7 +183,7 @@ def test_each_port_is_looked_at_before_its_memory_is_changed(device: Device) -> 
 
 
 def test_what_is_checked_is_stored_although_it_could_be_fused(device: Device) -> None:
-    """The result stays the same; without the check, the blocks are one kernel again."""
+    """The result stays the same; without the sentinel, the blocks are one kernel again."""
     x = np.array([0.5, -1.0, 4.0], np.float32)
     patch = Patch()
     roots = patch.add("kernel.expression", expression="log(x)")
@@ -206,7 +205,7 @@ def test_what_is_checked_is_stored_although_it_could_be_fused(device: Device) ->
 
 @pytest.mark.parametrize("kind", ["control.for", "control.while"])
 def test_a_loop_tells_the_turn_in_which_it_went_wrong(device: Device, kind: str) -> None:
-    """Each turn is checked; what is told is of the first one in which an element is wrong, and again in each frame."""
+    """Each iteration is checked; the report is about the first one with a wrong element, in each frame."""
     patch = Patch()
     value = small_blocks.zeros(patch, 300, 1.0)
     loop = patch.add(kind, **({"count": 10} if kind == "control.for" else {"limit": 10}))
@@ -225,7 +224,7 @@ def test_a_loop_tells_the_turn_in_which_it_went_wrong(device: Device, kind: str)
 
 
 def test_only_a_branch_that_runs_is_checked(device: Device) -> None:
-    """What an If leaves out of a frame holds nothing that could be wrong."""
+    """A branch that an If skips has no wrong elements."""
     patch = Patch()
     condition = patch.add("io.array", data=np.zeros(1, np.float32))
     choice = patch.add("control.if")
@@ -240,7 +239,7 @@ def test_only_a_branch_that_runs_is_checked(device: Device) -> None:
 
 
 def test_append_buffers_are_checked_as_far_as_they_are_filled(device: Device) -> None:
-    """Places behind the count, which hold anything, don't count; nor does a buffer into which nothing was appended."""
+    """Elements behind the count are not checked, and an empty append buffer has none."""
     patch = Patch()
     emitter = patch.add("particles.emitter")
     chosen = patch.add("particles.select", low=0.0, capacity=100_000)
@@ -261,7 +260,7 @@ def test_append_buffers_are_checked_as_far_as_they_are_filled(device: Device) ->
 
 
 def test_a_composite_is_checked_at_its_own_output(device: Device) -> None:
-    """What is wrong with it is reported there, also when its blocks are a child graph."""
+    """The finding is reported at the composite's output, also when its blocks are a child graph."""
     patch = Patch()
     total = patch.add(small_blocks.Sum3.id, a=1.0, b=2.0, c=3.0)
     patch.connect(small_blocks.zeros(patch, 5)["out"], total["x"])
@@ -272,7 +271,7 @@ def test_a_composite_is_checked_at_its_own_output(device: Device) -> None:
 
 
 def test_other_bounds_need_no_other_graph(device: Device) -> None:
-    """They reach the kernel as numbers do; to add a check, to remove it and to have it freeze is a build."""
+    """Bounds reach the kernel as numbers do; adding, removing or freezing a sentinel is a build."""
     patch, source = watched(np.array([1, 2, np.inf], np.float32))
     with Engine(patch, device) as engine:
         engine.step()
@@ -290,7 +289,7 @@ def test_other_bounds_need_no_other_graph(device: Device) -> None:
 
 
 def test_what_cannot_be_checked_is_told_and_runs(device: Device) -> None:
-    """Some ports tell their elements only when they are connected: mixed structs, and more axes than eight."""
+    """Only the connection shows that some ports have mixed structs, or more axes than eight."""
     patch = Patch()
     pairs, copy = patch.add(small_blocks.MakePairs.id), patch.add("buffer.copy")
     patch.connect(pairs["out"], copy["x"])
@@ -312,7 +311,7 @@ def test_what_cannot_be_checked_is_told_and_runs(device: Device) -> None:
 
 
 def test_a_check_never_keeps_a_block_from_running(device: Device) -> None:
-    """A block that lost its input runs on, and so does its check."""
+    """A block that lost its input keeps running, and so does its sentinel."""
     patch = Patch()
     source = small_blocks.array(patch, 1, np.nan, 3)
     scale = patch.add("math.scale_offset")
@@ -329,7 +328,7 @@ def test_a_check_never_keeps_a_block_from_running(device: Device) -> None:
 
 
 def growing(kernels: Kernels) -> tuple[Patch, NodeRef]:
-    """Return a patch that counts frames, 1 in the first one, and ten times that."""
+    """Return a patch that counts frames from 1, and multiplies the count by ten."""
     patch = Patch()
     count = patch.add("test_run.count", size=3)
     scale = patch.add("test_run.scale", node_id="scale", factor=10.0)
@@ -341,7 +340,7 @@ def growing(kernels: Kernels) -> tuple[Patch, NodeRef]:
 def test_a_freeze_pauses_after_that_very_frame(
     device: Device, kernels: Kernels, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The thread runs as fast as it can; the fifth frame is the last one, and everything is as it left it."""
+    """The thread runs freely; the fifth frame is the last one, and its results stay."""
     patch, scale = growing(kernels)
     patch.set_sentinel(scale["out"], maximum=45, action="freeze")
     with Engine(patch, device) as engine, caplog.at_level(logging.INFO):
@@ -356,7 +355,7 @@ def test_a_freeze_pauses_after_that_very_frame(
         assert frozen.frame == 4 and f"{frozen.reasons[0].node}.out: {frozen.reasons[0].message}" == text
         assert engine.read(PortRef("count", "out")).tolist() == [5.0] * 3
         assert engine.read(scale["out"]).tolist() == [50.0] * 3
-        engine.post(SetRunning(True))  # once more: it is as wrong as before
+        engine.post(SetRunning(True))  # the next frame is as wrong as this one
         assert next_report(engine, lambda r: r.frame == 5 and not r.running).frame == 5
         patch.set_sentinel(scale["out"], maximum=45)
         engine.post(SetRunning(True))
@@ -364,7 +363,7 @@ def test_a_freeze_pauses_after_that_very_frame(
 
 
 def test_an_edit_of_a_frozen_frame_is_shown_at_that_frame(kernels: Kernels) -> None:
-    """Until someone plays on, the time is that of the frozen frame, which the next one follows."""
+    """Time stays at the frozen frame until somebody continues, and the next frame follows it."""
     patch = Patch()
     tell, scale = patch.add("test_run.tell"), patch.add("test_run.scale", node_id="scale", factor=1.0)
     patch.connect(tell["out"], scale["x"])
@@ -381,7 +380,7 @@ def test_an_edit_of_a_frozen_frame_is_shown_at_that_frame(kernels: Kernels) -> N
 
 
 def test_frames_that_may_freeze_do_not_overlap(kernels: Kernels) -> None:
-    """On a device that works while Python continues, no frame is launched behind the one that is frozen."""
+    """On a device that works while Python continues, no frame is launched after the frozen one."""
     patch, scale = growing(kernels)
     patch.set_sentinel(scale["out"], maximum=85, action="freeze")
     device = LaggingDevice()
@@ -396,11 +395,11 @@ def test_frames_that_may_freeze_do_not_overlap(kernels: Kernels) -> None:
 
 
 def test_a_mark_fades_when_frames_are_sound_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While all frames are wrong, their sightings are counted; then the problem is reported for a moment longer."""
+    """Sightings are counted while frames are wrong; afterwards the problem is reported for a moment longer."""
     monkeypatch.setattr(diagnostics_store, "REPORT_INTERVAL_NS", 0)
     data = np.array([1, np.nan, 3], np.float32)
     patch = Patch()
-    patch.add("test_small.grow")  # so that each frame is launched
+    patch.add("test_small.grow")  # a block with state, so that each frame is launched
     _, source = watched(patch.add("io.external", array=data), patch)
     patch.set_sentinel(source["out"])
     with Engine(patch, "host") as engine:
@@ -420,7 +419,7 @@ def test_a_mark_fades_when_frames_are_sound_again(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_cost_of_a_check_is_known_before_it_is_made() -> None:
-    """To add one, to remove it or to let it freeze is a build, to change its bounds a parameter write."""
+    """Adding, removing or freezing a sentinel is a build, and changing its bounds a parameter write."""
     patch, source = watched(np.ones(3, np.float32))
     port = PortRef(source.id, "out")
     plain, other, freezing = Sentinel(), Sentinel(maximum=2.0), Sentinel(action=SentinelAction.FREEZE)
@@ -446,7 +445,7 @@ def test_an_engine_in_another_process_tells_that_it_has_frozen_a_frame() -> None
 
 
 def test_checks_change_no_result(device: Device) -> None:
-    """With every connection checked, an If inside a For gives what it gives without."""
+    """With every connection checked, an If inside a For has the same results."""
     results: list[dict[PortRef, bytes]] = []
     for is_checked in (False, True):
         patch = load_patch(EXAMPLES_FOLDER / "nested.loom")

@@ -1,4 +1,4 @@
-"""The engine's thread: what it does to the interpreter, and what it leaves alone."""
+"""The engine's thread: what it changes in the interpreter, and what it leaves alone."""
 
 import gc
 import sys
@@ -38,12 +38,12 @@ def count(engine: Engine) -> float:
 
 
 def told(engine: Engine) -> list[float]:
-    """Return frame number, time and step as a kernel saw them."""
+    """Return the frame's number, time and step as a kernel received them."""
     return [float(value) for value in engine.read(PortRef("tell", "out"))]
 
 
 def test_the_thread_restores_the_switch_interval(engine: Engine) -> None:
-    """This holds for two engines that overlap, and when one ends by a failure."""
+    """This holds for two engines that overlap, and for one that ends by a failure."""
     before = sys.getswitchinterval()
     with Engine(Patch(), "host") as other:
         engine.start()
@@ -52,17 +52,17 @@ def test_the_thread_restores_the_switch_interval(engine: Engine) -> None:
         assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL_S)
         engine.stop()
         assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL_S)
-        other.core.clock.begin = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]  # it has to fail somewhere
+        other.core.clock.begin = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]  # makes a frame fail
         until(lambda: sys.getswitchinterval() == before)
     assert sys.getswitchinterval() == before
 
 
 def test_frames_on_the_thread_keep_no_objects(engine: Engine) -> None:
-    """With no collection, a thousand frames leave no more than a handful of the engine's objects behind."""
+    """Without collections, a thousand frames leave no more than a handful of the engine's objects behind."""
     code = [tracemalloc.Filter(True, str(Path(engine_package.__file__).parent / "**"))]
 
     def kept(frames: int) -> int:
-        """Return how many objects made by the engine's code exist after some more frames."""
+        """Return how many objects of the engine's code exist after some more frames."""
         start = count(engine)
         until(lambda: count(engine) > start + frames)
         found = tracemalloc.take_snapshot().filter_traces(code).statistics("filename")
@@ -71,9 +71,9 @@ def test_frames_on_the_thread_keep_no_objects(engine: Engine) -> None:
     gc.disable()
     tracemalloc.start()
     try:
-        engine.post(SetFrameBudget(10**12))  # slow frames are kept
+        engine.post(SetFrameBudget(10**12))  # keeps slow frames out of the recorder
         engine.start(rate=None)
-        before = kept(LATEST_FRAMES + 300)  # the flight recorder is full of numbers that are objects, from 257 on
+        before = kept(LATEST_FRAMES + 300)  # the flight recorder is full, and its numbers from 257 on are objects
         assert kept(1000) - before < 300
     finally:
         tracemalloc.stop()
@@ -81,7 +81,7 @@ def test_frames_on_the_thread_keep_no_objects(engine: Engine) -> None:
 
 
 def test_the_thread_follows_the_wall_and_a_step_by_hand_does_not(engine: Engine) -> None:
-    """At 200 frames a second, steps take some milliseconds; a step by hand takes the nominal 250."""
+    """At 200 frames a second, steps take some milliseconds, but a step by hand takes the nominal 250."""
     assert told(engine) == [0, 0, 0.25]
     engine.start(rate=200)
     until(lambda: count(engine) > 20)
@@ -103,7 +103,7 @@ def test_the_thread_keeps_fixed_steps_when_asked_to(engine: Engine) -> None:
 
 
 def test_the_report_tells_the_time_that_kernels_see(engine: Engine) -> None:
-    """Step by step, and from 0 again after a reset."""
+    """Time advances with each step, and begins at 0 after a reset."""
     reports = [engine.step() for _ in range(2)]
     engine.post(Reset())
     reports.append(engine.step())
@@ -111,7 +111,7 @@ def test_the_report_tells_the_time_that_kernels_see(engine: Engine) -> None:
 
 
 def test_pausing_stops_the_time(engine: Engine) -> None:
-    """However long the pause, a step by hand and the first frame of playing again take the nominal step."""
+    """After a pause of any length, a step by hand and the first frame that plays take the nominal step."""
     engine.start(rate=100)
     until(lambda: count(engine) > 5)
     engine.post(SetRunning(False))
@@ -129,7 +129,7 @@ def test_pausing_stops_the_time(engine: Engine) -> None:
 
 
 def test_the_report_of_a_single_step_says_that_the_engine_stands(engine: Engine) -> None:
-    """No other report follows it, so this one must have the final state."""
+    """No other report follows this one, so it must have the final state."""
     engine.post(SetRunning(False))
     engine.start()
     next_report(engine, lambda report: not report.running)
@@ -147,7 +147,7 @@ def test_the_report_of_a_single_step_says_that_the_engine_stands(engine: Engine)
 
 
 def test_the_rate_can_be_changed_while_it_runs(engine: Engine) -> None:
-    """From a frame in ten seconds to as fast as possible, and back to a rate that is not exceeded."""
+    """Rates go from a frame in ten seconds to as fast as possible, and back to a rate that is not exceeded."""
     engine.start(pacing=Pacing.fixed(0.1))
     until(lambda: count(engine) >= 2)
     engine.stop()

@@ -1,4 +1,4 @@
-"""A trace holds every frame and every launch in it, where and when they were."""
+"""A trace holds every frame and every launch in it, with its time and its track."""
 
 import json
 from itertools import combinations, pairwise
@@ -46,7 +46,7 @@ def test_a_trace_tells_the_phases_of_frames_and_updates(patch: Patch) -> None:
     with Engine(patch, device="host") as engine:
         first, second = engine.trace(1), engine.trace(1)
     frame, *phases = [s for s in first if s.track == "engine"]
-    assert [s.name for s in phases] == ["update", "wait"]  # on the host a launch is the device's work
+    assert [s.name for s in phases] == ["update", "wait"]  # on the host, the device works during the launch
     assert frame.start_ns <= phases[0].start_ns
     for earlier, later in pairwise(phases):
         assert earlier.start_ns + earlier.duration_ns == later.start_ns
@@ -58,7 +58,7 @@ def test_a_trace_tells_the_phases_of_frames_and_updates(patch: Patch) -> None:
 
 
 def test_spans_of_a_loop_lie_side_by_side() -> None:
-    """A region holds what is inside it in one lane; what takes turns, or runs at the same time, has others."""
+    """A region's lane also holds what is inside it; spans that run at the same time have lanes of their own."""
     with Engine(load_patch(EXAMPLES / "nested.loom"), device="host") as engine:
         slices = [s for s in engine.trace(2) if s.track.startswith("host")]
     assert any(s.name == "step: wave_velocity × 6" for s in slices)
@@ -68,7 +68,7 @@ def test_spans_of_a_loop_lie_side_by_side() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20)), max_size=12))
 def test_lanes_keep_apart_what_overlaps(times: list[tuple[int, int]]) -> None:
-    """As few as can be: no more than run at once."""
+    """There are no more lanes than spans that run at once."""
     spans = [span(str(at), first_ns=first, busy_ns=length) for at, (first, length) in enumerate(times)]
     found = lanes(spans)
     ends = sorted({each.first_ns for each in spans})
@@ -80,7 +80,7 @@ def test_lanes_keep_apart_what_overlaps(times: list[tuple[int, int]]) -> None:
 
 
 def test_a_region_shares_its_lane_with_what_is_inside() -> None:
-    """Not with what only runs at the same time."""
+    """A span that only runs at the same time has another lane."""
     spans = [
         span("loop", first_ns=0, busy_ns=100, is_region=True),
         span("beside", first_ns=10, busy_ns=20),
@@ -93,7 +93,7 @@ def test_a_region_shares_its_lane_with_what_is_inside() -> None:
 
 
 def assert_nested(slices: list[TraceSlice]) -> None:
-    """Check that of any two slices one holds the other, or they don't overlap."""
+    """Check that any two slices are either nested or disjoint."""
     for one, other in combinations(sorted(slices, key=lambda s: (s.start_ns, -s.duration_ns)), 2):
         end_ns = one.start_ns + one.duration_ns
         assert other.start_ns >= end_ns or other.start_ns + other.duration_ns <= end_ns
@@ -108,7 +108,7 @@ def test_a_patch_with_mistakes_is_traced_as_it_runs(patch: Patch) -> None:
 
 
 def test_trace_events_are_in_microseconds_from_the_first_slice() -> None:
-    """There is one complete event for each slice and one name for each track, as in the Trace Event format."""
+    """As in the Trace Event format, there is one complete event per slice and one name per track."""
     slices = [TraceSlice("gpu", "late", 5_000, 1_500, {"block": "b"}), TraceSlice("engine", "early", 2_000, 9_000)]
     events = json.loads(chrome_trace(slices))["traceEvents"]
     assert {e["args"]["name"]: e["tid"] for e in events if e["ph"] == "M"} == {"engine": 1, "gpu": 2}

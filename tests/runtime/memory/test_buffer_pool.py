@@ -1,4 +1,4 @@
-"""Memory comes zeroed, in buckets, and is reused; state stays where it is."""
+"""Memory is zeroed, comes in buckets, and is reused; state stays in its place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GIB = 1 << 30
 
 @dataclass
 class FakeMemory:
-    """An allocation that knows what it was filled with."""
+    """An allocation that remembers its fill value."""
 
     device: FakeDevice
     pointer: int
@@ -75,7 +75,7 @@ def device() -> Any:
     ],
 )
 def test_buckets_are_powers_of_two_up_to_a_gigabyte(size: int, bucket: int) -> None:
-    """Larger allocations are exact."""
+    """Larger allocations have exactly the requested size."""
     assert bucket_bytes(size) == bucket
 
 
@@ -86,7 +86,7 @@ def test_a_bucket_holds_its_size_and_wastes_less_than_half(size: int) -> None:
 
 
 def test_released_memory_is_used_again_and_zeroed(device: Any) -> None:
-    """Only a size of the same bucket reuses it."""
+    """Only an allocation of the same bucket reuses the memory."""
     pool = BufferPool(device)
     first = pool.acquire(1000)
     device.fill(first, 7)
@@ -107,7 +107,7 @@ def test_two_users_never_share_memory(device: Any) -> None:
 
 
 def test_the_pool_knows_what_is_used_and_what_it_holds(device: Any) -> None:
-    """Both in bytes on the device."""
+    """The pool knows both sizes in bytes on the device."""
     pool = BufferPool(device)
     a, b = pool.acquire(300), pool.acquire(1000)
     assert (pool.used_bytes, pool.allocated_bytes) == (512 + 1024, 512 + 1024)
@@ -122,7 +122,7 @@ def test_the_pool_knows_what_is_used_and_what_it_holds(device: Any) -> None:
 
 
 def test_unused_memory_is_freed_before_a_device_counts_as_full() -> None:
-    """Memory of other sizes that lies unused in the pool is freed first."""
+    """Unused memory of other sizes in the pool is freed first."""
     device: Any = FakeDevice(limit_bytes=4096)
     pool = BufferPool(device)
     small = [pool.acquire(256) for _ in range(16)]
@@ -139,7 +139,7 @@ LAYOUT = Layout(f32, (100,))
 
 
 def test_state_is_claimed_again_as_long_as_its_layout_stays(device: Any) -> None:
-    """The same memory, contents and all; another shape or type starts from zero."""
+    """The same memory returns with its contents; state of another shape or type starts from zero."""
     pool = BufferPool(device)
     states = StateStore(pool, device)
     state = states.claim(OWNER, LAYOUT)
@@ -168,7 +168,7 @@ def test_state_of_a_block_that_is_left_out_is_kept_until_the_block_goes(device: 
 
 
 def test_a_new_layout_frees_the_old_memory_only_when_it_is_committed(device: Any) -> None:
-    """Until then the old graph still runs on it; an abandoned claim gives back the new memory alone."""
+    """Until then the old graph still runs on the old memory; an abandoned claim frees only the new memory."""
     pool = BufferPool(device)
     states = StateStore(pool, device)
     old = states.claim(OWNER, LAYOUT)

@@ -15,7 +15,7 @@ def _delay(patch: Patch, name: str, initial: float, like: NodeRef) -> NodeRef:
 
 @pytest.mark.parametrize("frames", [1, 2, 3])
 def test_a_feedback_goes_on_when_other_delays_come_and_go(frames: int) -> None:
-    """A count over frames continues, although a second delay takes over a buffer that the first one swapped."""
+    """A count over frames continues although a second delay takes over a buffer that the first one swapped."""
     patch = Patch()
     one = patch.add("io.array", data=np.ones(4, np.float32))
     count, add = _delay(patch, "m", 5.0, one), patch.add("math.add")
@@ -45,7 +45,7 @@ def test_a_feedback_goes_on_when_other_delays_come_and_go(frames: int) -> None:
 
 @pytest.mark.parametrize("late", ["a", "b"])
 def test_an_image_mixed_with_its_own_delayed_copy_needs_no_like(late: str) -> None:
-    """The loop has the image's size; each frame is the same as with `like`, also after a change of size."""
+    """The loop has the image's size, and each frame is the same as with `like`, even after a resize."""
     patches = []
     for told in (False, True):
         patch = Patch()

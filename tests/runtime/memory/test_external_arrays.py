@@ -1,4 +1,4 @@
-"""Arrays that the user owns as buffers of the graph, and composites that run as one child graph."""
+"""Buffers of the graph in arrays that the user owns, and composites that run as one child graph."""
 
 import gc
 import weakref
@@ -21,13 +21,13 @@ from tests.waiting import until
 
 @pytest.fixture(autouse=True)
 def nothing_lent() -> Iterator[None]:
-    """Forget what was lent."""
+    """Forget the lent arrays."""
     yield
     LENT.clear()
 
 
 def lend(patch: Patch, *arrays: Array) -> NodeRef:
-    """Place a block whose output is the first array; its parameter `which` chooses another."""
+    """Place a block that outputs the first array; its parameter `which` chooses another one."""
     LENT.update(enumerate(arrays))
     return patch.add("test_small.lend")
 
@@ -38,7 +38,7 @@ def floats(*values: float) -> Array:
 
 
 def test_the_engine_and_the_user_work_in_the_same_memory() -> None:
-    """What a block changes in place shows in the array at once; what the user changes shows in the next frame."""
+    """A block's change in place shows in the array at once, and the user's change in the next frame."""
     mine = floats(1, 2, 3)
     patch = Patch()
     source = lend(patch, mine)
@@ -60,7 +60,7 @@ def test_the_engine_and_the_user_work_in_the_same_memory() -> None:
 
 
 def test_results_from_an_array_are_read_as_the_frame_had_them() -> None:
-    """The user has written since then, and other buffers have taken its memory."""
+    """The user has written to the array since, and other buffers have reused the memory."""
     mine = floats(1, 2, 3)
     patch = Patch()
     last = lend(patch, mine)
@@ -76,7 +76,7 @@ def test_results_from_an_array_are_read_as_the_frame_had_them() -> None:
 
 
 def test_another_array_of_the_same_layout_is_warm() -> None:
-    """From the next frame on, blocks read and write the new one, and no longer the old one."""
+    """From the next frame on, blocks read and write the new array, and no longer the old one."""
     arrays = [floats(1, 2), floats(10, 20), floats(100, 200)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -95,7 +95,7 @@ def test_another_array_of_the_same_layout_is_warm() -> None:
 
 
 def test_another_array_is_seen_through_views_and_in_loops() -> None:
-    """Every kernel that has its address gets the new one, at the right offset."""
+    """Every kernel with the old address gets the new one, at the right offset."""
     arrays = [floats(1, 2, 3), floats(10, 20, 30)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -112,7 +112,7 @@ def test_another_array_is_seen_through_views_and_in_loops() -> None:
 
 
 def test_another_array_that_a_copy_node_reads_is_followed_too() -> None:
-    """This takes a rebuild, since only kernels can be given another address."""
+    """Only kernels can be given another address, so a copy node causes a rebuild."""
     arrays = [floats(1, 2), floats(10, 20)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -128,7 +128,7 @@ def test_another_array_that_a_copy_node_reads_is_followed_too() -> None:
 def test_another_array_that_the_device_refuses_in_place_is_followed_by_a_rebuild(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Kernels that had the new address already get the old one back first, and no array is released too early."""
+    """Kernels that already have the new address get the old one back first, and no array is released too early."""
     arrays = [floats(1, 2), floats(10, 20)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -147,16 +147,16 @@ def test_another_array_that_the_device_refuses_in_place_is_followed_by_a_rebuild
         patch.set(source, which="1")
         report = engine.step()
         assert report.update_level is UpdateLevel.COLD and not report.diagnostics
-        assert len(calls) == 4  # two and back
+        assert len(calls) == 4  # two updates and their reversal
         assert [a.tolist() for a in arrays] == [[3, 4], [12, 22]]
         assert engine.read(last["out"]).tolist() == [12, 22]
 
 
 def test_an_array_in_place_of_contents_is_read_in_every_frame() -> None:
-    """A graph of constants alone need not be launched again; one that reads the user's memory must be."""
+    """A graph of constants need not be launched again, but one that reads the user's memory must be."""
 
     class Either(Block, id="test_ext.either"):
-        """Give out own numbers, or the user's array."""
+        """Output numbers of its own, or the user's array."""
 
         out: Out[f32] = port(shape="[2]", doc="Numbers.")
         theirs: bool = param(False, structural=True, doc="Which.")
@@ -187,7 +187,7 @@ def test_an_array_in_place_of_contents_is_read_in_every_frame() -> None:
     [floats(1, 2, 3, 4), np.array([1, 2, 3], np.float64), np.zeros((1, 3), np.float32), floats(1, 9, 2, 9, 3)[::2]],
 )
 def test_an_array_of_another_layout_is_taken_in_place(other: Array) -> None:
-    """It may have another size, element type, rank or strides; so may the next one."""
+    """Each array may have another size, element type, rank or strides."""
     mine = floats(7, 8, 9)
     patch = Patch()
     source = lend(patch, mine, other)
@@ -205,7 +205,7 @@ def test_an_array_of_another_layout_is_taken_in_place(other: Array) -> None:
 
 
 def test_unused_arrays_are_released() -> None:
-    """Rebinding a thousand times keeps no more than the array in use, and closing keeps none."""
+    """A thousand exchanges keep no more than the array in use, and closing keeps none."""
     patch = Patch()
     source = lend(patch, floats(0, 0))
     bump(patch, source)
@@ -222,11 +222,12 @@ def test_unused_arrays_are_released() -> None:
         LENT.clear()
     patch.remove(source)
     del engine
-    until(lambda: gc.collect() >= 0 and all(ref() is None for ref in seen))  # a thread that ends may still hold one
+    # A thread that ends may still hold an array.
+    until(lambda: gc.collect() >= 0 and all(ref() is None for ref in seen))
 
 
 def test_an_array_that_cannot_be_written_is_an_error_on_its_block() -> None:
-    """The last good graph keeps running; a writable one heals."""
+    """The last good graph keeps running, and a writable array corrects the error."""
     mine, locked = floats(1, 2), floats(5, 6)
     locked.flags.writeable = False
     patch = Patch()
@@ -247,7 +248,7 @@ def test_an_array_that_cannot_be_written_is_an_error_on_its_block() -> None:
 
 
 def test_a_first_array_that_cannot_be_written_leaves_its_block_out() -> None:
-    """The error is on the block, and another array fixes it."""
+    """The error is on the block, and another array corrects it."""
     locked = floats(5, 6)
     locked.flags.writeable = False
     patch = Patch()
@@ -261,7 +262,7 @@ def test_a_first_array_that_cannot_be_written_leaves_its_block_out() -> None:
 
 
 def test_a_delay_of_an_array_keeps_what_it_was() -> None:
-    """Writes between frames do not change what is a frame old; another array counts from the next frame on."""
+    """Writes between frames don't change the previous frame's value; another array counts from the next frame on."""
     patch = Patch()
     mine = floats(1, 2)
     source = lend(patch, mine, floats(10, 20))
@@ -286,7 +287,7 @@ def counting() -> type[Composite]:
     """Define a child graph with a delay inside that is fed back."""
 
     class Counting(Composite, id="test_small.counting", as_child_graph=True):
-        """Add `step` in each frame, from 2 on."""
+        """Adds `step` in each frame, starting at 2."""
 
         def compose(self, build: CompositeBuilder) -> None:
             like, delay = build.add_child("buffer.constant", "like"), build.add_child("buffer.frame_delay", initial=2.0)
@@ -302,7 +303,7 @@ def counting() -> type[Composite]:
 
 
 def test_a_round_inside_a_child_graph_takes_live_values(counting: type[Composite]) -> None:
-    """Every frame has them, although frames alternate between two graphs; nothing is missing in the trace."""
+    """Each frame has the current values although frames alternate between two graphs, and the trace is complete."""
     patch = Patch()
     node = patch.add("test_small.counting")
     with Engine(patch, device="host") as engine:
@@ -320,7 +321,7 @@ def test_a_round_inside_a_child_graph_takes_live_values(counting: type[Composite
 
 
 def child_graphs(engine: Engine) -> int:
-    """How many groups of operations the running graph has as one node."""
+    """Return how many groups of operations are one node of the running graph."""
     from engine.compiler.executable.build import units
 
     compiled = engine.core.updates.compiled
@@ -349,7 +350,7 @@ def test_a_composite_runs_as_one_child_graph() -> None:
 
 
 def test_a_child_graph_is_timed_as_its_composite() -> None:
-    """One time for the node, whether blocks or kernels are measured."""
+    """The node has one time, whether blocks or kernels are measured."""
     patch = Patch()
     whole = patch.add("test_small.sum3")
     patch.connect(array(patch, 1, 2)["out"], whole["x"])
@@ -363,7 +364,7 @@ def test_a_child_graph_is_timed_as_its_composite() -> None:
 
 
 def test_composites_in_a_row_are_a_child_graph_each() -> None:
-    """Each comes after what feeds it."""
+    """Each child graph comes after the one that feeds it."""
     patch = Patch()
     last = array(patch, 0)
     for number in range(4):
@@ -377,7 +378,7 @@ def test_composites_in_a_row_are_a_child_graph_each() -> None:
 
 
 def test_a_composite_in_a_loop_is_inlined() -> None:
-    """A body takes its blocks one by one; its parameters stay HOT."""
+    """A loop's body has the composite's blocks as nodes of its own; parameters stay HOT."""
     patch = Patch()
     total, loop = zeros(patch, 1), patch.add("control.for", count=3)
     whole = patch.add("test_small.sum3", region=loop)
@@ -395,7 +396,7 @@ def test_a_composite_in_a_loop_is_inlined() -> None:
 
 
 def test_an_array_inside_a_child_graph_can_be_another() -> None:
-    """A rebind reaches the kernels of the child graph, or rebuilds where a copy node has the address."""
+    """Another array reaches the kernels of the child graph, or causes a rebuild where a copy node has the address."""
     arrays = [floats(1, 2), floats(10, 20)]
     patch = Patch()
     source = lend(patch, *arrays)

@@ -1,4 +1,4 @@
-"""Memory as the engine uses it: shared by buffers whose use is over, viewed in parts, appended to, and freed."""
+"""Memory in the engine: buffers share it, view parts of it, append to it, and free it."""
 
 import random
 from contextlib import suppress
@@ -26,14 +26,14 @@ def used_bytes(engine: Engine) -> int:
 
 
 def share(engine: Engine) -> tuple[int, int]:
-    """Return the bytes of the arena, and what its buffers would need without sharing."""
+    """Return the bytes of the arena, and those that its buffers would need without sharing."""
     compiled = engine.core.updates.compiled
     assert compiled is not None
     return compiled.plan.placement.size_bytes, compiled.plan.placement.unshared_bytes
 
 
 def _random_patch(seed: int) -> tuple[Patch, dict[PortRef, Array], NodeRef]:
-    """Blocks that compute from each other, some in a loop or after an If; what each port holds in frame 0 by numpy.
+    """Return blocks that depend on each other, some in a loop or after an If, and numpy's contents of each port.
 
     The node returned is a constant that all results depend on by addition: `results + value * weights`.
     """
@@ -73,7 +73,7 @@ def _random_patch(seed: int) -> tuple[Patch, dict[PortRef, Array], NodeRef]:
                 result = result * np.float32(0.5) + np.float32(2)
             expected[step["out"]] = result if turns else np.zeros(size, np.float32)
             if not turns:
-                del expected[step["out"]]  # no one outside reads it, so it need not hold its default
+                del expected[step["out"]]  # no block outside reads the port, so it need not hold its default
         else:
             holds = rng.choice([0, 1])
             region = patch.add("control.if")
@@ -93,7 +93,7 @@ def _random_patch(seed: int) -> tuple[Patch, dict[PortRef, Array], NodeRef]:
 @given(st.integers(0, 10_000))
 @settings(max_examples=many(12))
 def test_every_port_can_be_read_after_a_frame(seed: int) -> None:
-    """Though blocks share memory, each port reads as numpy computes it, in any order and repeatedly."""
+    """Although blocks share memory, each port equals numpy's, in any order and repeatedly."""
     patch, expected, _ = _random_patch(seed)
     rng = random.Random(seed)
     with Engine(patch, device="host") as engine:
@@ -125,7 +125,7 @@ def test_blocks_of_a_chain_share_memory_and_can_all_be_read() -> None:
 
 
 def test_values_from_state_are_read_as_the_frame_had_them() -> None:
-    """A sum over frames is read before and after it is added to; reading does not add."""
+    """A sum over frames is read before and after its addition; reading does not add."""
     patch = Patch()
     state = patch.add("buffer.state", shape="5", dtype="f32")
     before = patch.add("math.scale_offset", scale=10.0)
@@ -150,7 +150,7 @@ def test_values_from_state_are_read_as_the_frame_had_them() -> None:
 
 
 def test_a_read_sees_the_frame_that_was_and_not_an_edit_that_waits() -> None:
-    """A parameter set after the frame counts from the next one on, also for buffers that must be computed again."""
+    """A parameter that is set after the frame counts from the next one on, even for recomputed buffers."""
     patch = Patch()
     chain = [zeros(patch, 10, value=1.0)]
     for _ in range(8):
@@ -168,10 +168,10 @@ def test_a_read_sees_the_frame_that_was_and_not_an_edit_that_waits() -> None:
 
 
 def test_a_refused_build_leaves_no_memory_behind() -> None:
-    """A kernel does not take its block's arguments, and state follows it; the build is tried again and again."""
+    """The failing block, whose kernel takes other arguments, comes before new state; the build is tried three times."""
 
     class Wrong(Block, id="test_small.wrong"):
-        """Gives a kernel too few arguments."""
+        """Passes too few arguments to a kernel."""
 
         x: In[f32] = port(doc="Numbers.")
         out: Out[f32] = port(shape="same(x)", doc="Nothing.")
@@ -203,7 +203,7 @@ def test_a_refused_build_leaves_no_memory_behind() -> None:
 def test_a_graph_that_cannot_be_instantiated_is_freed(
     monkeypatch: pytest.MonkeyPatch, profiling: ProfilingLevel
 ) -> None:
-    """The previous graph runs on, with its memory, status words and events; a later attempt brings the new one."""
+    """The previous graph continues with its memory, status words and events; a later attempt succeeds."""
     patch = Patch()
     source = zeros(patch, 300)
     pour = patch.add("test_small.pour", capacity=200)
@@ -223,7 +223,7 @@ def test_a_graph_that_cannot_be_instantiated_is_freed(
                 assert any("no room" in problem.message for problem in report.diagnostics)
                 assert report.counts == {str(pour["out"]): 200}
                 assert engine.core.context.services.pool.used_bytes == used
-                patch.set(pour, least=least)  # which may be what it takes
+                patch.set(pour, least=least)  # the value may be the same as before
         patch.set(last, amount=2.0)
         assert not any("no room" in problem.message for problem in engine.step().diagnostics)
         assert engine.read(last["out"]).tolist() == [2.0] * 300
@@ -232,7 +232,7 @@ def test_a_graph_that_cannot_be_instantiated_is_freed(
 
 
 def _edit(patch: Patch, base: NodeRef, loop: NodeRef, rng: random.Random, *, undo: bool) -> None:
-    """Change something; no block is ever left without its input."""
+    """Change something, and leave no block without its input."""
     kind = rng.choice(["scale", "delay", "pour", "in loop", "remove", "remove", "undo", "size", "rewire", "rewire"])
     nodes = [patch[n] for n in patch.nodes if n not in (base.id, loop.id)]
     blocks = {"scale": "math.scale_offset", "in loop": "math.scale_offset", "delay": "buffer.frame_delay"}
@@ -258,7 +258,7 @@ def _edit(patch: Patch, base: NodeRef, loop: NodeRef, rng: random.Random, *, und
 @given(st.integers(0, 1000))
 @settings(max_examples=many(8))
 def test_nothing_leaks_over_many_edits(seed: int) -> None:
-    """After edits the pool has handed out little more than for a fresh engine; removed blocks keep no memory."""
+    """After edits the pool has handed out little more than for a new engine; removed blocks keep no memory."""
     rng = random.Random(seed)
     patch = Patch()
     base, loop = zeros(patch, 100), patch.add("control.for", count=2)
@@ -266,7 +266,7 @@ def test_nothing_leaks_over_many_edits(seed: int) -> None:
     start = len(patch.history.names)
     with Engine(patch, device="host") as engine:
         for _ in range(30):
-            with suppress(PatchError):  # what would close a cycle changes nothing
+            with suppress(PatchError):  # an edit that would close a cycle changes nothing
                 _edit(patch, base, loop, rng, undo=len(patch.history.names) > start)
             if rng.random() < 0.5:
                 engine.step()
@@ -281,7 +281,7 @@ def test_nothing_leaks_over_many_edits(seed: int) -> None:
 
 
 def test_a_buffer_read_before_it_is_written_begins_with_zeros_after_every_edit(device: Device) -> None:
-    """Its memory is not taken over from the previous graph, so the results are those of a fresh engine."""
+    """The buffer doesn't reuse the previous graph's memory, so results equal a new engine's."""
     patch = Patch()
     echo = patch.add("test_small.echo")
     patch.connect(array(patch, 3, 4)["out"], echo["x"])

@@ -21,7 +21,7 @@ from tests.runtime.small_blocks import add_to, array, bump, zeros
 
 
 def read(engine: Engine, node: NodeRef, port: str = "out") -> list[Any]:
-    """Return what a port holds, as a list."""
+    """Return the contents of a port, as a list."""
     return engine.read(node[port]).tolist()  # type: ignore[no-any-return]
 
 
@@ -50,7 +50,7 @@ def counter(patch: Patch, initial: float = 0.0) -> tuple[NodeRef, NodeRef]:
 
 
 def test_a_delay_of_what_a_frame_makes_copies_nothing() -> None:
-    """Two buffers change places; each frame still sees the result of the previous one."""
+    """Two buffers change places, and each frame still reads the previous one's result."""
     patch = Patch()
     source = zeros(patch, 5)
     delay = delay_of(patch, source, initial=-1.0)
@@ -67,7 +67,7 @@ def test_a_delay_of_what_a_frame_makes_copies_nothing() -> None:
 
 @pytest.mark.parametrize("what", ["state", "array", "part", "twice", "region"])
 def test_a_delay_copies_where_its_source_must_stay(what: str) -> None:
-    """The source is state, contents from the host, a slice, what another delay keeps, or made in a region."""
+    """The source is state, contents from the host, a slice, another delay's buffer, or is made in a region."""
     patch = Patch()
     source = zeros(patch, 4)
     expected: list[list[float]] = [[5.0] * 4]
@@ -120,7 +120,7 @@ def test_a_chain_of_delays_is_as_many_frames_behind(length: int) -> None:
 
 @pytest.mark.parametrize("block", ["in place", "apart"])
 def test_fibonacci_is_a_round_of_two_delays(block: str) -> None:
-    """This holds with and without an in-place block on a delay's output."""
+    """The numbers are right with and without an in-place block on a delay's output."""
     patch = Patch()
     like = array(patch, 0)
     one, two = (patch.add("buffer.frame_delay", initial=1.0) for _ in range(2))
@@ -141,7 +141,7 @@ def test_fibonacci_is_a_round_of_two_delays(block: str) -> None:
 
 
 def test_a_delay_whose_output_is_changed_in_place_still_gets_the_source() -> None:
-    """The change counts in this frame only; the next one gets the source."""
+    """The change counts in this frame only, and the next one gets the source."""
     patch = Patch()
     source = zeros(patch, 3)
     delay = delay_of(patch, source)
@@ -156,7 +156,7 @@ def test_a_delay_whose_output_is_changed_in_place_still_gets_the_source() -> Non
 @given(st.integers(0, 1000))
 @settings(max_examples=many(20))
 def test_delays_survive_rebuilds_after_any_number_of_frames(seed: int) -> None:
-    """Blocks come and go between frames at any rate: the count continues, and so does the chain of delays after it."""
+    """Blocks come and go between frames; the count continues, and so does the chain of delays after it."""
     rng = random.Random(seed)
     patch = Patch()
     delay, more = counter(patch, initial=5.0)
@@ -180,12 +180,12 @@ def test_delays_survive_rebuilds_after_any_number_of_frames(seed: int) -> None:
 @given(st.integers(0, 10_000))
 @settings(max_examples=many(15))
 def test_delays_give_what_their_source_was_a_frame_ago(seed: int) -> None:
-    """Meanwhile they are placed, removed and connected to other sources, to each other, and in loops."""
+    """Delays are placed, removed and connected to other sources, to each other, and in loops."""
     rng = random.Random(seed)
     patch = Patch()
     like = array(patch, 0, 0)
     sources = [zeros(patch, 2) for _ in range(2)]
-    kept: dict[str, float] = {}  # what each delay gives out in the next frame
+    kept: dict[str, float] = {}  # the output of each delay in the next frame
     with Engine(patch, device="host") as engine:
         for frame in range(15):
             for number in range(rng.randint(0, 2)):
@@ -216,7 +216,7 @@ def test_delays_give_what_their_source_was_a_frame_ago(seed: int) -> None:
 
 
 def test_a_delay_can_be_moved_to_another_source() -> None:
-    """Its output is the old source once more, then the new one; the old source keeps working."""
+    """The delay outputs the old source once more, then the new one; the old source keeps working."""
     patch = Patch()
     one, two = zeros(patch, 2, value=1.0), zeros(patch, 2, value=2.0)
     watch = patch.add("math.scale_offset", scale=10.0)
@@ -235,7 +235,7 @@ def test_a_delay_can_be_moved_to_another_source() -> None:
 
 
 def test_two_delays_can_change_sources_with_each_other() -> None:
-    """Each outputs once more what it kept."""
+    """Each delay outputs once more what it stored."""
     patch = Patch()
     one, two = zeros(patch, 3, value=1.0), zeros(patch, 3, value=2.0)
     first, second = delay_of(patch, one), delay_of(patch, two)
@@ -258,7 +258,7 @@ def test_two_delays_can_change_sources_with_each_other() -> None:
 
 
 def test_reset_begins_again() -> None:
-    """Delays hold their initial values and state zeros, after any number of frames."""
+    """After any number of frames, delays hold their initial values and state zeros."""
     patch = Patch()
     delay, more = counter(patch, initial=3.0)
     chained = delay_of(patch, delay, initial=-2.0)
@@ -275,7 +275,7 @@ def test_reset_begins_again() -> None:
 
 
 def test_a_new_initial_value_counts_from_the_next_reset() -> None:
-    """The delay's contents stay until then."""
+    """The delay's contents stay until the reset."""
     patch = Patch()
     delay, _ = counter(patch, initial=3.0)
     with Engine(patch, device="host") as engine:
@@ -290,7 +290,7 @@ def test_a_new_initial_value_counts_from_the_next_reset() -> None:
 
 
 def test_state_begins_with_an_array() -> None:
-    """It goes on when its block is described anew with the same numbers, and begins again with others or at a reset."""
+    """State continues if its block is described again with the same numbers, and restarts with others or at a reset."""
     patch = Patch()
     grow = patch.add("test_small.grow", first=10.0)
     with Engine(patch, device="host") as engine:
@@ -320,7 +320,7 @@ def test_state_begins_with_an_array() -> None:
 
 
 def test_state_that_is_told_no_array_any_more_begins_with_zeros() -> None:
-    """It continues until a reset, and begins again when it is told an array again."""
+    """The state continues until a reset, and starts again once it has an array again."""
     patch = Patch()
     grow = patch.add("test_small.grow", first=10.0)
     with Engine(patch, device="host") as engine:
@@ -346,14 +346,14 @@ def test_state_that_is_told_no_array_any_more_begins_with_zeros() -> None:
     ],
 )
 def test_what_state_holds_at_first_must_be_an_array_of_its_type(initial: Any, state: bool, rule: str) -> None:
-    """The builder says so at once; a wrong shape is reported at the node."""
+    """The builder refuses another type at once; a wrong shape is reported at the node."""
     build = BlockBuilder("test.block", {}, (), {}, None)
     with pytest.raises(BlockCallError, match=rule):
         build.buffer("kept", f32, "[3]", state=state, initial=initial)
 
 
 def test_a_paused_engine_shows_edits_without_moving_a_delay_on() -> None:
-    """It may be redrawn any number of times; playing goes on where it stopped."""
+    """The frame may be shown any number of times; playing continues where it stopped."""
     patch = Patch()
     delay, more = counter(patch)
     shown = patch.add("math.scale_offset", scale=1.0)
@@ -399,7 +399,7 @@ def test_a_rebuild_of_a_paused_engine_moves_no_delay_on() -> None:
 
 
 def test_a_reset_of_a_paused_engine_shows_the_first_frame_and_plays_it() -> None:
-    """After an odd and an even number of frames, redrawn or not."""
+    """This holds after odd and even numbers of frames, with and without redraws."""
     patch = Patch()
     delay, more = counter(patch, initial=3.0)
     with Engine(patch, device="host") as engine:
@@ -418,7 +418,7 @@ def test_a_reset_of_a_paused_engine_shows_the_first_frame_and_plays_it() -> None
 
 
 def test_every_port_of_a_round_is_read_right() -> None:
-    """Blocks between a delay's output and its input share memory; reading them moves nothing on."""
+    """Blocks between a delay's output and its input share memory, and reading them changes nothing."""
     patch = Patch()
     delay = patch.add("buffer.frame_delay", initial=1.0)
     patch.connect(array(patch, 0, 0, 0)["out"], delay["like"])
@@ -435,7 +435,7 @@ def test_every_port_of_a_round_is_read_right() -> None:
 
 
 def test_a_saved_kernel_counts_in_every_frame_of_a_round(kernels: Kernels) -> None:
-    """Also where frames alternate between two graphs."""
+    """This holds even if frames alternate between two graphs."""
     patch = Patch()
     delay = patch.add("buffer.frame_delay", initial=1.0)
     patch.connect(array(patch, 0)["out"], delay["like"])
@@ -454,7 +454,7 @@ def test_a_saved_kernel_counts_in_every_frame_of_a_round(kernels: Kernels) -> No
 
 
 def test_a_delay_in_a_loop_is_one_turn_behind() -> None:
-    """This holds across frames: the first turn sees the last turn of the previous frame."""
+    """The first iteration reads the last iteration of the previous frame."""
     patch = Patch()
     loop = patch.add("control.for", count=3)
     number = patch.add("buffer.convert", dtype="f32", region=loop)
@@ -490,7 +490,7 @@ def test_a_paused_engine_moves_no_delay_in_a_loop_on() -> None:
 
 
 def test_a_delay_in_a_skipped_region_waits() -> None:
-    """It is behind by one run of the region, not by one frame."""
+    """The delay is one run of its region behind, not one frame."""
     patch = Patch()
     holds, source = zeros(patch), zeros(patch)
     choice = patch.add("control.if")
@@ -509,7 +509,7 @@ def test_a_delay_in_a_skipped_region_waits() -> None:
 
 
 def test_shapes_that_follow_from_themselves_are_refused_and_healed() -> None:
-    """The error of a loop without `like` names the remedy; once `like` is connected, the patch runs."""
+    """A loop without `like` has an error with the remedy; once `like` is connected, the patch runs."""
     patch = Patch()
     delay, more = patch.add("buffer.frame_delay"), patch.add("math.scale_offset", offset=1.0)
     patch.connect(delay["out"], more["x"])
@@ -525,7 +525,7 @@ def test_shapes_that_follow_from_themselves_are_refused_and_healed() -> None:
 
 
 def test_a_delay_may_connect_a_loop_back_to_itself() -> None:
-    """A delay outside a region between two blocks inside adds no order, and its shape does not depend on itself."""
+    """A delay outside a region, between two blocks inside, adds no order, and its shape follows from its source."""
     patch = Patch()
     loop = patch.add("control.for", count=2)
     source = zeros(patch, 2, value=4.0)
@@ -542,7 +542,7 @@ def test_a_delay_may_connect_a_loop_back_to_itself() -> None:
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f64", "u8", "s16", "boolean", "u64"])
 @pytest.mark.parametrize("initial", [1.0, 2.5, -1.0, 300.0])
 def test_an_initial_value_is_what_a_constant_of_the_type_is(dtype: str, initial: float) -> None:
-    """It is the nearest value, for every element type."""
+    """The initial value is the nearest one, for every element type."""
     patch = Patch()
     constant = patch.add("buffer.constant", dtype=dtype, shape="3", value=initial)
     delay = delay_of(patch, constant, initial=initial)

@@ -28,13 +28,13 @@ def _copied(patch: Patch, source: NodeRef) -> NodeRef:
 @given(st.integers(0, 10_000))
 @settings(max_examples=many(15))
 def test_views_of_views_are_numpys(seed: int) -> None:
-    """Slices, transposes, reshapes and other element types one behind the other, read directly and through a copy."""
+    """Chains of slices, transposes, reshapes and other element types are read directly and through a copy."""
     rng = random.Random(seed)
     shape = tuple(rng.randint(1, 5) for _ in range(rng.randint(1, 3)))
     data = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     patch = Patch()
     node, values = patch.add("io.array", data=data), data
-    # The engine's own memory, and the array that numpy's views lie in.
+    # The engine's own memory, and the array that numpy's views refer to.
     node = _copied(patch, node)
     steps: list[tuple[NodeRef, Array]] = []
     for _ in range(rng.randint(1, 4)):
@@ -67,7 +67,7 @@ def test_views_of_views_are_numpys(seed: int) -> None:
 
 @pytest.mark.parametrize("edges", [(0, 3), (2, 5), (6, 7), (0, 7)])
 def test_an_in_place_block_on_a_slice_leaves_the_rest(edges: tuple[int, int]) -> None:
-    """The whole buffer is changed in that part and nowhere else."""
+    """Only that part of the whole buffer is changed."""
     start, stop = edges
     patch = Patch()
     whole = zeros(patch, 7, value=3.0)
@@ -98,7 +98,7 @@ def test_two_in_place_blocks_may_change_parts_without_a_common_byte() -> None:
 
 
 def test_two_in_place_blocks_on_parts_with_a_common_element_are_refused() -> None:
-    """The error is at one of the two and names a remedy; a Copy fixes it."""
+    """The error is at one of the two blocks and names a remedy; a Copy corrects it."""
     patch = Patch()
     whole = zeros(patch, 9)
     bump(patch, _view(patch, whole, "slice", stop=5))

@@ -1,4 +1,4 @@
-"""Blocks whose code is set by a test, and an engine in which they are tried."""
+"""Blocks whose code is set by a test, and an engine to run them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -35,12 +35,12 @@ NOTHING = Path(__file__).parent / "nothing.cu"
 Action = Callable[[Any, BlockBuilder], object]
 
 
-#: The current `describe` of the block under test.
+# The current `describe` of the block under test.
 action: list[Action] = [lambda block, build: None]
 
 
 class Evil:
-    """Fails in every special method."""
+    """An object whose special methods all fail."""
 
     def fail(self, *_: object) -> Any:
         raise ZeroDivisionError("evil")
@@ -50,7 +50,7 @@ class Evil:
 
 
 class Whole(int):
-    """A whole number that is never equal to another."""
+    """An integer that is never equal to another."""
 
     def __eq__(self, other: object) -> bool:
         raise ZeroDivisionError("whole")
@@ -58,7 +58,7 @@ class Whole(int):
     __hash__ = int.__hash__
 
 
-#: What an author may pass, as functions of the block and its builder.
+# Values that an author may pass, as functions of the block and its builder.
 THINGS: list[Action] = [
     *[
         (lambda block, build, value=value: value)  # type: ignore[misc]
@@ -99,28 +99,28 @@ THINGS: list[Action] = [
 
 
 def fine(value: object) -> Action:
-    """Return what passes a value that needs no block."""
+    """Return a function of block and builder that returns a fixed value."""
     return lambda block, build: value
 
 
 def own(name: str) -> Action:
-    """Return what passes one of the block's own handles."""
+    """Return a function that returns one of the block's own handles."""
     return lambda block, build: getattr(block, name)
 
 
-#: Those that are likely to harm: no memory, and numbers below 0.
+# Values that are likely to do harm: huge sizes, and numbers below 0.
 HARMFUL: list[Action] = [own("other"), fine(-1), fine(Extent("x.size - 99"))]
 THINGS += HARMFUL
 
 
 class Running:
-    """An engine with a good graph, beside which a block of the test's is placed, tried and removed."""
+    """An engine with a good graph, beside which a test's block is placed, run and removed."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Begin with an engine of its own."""
+        """Open an engine."""
         self.patch = Patch()
         self.state = bump(self.patch, self.patch.add("buffer.state", shape="3", dtype="f32"))
         self.engine = Engine(self.patch, device="host")
@@ -128,12 +128,12 @@ class Running:
         self.check()
 
     def hurry(self) -> None:
-        """Give up code early, so that a test of code that does not return is short."""
+        """Abandon code early, so that a test of code that does not return is short."""
         for code in (self.engine.core.context.code, self.engine.core.context.services.code):
             code.limits = TimeLimits(0.2, 2.0)
 
     def check(self) -> dict[str, list[Diagnostic]]:
-        """Do a frame, in which the good graph continues; return the errors by node."""
+        """Run a frame, in which the good graph continues; return the errors by node."""
         report = self.engine.step()
         self.frames += 1
         assert self.engine.read(self.state["out"]).tolist() == [self.frames] * 3
@@ -153,7 +153,7 @@ class Running:
 
 
 def try_block(running: Running, act: Action) -> Diagnostic | None:
-    """Place a block whose `describe` does something, run it, check it and remove it; return its error, if any."""
+    """Place a block with this `describe`, run it, check it and remove it; return its error, if any."""
     action[0] = act
     node = running.place()
     try:

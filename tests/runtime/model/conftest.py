@@ -1,4 +1,4 @@
-"""The engine of tests of block code."""
+"""The engine for tests of block code."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -43,7 +43,7 @@ def blocks() -> None:
             action[0](self, build)
 
     class Number(ValueBlock, id="test_authors.number"):
-        """Sets values chosen by the test."""
+        """Sets values that the test chooses."""
 
         acts: ClassVar[Callable[[Any], object]] = lambda block: None
         value: Value[float] = value_port(doc="A number.")
@@ -55,7 +55,7 @@ def blocks() -> None:
 
 @pytest.fixture
 def running(blocks: None) -> Iterator[Running]:
-    """One engine for all examples of a test; another after each that fails."""
+    """One engine for all examples of a test; a failed example gets a new one."""
     made = Running()
     yield made
     made.engine.close()

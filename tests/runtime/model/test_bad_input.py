@@ -1,4 +1,4 @@
-"""Every mistake in a patch is reported on its node while the last good graph runs on; correcting it heals the node."""
+"""Every mistake in a patch is reported on its node while the last good graph runs; a correction clears the error."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ from engine.protocol.messages import KernelFilesChanged, NodeState
 from engine.runtime.check.check_patch import check_patch
 from tests.runtime.small_blocks import Pair, array, bump, zeros
 
-#: A mistake: the nodes on one of which it is reported, words of the message, and a function that corrects it.
+# A mistake: the nodes of which one reports it, words of the message, and a function that corrects it.
 Mistake = tuple[set[str], str, Callable[[], None]]
 
 
@@ -42,7 +42,7 @@ def lost_kernels() -> None:
 
 
 def _tie(patch: Patch, source: PortRef, target: PortRef) -> Callable[[], None]:
-    """Make a connection that the patch's rules would refuse, as a file may hold; return what removes it."""
+    """Make a connection that the patch's rules would refuse, as a file may have; return a function that removes it."""
     before = patch.source_of(target)
     wrong = Connection(source, target)
     right = Connection(before, target) if before else None
@@ -90,7 +90,7 @@ def wrong_type(patch: Patch) -> Mistake:
 
 
 def wrong_type_that_only_shows_in_shapes(patch: Patch) -> Mistake:
-    """An array of f64 after a block that takes any type."""
+    """An array of f64 behind a block that takes any type."""
     target = bump(patch, zeros(patch))
     copy = patch.add("buffer.copy")
     patch.connect(patch.add("io.array", data=np.ones(3))["out"], copy["x"])
@@ -98,13 +98,13 @@ def wrong_type_that_only_shows_in_shapes(patch: Patch) -> Mistake:
 
 
 def missing_kernel(patch: Patch) -> Mistake:
-    """No such file."""
+    """A block whose kernel file is missing."""
     node = patch.add("test_small.lost")
     return {node.id}, "nowhere.cu", _removal(patch, node)
 
 
 def missing_entry(patch: Patch) -> Mistake:
-    """No such kernel in the file."""
+    """A block whose file lacks its kernel."""
     node = patch.add("test_small.misnamed")
     return {node.id}, "nobody", _removal(patch, node)
 
@@ -153,7 +153,7 @@ MISTAKES = [
 
 
 def good_patch() -> tuple[Patch, NodeRef, NodeRef]:
-    """A count of frames times a factor."""
+    """A patch that multiplies a count of frames."""
     patch = Patch()
     state = bump(patch, patch.add("buffer.state", shape="3", dtype="f32"))
     return patch, state, _scale(patch, state)
@@ -168,13 +168,13 @@ def _told(problem: Diagnostic, words: str) -> bool:
 
 
 def errors_without_a_device(patch: Patch) -> set[str | None]:
-    """The nodes with errors as `warploom check` finds them."""
+    """Return the nodes with errors that `warploom check` reports."""
     return {d.node for d in check_patch(patch) if d.severity is Severity.ERROR}
 
 
 @pytest.mark.parametrize("make", MISTAKES, ids=lambda make: make.__name__)
 def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patch], Mistake]) -> None:
-    """On the right node, with a remedy; frames advance and live values reach the graph; mending it heals."""
+    """The right node has the error and a remedy; frames and live values continue, and a correction clears the error."""
     patch, state, scaled = good_patch()
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -184,14 +184,14 @@ def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patc
             report = engine.step()
             (problem,) = _errors(report.diagnostics)
             assert problem.node in nodes and _told(problem, words), problem
-            if make not in (missing_kernel, missing_entry):  # the loader's message
+            if make not in (missing_kernel, missing_entry):  # the loader has another message
                 assert problem.expected and problem.found, problem
             assert report.nodes[problem.node or ""].state is NodeState.ERROR
             assert report.nodes[scaled.id].state is NodeState.OK
             assert report.frame == frame
             assert engine.read(state["out"]).tolist() == [frame + 1] * 3
             assert engine.read(scaled["out"]).tolist() == [(frame + 1) * frame] * 3
-        if make not in (enormous, wide_struct):  # only the device and the compiled kernel show this
+        if make not in (enormous, wide_struct):  # only the device and the compiled kernel show these
             assert errors_without_a_device(patch) == {problem.node}
         mend()
         report = engine.step()
@@ -202,7 +202,7 @@ def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patc
 
 
 def test_all_mistakes_are_reported_at_once() -> None:
-    """Each gives one error, in any mixture; they disappear one by one as the mistakes are corrected."""
+    """Each mistake in any mixture gives one error; the errors go one by one as the mistakes are corrected."""
     patch, state, _ = good_patch()
     makes = [make for make in MISTAKES if make not in (enormous, wide_struct)]
     with Engine(patch, device="host") as engine:
@@ -229,7 +229,7 @@ def break_by_type(patch: Patch, chain: list[NodeRef]) -> Callable[[], None]:
 
 
 def break_by_size(patch: Patch, chain: list[NodeRef]) -> Callable[[], None]:
-    """The constant that feeds it is 200 GB large."""
+    """The constant that feeds the block is 200 GB large."""
     source = patch["constant"]
     patch.set(source, shape="50_000, 1_000_000")
     return lambda: patch.set(source, shape="3")
@@ -250,7 +250,7 @@ def break_by_region(patch: Patch, chain: list[NodeRef]) -> Callable[[], None]:
 def test_an_edit_that_breaks_a_running_block_stops_nothing(
     spoil: Callable[[Patch, list[NodeRef]], Callable[[], None]],
 ) -> None:
-    """The whole last good graph runs on, with live edits; once corrected, the patch goes on with the state it had."""
+    """The whole last good graph continues with live edits; after the correction, the patch keeps its state."""
     patch, state, _ = good_patch()
     chain = [_scale(patch, zeros(patch, 3, value=1.0))]
     chain += [_scale(patch, chain[0])]
@@ -272,7 +272,7 @@ def test_an_edit_that_breaks_a_running_block_stops_nothing(
 
 
 def test_undo_heals_a_buffer_that_is_too_large() -> None:
-    """No other action is needed, and nothing of the attempt stays in memory."""
+    """No other action is needed, and the failed attempt leaves nothing in memory."""
     patch, _, _ = good_patch()
     with Engine(patch, device="host") as engine:
         used = engine.step().statistics.pool_used_bytes
@@ -297,7 +297,7 @@ def test_a_struct_that_is_right_runs_beside_one_that_is_wrong() -> None:
 
 
 def test_a_kernel_that_is_saved_with_another_struct_is_not_swapped_in(tmp_path: Path) -> None:
-    """It would write past the elements; the last good one runs on until the struct is right again."""
+    """Such a kernel would write past the elements; the last good one runs until the struct is right again."""
     file = tmp_path / "pairs.cu"
     text = (Path(__file__).parents[1] / "small_blocks.cu").read_text()
     file.write_text(text)
@@ -332,7 +332,7 @@ def test_a_kernel_that_is_saved_with_another_struct_is_not_swapped_in(tmp_path: 
 
 
 def test_a_missing_input_holds_only_what_needs_it() -> None:
-    """Blocks that lack it run on with their old inputs; other edits are applied, and a new connection heals them."""
+    """Blocks that lack the input keep their old one; other edits apply, and a new connection corrects the blocks."""
     patch, state, scaled = good_patch()
     last = _scale(patch, scaled)
     with Engine(patch, device="host") as engine:
@@ -356,7 +356,7 @@ def test_a_missing_input_holds_only_what_needs_it() -> None:
 
 
 def test_a_removed_source_runs_on_while_a_block_needs_it() -> None:
-    """It keeps its value while other blocks come and go, also of its own type."""
+    """The source keeps its value while other blocks come and go, also ones of its own type."""
     patch, state, scaled = good_patch()
     last = _scale(patch, scaled)
     with Engine(patch, device="host") as engine:
@@ -377,7 +377,7 @@ def test_a_removed_source_runs_on_while_a_block_needs_it() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 5, b"x", ["x"], object(), Patch])
 def test_edits_with_values_of_wrong_types_are_refused_and_change_nothing(wrong: object) -> None:
-    """The PatchError says what type is expected."""
+    """The PatchError names the expected type."""
     patch = Patch()
     saxpy = patch.add("math.saxpy", node_id="saxpy")
     before = {**patch.nodes}

@@ -48,7 +48,7 @@ def _halved() -> OpGraph:
     return g.graph()
 
 
-#: Good arguments of every call that an author can make.
+# Good arguments of every call that an author can make.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "launch": (
         BlockBuilder.launch,
@@ -136,7 +136,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
 
 
 def test_every_public_call_is_tried() -> None:
-    """The table below has every argument of every call."""
+    """The table has every argument of every call."""
     public = {name: call for name, call in inspect.getmembers(BlockBuilder, callable) if not name.startswith("_")}
     for name, call in {**public, "describe_if": describe_if, "describe_for": describe_for}.items():
         assert set(inspect.signature(call).parameters) - {"self", "build"} == set(CALLS[name][1]), name
@@ -144,7 +144,7 @@ def test_every_public_call_is_tried() -> None:
 
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
-    """Return a call, and for some of its arguments the value that replaces the good one."""
+    """Draw a call, and for some of its arguments the value that replaces the good one."""
     name = draw(st.sampled_from(sorted(CALLS)))
     names = sorted(CALLS[name][1])
     wrong = draw(st.lists(st.sampled_from(names), max_size=2, unique=True)) if names else []
@@ -162,7 +162,7 @@ def _act(asked: list[tuple[str, dict[str, int]]]) -> Action:
 
 
 def test_no_call_of_the_builder_does_more_than_mark_its_block(running: Running) -> None:
-    """With any arguments, one or several; afterwards the engine runs as before."""
+    """One or several arguments may be anything; afterwards the engine runs as before."""
 
     @settings(max_examples=many(60))
     @given(st.lists(calls(), min_size=1, max_size=3))

@@ -1,4 +1,4 @@
-"""Block code that raises, or does not return, marks its block; frames and all other blocks go on."""
+"""Block code that raises, or does not return, marks its block; frames and all other blocks continue."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ from tests.waiting import next_report
 
 
 class Unspeakable(BaseException):
-    """Fails when it is printed."""
+    """An exception that fails when it is printed."""
 
     def __str__(self) -> str:
         raise KeyboardInterrupt
@@ -55,7 +55,7 @@ RAISING = [
 
 @pytest.mark.parametrize("act", RAISING)
 def test_whatever_a_block_raises_marks_it(running: Running, act: Action) -> None:
-    """The error has the file and the line of the block's code, and what was raised."""
+    """The error has the file and the line of the block's code, and the exception."""
     problem = try_block(running, act)
     assert problem is not None
     assert problem.file == __file__ and problem.line and "describe of test_authors.wild raised " in problem.message
@@ -66,7 +66,7 @@ def _loop(block: Any, build: BlockBuilder) -> None:
         pass
 
 
-#: Ends what block code was left behind in.
+# Events that let abandoned block code return.
 _over = threading.Event()
 
 
@@ -78,7 +78,7 @@ def _stubborn(block: Any, build: BlockBuilder) -> None:
 
 @pytest.fixture
 def ends_with_the_test() -> Iterator[None]:
-    """Let block code that was given up return when the test is over."""
+    """Let abandoned block code return when the test is over."""
     _over.clear()
     yield
     _over.set()
@@ -120,7 +120,7 @@ def test_describe_that_does_not_return_is_abandoned_and_reported(
 
 @st.composite
 def value_acts(draw: st.DrawFn) -> Callable[[Any], object]:
-    """Draw what `update` of a value block does: it sets its value to anything, or raises anything."""
+    """Draw an `update` for a value block, which sets any value or raises any exception."""
     kind = draw(st.integers(0, 2))
     thing = THINGS[draw(st.integers(0, 80))]
     if kind == 0:
@@ -136,7 +136,7 @@ def value_acts(draw: st.DrawFn) -> Callable[[Any], object]:
 
 
 def test_no_value_block_does_more_than_mark_itself(running: Running) -> None:
-    """For all that it raises or sets, the driven parameter keeps the last good value."""
+    """Whatever the block raises or sets, the driven parameter keeps the last good value."""
     number = running.patch.add("test_authors.number")
     kind: Any = running.patch.catalogue.require("test_authors.number")
     scaled = running.patch.add("math.scale_offset")
@@ -159,7 +159,7 @@ def test_no_value_block_does_more_than_mark_itself(running: Running) -> None:
 
 
 def test_an_update_that_does_not_return_is_not_tried_again_until_its_block_is_changed(running: Running) -> None:
-    """Frames go on without it."""
+    """Frames continue without the block."""
     running.hurry()
     number = running.patch.add("test_authors.number")
     kind: Any = running.patch.catalogue.require("test_authors.number")
@@ -175,7 +175,7 @@ def test_an_update_that_does_not_return_is_not_tried_again_until_its_block_is_ch
 
 @pytest.mark.parametrize("is_removed", [False, True])
 def test_frames_go_on_while_an_update_takes_long(running: Running, is_removed: bool) -> None:
-    """What it drives keeps the last value until it is done; a block that is removed meanwhile is forgotten."""
+    """The driven parameter keeps its last value until the update is done; a removed block is dropped meanwhile."""
     number = running.patch.add("test_authors.number")
     kind: Any = running.patch.catalogue.require("test_authors.number")
     scaled = running.patch.add("math.scale_offset")
@@ -211,7 +211,7 @@ def test_frames_go_on_while_an_update_takes_long(running: Running, is_removed: b
 @pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("where", ["describe", "update"])
 def test_closing_does_not_wait_for_a_block(where: str) -> None:
-    """The engine's thread and the worker are free, although the block's code has not returned."""
+    """The engine's thread and the worker are free although the block's code has not returned."""
     begun, end, returned = threading.Event(), threading.Event(), threading.Event()
 
     def wait(block: Any, build: Any = None) -> None:
@@ -235,7 +235,7 @@ def test_closing_does_not_wait_for_a_block(where: str) -> None:
 
 @pytest.mark.parametrize("wrong", [None, 1.5, "text", object(), [None]])
 def test_calls_of_the_engine_with_wrong_types_raise_an_error_that_says_so(running: Running, wrong: Any) -> None:
-    """They change nothing."""
+    """A call with wrong types changes nothing."""
     engine = running.engine
     for call in (
         engine.read,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tests.runtime.small_blocks  # noqa: F401  # which defines block types
+import tests.runtime.small_blocks  # noqa: F401 - defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Composite, CompositeBuilder, param
 from engine.diagnostics import KernelFault
@@ -17,7 +17,7 @@ from tests.runtime.conftest import SCALE, Kernels
 
 @pytest.fixture
 def composites(kernels: Kernels) -> None:
-    """Define a composite of two scales, and a composite of that one and a third scale with a structural parameter."""
+    """Define a composite of two scales, and one of that composite and a third scale with a structural parameter."""
 
     class Twice(Composite, id="test_run.twice"):
         """Multiply by two factors."""
@@ -57,7 +57,7 @@ def thrice(patch: Patch) -> PortRef:
 
 
 def test_a_composite_computes_what_its_blocks_compute(composites: None) -> None:
-    """Its outputs are read by their own names, at any depth."""
+    """Outputs of inner blocks are read by their own names, at any depth."""
     patch = Patch()
     out = thrice(patch)
     twice = patch.add("test_run.twice", a=0.5, b=4.0)
@@ -76,7 +76,7 @@ def test_a_composite_computes_what_its_blocks_compute(composites: None) -> None:
 
 
 def test_an_exposed_live_parameter_is_hot(composites: None) -> None:
-    """It reaches the kernels inside without a rebuild, and back again."""
+    """The value reaches the kernels inside without a rebuild, and so does its undo."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
@@ -88,7 +88,7 @@ def test_an_exposed_live_parameter_is_hot(composites: None) -> None:
 
 
 def test_a_structural_parameter_reaches_live_values_of_children(composites: None) -> None:
-    """The same kernels run with another number, and live values set before stay."""
+    """The same kernels run with another number, and live values that were set before stay."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
@@ -105,10 +105,10 @@ def test_a_structural_parameter_reaches_live_values_of_children(composites: None
 
 @pytest.mark.parametrize("count", [0, 5])
 def test_a_parameter_that_is_exposed_by_another_child_leaves_nothing_behind(kernels: Kernels, count: int) -> None:
-    """The child that it set before has its own value again, also where nothing is rebuilt or only sizes change."""
+    """The child whose parameter was set has its own value again, even if nothing is rebuilt or only sizes change."""
 
     class Routed(Composite, id="test_run.routed"):
-        """Multiply by a factor, first or last."""
+        """Multiplies by a factor, first or last."""
 
         last: bool = param(False, structural=True, doc="Where.")
         count: int = param(3, min=1, structural=True, doc="How many.")
@@ -124,7 +124,7 @@ def test_a_parameter_that_is_exposed_by_another_child_leaves_nothing_behind(kern
     patch = Patch()
     node = patch.add("test_run.routed", node_id="routed")
     with Engine(patch, device="host") as engine:
-        own = engine.step() and engine.read(node["y"])[0] / 2  # what the other one multiplies by
+        own = engine.step() and engine.read(node["y"])[0] / 2  # the factor of the other child
         patch.set("routed", factor=7.0)
         engine.step()
         for number, last in enumerate((True, False, True)):
@@ -158,7 +158,7 @@ def test_a_live_value_set_while_a_structure_is_looked_at_stays(
 
 
 def test_a_live_value_set_together_with_a_rebuild_is_kept(composites: None, kernels: Kernels) -> None:
-    """A new block and a new value come in one frame; both take effect."""
+    """A new block and a new value come in one frame, and both take effect."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
@@ -172,7 +172,7 @@ def test_a_live_value_set_together_with_a_rebuild_is_kept(composites: None, kern
 
 @pytest.fixture
 def power(kernels: Kernels) -> None:
-    """Define a composite that multiplies its numbers by a factor a number of times, in a loop."""
+    """Define a composite that multiplies its numbers by a factor several times, in a loop."""
 
     class Power(Composite, id="test_run.power"):
         """Multiply again and again."""
@@ -191,7 +191,7 @@ def power(kernels: Kernels) -> None:
 
 
 def test_a_region_inside_a_composite_runs(power: None) -> None:
-    """A loop of three turns, then of as many as a live parameter says."""
+    """A loop runs three times, then as often as a live parameter says."""
     patch = Patch()
     data = patch.add("io.array", data=numbers(1, 2, 3))
     node = patch.add("test_run.power", node_id="power")
@@ -206,7 +206,7 @@ def test_a_region_inside_a_composite_runs(power: None) -> None:
 
 
 def test_a_composite_with_a_loop_runs_inside_a_loop_of_the_patch(power: None) -> None:
-    """Moving it out of the loop again is one rebuild."""
+    """Moving the composite out of the loop again is one rebuild."""
     patch = Patch()
     data = patch.add("io.array", data=numbers(1, 2, 3))
     value = patch.add("buffer.copy", node_id="value")
@@ -229,7 +229,7 @@ def test_a_composite_with_a_loop_runs_inside_a_loop_of_the_patch(power: None) ->
 
 
 def test_errors_inside_a_composite_are_reported_at_it(composites: None) -> None:
-    """A missing input is reported on the visible node, and on the port that it exposes."""
+    """A missing input is reported on the visible node, at the exposed port."""
     patch = Patch()
     patch.add("test_run.thrice", node_id="alone")
     (problem,) = check_patch(patch)
@@ -254,7 +254,7 @@ def test_a_broken_kernel_inside_is_reported_at_the_composite(composites: None, k
 
 
 def test_a_composite_is_timed_as_a_whole(composites: None) -> None:
-    """Its time is that of its blocks together."""
+    """The composite's time is the sum of its blocks' times."""
     patch = Patch()
     thrice(patch)
     with Engine(patch, device="host", profiling=ProfilingLevel.PER_BLOCK) as engine:
@@ -266,7 +266,7 @@ def test_a_composite_is_timed_as_a_whole(composites: None) -> None:
 def test_a_kernel_that_fails_inside_a_composite_is_an_error_of_the_composite(
     composites: None, kernels: Kernels, fuse: bool
 ) -> None:
-    """The message names the blocks inside that it may be."""
+    """The message names the inner blocks that may have failed."""
     kernels.write("scale.cu", SCALE.replace("out[i] =", "out[i + (1 << 28)] ="))
     patch = Patch()
     thrice(patch)

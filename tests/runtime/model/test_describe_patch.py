@@ -1,4 +1,4 @@
-"""Blocks that ask for the same are asked once, unless their code is not the library's."""
+"""Equal blocks are described once, unless their code is a user's."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,7 +21,7 @@ LIBRARY = [kind for kind in default_catalogue().all() if is_ours(kind) and not k
 
 
 class Named(Block, id="test_run.named"):
-    """A block of a user's own, which saves what it gets under its node's id."""
+    """A user's block, which saves its input under its node's id."""
 
     x: In[f32] = port(doc="Any.")
 
@@ -36,7 +36,7 @@ def code() -> Iterator[CodeRunner]:
 
 
 def asked(patch: Patch, code: CodeRunner) -> dict[str, BlockDescription]:
-    """Return what each node of a patch asks for."""
+    """Return the description of each node of a patch."""
     registry = BlockRegistry(patch.catalogue, ParameterStore(lambda: patch.folder), lambda: patch.folder, code)
     for node in patch.nodes.values():
         registry.register(node)
@@ -56,13 +56,13 @@ def other(spec: ParameterSpec) -> object:
 
 @pytest.mark.parametrize("kind", LIBRARY, ids=lambda kind: kind.id)
 def test_what_a_library_block_asks_for_follows_from_its_structural_values(kind: type[Block]) -> None:
-    """Another node's block with other live values asks for the same."""
+    """A block of another node with other live values has the same description."""
     live = {spec.name: other(spec) for spec in kind.parameters.values() if not spec.structural}
     said = []
     for block in (kind("one"), kind("two", live)):
         try:
             made = describe(block)
-        except Exception as problem:  # noqa: BLE001 - a file that a person has yet to choose, for one
+        except Exception as problem:  # noqa: BLE001 - for example, a file has not been chosen yet
             said.append((type(problem), str(problem)))
         else:
             said.append((made, made.displays, made.kernel_folders, *map(np.ndarray.tobytes, made.contents.values())))
@@ -70,7 +70,7 @@ def test_what_a_library_block_asks_for_follows_from_its_structural_values(kind: 
 
 
 def test_library_blocks_with_the_same_structural_values_share_a_description(code: CodeRunner) -> None:
-    """Other structural values have their own, and so do arrays, which are not compared."""
+    """Other structural values have descriptions of their own, and so do arrays, which are not compared."""
     patch = Patch()
     for number in range(3):
         patch.add("math.saxpy", node_id=f"saxpy{number}", a=float(number))
@@ -84,7 +84,7 @@ def test_library_blocks_with_the_same_structural_values_share_a_description(code
 
 
 def test_each_block_of_a_users_type_is_asked(code: CodeRunner) -> None:
-    """Its code may look at the node's id."""
+    """A user's code may depend on the node's id."""
     patch = Patch()
     for name in ("a", "b"):
         patch.add("test_run.named", node_id=name)
@@ -93,7 +93,7 @@ def test_each_block_of_a_users_type_is_asked(code: CodeRunner) -> None:
 
 
 def test_zeros_of_both_signs_are_told_apart(code: CodeRunner) -> None:
-    """They are equal numbers with other bits."""
+    """The two zeros are equal numbers with different bits."""
     patch = Patch()
     patch.add("buffer.frame_delay", node_id="plus", initial=0.0)
     patch.add("buffer.frame_delay", node_id="minus", initial=-0.0)

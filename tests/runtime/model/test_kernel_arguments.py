@@ -1,4 +1,4 @@
-"""What blocks pass to kernels: pointers for pointers, numbers for numbers, and nothing is written that is only read."""
+"""Blocks pass pointers for pointers and numbers for numbers, and kernels write only what they may."""
 
 from pathlib import Path
 from random import Random
@@ -16,12 +16,12 @@ from engine.runtime.check.check_patch import check_patch
 from engine.runtime.update import prepare
 from tests.fuzzing import seeds
 
-#: What the kernel of `Passing` is declared to take, and what the block passes, in the order of `Passing.order`.
+# Declared parameters of the kernel of `Passing`, and the block's arguments, in the order of `Passing.order`.
 _ARGUMENTS = ("x", "out", "k", "n", "seven")
 
 
 class Passing(Block, id="tests.passing"):
-    """Pass an input, an output, a live parameter, a size and a number in any order, to any kernel."""
+    """Passes an input, an output, a live parameter, a size and a number in any order, to any kernel."""
 
     x: In[f32] = port(doc="An input.")
     out: Out[f32] = port(shape="same(x)", doc="An output.")
@@ -30,7 +30,7 @@ class Passing(Block, id="tests.passing"):
     order: str = param("", doc="What is passed, by name.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One launch."""
+        """Launch once."""
         known = {"x": self.x, "out": self.out, "k": self.k, "n": self.out.size, "seven": 7}
         build.launch(
             Kernel(self.file, "taking"), num_threads=self.out.size, args=[known[name] for name in self.order.split()]
@@ -38,7 +38,7 @@ class Passing(Block, id="tests.passing"):
 
 
 class InPlace(Block, id="tests.in_place"):
-    """Pass an input that the block says it changes."""
+    """Passes an input that the block declares as changed."""
 
     x: In[f32] = port(doc="An input.")
     out: Out[f32] = port(inplace="x", doc="The same memory.")
@@ -46,7 +46,7 @@ class InPlace(Block, id="tests.in_place"):
     by_input: bool = param(False, structural=True, doc="Pass the input's name.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One launch."""
+        """Launch once."""
         build.launch(
             Kernel(self.file, "taking"),
             num_threads=self.out.size,
@@ -77,13 +77,13 @@ def _told(patch: Patch, device: Any = "host") -> list[Diagnostic]:
 def test_a_kernel_is_passed_numbers_for_numbers_and_buffers_for_pointers(
     device: Device, tmp_path: Path, seed: int
 ) -> None:
-    """Random signatures and orders: right ones compute, each other argument is named before anything runs."""
+    """Right signatures compute the result; each wrong argument is named before anything runs."""
     random = Random(seed)
     numbers = ("int", "unsigned", "long long", "size_t", "double", "float", "short")
     for attempt in range(4):
         kinds = [random.choice(["const float*", "float*", *numbers]) for _ in _ARGUMENTS]
         passed = random.sample(_ARGUMENTS, len(_ARGUMENTS))
-        if random.random() < 0.5:  # a right one: a const pointer for x, another for out
+        if random.random() < 0.5:  # a right signature: a const pointer for x, another one for out
             kinds = [{"x": "const float*", "out": "float*"}.get(name, random.choice(numbers)) for name in passed]
         used = " ".join(f"use(sink, p{i});" for i in range(len(kinds)))
         declared = ", ".join(f"{kind} p{i}" for i, kind in enumerate(kinds))
@@ -110,7 +110,7 @@ extern "C" __global__ void taking({declared}) {{
 
 
 def test_the_messages_name_what_is_passed_and_what_is_taken(tmp_path: Path) -> None:
-    """A number for a pointer, and a buffer for a number."""
+    """A number in place of a pointer, and a buffer in place of a number, are reported."""
     code = 'extern "C" __global__ void taking(float* out, const float* x, int n) { out[0] = x[0] + n; }'
     patch, _ = _patch(tmp_path / "k.cu", code, order="out k n")
     (told,) = _told(patch)
@@ -139,7 +139,7 @@ PTX = """.version 7.0
 
 
 def test_ptx_tells_what_it_uses_as_an_address(tmp_path: Path) -> None:
-    """Without a source, the code and the sizes of its parameters do."""
+    """Without a source, the code and the sizes of its parameters show which parameters are addresses."""
     patch, _ = _patch(tmp_path / "k.ptx", PTX, order="x out k")
     assert _told(patch) == []
     patch, _ = _patch(tmp_path / "k.ptx", PTX, order="k out k")
@@ -161,7 +161,7 @@ def test_ptx_tells_what_it_uses_as_an_address(tmp_path: Path) -> None:
     ],
 )
 def test_a_kernel_that_stores_through_an_input_is_told_at_the_block(tmp_path: Path, store: str) -> None:
-    """Other readers of that buffer would see it."""
+    """Other readers of that buffer would read the change."""
     code = f"""__device__ __noinline__ void put(float* at, int i) {{ at[i] = 3.0f; }}
 extern "C" __global__ void taking(float* x, float* out, long long offset, int count) {{
     int i = threadIdx.x;
@@ -176,7 +176,7 @@ extern "C" __global__ void taking(float* x, float* out, long long offset, int co
 
 
 def test_a_choice_between_an_input_and_an_output_is_no_error(tmp_path: Path) -> None:
-    """What a kernel may do is not what it does."""
+    """A kernel that may write to an input need not do so."""
     code = """extern "C" __global__ void taking(float* x, float* out, int k, int n) {
     float* at = k == 3 ? out : x;
     if (threadIdx.x < n) at[threadIdx.x] = 1.0f;
@@ -188,7 +188,7 @@ def test_a_choice_between_an_input_and_an_output_is_no_error(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("by_input", [False, True])
 def test_a_block_that_works_in_place_may_store(device: Device, tmp_path: Path, by_input: bool) -> None:
-    """Under the name of its output, and under that of its input."""
+    """Both the name of the output and that of the input may be passed."""
     code = 'extern "C" __global__ void taking(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2.0f; }'
     patch, node = _patch(tmp_path / "k.cu", code, "tests.in_place", by_input=by_input)
     assert _told(patch, device) == []
@@ -198,7 +198,7 @@ def test_a_block_that_works_in_place_may_store(device: Device, tmp_path: Path, b
 
 
 def test_an_output_that_nothing_writes_is_told_at_the_block(tmp_path: Path) -> None:
-    """The kernel takes it, and stores nothing there."""
+    """The kernel takes the output but stores nothing in it."""
     code = 'extern "C" __global__ void taking(const float* x, float* out, int n) { if (x[0] + out[0] == n) __trap(); }'
     patch, node = _patch(tmp_path / "k.cu", code, order="x out n")
     (told,) = _told(patch)
@@ -207,42 +207,42 @@ def test_an_output_that_nothing_writes_is_told_at_the_block(tmp_path: Path) -> N
 
 
 class LeavesOut(Block, id="tests.leaves_out"):
-    """Write one output of two."""
+    """Writes only one of two outputs."""
 
     out: Out[f32] = port(shape="[3]", doc="Filled.")
     more: Out[f32] = port(shape="[3]", doc="Left out.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One fill."""
+        """Fill once."""
         build.fill(self.out)
 
 
 class DoesNothing(Block, id="tests.does_nothing"):
-    """Take a buffer, and do nothing with it."""
+    """Takes a buffer, and does nothing with it."""
 
     x: In[f32] = port(doc="An input.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Generator(Block, id="tests.generator"):
-    """A describe that yields never runs."""
+    """Has a describe that yields, which never runs."""
 
     out: Out[f32] = port(shape="[3]", doc="Never filled.")
 
     def describe(self, build: BlockBuilder) -> Any:
-        """One fill, which is not reached."""
+        """Fill once, which is not reached."""
         yield build.fill(self.out)
 
 
 class Coroutine(Block, id="tests.coroutine"):
-    """A describe that is a coroutine never runs."""
+    """Has a describe that is a coroutine, which never runs."""
 
     out: Out[f32] = port(shape="[3]", doc="Never filled.")
 
     async def describe(self, build: BlockBuilder) -> None:  # type: ignore[override]
-        """One fill, which is not reached."""
+        """Fill once, which is not reached."""
         build.fill(self.out)
 
 
@@ -256,7 +256,7 @@ class Coroutine(Block, id="tests.coroutine"):
     ],
 )
 def test_a_describe_that_does_not_do_its_work_is_told(block: str, port_name: str | None, message: str) -> None:
-    """At the block, by `check` and by the engine; other blocks run on."""
+    """`check` and the engine report it on the block, and other blocks run."""
     patch = Patch()
     node = patch.add(block)
     other = patch.add("buffer.constant", value=3.0)
@@ -275,7 +275,7 @@ def test_a_describe_that_does_not_do_its_work_is_told(block: str, port_name: str
 def test_a_size_that_a_kernel_can_not_count_is_refused_before_anything_is_filled(
     shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By `check` too: 4 GiB may fit in the memory, but not in the kernel's number."""
+    """`check` reports it too: 4 GiB may fit in memory, but not in the kernel's parameter."""
 
     allocate = prepare.allocate_buffers
 

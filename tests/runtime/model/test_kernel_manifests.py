@@ -1,4 +1,4 @@
-"""What a manifest says of a kernel counts when a patch runs it, and its mistakes are reported on the node."""
+"""A kernel's manifest applies when a patch runs the kernel, and its mistakes are reported on the node."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ class Mark(Block, id="test_manifests.mark"):
 
 
 def said(folder: Path, device: Device, ptx: str, manifest: dict[str, Any], threads: int) -> list[tuple[str, str]]:
-    """Return the errors of one frame with this kernel, as file name and message."""
+    """Return file name and message of the errors of one frame with this kernel."""
     (folder / "mark.ptx").write_text(ptx)
     full = {"name": "mark", "parameters": [{"index": 0, "name": "data"}]} | manifest
     (folder / "mark.json").write_text(json.dumps(full))
@@ -55,14 +55,14 @@ def said(folder: Path, device: Device, ptx: str, manifest: dict[str, Any], threa
 
 
 def test_a_manifest_limits_the_threads_of_a_launch(tmp_path: Path, device: Device) -> None:
-    """Below what the kernel would take."""
+    """The manifest's limit is below the kernel's own."""
     assert said(tmp_path, device, PTX, {"max_threads": 32}, 32) == []
     (found,) = said(tmp_path, device, PTX, {"max_threads": 32}, 64)
     assert found == ("", "thread_block of mark must hold at most 32, got 64")
 
 
 def test_mistakes_of_a_ptx_file_or_its_manifest_name_the_file(tmp_path: Path, device: Device) -> None:
-    """Those that the device finds too."""
+    """Mistakes that only the device notices name the file too."""
     (found,) = said(tmp_path, device, PTX, {"shared_memory_static": 4}, 32)
     assert found == ("mark.json", "mark.json must fit the PTX of mark: shared_memory_static must be 0, got 4")
     (found,) = said(tmp_path, device, PTX.replace("7.8", "99.0"), {}, 32)

@@ -61,7 +61,7 @@ class OfText(Block, id="test_sources.text"):
 
 
 class Specialised(Block, id="test_sources.power"):
-    """Runs the kernel `run` of a file with a constant that is known at compile time."""
+    """Runs the kernel `run` of a file, with a constant that is known at compile time."""
 
     x: In[f32] = port(doc="Numbers.")
     out: Out[f32] = port(shape="same(x)", doc="What the kernel makes of them.")
@@ -83,7 +83,7 @@ def patch() -> Patch:
 
 @pytest.fixture
 def modules(device: Device) -> Iterator[ModuleCache]:
-    """A cache of its own."""
+    """A module cache for one test."""
     device.activate()
     cache = ModuleCache(device)
     yield cache
@@ -91,7 +91,7 @@ def modules(device: Device) -> Iterator[ModuleCache]:
 
 
 def test_a_text_is_a_kernel(patch: Patch, device: Device) -> None:
-    """Another text is another kernel; a wrong one is told on the node with its line, and the last good one runs on."""
+    """Another text is another kernel; a wrong text is reported with its line, and the last good one runs."""
     node = patch.add("test_sources.text", node_id="cube")
     patch.connect(patch["data"]["out"], node["x"])
     with Engine(patch, device=device) as engine:
@@ -114,7 +114,7 @@ def test_a_text_is_a_kernel(patch: Patch, device: Device) -> None:
 
 
 def test_a_text_may_choose_its_architecture(patch: Patch, device: Device) -> None:
-    """Without a choice, the host has what GPUs since sm_90 have, and a GPU what it has itself."""
+    """Without a choice, the host has the features of GPUs since sm_90, and a GPU has its own."""
     newest = 900 if device.info.name == "host" else 10 * int(device.info.architecture.removeprefix("sm_"))
     for architecture in ("", "compute_75", "compute_80"):
         node = patch.add("test_sources.text", node_id=f"n{architecture}", text=SUM, architecture=architecture)
@@ -127,7 +127,7 @@ def test_a_text_may_choose_its_architecture(patch: Patch, device: Device) -> Non
 
 
 def test_each_value_of_a_constant_is_a_kernel_of_its_own(patch: Patch, device: Device, tmp_path: Path) -> None:
-    """A save reaches all that are in use, and none that is not."""
+    """A save reaches all of these kernels that are in use, and no others."""
     file = tmp_path / "power.cu"
     file.write_text(POWER)
     for power in (2, 3):
@@ -147,7 +147,7 @@ def test_each_value_of_a_constant_is_a_kernel_of_its_own(patch: Patch, device: D
 
 
 def test_equal_sources_share_a_module(modules: ModuleCache, tmp_path: Path) -> None:
-    """Also when one is named by a file's name and the other by its path."""
+    """A source may name a file by its name, and an equal source by its path."""
     (tmp_path / "run.ptx").write_text(PTX)
     names = [Kernel("run.ptx", "run"), Kernel("run", "run"), Kernel(PtxFile(str(tmp_path / "run.ptx")), "run")]
     kernels = [modules.kernel(name, (str(tmp_path),)) for name in names]
@@ -158,7 +158,7 @@ def test_equal_sources_share_a_module(modules: ModuleCache, tmp_path: Path) -> N
 
 
 def test_kernels_that_nothing_uses_are_unloaded(modules: ModuleCache, tmp_path: Path) -> None:
-    """Except for the newest; one that is in use stays, however old."""
+    """The newest ones stay, and a kernel in use stays however old it is."""
     files = [tmp_path / f"{index}.ptx" for index in range(KEPT_UNUSED + 9)]
     for file in files:
         file.write_text(PTX)
@@ -172,7 +172,7 @@ def test_kernels_that_nothing_uses_are_unloaded(modules: ModuleCache, tmp_path: 
 
 
 def test_a_saved_file_that_nothing_uses_is_not_compiled(modules: ModuleCache, tmp_path: Path) -> None:
-    """It is loaded again when it is needed."""
+    """The file is loaded again when it is needed."""
     file = tmp_path / "run.ptx"
     file.write_text(PTX)
     kernel = Kernel(str(file), "run")

@@ -1,4 +1,4 @@
-"""Parameters: values written directly and values that need a rebuild take effect in the order of the edits."""
+"""Parameters: direct writes of values, and values that need a rebuild, take effect in the order of the edits."""
 
 import random
 from typing import Any
@@ -28,12 +28,12 @@ from engine.patch.files import dump_patch, parse_patch
 from tests.fuzzing import seeds
 from tests.runtime.small_blocks import Make
 
-#: Among them are equal values with different bits, and numbers that are 0 or denormal as f32.
+# The values include equal numbers with different bits, and numbers that are 0 or denormal as f32.
 VALUES = (0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e-40, -1e-40, 3.4e38, 16777217.0, 0.1)
 
 
 class Say(ValueBlock, id="test_run.say"):
-    """Give a number."""
+    """Outputs a number."""
 
     said: Value[float] = value_port(doc="The number.")
     value: float = param(0.0, doc="The number.")
@@ -49,7 +49,7 @@ def as_kernels_see(value: float) -> bytes:
 
 @pytest.mark.parametrize("seed", seeds(8))
 def test_the_last_edit_counts_however_many_a_frame_has(seed: int) -> None:
-    """Whatever one frame sets, resets, drives, undoes and redoes, the graph and a saved file have the patch's bits."""
+    """After any sets, resets, drives, undos and redos in a frame, the graph and a saved file have the patch's bits."""
     chance = random.Random(seed)
     patch = Patch()
     made = patch.add("test_small.make")
@@ -96,30 +96,30 @@ WRITE = 'extern "C" __global__ void write(float* out, double number) { *out = nu
 
 
 class Written(Block, id="test_run.written"):
-    """Write a number that is part of the description."""
+    """Writes a number that is part of the description."""
 
     out: Out[f32] = port(shape="[1]", doc="The number.")
     number: float = param(1.0, structural=True, doc="The number.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread."""
+        """Launch one thread."""
         build.launch(Kernel(CudaText(WRITE), "write"), num_threads=1, args=(self.out, self.number))
 
 
 class Holding(Composite, id="test_run.holding"):
-    """Hold two blocks: a parameter gives the live value of one and the array of the other."""
+    """Holds two blocks: a parameter is the live value of one and the array of the other."""
 
     number: float = param(1.0, structural=True, doc="The number.")
 
     def compose(self, build: CompositeBuilder) -> None:
-        """Both blocks get the number."""
+        """Pass the number to both blocks."""
         build.expose_output("out", build.add_child(Make, "live", value=self.number)["out"])
         build.expose_output("data", build.add_child(Array, "array", data=np.array([self.number], np.float32))["out"])
 
 
 @pytest.mark.parametrize(("kind", "ports"), [("written", ("out",)), ("holding", ("out", "data"))])
 def test_blocks_that_differ_in_a_bit_do_not_share_a_description(kind: str, ports: tuple[str, ...]) -> None:
-    """Two blocks of one type have 0.0 and -0.0; then they exchange their numbers."""
+    """Two blocks of one type have 0.0 and -0.0, and then exchange their numbers."""
     patch = Patch()
     nodes = [patch.add(f"test_run.{kind}") for _ in VALUES]
     with Engine(patch, device="host") as engine:

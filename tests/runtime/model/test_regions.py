@@ -1,4 +1,4 @@
-"""Regions run by the engine: what they compute, what their edits cost, and what their outputs hold when skipped."""
+"""Regions in the engine: what they compute, what their edits cost, and their outputs when they are skipped."""
 
 from typing import Any
 
@@ -34,12 +34,12 @@ from tests.runtime.small_blocks import Bump, add_to, array, bump, zeros
 
 
 def read(engine: Engine, node: NodeRef, port: str = "out") -> list[Any]:
-    """What a port holds, as a list."""
+    """Return the contents of a port, as a list."""
     return engine.read(node[port]).tolist()  # type: ignore[no-any-return]
 
 
 def _loops(patch: Patch, counts: list[int], around: NodeRef | str = "") -> NodeRef:
-    """Place For blocks one inside the other and return the innermost."""
+    """Place nested For blocks and return the innermost."""
     for count in counts:
         around = patch.add("control.for", count=count, region=around)
     assert isinstance(around, NodeRef)
@@ -48,7 +48,7 @@ def _loops(patch: Patch, counts: list[int], around: NodeRef | str = "") -> NodeR
 
 @pytest.mark.parametrize("counts", [[], [2], [1000, 1000]])
 def test_a_loop_that_is_stopped_is_named_as_the_patch_names_it(counts: list[int]) -> None:
-    """The error and the last report name the outermost loop, whose turns count."""
+    """The error and the last report name the outermost loop, whose iterations are counted."""
     patch = Patch()
     outer = patch.add("control.while", limit=10_000_000)
     patch.connect(array(patch, np.ones(1, np.float32))["out"], outer["condition"])
@@ -66,7 +66,7 @@ def test_a_loop_that_is_stopped_is_named_as_the_patch_names_it(counts: list[int]
 
 @pytest.mark.parametrize("counts", [[2, 3, 4], [1, 0, 5], [3, 1, 1, 2], [0, 2, 2]])
 def test_the_turns_of_nested_loops_multiply(counts: list[int]) -> None:
-    """One of the counts may be 0; the value is changed in place from turn to turn."""
+    """One of the counts may be 0; the value is changed in place by each iteration."""
     patch = Patch()
     last = bump(patch, zeros(patch), _loops(patch, counts))
     with Engine(patch, device="host") as engine:
@@ -81,7 +81,7 @@ def test_the_turns_of_nested_loops_multiply(counts: list[int]) -> None:
 )
 @settings(max_examples=many(15))
 def test_regions_of_all_kinds_nest(kinds: list[str], numbers: list[int]) -> None:
-    """A block inside runs as often as the product of all around it: turns of loops, 0 or 1 for branches."""
+    """A block runs as often as the product of all regions around it: iterations of loops, 0 or 1 for branches."""
     patch = Patch()
     around: NodeRef | str = ""
     expected = 1
@@ -91,7 +91,7 @@ def test_regions_of_all_kinds_nest(kinds: list[str], numbers: list[int]) -> None
             expected *= number
             continue
         if kind == "while":
-            # Made again in each turn of the outer loops, so that it counts down each time.
+            # The number is made again in each iteration of the outer loops, so that it counts down each time.
             left = patch.add("buffer.constant", value=float(number), region=around)
             region = patch.add("control.while", region=around)
             patch.connect(left["out"], region["condition"])
@@ -112,7 +112,7 @@ def test_regions_of_all_kinds_nest(kinds: list[str], numbers: list[int]) -> None
 
 
 def test_the_index_of_each_of_three_loops_is_right_inside() -> None:
-    """The sum of 9 i + 3 j + k over all turns; after the loops each index is its count."""
+    """The blocks sum 9 i + 3 j + k over all iterations; after the loops, each index is its count."""
     patch = Patch()
     total = zeros(patch)
     loops = [patch.add("control.for", count=2)]
@@ -135,7 +135,7 @@ def test_the_index_of_each_of_three_loops_is_right_inside() -> None:
 
 @pytest.mark.parametrize(("block", "expected"), [("make", [1.5] * 3), ("make_four", [[1.5] * 4] * 3)])
 def test_a_skipped_output_holds_what_it_declares(block: str, expected: list[Any]) -> None:
-    """Every element does, read by a block and from outside, and again after the region had run."""
+    """Each element is the default for readers inside and outside the engine, even if the region ran before."""
     patch = Patch()
     count = patch.add("control.for", count=0)
     made = patch.add(f"test_small.{block}", region=count)
@@ -175,7 +175,7 @@ def test_defaults_are_numbers_of_the_type(dtype: DType, expected: object) -> Non
 
 
 def test_a_default_is_filled_in_each_turn_of_the_loop_around() -> None:
-    """An If holds in the first of three turns only: the others see the default, not the first turn's result."""
+    """An If runs only in the first of three iterations: the others read the default, not the first one's result."""
     patch = Patch()
     total, once = zeros(patch, 3), zeros(patch, value=1.0)
     loop = patch.add("control.for", count=3)
@@ -185,11 +185,11 @@ def test_a_default_is_filled_in_each_turn_of_the_loop_around() -> None:
     store = add_to(patch, total, made, "out", loop)
     off = patch.add("test_small.bump", region=loop, amount=-0.5)
     half = patch.add("math.scale_offset", region=loop, scale=0.0, offset=0.0)
-    patch.connect(store["out"], half["x"])  # so that the condition changes after the branch
+    patch.connect(store["out"], half["x"])  # the condition changes after the branch
     patch.connect(once["out"], off["x"])
     with Engine(patch, device="host") as engine:
         engine.step()
-        # The condition is 1, 0.5 and 0 in the three turns.
+        # The condition is 1, 0.5 and 0 in the three iterations.
         assert read(engine, store) == [7 + 7 + 1.5] * 3
 
 
@@ -214,7 +214,7 @@ def test_an_output_that_must_not_leave_its_region_is_refused() -> None:
 
 
 def test_a_live_parameter_inside_three_regions_is_hot() -> None:
-    """It is one update of one kernel node, and the next frame has it."""
+    """The edit updates one kernel node, and the next frame has the value."""
     patch = Patch()
     inner = _loops(patch, [2, 2])
     choice = patch.add("control.if", region=inner)
@@ -256,7 +256,7 @@ def test_a_kernel_that_is_saved_inside_a_body_is_swapped(kernels: Kernels) -> No
 
 @pytest.mark.parametrize("limit", [0, 2])
 def test_the_warning_of_a_limit_goes_when_the_loop_is_mended(limit: int) -> None:
-    """The warning is on the node, shows the number of turns, and is gone in the first frame after the edit."""
+    """The warning on the node shows the number of iterations, and is gone in the first frame after the edit."""
     patch = Patch()
     left = zeros(patch, value=3)
     loop = patch.add("control.while", limit=limit)
@@ -282,7 +282,7 @@ def test_the_warning_of_a_limit_goes_when_the_loop_is_mended(limit: int) -> None
 
 
 def test_one_stopped_turn_among_many_is_reported() -> None:
-    """An inner loop is stopped in the first turn of the outer one only."""
+    """An inner loop is stopped only in the first iteration of the outer one."""
     patch = Patch()
     outer = _loops(patch, [3])
     inner = patch.add("control.for", limit=1, region=outer)
@@ -318,7 +318,7 @@ def thrice() -> type[Composite]:
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_a_composite_that_holds_a_loop_runs_inside_loops(thrice: type[Composite], depth: int) -> None:
-    """Its exposed parameters are HOT there too."""
+    """The composite's exposed parameters are HOT there too."""
     patch = Patch()
     around = _loops(patch, [2] * depth) if depth else ""
     inside = patch.add("test_small.thrice", region=around)
@@ -334,7 +334,7 @@ def test_a_composite_that_holds_a_loop_runs_inside_loops(thrice: type[Composite]
 
 
 def test_a_block_may_move_in_and_out_of_a_region() -> None:
-    """Each move is a rebuild that has the results of a fresh engine."""
+    """Each move is a rebuild with the results of a new engine."""
     patch = Patch()
     outer = _loops(patch, [3])
     inner = _loops(patch, [2], outer)
@@ -350,7 +350,7 @@ def test_a_block_may_move_in_and_out_of_a_region() -> None:
 
 
 def test_removing_a_region_leaves_what_was_inside_running() -> None:
-    """Once a frame now; undo brings the loop back."""
+    """The contents now run once a frame; undo restores the loop."""
     patch = Patch()
     loop = _loops(patch, [4])
     last = bump(patch, zeros(patch), loop)
@@ -365,7 +365,7 @@ def test_removing_a_region_leaves_what_was_inside_running() -> None:
 
 
 def test_empty_regions_run_with_a_warning() -> None:
-    """A For of three turns with nothing inside has an index all the same."""
+    """A For of three iterations with nothing inside still has an index."""
     patch = Patch()
     loop = _loops(patch, [3])
     with Engine(patch, device="host") as engine:
@@ -375,7 +375,7 @@ def test_empty_regions_run_with_a_warning() -> None:
 
 
 def test_both_branches_may_change_the_same_buffer() -> None:
-    """Only one of them runs."""
+    """Only one of the branches runs."""
     patch = Patch()
     total, decide = zeros(patch, value=10), zeros(patch)
     choice = patch.add("control.if_else")
@@ -390,7 +390,7 @@ def test_both_branches_may_change_the_same_buffer() -> None:
 
 
 def test_defaults_of_a_skipped_region_do_not_depend_on_the_source() -> None:
-    """Computed buffers, uploaded arrays, the user's memory and views read as zeros until the region runs again."""
+    """Computed buffers, uploaded arrays, user memory and views read as zeros until the region runs again."""
     patch = Patch()
     number = patch.add("buffer.constant", value=0.0)
     region = patch.add("control.if")
@@ -408,7 +408,7 @@ def test_defaults_of_a_skipped_region_do_not_depend_on_the_source() -> None:
     readers = [patch.add("math.scale_offset", scale=2.0) for _ in made]
     for node, reader in zip(made, readers, strict=True):
         patch.connect(node["out"], reader["x"])
-    alone = patch.add("io.array", data=own.copy(), region=region)  # which no block reads
+    alone = patch.add("io.array", data=own.copy(), region=region)  # no block reads this one
     with Engine(patch, device="host") as engine:
         for value in (1.0, 0.0, 1.0, 0.0):
             patch.set(number, value=value)

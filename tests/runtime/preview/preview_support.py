@@ -1,4 +1,4 @@
-"""A device that does its work late, a picture, and the expected smaller version of a picture."""
+"""A device that works late, a picture, and smaller versions of pictures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LoggedStream(HostStream):
 
 
 class LateDevice(HostDevice):
-    """The host, as if it were a GPU: with memory of its own, and work that is done later."""
+    """A host device that behaves like a GPU: its memory is separate, and its work is done later."""
 
     def __init__(self) -> None:
         super().__init__(cores=2)
@@ -108,7 +108,7 @@ def picture_patch() -> Patch:
 
 
 def gapped_patch(view: str = "transpose") -> Patch:
-    """One viewer, `show`, of a view of the picture: transposed, or a slice of every second row."""
+    """One viewer, `show`, of a view of the picture: transposed, or every second row."""
     picture = PICTURE.astype(np.uint8)
 
     class Pixels(Block, id="test_run.pixels"):
@@ -120,7 +120,7 @@ def gapped_patch(view: str = "transpose") -> Patch:
             build.provide(self.out, picture)
 
     class Look(Block, id="test_run.look"):
-        """Shows its input as it lies."""
+        """Shows its input with the input's strides."""
 
         x: In[uchar4] = port(rank=2, strided=True, doc="Pixels.")
 

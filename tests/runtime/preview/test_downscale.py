@@ -1,4 +1,4 @@
-"""The contents of viewers' pictures: every pixel, or the means of areas, of one frame."""
+"""The contents of viewers' pictures: all pixels, or means of areas, of one frame."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ SIDES = st.integers(1, 10_000)
 
 
 def long_means(picture: np.ndarray, count: int) -> np.ndarray:
-    """`area_means` of a picture with a single row or column, for many pixels: by differences of running sums."""
+    """Return `area_means` of a picture with a single row or column of many pixels, by differences of running sums."""
     length = picture.shape[0] * picture.shape[1]
     values = picture.reshape(length, 4).astype(np.float64)
     values[:, :3] **= 2
@@ -60,7 +60,7 @@ def device() -> Iterator[LateDevice]:
 
 @pytest.fixture(params=["late", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 def own_memory(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device whose memory is not the host's; the GPU is skipped, with the reason, where there is none."""
+    """Each device with memory of its own; the GPU is skipped, with the reason, where there is none."""
     try:
         opened: Device = LateDevice() if request.param == "late" else open_device(request.param)
     except DeviceError as reason:
@@ -79,7 +79,7 @@ def patch(kernels: Kernels) -> Patch:
 def test_a_picture_is_reduced_to_the_means_of_its_areas(
     patch: Patch, own_memory: Device, place: tuple[int, int]
 ) -> None:
-    """They agree with double precision, at sizes that divide the picture's and sizes that do not."""
+    """Means agree with double precision, at sizes that divide the picture's and at sizes that do not."""
     with Engine(patch, own_memory) as engine:
         engine.post(Observe({"show": Viewing(place)}))
         engine.step()
@@ -92,7 +92,7 @@ def test_a_picture_is_reduced_to_the_means_of_its_areas(
 
 
 def test_an_even_area_keeps_its_value(patch: Patch, own_memory: Device) -> None:
-    """This holds for each of the 256 values, at a ratio that is not a whole number."""
+    """This holds for each of the 256 values, at a ratio that is not an integer."""
     columns = np.repeat(np.arange(256), 5)
     patch.set("image", data=np.broadcast_to(columns[None, :, None], (9, 1280, 4)).astype(np.float32))
     with Engine(patch, own_memory) as engine:
@@ -124,7 +124,7 @@ def test_a_very_long_picture_is_made_small(patch: Patch, own_memory: Device, wid
 def test_a_picture_is_of_one_frame(
     own_memory: Device, kernels: Kernels, tmp_path: Path, place: tuple[int, int] | None
 ) -> None:
-    """However fast the frames are, every pixel of frame n is n: no later frame overwrites it."""
+    """However fast frames are, every pixel of frame n is n: no later frame overwrites the picture."""
     source = tmp_path / "stamp.cu"
     source.write_text(STAMP)
 
@@ -153,7 +153,7 @@ def test_a_picture_is_of_one_frame(
 
 
 def test_without_a_place_every_pixel_comes(patch: Patch, device: LateDevice) -> None:
-    """Also where the place is larger than the picture."""
+    """All pixels also come if the view is larger than the picture."""
     with Engine(patch, device) as engine:
         for place in (None, (4000, 4000)):
             engine.post(Observe({"show": Viewing(place)}))
@@ -164,7 +164,7 @@ def test_without_a_place_every_pixel_comes(patch: Patch, device: LateDevice) -> 
 
 
 def test_the_pixel_that_is_asked_for_comes_with_a_reduced_picture(patch: Patch, device: LateDevice) -> None:
-    """It has its value in the whole picture; a position outside the picture has none."""
+    """The pixel has its value in the whole picture; a position outside the picture has none."""
     with Engine(patch, device) as engine:
         for x, y in ((0, 0), (30, 16), (13, 5)):
             engine.post(Observe({"show": Viewing((8, 8), probe=(x, y))}))
@@ -182,7 +182,7 @@ def test_the_pixel_that_is_asked_for_comes_with_a_reduced_picture(patch: Patch, 
 @pytest.mark.parametrize("place", [None, (9, 9)])
 @pytest.mark.parametrize("view", ["transpose", "slice"])
 def test_a_view_with_gaps_is_shown(device: LateDevice, view: str, place: tuple[int, int] | None) -> None:
-    """A transposed picture, and every second row of one, also where the memory is the host's."""
+    """A transposed picture, and every second row of one, are shown even if the memory is the host's."""
     picture, patch = PICTURE.astype(np.uint8), gapped_patch(view)
     expected = picture[::2] if view == "slice" else picture.transpose(1, 0, 2)
     for opened in (device, "host"):
@@ -202,7 +202,7 @@ def test_a_view_with_gaps_is_shown(device: LateDevice, view: str, place: tuple[i
 
 
 def test_the_host_copies_whole_pictures(patch: Patch) -> None:
-    """Nothing is transferred there, so reducing a picture would only cost time."""
+    """The host transfers nothing, so reducing a picture would only cost time."""
     with Engine(patch, "host") as engine:
         engine.post(Observe({"show": Viewing((8, 8), probe=(1, 1))}))
         engine.step()
@@ -215,7 +215,7 @@ def test_the_host_copies_whole_pictures(patch: Patch) -> None:
 @given(st.tuples(SIDES, SIDES), st.tuples(SIDES, SIDES))
 @settings(max_examples=many(200), deadline=None)
 def test_a_fitted_size_fits_and_keeps_proportions(whole: tuple[int, int], place: tuple[int, int]) -> None:
-    """It is as large as can be, within a pixel, and never larger than the picture."""
+    """The size is as large as possible, within a pixel, and never larger than the picture."""
     width, height = fitted_size(whole, place)
     assert 1 <= width <= min(whole[0], place[0])
     assert 1 <= height <= min(whole[1], place[1])

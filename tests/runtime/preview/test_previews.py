@@ -1,4 +1,4 @@
-"""Viewers get their pictures beside the frames, at the rate they ask for, and no frame waits."""
+"""Viewers get their pictures beside the frames, at the rate that they request, and no frame waits."""
 
 import threading
 import time
@@ -51,7 +51,7 @@ def make_ready(engine: Engine) -> None:
 
 
 def test_a_frame_waits_for_no_transfer(patch: Patch, device: LateDevice) -> None:
-    """The first frame that finds the picture complete offers it; until then frames run and start no other."""
+    """The first frame after the transfer offers the picture; until then, frames begin no other transfer."""
     with Engine(patch, device) as engine:
         make_ready(engine)
         core = engine.core
@@ -74,7 +74,7 @@ def test_a_frame_waits_for_no_transfer(patch: Patch, device: LateDevice) -> None
 def test_the_next_launch_waits_on_the_device_until_the_picture_was_read(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It waits for the reduction, which precedes the transfers; without a new picture it does not wait."""
+    """The launch waits for the reduction, which precedes the transfer; without a new picture it doesn't wait."""
     patch.add("test_run.count", node_id="count")  # so that every frame launches
     with Engine(patch, device) as engine:
         make_ready(engine)
@@ -101,7 +101,7 @@ def test_the_next_launch_waits_on_the_device_until_the_picture_was_read(
 
 
 def test_a_rebuild_waits_until_the_memory_was_read(patch: Patch, device: LateDevice) -> None:
-    """The old graph's buffers may be freed after the rebuild."""
+    """The rebuild may free the old graph's buffers."""
     with Engine(patch, device) as engine:
         make_ready(engine)
         core = engine.core
@@ -135,7 +135,7 @@ def test_a_reset_waits_until_the_memory_was_read(patch: Patch, device: LateDevic
 
 
 def test_a_picture_that_nobody_took_is_not_replaced(patch: Patch, device: LateDevice) -> None:
-    """The engine makes no other picture until it is taken; then the newest frame's comes."""
+    """The engine makes no other picture until this one is taken; then the newest frame's comes."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))
@@ -150,7 +150,7 @@ def test_a_picture_that_nobody_took_is_not_replaced(patch: Patch, device: LateDe
 
 
 def test_a_viewer_that_is_closed_gives_nothing_more(patch: Patch, device: LateDevice) -> None:
-    """It gets neither a finished picture nor one being copied; opened again, it gets the present frame."""
+    """A closed viewer gets no finished or unfinished picture; opened again, it gets the current frame's."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))
@@ -177,7 +177,7 @@ def test_a_viewer_that_is_closed_gives_nothing_more(patch: Patch, device: LateDe
 def test_memory_is_kept_from_picture_to_picture(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is kept also when a viewer is closed and opened, or becomes smaller."""
+    """Memory is kept even when a viewer is closed and opened, or becomes smaller."""
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((20, 20))}))
         engine.step()
@@ -194,7 +194,7 @@ def test_memory_is_kept_from_picture_to_picture(
 
 
 def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch, device: LateDevice) -> None:
-    """Its thread does so without a launch, however late the transfer."""
+    """The engine's thread does so without a launch, however late the transfer is."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.start()
@@ -216,7 +216,7 @@ def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch,
 
 
 def test_pictures_come_at_the_rate_that_is_asked_for(patch: Patch, device: LateDevice) -> None:
-    """Half a second of frames, 5 ms each, has 20 pictures at 40 a second."""
+    """Half a second of frames of 5 ms has 20 pictures at 40 a second."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         make_ready(engine)
@@ -231,7 +231,7 @@ def test_pictures_come_at_the_rate_that_is_asked_for(patch: Patch, device: LateD
 
 
 def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
-    """It does not wait until the next picture of the lower rate is due."""
+    """The new rate doesn't wait until the next picture of the lower rate is due."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         make_ready(engine)
@@ -240,7 +240,7 @@ def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
         core.previews.clock_ns = lambda: now_ns
 
         def pictures(rate: float) -> int:
-            """The pictures of some frames."""
+            """Return the number of pictures in some frames."""
             nonlocal now_ns
             engine.post(Observe({"show": Viewing((8, 8), rate=rate)}))
             count = 0
@@ -257,13 +257,13 @@ def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_rate_is_a_positive_number(rate: float) -> None:
-    """Any other value is refused before the engine sees it."""
+    """Any other value is refused before it reaches the engine."""
     with pytest.raises(WarploomError, match="rate must be a positive number of pictures a second, got"):
         Viewing(rate=rate)
 
 
 def test_a_lack_of_memory_for_a_picture_is_reported_and_the_engine_runs_on(patch: Patch, device: LateDevice) -> None:
-    """It is reported on the viewer until there is memory."""
+    """The lack is reported on the viewer until there is memory."""
     with Engine(patch, device) as engine:
         engine.step()
         device.refuses_memory = True
@@ -298,7 +298,7 @@ def test_memory_that_is_free_after_an_edit_is_used(patch: Patch, device: LateDev
 def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Frames run during the reservation, even a long one, and the picture follows."""
+    """Frames continue during a reservation of any length, and the picture follows."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.step()
@@ -318,7 +318,7 @@ def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
 def test_without_the_kernel_whole_pictures_come(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reason is reported while someone looks."""
+    """The reason is reported while a viewer is observed."""
     monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))
@@ -334,7 +334,7 @@ def test_without_the_kernel_whole_pictures_come(
 def test_a_paused_engine_tells_why_there_is_no_kernel(
     kernels: Kernels, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also for a picture that only the kernel can gather, which does not come."""
+    """The reason is also reported for a picture that needs the kernel and doesn't come."""
     monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(gapped_patch(), device) as engine:
         engine.step()
@@ -354,9 +354,7 @@ def test_a_paused_engine_tells_why_there_is_no_kernel(
 @given(st.floats(5, 240), st.floats(10, 2000), st.integers(0, 2**32))
 @settings(max_examples=many(100), deadline=None)
 def test_the_mean_rate_is_held_whatever_the_frames(rate: float, frames: float, seed: int) -> None:
-    """Frames arrive unevenly at a mean of `frames` a second: pictures arrive at the requested rate, or with every
-    frame.
-    """
+    """Frames come unevenly at a mean of `frames` a second; pictures come at the requested rate or with each frame."""
     times = np.cumsum(np.random.default_rng(seed).uniform(0.5, 1.5, 400) / frames)
     due, taken = 0, 0
     for now in (times * 1e9).astype(np.int64).tolist():

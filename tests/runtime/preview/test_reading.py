@@ -1,4 +1,4 @@
-"""Any port can be read after any frame: what it holds does not depend on what was fused, shared or skipped."""
+"""Any port can be read after any frame; fusing, sharing and skipping don't change its contents."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ def stored(engine: Engine, node: NodeRef) -> bool:
 
 
 def test_what_was_fused_in_a_region_is_computed_again(device: Device) -> None:
-    """Two reductions are one kernel with what they read, whose elements are never stored."""
+    """Two reductions share a kernel with the block that they read, whose elements are never stored."""
     patch = Patch()
     region = taken_if(patch)
     numbers = patch.add("io.array", data=_X)
@@ -59,7 +59,7 @@ def test_what_was_fused_in_a_region_is_computed_again(device: Device) -> None:
 
 
 def test_results_of_one_fused_kernel_share_memory_as_others_do(device: Device) -> None:
-    """A fused kernel writes the buffers of several blocks before they are read, for any name of the kernel."""
+    """A fused kernel writes the buffers of several blocks before these are read, whatever its name is."""
     patch = Patch()
     numbers = patch.add("io.array", data=_X)
     add = patch.add("math.add")
@@ -78,7 +78,7 @@ def test_results_of_one_fused_kernel_share_memory_as_others_do(device: Device) -
 
 @pytest.mark.parametrize("kind", ["control.if", "control.if_else", "control.for", "control.while"])
 def test_a_body_that_did_not_run_holds_defaults(device: Device, kind: str) -> None:
-    """Also those ports that only blocks inside read, and after frames in which the body ran."""
+    """Ports that only blocks inside read hold their default too, also after frames in which the body ran."""
     patch = Patch()
     condition = array(patch, 1.0)
     region = patch.add(kind, **({"limit": 1} if kind == "control.while" else {}))
@@ -103,10 +103,11 @@ def test_a_body_that_did_not_run_holds_defaults(device: Device, kind: str) -> No
 
 
 def test_either_branch_and_the_last_turn_count(device: Device) -> None:
-    """In a loop whose branches change from turn to turn, what the last turn skipped holds its default."""
+    """In a loop with alternating branches, outputs that the last iteration skipped hold their default."""
     patch = Patch()
     loop = patch.add("control.for", count=3)
-    odd = fed(patch, "buffer.copy", loop_index(patch, loop), loop)  # 0, 1, 0 would need a remainder: 2 decides
+    # 1 or 0 by turns would need a remainder, so 2 decides.
+    odd = fed(patch, "buffer.copy", loop_index(patch, loop), loop)
     choice = fed(patch, "control.if_else", odd, loop, name="condition")
     branches = {name: patch.add(small_blocks.Make.id, region=scope) for name, scope in branch_scopes(choice).items()}
     for node, scope in zip(branches.values(), branch_scopes(choice).values(), strict=True):
@@ -120,7 +121,7 @@ def test_either_branch_and_the_last_turn_count(device: Device) -> None:
 
 
 def loop_index(patch: Patch, loop: NodeRef) -> NodeRef:
-    """Return a block in a loop that has the number of the turn as f32."""
+    """Return a block in a loop that outputs the number of the iteration as f32."""
     made = patch.add("buffer.convert", region=loop, dtype="f32")
     patch.connect(loop["index"], made["x"])
     return made
@@ -131,7 +132,7 @@ def branch_scopes(choice: NodeRef) -> dict[str, str]:
 
 
 def test_state_in_a_region_does_not_keep_others_from_being_read(device: Device) -> None:
-    """The region can't run twice, so nothing in it shares memory; what it noted tells whether it ran."""
+    """The region can't run twice, so its buffers don't share memory; a note shows whether it ran."""
     patch = Patch()
     condition = array(patch, 1.0)
     region = fed(patch, "control.if", condition, name="condition")
@@ -147,7 +148,7 @@ def test_state_in_a_region_does_not_keep_others_from_being_read(device: Device) 
 
 
 def test_reading_takes_little_memory_and_gives_it_back(device: Device) -> None:
-    """What runs again shares memory as the graph does."""
+    """The recomputed buffers share memory as those of the graph do."""
     patch = Patch()
     node = patch.add("io.image_array", data=np.random.default_rng(1).random((128, 128, 4), np.float32))
     chain = []
@@ -174,7 +175,7 @@ def test_reading_takes_little_memory_and_gives_it_back(device: Device) -> None:
 
 
 def test_what_changes_a_buffer_in_place_is_part_of_what_it_holds(device: Device) -> None:
-    """A loop's value that is kept in place, read outside and inside."""
+    """A loop's value that is changed in place is read outside and inside."""
     patch = Patch()
     total = zeros(patch)
     loop = patch.add("control.for", count=3)
@@ -187,7 +188,7 @@ def test_what_changes_a_buffer_in_place_is_part_of_what_it_holds(device: Device)
 
 
 def test_a_reader_that_uses_no_element_keeps_no_buffer(device: Device) -> None:
-    """Its connection only orders it; the buffer may be computed where it is used, and can still be read."""
+    """The connection only orders the reader; the buffer may be fused away, and can still be read."""
     patch = Patch()
     made = patch.add("buffer.constant", shape="9", value=2.0)
     graph = graph_to_json(parse_expression("x * x", inputs={"x": "f32"}))

@@ -38,7 +38,7 @@ def patch(kernels: Kernels) -> Patch:
 
 @pytest.fixture(params=["nvrtc", "translator"])
 def fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have one of the compilers fail in the way that a kernel's name says."""
+    """Let one of the compilers fail in the way that a kernel's name asks for."""
     if request.param == "nvrtc":
         monkeypatch.setattr(loader, "compile_kernels", broken_compilers.compile_as_told)
     else:
@@ -46,13 +46,13 @@ def fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def failing(text: str, how: str = "HANG") -> tuple[str, Path]:
-    """Return a kernel file on which the compiler fails in some way, and the file that holds its process's number."""
+    """Return a kernel file on which the compiler fails in some way, and the file with its process id."""
     name = f"{how}_{os.urandom(4).hex()}"
     return f'{text}extern "C" __global__ void {name}() {{}}\n', broken_compilers.process_file(name)
 
 
 def shows(engine: Engine, numbers: list[float]) -> bool:
-    """True when the frames of the engine's thread have these results."""
+    """Return whether the frames of the engine's thread have these results."""
     with engine.between_frames():
         return bool(engine.core.updates.compiled and engine.core.read(OUT).tolist() == numbers)
 
@@ -78,7 +78,7 @@ def test_an_engine_closes_while_a_compile_never_ends(patch: Patch, kernels: Kern
 
 
 def test_only_the_newest_save_counts(patch: Patch, kernels: Kernels, fails: None) -> None:
-    """The compile of the older one is killed, and its mistakes are not reported."""
+    """The older save's compile is killed, and its mistakes are not reported."""
     with Engine(patch, "host") as engine:
         engine.step()
         engine.start(rate=None)
@@ -95,7 +95,7 @@ def test_only_the_newest_save_counts(patch: Patch, kernels: Kernels, fails: None
 
 
 def test_a_saved_header_overtakes_too(patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiles that use the older one are killed."""
+    """Compiles that use the older header are killed."""
     monkeypatch.setattr(build, "translate", broken_compilers.translate_as_told)
     with Engine(patch, "host") as engine:
         engine.step()
@@ -138,7 +138,7 @@ def test_optimising_a_kernel_stops_when_nobody_uses_it(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The process that optimises it is killed by the next save; the last one may finish, for the cache."""
+    """The process that optimises the kernel is killed by the next save; the last one may finish, for the cache."""
     monkeypatch.setattr(build, "optimise", broken_compilers.optimise_for_ever)
     hanging, processes = broken_compilers.process_file("HANG_optimiser"), []
     with Engine(patch, "host") as engine:

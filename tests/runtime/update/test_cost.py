@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tests.runtime.small_blocks  # noqa: F401  # which defines block types
+import tests.runtime.small_blocks  # noqa: F401 - defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 from engine.compiler.executable.adjust import Adjustment
@@ -38,7 +38,7 @@ NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WA
 
 
 def scaled() -> Patch:
-    """An array, a block that scales it, and one whose size is a parameter."""
+    """An array, a block that scales it, and a block whose size is a parameter."""
     patch = Patch()
     data = patch.add("io.array", node_id="data", data=np.ones(8, np.float32))
     patch.connect(data["out"], patch.add("test_run.scale", node_id="scale")["x"])
@@ -68,18 +68,18 @@ class Drafter(Editor):
                 getattr(self, self._chance.choice(kinds))()
 
     def resize(self) -> None:
-        """Set the size of a block that makes numbers, maybe to the size that it has."""
+        """Set the size of a block that makes numbers, possibly to its current size."""
         node = self._one_of("test_small.make")
         self.patch.set(node, count=self._chance.choice((1, 5, 60, 64, 65, 200)))
 
     def lay(self) -> None:
-        """Move and rename."""
+        """Move and rename a node."""
         node = self._chance.choice(sorted(self.patch.nodes))
         self.patch.move(node, (self._chance.random(), 0.0))
         self.patch.rename(node, f"a name {self._chance.random()}")
 
     def cut(self) -> None:
-        """Take a connection away."""
+        """Remove a connection."""
         if self.patch.connections:
             self.patch.disconnect(self._chance.choice(sorted(self.patch.connections, key=str)))
 
@@ -94,7 +94,7 @@ class Drafter(Editor):
         self._add(self._chance.choice(("math.add", "test_run.scale", "test_small.make", "value.slider")))
 
     def replace(self) -> None:
-        """Remove a block and bring it back at once."""
+        """Remove a block and restore it at once."""
         node = self._chance.choice(sorted(self.patch.nodes))
         self.patch.remove(node)
         self.patch.undo()
@@ -108,7 +108,7 @@ class Drafter(Editor):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_predicted_level_is_the_level_applied(kernels: Kernels, device: Device, seed: int) -> None:
-    """For random edits. Where the prediction is only an upper bound, which is rare, the level is at most that."""
+    """Edits are random. In rare cases the prediction is only an upper bound of the level."""
     editor = Drafter(seed)
     patch = Patch()
     patch.restore(editor.patch.as_changes())
@@ -136,10 +136,10 @@ def test_the_predicted_level_is_the_level_applied(kernels: Kernels, device: Devi
 
 
 def test_a_buffer_that_nothing_uses_yet_is_a_change_of_structure() -> None:
-    """It is predicted and applied as such, although the same kernels run in the same order."""
+    """Both the prediction and the update are COLD, although the same kernels run in the same order."""
 
     class Roomy(Block, id="test_costs.roomy"):
-        """Make numbers, with or without a second buffer."""
+        """Makes numbers, with or without a second buffer."""
 
         out: Out[f32] = port(shape="[3]", doc="All 7.")
         roomy: bool = param(False, structural=True, doc="With room.")
@@ -162,7 +162,7 @@ def test_a_buffer_that_nothing_uses_yet_is_a_change_of_structure() -> None:
 
 
 def test_a_copy_of_what_begins_with_zeros_costs_a_rebuild(device: Device) -> None:
-    """Its buffer moves with every change of sizes, and only a rebuild gives a copy other addresses."""
+    """The buffer moves with every change of size, and only a rebuild gives a copy other addresses."""
     patch = Patch()
     data = patch.add("io.array", data=np.ones(4, np.float32))
     patch.connect(data["out"], patch.add("test_small.echo")["x"])
@@ -217,7 +217,7 @@ def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:
 
 
 def test_asking_takes_less_than_a_millisecond(device: Device) -> None:
-    """Processor time for a connection, a block and a live parameter at a thousand kernels; the best of 20."""
+    """The best of 20 processor times is taken, for a connection, a block and a live parameter at a thousand kernels."""
     patch = chain(1000)
     source = PortRef("saxpy_2", "out")
     with Engine(patch, device=device, profiling=ProfilingLevel.NONE) as engine:
@@ -240,7 +240,7 @@ def test_asking_takes_less_than_a_millisecond(device: Device) -> None:
 
 
 def test_records_name_the_author_and_the_cost(kernels: Kernels, device: Device) -> None:
-    """A first build, an edit and its undo, a resize, a saved kernel; a parameter write leaves no record."""
+    """A first build, an edit, its undo, a resize and a saved kernel leave records; a parameter write leaves none."""
     patch = scaled()
     with Engine(patch, device=device) as engine:
 

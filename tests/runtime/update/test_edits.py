@@ -1,4 +1,4 @@
-"""Many edits in a row, each applied to the previous graph: the result is that of a fresh engine with the same patch."""
+"""After many edits in a row, each applied to the previous graph, the results are those of a new engine."""
 
 import random
 from contextlib import suppress
@@ -6,7 +6,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-import tests.runtime.small_blocks  # noqa: F401  # which defines block types
+import tests.runtime.small_blocks  # noqa: F401 - defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.device.device import Device
 from engine.diagnostics import PatchError
@@ -18,7 +18,7 @@ from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update.update_support import argument_blocks
 
 EDITS = many(32)
-#: Frames between two comparisons.
+# Frames between two comparisons.
 STEPS = 4
 
 
@@ -35,14 +35,14 @@ class Editor:
             self.grow()
 
     def edit(self) -> None:
-        """Do one edit, or a few at once; what the patch refuses is left out."""
+        """Do one edit, or a few at once; edits that the patch refuses are skipped."""
         for _ in range(self._chance.choice((1, 1, 1, 2, 3))):
             kind = self._chance.choice(("grow", "grow", "rewire", "rewire", "rewire", "remove", "set", "set", "undo"))
-            with suppress(PatchError):  # such as a connection that would go in a circle
+            with suppress(PatchError):  # such as a connection that would close a cycle
                 getattr(self, kind)()
 
     def grow(self) -> None:
-        """Add a block that reads what is there."""
+        """Add a block that reads an existing one."""
         kind = self._chance.choice(("saxpy", "add", "copy", "bump", "slice", "scale", "tell", "count"))
         if kind == "tell":
             self._add("test_run.tell")
@@ -118,7 +118,7 @@ def test_edits_in_a_row_give_what_a_fresh_engine_gives(
             before = argument_blocks(engine)
             editor.edit()
             report = engine.step()
-            while report.diagnostics:  # the last good graph has run on
+            while report.diagnostics:  # the last good graph has kept running
                 editor.patch.undo()
                 report = engine.step()
             updates = engine.core.updates
@@ -163,7 +163,7 @@ def test_a_swapped_kernel_stays_through_an_edit(kernels: Kernels, device: Device
 
 
 def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: Device) -> None:
-    """After as many removals as additions, the same amount is in use; once the engine is closed, none is."""
+    """After as many removals as additions, the same amount is in use; after closing, none is."""
     patch = Patch()
     data = patch.add("io.array", data=np.arange(512, dtype=np.float32))
     last = data
@@ -188,7 +188,7 @@ def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: D
 
 @pytest.mark.parametrize("gone", ["array", "array_2", "array_3", "bad", "good", "seen"])
 def test_a_block_that_leaves_and_returns_at_once_keeps_its_warnings(gone: str) -> None:
-    """The graph runs on, and what it found is still told at the same block, with a sentinel's findings beside it."""
+    """The graph continues, and its warnings stay at the same block, with a sentinel's findings beside them."""
     patch = Patch()
     for node, data in (("good", np.eye(2)), ("bad", -np.eye(2))):
         patch.connect(patch.add("io.array", data=data)["out"], patch.add("linalg.cholesky", node_id=node)["a"])

@@ -23,7 +23,7 @@ _X = np.linspace(-3, 3, 1027, dtype=np.float32)
 
 
 def chain(*texts: str) -> tuple[Patch, list[NodeRef]]:
-    """Return a patch in which each block reads the one before."""
+    """Return a patch in which each block reads the previous one."""
     patch = Patch()
     nodes = [patch.add("io.array", data=_X)]
     for text in texts:
@@ -32,13 +32,13 @@ def chain(*texts: str) -> tuple[Patch, list[NodeRef]]:
 
 
 def kernels(report: FrameReport, nodes: list[NodeRef]) -> list[str | int]:
-    """Return of each node into which ones it is fused, or how many kernels it has."""
+    """Return for each node the nodes into which it is fused, or its number of kernels."""
     found = [report.nodes[node.id] for node in nodes]
     return [" ".join(node.fused_into) if not node.kernels else node.kernels for node in found]
 
 
 def test_a_report_says_which_block_tells_the_time(device: Device) -> None:
-    """All of them run; only the last one is timed."""
+    """All blocks run, but only the last one is timed."""
     patch, nodes = chain("x * k", "x + k", "-x")
     with Engine(patch, device=device) as engine:
         report = engine.step()
@@ -51,7 +51,7 @@ def test_a_report_says_which_block_tells_the_time(device: Device) -> None:
 
 
 def test_sliders_of_all_blocks_reach_the_kernel(device: Device) -> None:
-    """They have the same name, and each is a HOT update."""
+    """The sliders have the same name, and each is a HOT update."""
     patch, nodes = chain("x * k", "x + k", "x * x")
     with Engine(patch, device=device) as engine:
         engine.step()
@@ -67,7 +67,7 @@ def test_sliders_of_all_blocks_reach_the_kernel(device: Device) -> None:
 
 @pytest.mark.parametrize("dtype", ["boolean", "s16", "u64", "bf16", "f64"])
 def test_a_reduction_gives_the_same_bits_when_it_takes_its_producer_in(device: Device, dtype: str) -> None:
-    """Of elements of any type, which are narrowed as if they were stored."""
+    """Elements of any type are narrowed as if they were stored."""
     g = OpGraphBuilder()
     wave = g.add("op.multiply", a=g.add("op.sin", x=g.add("op.input", "x")["value"])["out"], b=90.0)["out"]
     if dtype == "boolean":
@@ -96,14 +96,14 @@ def test_a_reduction_gives_the_same_bits_when_it_takes_its_producer_in(device: D
 
 
 def test_whoever_looks_at_what_a_reduction_reads_undoes_it(device: Device) -> None:
-    """A block that is not fused, which reads it too; all can be read all the same."""
+    """A reader that is not fused causes the buffer to be stored; all ports can be read in any case."""
     patch, nodes = chain("x * k", "x + k")
     total = patch.add("reduce.sum")
     patch.connect(nodes[1]["out"], total["x"])
     expected = float(np.sum((_X + np.float32(1)).astype(np.float64)))
     with Engine(patch, device=device) as engine:
         assert kernels(engine.step(), [*nodes, total]) == [total.id, total.id, 2]
-        other = patch.add("math.saxpy")  # which is CUDA C++
+        other = patch.add("math.saxpy")  # written in CUDA C++
         for port in "xy":
             patch.connect(nodes[1]["out"], other[port])
         assert kernels(engine.step(), [*nodes, total, other]) == [nodes[1].id, 1, 2, 1]
@@ -115,7 +115,7 @@ def test_whoever_looks_at_what_a_reduction_reads_undoes_it(device: Device) -> No
 
 
 def test_a_reader_that_is_not_fused_undoes_it_while_it_is_connected(device: Device) -> None:
-    """The buffer between is stored for it."""
+    """The buffer between the blocks is stored for the reader."""
     patch, nodes = chain("x * k", "x + k")
     with Engine(patch, device=device) as engine:
         assert kernels(engine.step(), nodes) == [nodes[1].id, 1]
@@ -129,7 +129,7 @@ def test_a_reader_that_is_not_fused_undoes_it_while_it_is_connected(device: Devi
 
 
 def test_a_producer_of_two_blocks_is_computed_once_or_again(device: Device) -> None:
-    """Once for two that are launched alike; again for a reduction beside them. Its slider reaches all of these."""
+    """Two readers with equal launches share its work, and a reduction repeats it. Its slider reaches all kernels."""
     patch, nodes = chain("x * k", "x + k")
     other = computing(patch, "x - k", [nodes[0]])
     totals = [patch.add(f"reduce.{name}") for name in ("sum", "largest")]
@@ -164,7 +164,7 @@ def test_fused_kernels_are_measured_as_they_run(device: Device) -> None:
 
 
 def test_a_switch_turns_it_off(device: Device) -> None:
-    """From the start, or while the patch runs."""
+    """Fusion can be switched off from the start, or while the patch runs."""
     patch, nodes = chain("x * k", "x + k")
     with Engine(patch, device=device, fuse=False) as engine:
         assert kernels(engine.step(), nodes) == [1, 1]
@@ -189,7 +189,7 @@ def test_blocks_run_by_themselves_when_their_kernel_does_not_load(monkeypatch: p
 
 
 def test_a_fault_names_the_block_whose_op_failed() -> None:
-    """A fused kernel has lines for the ops of each."""
+    """A fused kernel has lines for the ops of each block."""
     patch, nodes = chain("x * k", "x + k", "-x")
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -206,7 +206,7 @@ def test_a_fault_names_the_block_whose_op_failed() -> None:
 
 
 _PIXELS = np.random.default_rng(5).random((23, 37, 4), np.float32)
-#: Chains of blocks, each of which reads the one before by its first input; "b" is how a Mix reads it.
+# Chains of blocks, each of which reads the previous one by its first input; "b" is a Mix's second input.
 _LIBRARY = {
     "compare": [
         ("io.array", {"data": _X}),
@@ -251,7 +251,7 @@ def library_chain(name: str) -> tuple[Patch, list[NodeRef]]:
 
 @pytest.mark.parametrize("name", _LIBRARY)
 def test_element_wise_blocks_of_the_library_are_one_kernel(device: Device, name: str) -> None:
-    """Every port holds the same bits as with a kernel for each block."""
+    """Every port has the same bits as with one kernel per block."""
     patch, nodes = library_chain(name)
     with Engine(patch, device=device) as fused, Engine(patch, device=device, fuse=False) as plain:
         report = fused.step()
@@ -263,7 +263,7 @@ def test_element_wise_blocks_of_the_library_are_one_kernel(device: Device, name:
 
 
 def test_a_mix_takes_in_an_image_of_its_own_size_only(device: Device) -> None:
-    """It reads one of another size at other places."""
+    """A Mix reads an image of another size at other positions."""
     patch = Patch()
     below = patch.add("io.image_array", data=_PIXELS)
     above = patch.add("io.image_array", data=_PIXELS[:11])

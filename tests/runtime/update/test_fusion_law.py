@@ -1,4 +1,4 @@
-"""The law of fusion: with any fusion, every port has the contents that it has when each block has its own kernel."""
+"""With any fusion, every port has the contents that it has when each block has its own kernel."""
 
 import random
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ from tests.runtime.update.update_support import contents, differences, errors, o
 
 EDITS = 10
 SIZES: tuple[tuple[int, ...], ...] = ((1,), (7,), (1027,), (31, 33))
-#: What blocks compute of x, or of x and y; `k` is a slider, and the names of sliders clash.
+# Expressions of blocks, of x, or of x and y; `k` is a slider, and the names of sliders clash.
 TEXTS = (
     "x * k + 1",
     "sin(x)",
@@ -32,7 +32,7 @@ REDUCTIONS = ("sum", "smallest", "largest", "count")
 
 
 def computing(patch: Patch, text: str, sources: list[NodeRef]) -> NodeRef:
-    """Add a block that computes an expression of the outputs of others."""
+    """Add a block that computes an expression of other blocks' outputs."""
     inputs = dict.fromkeys("xy"[: 1 + ("y" in text)], "f32")
     node = patch.add("kernel.graph", graph=graph_to_json(parse_expression(text, inputs=inputs)))
     for name, source in zip(inputs, sources, strict=False):
@@ -41,7 +41,7 @@ def computing(patch: Patch, text: str, sources: list[NodeRef]) -> NodeRef:
 
 
 class _Patch:
-    """A patch that is edited at random; each block reads blocks that were there before it."""
+    """A patch that is edited at random; each block reads blocks that existed before it."""
 
     def __init__(self, seed: int) -> None:
         self.patch, self.chance = Patch(), random.Random(seed)
@@ -57,7 +57,7 @@ class _Patch:
         return self._numbers.normal(size=shape).astype(np.float32)
 
     def add(self) -> None:
-        """Add a block behind some others, most often the newest; a reduction has nothing behind it."""
+        """Add a block behind some others, most often the newest; nothing follows a reduction."""
         newest = self.nodes[-1]
         if self.chance.random() < 0.2:
             self._totals.append(self.patch.add(f"reduce.{self.chance.choice(REDUCTIONS)}"))
@@ -65,7 +65,7 @@ class _Patch:
             return
         sources = [newest if self.chance.random() < 0.7 else self.chance.choice(self.nodes) for _ in range(2)]
         if self.chance.random() < 0.1:
-            made = self.patch.add("math.saxpy", a=0.5)  # which is CUDA C++
+            made = self.patch.add("math.saxpy", a=0.5)  # written in CUDA C++
             self.patch.connect(sources[0]["out"], made["x"])
             self.patch.connect(sources[1]["out"], made["y"])
         else:
@@ -108,7 +108,7 @@ class _Patch:
 
 @pytest.mark.parametrize("seed", seeds(4))
 def test_fused_patches_live_through_edits_as_others_do(device: Device, seed: int) -> None:
-    """All ports are read after each frame, those that are stored and those that are not."""
+    """All ports are read after each frame, whether stored or not."""
     made, fused_kernels = _Patch(seed), 0
     with ExitStack() as closing:
         fused = closing.enter_context(Engine(made.patch, device=device))

@@ -54,7 +54,7 @@ def test_a_file_that_no_kernel_uses_costs_nothing(patch: Patch, kernels: Kernels
 
 
 def test_a_broken_kernel_leaves_the_last_good_one_running(patch: Patch, kernels: Kernels) -> None:
-    """The node is in error with file and line, and heals with the next good save."""
+    """The node has an error with file and line, which the next good save clears."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] * fctor")))
@@ -107,7 +107,7 @@ def test_a_kernel_that_never_compiled_keeps_its_block_out_until_it_does(patch: P
 def test_a_bug_of_the_translator_is_reported_as_ours_and_stops_nothing_else(
     patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The node is in error with its kernel's file; the last good kernel and the rest of the patch run on."""
+    """The node has an error with its kernel's file; the last good kernel and the rest of the patch run."""
     with Engine(patch, device="host") as engine:
         engine.step()
         with monkeypatch.context() as change:
@@ -137,7 +137,7 @@ def test_another_signature_of_the_same_length_is_rebuilt(patch: Patch, kernels: 
 
 
 def test_a_signature_that_the_block_does_not_serve_is_an_error_on_the_node(patch: Patch, kernels: Kernels) -> None:
-    """The old kernel keeps running; the right signature heals."""
+    """The old kernel keeps running, and the right signature clears the error."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", SCALE.replace("int n)", "int n, int more)")))
@@ -153,7 +153,7 @@ def test_a_signature_that_the_block_does_not_serve_is_an_error_on_the_node(patch
 
 
 def test_a_missing_entry_point_is_an_error(patch: Patch, kernels: Kernels) -> None:
-    """A renamed kernel is an error that lists what the file has."""
+    """After a kernel is renamed, the error lists the names in the file."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", SCALE.replace("scale(", "scaled(")))
@@ -164,7 +164,7 @@ def test_a_missing_entry_point_is_an_error(patch: Patch, kernels: Kernels) -> No
 
 
 def test_a_deleted_kernel_file_does_not_stop_the_engine(patch: Patch, kernels: Kernels) -> None:
-    """What is loaded runs on, and saves of other kernels are still followed."""
+    """Loaded kernels keep running, and saves of other kernels are still followed."""
     with Engine(patch, device="host") as engine:
         engine.step()
         (kernels.folder / "scale.cu").unlink()
@@ -188,7 +188,7 @@ def test_saves_reach_a_watching_engine(patch: Patch, kernels: Kernels) -> None:
 
 
 def test_structure_comes_before_code(patch: Patch, kernels: Kernels) -> None:
-    """Both come in one frame: a new block, or a value that makes a failed build possible."""
+    """A new block, or a value that makes a failed build possible, comes in one frame with a saved kernel."""
     with Engine(patch, device="host") as engine:
         engine.step()
         for factor, edit in ((3.0, lambda: patch.add("test_run.count")), (1e39, None), (2.0, None)):

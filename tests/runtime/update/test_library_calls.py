@@ -1,4 +1,4 @@
-"""Library calls in a running patch: between kernels, in regions, and what each change of one costs."""
+"""Library calls in a running patch: between kernels, in regions, and the cost of each change."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def has_libraries(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture
 def captured(device: Device, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The labels of what is captured, one by one."""
+    """The labels of captured calls, in order."""
     labels: list[str] = []
     capture = type(device).capture
 
@@ -54,7 +54,7 @@ def close(found: Array, expected: Array) -> bool:
 
 
 def test_kernels_and_library_calls_take_turns(device: Device) -> None:
-    """Kernel, call, kernel, call: each after the one before, and before what overwrites what it reads."""
+    """Kernels and calls alternate: each follows the one before, and precedes the one that overwrites its input."""
     a, b = matrix(7, 7), matrix(7, 7)
     patch = Patch()
     first, second = patch.add("io.array", data=a), patch.add("io.array", data=b)
@@ -73,7 +73,7 @@ def test_kernels_and_library_calls_take_turns(device: Device) -> None:
 
 
 def test_numbers_are_hot_and_options_are_recaptured(device: Device, captured: list[str]) -> None:
-    """Another alpha in every frame captures nothing; another option captures one call, whatever is beside it."""
+    """Another alpha in every frame captures nothing; another option captures only its own call again."""
     a, b = matrix(9, 9), matrix(9, 9)
     patch = Patch()
     first, second = patch.add("io.array", data=a), patch.add("io.array", data=b)
@@ -89,7 +89,7 @@ def test_numbers_are_hot_and_options_are_recaptured(device: Device, captured: li
         assert not captured
         patch.set(product, transpose_a=True)
         report = engine.step()
-        assert report.update_level in (RECAPTURE, COLD)  # COLD where the library runs other kernels then
+        assert report.update_level in (RECAPTURE, COLD)  # COLD if the library then runs other kernels
         assert captured == ["gemm"]
         assert close(engine.read(product["out"]), 3 * a.T @ b)
         for other in others:
@@ -97,7 +97,7 @@ def test_numbers_are_hot_and_options_are_recaptured(device: Device, captured: li
 
 
 def test_other_sizes_are_recaptured_or_rebuilt(device: Device, captured: list[str]) -> None:
-    """Once, and rightly; sizes that don't fit leave the last graph running, with a message at the port."""
+    """A new size is one update; sizes that don't fit leave the last graph running, with a message at the port."""
     b = matrix(5, 3)
     patch = Patch()
     first, second = patch.add("io.array", data=matrix(4, 5)), patch.add("io.array", data=b)
@@ -109,7 +109,7 @@ def test_other_sizes_are_recaptured_or_rebuilt(device: Device, captured: list[st
             captured.clear()
             patch.set(first, data=a)
             assert engine.step().update_level >= RECAPTURE
-            assert captured in (["gemm"], ["gemm"] * 2)  # twice where the device refused to change the node
+            assert captured in (["gemm"], ["gemm"] * 2)  # twice if the device refused to change the node
             assert close(engine.read(product["out"]), a @ b)
         patch.set(first, data=matrix(4, 6))
         (problem,) = engine.step().diagnostics
@@ -122,7 +122,7 @@ def test_other_sizes_are_recaptured_or_rebuilt(device: Device, captured: list[st
 
 
 def test_calls_run_in_a_loop(device: Device) -> None:
-    """As often as the loop says, each turn with what the last one left."""
+    """The call runs as often as the loop says, and each iteration continues from the previous one."""
     start, step = matrix(6, 6), matrix(6, 6) / 3
     patch = Patch()
     first, factor = patch.add("io.array", data=start), patch.add("io.array", data=step)
@@ -141,7 +141,7 @@ def test_calls_run_in_a_loop(device: Device) -> None:
 
 @pytest.mark.parametrize("taken", [0, 1])
 def test_calls_run_in_the_branch_that_is_taken(device: Device, taken: int) -> None:
-    """The other branch leaves the default."""
+    """The output of the other branch has its default."""
     a, b = matrix(6, 6), matrix(6, 6)
     patch = Patch()
     first, second = patch.add("io.array", data=a), patch.add("io.array", data=b)
@@ -158,7 +158,7 @@ def test_calls_run_in_the_branch_that_is_taken(device: Device, taken: int) -> No
 
 
 def test_a_device_that_refuses_a_recapture_gets_a_new_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As CUDA does when a library runs other kernels; the record says COLD, and nothing else is seen of it."""
+    """CUDA refuses when a library runs other kernels; the record says COLD, and nothing else differs."""
 
     def refuse(*_: Any) -> None:
         raise DeviceError("the graph has another form")
@@ -177,7 +177,7 @@ def test_a_device_that_refuses_a_recapture_gets_a_new_graph(monkeypatch: pytest.
 
 
 def test_a_graph_that_was_recaptured_is_cloned_with_what_runs_now(device: Device) -> None:
-    """An edit elsewhere builds on the running graph: the call must not go back to what it was."""
+    """An edit elsewhere clones the running graph, in which the call must keep its new option."""
     a, b = matrix(5, 5), matrix(5, 5)
     patch = Patch()
     first, second = patch.add("io.array", data=a), patch.add("io.array", data=b)
@@ -194,7 +194,7 @@ def test_a_graph_that_was_recaptured_is_cloned_with_what_runs_now(device: Device
 
 
 def test_scratch_memory_is_counted_and_shared(device: Device) -> None:
-    """The workspaces of calls that run one after another lie in the same memory."""
+    """The workspaces of calls that run one after another share memory."""
     patch = Patch()
     node: Any = patch.add("io.array", data=matrix(8, 8))
     factor = patch.add("io.array", data=matrix(8, 8))

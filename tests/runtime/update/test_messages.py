@@ -1,4 +1,4 @@
-"""The law of messages: whatever well-typed messages come, from however many threads, the engine keeps running.
+"""Whatever well-typed messages come, from however many threads, the engine keeps running.
 
 Each message that cannot be followed is reported by one event; all others are followed in the order in which they came.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tests.runtime.small_blocks  # noqa: F401  # which defines block types
+import tests.runtime.small_blocks  # noqa: F401 - defines block types
 from engine import Engine, Patch, ProfilingLevel
 from engine.diagnostics import Diagnostic
 from engine.patch import changes
@@ -126,7 +126,7 @@ class Inbox(deque[Any]):
 
 
 def followed(came: list[Message]) -> tuple[set[str], dict[PortRef, Connection], int]:
-    """Return the expected patch after these messages, and how many of them could not be followed."""
+    """Return the expected patch after these messages, and the number of messages that could not be followed."""
     there: set[str] = set()
     wires: dict[PortRef, Connection] = {}
     refused = 0
@@ -194,5 +194,5 @@ def run(posted: list[list[Message]]) -> None:
 @settings(max_examples=many(6), deadline=None)
 @given(st.lists(st.lists(messages, max_size=30), min_size=4, max_size=4))
 def test_the_engine_survives_any_messages_from_four_threads(posted: list[list[Message]]) -> None:
-    """In the end the patch is the result of the messages that could be followed; the others are reported."""
+    """The final patch follows from the messages that could be followed, and the others are reported."""
     run(posted)

@@ -1,4 +1,4 @@
-"""A change of size is made in place while every buffer still fits, with the result of a rebuild."""
+"""A resize is made in place while every buffer still fits, with the result of a rebuild."""
 
 import random
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import tests.runtime.small_blocks  # noqa: F401  # which defines block types
+import tests.runtime.small_blocks  # noqa: F401 - defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.compiler.executable.compiled_graph import Variant
 from engine.compiler.executable.nodes import KernelNode
@@ -25,7 +25,7 @@ HOT, WARM, CODE, COLD = UpdateLevel.HOT, UpdateLevel.WARM, UpdateLevel.CODE, Upd
 
 
 def then(patch: Patch, source: NodeRef, type_id: str, **values: object) -> NodeRef:
-    """Place a block that reads another."""
+    """Place a block that reads another one."""
     node = patch.add(type_id, **values)
     patch.connect(source["out"], node["x"])
     return node
@@ -45,7 +45,7 @@ def plain(patch: Patch) -> None:
 
 
 def loop(patch: Patch) -> None:
-    """A loop that changes what is outside in place."""
+    """A loop that changes a buffer outside it in place."""
     made = patch.add("test_small.make", node_id="size", count=100)
     patch.add("test_run.count", node_id="count", size=100)
     bump = patch.add("test_small.bump", region=patch.add("control.for", count=3))
@@ -54,7 +54,7 @@ def loop(patch: Patch) -> None:
 
 
 def branch(patch: Patch) -> None:
-    """An If whose default is filled in before it."""
+    """An If with a default that is filled in before it."""
     made = patch.add("test_small.make", node_id="size", count=100)
     patch.add("test_run.count", node_id="count", size=100)
     choice = patch.add("control.if")
@@ -65,7 +65,7 @@ def branch(patch: Patch) -> None:
 
 
 def feedback(patch: Patch) -> None:
-    """A frame's result comes back in the next one, beside state."""
+    """A feedback of the previous frame's result, beside state."""
     patch.add("test_run.count", node_id="count", size=100)
     made = patch.add("test_small.make", node_id="size", count=100)
     delay, add = patch.add("buffer.frame_delay", initial=2.0), patch.add("math.add")
@@ -83,7 +83,7 @@ def composite(patch: Patch) -> None:
 
 
 def contents(engine: Engine, patch: Patch) -> dict[str, bytes]:
-    """Return every output of the last frame; elements of an append buffer beyond its count are ignored."""
+    """Return every output of the last frame; elements of an append buffer beyond its count are left out."""
     return {
         str(port): engine.read(port).tobytes()
         for node in sorted(patch.nodes)
@@ -100,7 +100,7 @@ SIZES = {"size": "count", "count": "size", "pour": "capacity"}
 def test_a_resize_in_place_gives_what_a_rebuild_gives(
     kernels: Kernels, device: Device, build: Callable[[Patch], None], profiling: ProfilingLevel
 ) -> None:
-    """Odd sizes go up and down, with live values changed in between; every frame has equal bits, state included."""
+    """Odd sizes go up and down with live values changed in between; every frame has equal bits, state included."""
     chance, patch = random.Random(f"{build.__name__} {profiling}"), Patch()
     build(patch)
     levels: list[UpdateLevel] = []
@@ -136,7 +136,7 @@ def test_a_resize_in_place_gives_what_a_rebuild_gives(
 
 
 def test_a_dragged_size_gets_other_memory_now_and_then(device: Device) -> None:
-    """From 1,000 to 64,000 elements and back in steps: room to grow doubles, and shrinking needs no other memory."""
+    """Between 1,000 and 64,000 elements, room to grow doubles, and shrinking needs no other memory."""
     patch = Patch()
     made = patch.add("test_small.make", node_id="size", count=1000)
     for _ in range(20):
@@ -196,7 +196,7 @@ def test_a_fill_or_a_copy_of_another_size_is_rebuilt(device: Device) -> None:
 def test_updates_that_the_device_refuses_in_place_are_rebuilt(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Updates that it has already taken are reverted first: a graph of two sizes must never run."""
+    """Updates that were already made are reverted first: a graph of two sizes must never run."""
     patch = Patch()
     made = patch.add("test_small.make", node_id="size", count=60)
     last = then(patch, then(patch, made, "test_run.scale"), "test_run.scale")
@@ -215,13 +215,13 @@ def test_updates_that_the_device_refuses_in_place_are_rebuilt(
         report = engine.step()
         assert report.update_level is COLD and not report.diagnostics
         assert report.updates[-1].cause == "count of size, which the device does not take in place"
-        assert len(calls) == 4  # two and back
+        assert len(calls) == 4  # two updates and their reversal
         assert engine.read(last["out"]).tolist() == [28.0] * 50
         assert report.statistics.pool_used_bytes == used
 
 
 def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: Device) -> None:
-    """State of another size gets other memory and frees its own; nothing is left when the engine is closed."""
+    """State of another size gets new memory and frees its own; nothing is left when the engine is closed."""
     patch = Patch()
     patch.add("test_run.count", node_id="count", size=100)
     patch.add("io.array", node_id="data", data=np.zeros(100, np.float32))

@@ -1,4 +1,4 @@
-"""Many saves of kernels of every kind in short time, half of them broken: nothing crashes, and none is forgotten."""
+"""Many quick saves of kernels of every kind, half of them broken: nothing crashes, and no save is forgotten."""
 
 import importlib.util
 import random
@@ -20,7 +20,7 @@ from engine.protocol.messages import FrameReport, KernelFilesChanged, NodeState
 from tests.fuzzing import FACTOR, seeds
 from tests.waiting import until
 
-#: Saves of one test, and the pause after each: 500 in 10 seconds under `make fuzz`.
+# The saves of one test, and the pause after each: 500 in 10 seconds under `make fuzz`.
 SAVES, PAUSE_S = (500 if FACTOR > 1 else 60), 0.02
 X = np.array([1, -2, 0.5], np.float32)
 CUDA = """extern "C" __global__ void run(const float* x, float* out, int n) {
@@ -62,13 +62,13 @@ def run(x: "*fp32", out: "*fp32", n: "i32"):
     i = tl.program_id(0) * 256 + tl.arange(0, 256)
     tl.store(out + i, tl.load(x + i, mask=i < n) * %s, mask=i < n)
 """
-#: The file that is saved when a storm is over.
+# The file that is saved when a storm is over.
 LAST = "end.cu"
 WITH_HEADER = f'#include "factor.cuh"\n{CUDA % "FACTOR"}'
 
 
 class OfFile(Block, id="test_storm.file"):
-    """Runs the kernel `run` of a file, over thread blocks of 128."""
+    """Runs the kernel `run` of a file, with thread blocks of 128."""
 
     x: In[f32] = port(doc="Numbers.")
     out: Out[f32] = port(shape="same(x)", doc="What the kernel makes of them.")
@@ -97,7 +97,7 @@ def written(number: int) -> str:
     return struct.pack(">f", number).hex().upper()
 
 
-#: How a number gets into each file, and what is wrong with a broken one.
+# How each file takes its number, and how its mistake is written.
 TEXTS: dict[str, tuple[str, Callable[[int], str]]] = {
     "plain": ("plain.cu", lambda number: CUDA % f"{number}.0f"),
     "header": ("factor.cuh", lambda number: f"#define FACTOR {number}.0f\n"),
@@ -114,7 +114,7 @@ BROKEN: tuple[Callable[[str], bytes], ...] = (
 
 
 class Storm:
-    """A patch with a node for each kind of source, and what was saved of each last: a number, or None for a mistake."""
+    """A patch with a node for each kind of source, and the last save of each: a number, or None for a mistake."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.random, self.count = folder, random.Random(seed), 0
@@ -138,7 +138,7 @@ class Storm:
             self.patch.connect(data["out"], self.patch[kind]["x"])
 
     def save(self, kind: str, *, is_broken: bool) -> None:
-        """Save another number, or a mistake, in one of the ways that editors have."""
+        """Save another number, or a mistake, in one of the ways of editors."""
         self.count += 1
         self.last[kind] = None if is_broken else self.count
         if kind == "constant":
@@ -170,7 +170,7 @@ class Storm:
                     file.write(data[10:])
 
     def wrong(self, report: FrameReport, engine: Engine) -> list[str]:
-        """Return the nodes with a mistake that are not in error, and those that have not the newest result."""
+        """Return the nodes with a mistake but without an error, and the nodes without the newest result."""
         found = []
         for kind, number in self.last.items():
             state = report.nodes[kind].state
@@ -184,10 +184,10 @@ class Storm:
         return np.array_equal(engine.read(PortRef(kind, "out")), X * np.float32(number))
 
     def settle(self, engine: Engine, saved: SavedFiles) -> FrameReport:
-        """Have everything that was saved reported and followed; return the report of the frame after that.
+        """Wait until every save is reported and followed; return the report of the frame after that.
 
-        Files are reported in the order of their saves: once a last one was, the watcher knows of all others, and once
-        that one was again, it has told of all others.
+        Files are reported in the order of their saves: once a last one was reported, the watcher knows of all others,
+        and once that one was reported again, it has reported all others.
         """
         for _ in range(2):
             self.count += 1
@@ -196,12 +196,12 @@ class Storm:
             until(lambda: LAST in self.reported)
             until(lambda: not saved._watcher._due_s)
         engine.stop()
-        return engine.step()  # which finishes what is under way
+        return engine.step()  # finishes the update in progress
 
 
 @pytest.mark.parametrize("seed", seeds(1)[:1])
 def test_a_storm_of_saves_leaves_no_kernel_behind(tmp_path: Path, seed: int) -> None:
-    """The engine keeps running; afterwards each node has its newest kernel, or reports the kernel's error."""
+    """Afterwards each node has its newest kernel, or reports the kernel's error."""
     trusted_folders.add(tmp_path)
     try:
         storm = Storm(tmp_path, seed)

@@ -1,4 +1,4 @@
-"""The law of updates: whatever level an edit costs, the result is what a cold rebuild gives, bit for bit."""
+"""Whatever level an edit costs, the result is that of a cold rebuild, bit for bit."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ KINDS += ("redo", "save_kernel", "save_kernel", "save_wider", "save_broken", "pr
 
 
 class Pair:
-    """An engine that lives through edits, and a reference that is built again after each."""
+    """An engine that follows edits, and a reference that is built again after each edit."""
 
     def __init__(self, device: Device, sources: Sources, arrays: OwnArrays, editor: Editor) -> None:
         self.sources, self.arrays, self.editor = sources, arrays, editor
@@ -58,7 +58,7 @@ class Pair:
         self._changed |= bool(done.messages)
 
     def step(self) -> FrameReport:
-        """Do a frame of both, and compare all readable outputs."""
+        """Run a frame of both, and compare all readable outputs."""
         before = self.arrays.save()
         report = self.engine.step()
         self.frame = report.frame
@@ -74,14 +74,14 @@ class Pair:
         return report
 
     def _follow(self, report: FrameReport) -> None:
-        """Make the reference what the engine's last good graph should be."""
+        """Give the reference the patch of the engine's last good graph."""
         if not (self._changes or self._changed):
             return
         patch, changes = self.editor.patch, list(self._changes)
         self._changes.clear()
         self._changed = False
         if report.updates or not errors(report):
-            self.sources.follow()  # otherwise it may be code that only a rebuild can take over
+            self.sources.follow()  # otherwise its code might be taken over only by a rebuild
         wanted = patch
         if errors(report):
             structural = any(record.level is not UpdateLevel.CODE for record in report.updates)
@@ -91,7 +91,7 @@ class Pair:
             self.reference.follow(wanted, patch.nodes)
 
     def _what_runs(self) -> Patch:
-        """Return the patch without blocks that can't run; blocks that run on unchanged come from the reference."""
+        """Return the patch without blocks that can't run; blocks that keep running come from the reference."""
         compiled, held = self.engine.core.updates.compiled, self.engine.core.updates.published.held
         assert compiled is not None and held is not None
         running = {node.partition("/")[0] for node in compiled.nodes}
@@ -106,7 +106,7 @@ class Pair:
 
 
 def _follow_values(patch: Patch, changes: list[Change]) -> None:
-    """Give live parameters their new values."""
+    """Set the new values of live parameters."""
     for change in changes:
         if isinstance(change, ParameterChanged) and change.node in patch.nodes:
             block_type = patch.block_type(change.node)
@@ -117,7 +117,7 @@ def _follow_values(patch: Patch, changes: list[Change]) -> None:
 
 @pytest.fixture
 def arrays(device: Device) -> Iterator[OwnArrays]:
-    """Arrays of the user's own: four of one size and two others."""
+    """The user's own arrays: four of one size and two others."""
     made = OwnArrays(device)
     for number, size in enumerate((64, 64, 64, 64, 65, 3)):
         made.add(np.random.default_rng(number).integers(-8, 9, size).astype(np.float32))
@@ -129,7 +129,7 @@ def arrays(device: Device) -> Iterator[OwnArrays]:
 def test_random_edits_give_what_a_cold_rebuild_gives(
     kernels: Kernels, device: Device, arrays: OwnArrays, seed: int
 ) -> None:
-    """All readable outputs and the user's arrays, after each edit; and each edit costs a level that it may cost."""
+    """All readable outputs and the user's arrays agree after each edit, and each edit has a level that it may cost."""
     sources = Sources(kernels.folder)
     editor = Editor(seed, sources, arrays.lent)
     pair = Pair(device, sources, arrays, editor)

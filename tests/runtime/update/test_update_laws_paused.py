@@ -1,4 +1,4 @@
-"""Edits of a paused engine: each is shown at once, and state and delays stand still."""
+"""Edits of a paused engine are each shown at once, while state and delays stand still."""
 
 import random
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def with_delays() -> Patch:
 
 
 def show(engine: Engine) -> FrameReport:
-    """Do frames as the engine's thread does until it has followed all edits; return the last report."""
+    """Run frames as the engine's thread does until all edits are followed; return the last report."""
     highest = engine.core.frame(free_running=True)
     while engine.core.updates.pending:
         report = engine.core.frame(free_running=True)
@@ -67,14 +67,14 @@ EDITS: dict[str, tuple[Edit, str]] = {
 def test_an_edit_of_a_paused_engine_is_shown_and_leaves_no_trace_when_undone(
     kernels: Kernels, device: Device, name: str, frames: int
 ) -> None:
-    """However often the frame is shown, delays keep their output; then all goes on as in an engine without the edit."""
+    """However often the frame is shown, delays keep their output; the rest is as in an engine without the edit."""
     edit, level = EDITS[name]
     patch = with_delays()
     with Engine(patch, device=device) as engine, Engine(copy_of(patch), device=device) as other:
         for _ in range(frames):
             assert not errors(engine.step())
             other.step()
-        # A loop begins with what its last turn left, also where the frame is shown again.
+        # A loop begins with the result of its last iteration, even when the frame is shown again.
         ports = {port for port in outputs(patch) if port.node not in ("inner", "inner_scale")}
         engine.post(SetRunning(False))
         edit(patch)
@@ -102,7 +102,7 @@ def test_an_edit_of_a_paused_engine_is_shown_and_leaves_no_trace_when_undone(
 def test_pauses_steps_and_edits_in_any_order_end_where_frames_alone_do(
     kernels: Kernels, device: Device, seed: int
 ) -> None:
-    """One engine is edited, paused and stepped; the other does each frame with the patch as it was then."""
+    """One engine is edited, paused and stepped; the other runs each frame with the patch at that time."""
     chance = random.Random(seed)
     patch = with_delays()
     with Engine(patch, device=device) as engine, Engine(copy_of(patch), device=device) as other:

@@ -28,7 +28,7 @@ NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WA
 
 @pytest.fixture
 def arrays(device: Device) -> Iterator[OwnArrays]:
-    """Two arrays of the user's own, of one size."""
+    """Two of the user's own arrays, of one size."""
     made = OwnArrays(device)
     for values in ((1, 2, 3), (10, 20, 30)):
         made.add(np.array(values, np.float32))
@@ -37,7 +37,7 @@ def arrays(device: Device) -> Iterator[OwnArrays]:
 
 
 def of_all_kinds(arrays: OwnArrays) -> Patch:
-    """A source of each kind, a scale behind each, a loop, a composite and a delay."""
+    """Return a source of each kind, a scale behind each, a loop, a composite and a delay."""
     patch = Patch()
     data = patch.add("io.array", node_id="data", data=np.array([1, 2, 3], np.float32))
     made = patch.add("test_small.make", node_id="make", count=3, value=5.0)
@@ -53,12 +53,12 @@ def of_all_kinds(arrays: OwnArrays) -> Patch:
     patch.connect(data["out"], whole["x"])
     delay = patch.add("buffer.frame_delay", node_id="delay", initial=4.0)
     patch.connect(patch["scale3"]["out"], delay["x"])
-    return copy_of(patch)  # with nothing to undo
+    return copy_of(patch)  # the copy has an empty history
 
 
-#: The kernel of `test_run.scale` with other code.
+# The kernel of `test_run.scale` with other code.
 ADDING = SCALE.replace("* factor", "+ factor")
-#: An edit, the levels that it may cost, and words in its cause.
+# An edit, the levels that it may cost, and words in its cause.
 Edit = tuple[Callable[[Patch, OwnArrays, Kernels, Engine], Any], tuple[UpdateLevel, ...], str]
 EDITS: dict[str, Edit] = {
     "live": (lambda p, a, k, e: p.set("scale0", factor=3.0), (HOT,), ""),
@@ -87,7 +87,7 @@ EDITS: dict[str, Edit] = {
 def test_a_single_edit_costs_its_level_and_gives_what_a_fresh_engine_gives(
     kernels: Kernels, device: Device, arrays: OwnArrays, name: str
 ) -> None:
-    """Above HOT it leaves one record with a cause. The edit is also undone and redone."""
+    """An edit above HOT leaves one record with a cause. Each edit is also undone and redone."""
     edit, levels, cause = EDITS[name]
     patch = of_all_kinds(arrays)
     with Engine(patch, device=device) as engine:
@@ -190,7 +190,7 @@ MISTAKES: dict[str, Callable[[Patch, Kernels, Engine], Any]] = {
 def test_a_failed_edit_leaves_the_results_and_is_reported_at_once(
     kernels: Kernels, device: Device, arrays: OwnArrays, name: str, was_hot: bool
 ) -> None:
-    """Outputs are as in an engine without the edit, in this frame and later; live values still arrive, and it heals."""
+    """Outputs stay as without the edit, now and later; live values still arrive, and a correction clears the error."""
     patch = of_all_kinds(arrays)
     total = patch.add("math.add", node_id="sum")
     for port in ("x", "y"):

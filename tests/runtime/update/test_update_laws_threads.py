@@ -1,4 +1,4 @@
-"""Updates while the engine runs on its own thread: frames keep coming, and in the end the latest edits run."""
+"""While the engine runs on its own thread, frames continue during updates, and the latest edits run in the end."""
 
 import threading
 import time
@@ -19,9 +19,9 @@ from tests.runtime.update.update_edits import Editor
 from tests.runtime.update.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs
 from tests.waiting import next_report, until
 
-#: How long the stress test edits.
+# How long the stress test edits.
 STRESS_S = many(3)
-#: Edits of a running engine; kernel files that stay broken would only slow the test down.
+# Edits of a running engine. Kernel files that stay broken are left out, since they would only slow the test down.
 KINDS: tuple[str, ...] = ("live",) * 8 + (
     "size",
     "grow",
@@ -52,10 +52,10 @@ def settle(engine: Engine) -> FrameReport:
 
 
 def follow(engine: Engine) -> None:
-    """Wait until frames have followed everything that was posted, except what waits for a running job."""
+    """Wait until frames have followed everything that was posted, except for edits that wait for a running job."""
     until(lambda: not engine.core.inbox)
     engine.take_report()
-    now = wait_for(engine, lambda r: True)  # the frame that read the last of it is at most the next one
+    now = wait_for(engine, lambda r: True)  # the frame that read the last message is at most the next one
     wait_for(engine, lambda r: r.frame > now.frame + 1 and r.preparing)
 
 
@@ -76,7 +76,7 @@ def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, m
         engine.step()
         monkeypatch.setattr(updates, "prepare", slow)
         engine.start(rate=None)
-        with engine.between_frames():  # else the connection would wait for the job that the block begins
+        with engine.between_frames():  # otherwise the connection would wait for the job that the block begins
             more = patch.add("test_run.scale", node_id="more", factor=100.0)
             patch.connect(scale["out"], more["x"])
         assert begun.wait()
@@ -87,7 +87,7 @@ def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, m
         follow(engine)
         held = engine.read(count["out"]).item()
         scaled = engine.read(scale["out"]).item()
-        may_finish.set()  # before anything can fail: closing waits for the job
+        may_finish.set()  # before anything can fail, since closing waits for the job
         assert held >= first.frame + 20
         assert scaled == 3 * held
         settle(engine)

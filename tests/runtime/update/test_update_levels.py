@@ -1,4 +1,4 @@
-"""Each edit costs the least update level that is correct, and the result is what the patch says."""
+"""Each edit costs the least update level that is correct, and the result follows from the patch."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def numbers(*values: float) -> np.ndarray[Any, Any]:
 
 
 def test_the_first_patch_of_the_contract() -> None:
-    """Saxpy, as the documentation shows it."""
+    """The Saxpy of the documentation runs."""
     patch = Patch()
     x = patch.add("io.array", data=np.arange(1024, dtype=np.float32))
     y = patch.add("io.array", data=np.ones(1024, np.float32))
@@ -50,7 +50,7 @@ def scaled(values: np.ndarray[Any, Any]) -> tuple[Patch, PortRef]:
 
 
 def test_levels_of_single_edits(kernels: Kernels) -> None:
-    """A move, a title, a file name or an unused value costs nothing; contents cost a write; other edits a rebuild."""
+    """A move, a title, a file name or an unused value cost nothing, contents a write, and other edits a rebuild."""
     patch, out = scaled(numbers(1, 2, 3))
     save = patch.add("test_run.save", node_id="save")
     patch.connect(out, save["x"])
@@ -79,7 +79,7 @@ def test_levels_of_single_edits(kernels: Kernels) -> None:
 
 
 def test_undo_is_an_edit_like_any_other(kernels: Kernels) -> None:
-    """Taking a value back is HOT, taking a connection back COLD, and the results follow."""
+    """Undoing a value is HOT, undoing a connection COLD, and the results follow."""
     patch, out = scaled(numbers(1))
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -127,7 +127,7 @@ COUNT = PortRef("count", "out")
 
 
 def test_a_block_that_was_replaced_between_frames_has_its_own_values() -> None:
-    """This holds even if the earlier block had the same id, and the graph can run on."""
+    """This holds even if the earlier block had the same id, and the graph can keep running."""
     patch = Patch()
     x = patch.add("io.array", data=numbers(1, 2, 3))
     patch.connect(x["out"], patch.add("math.scale_offset", node_id="scale", scale=2.0)["x"])
@@ -162,7 +162,7 @@ def test_state_is_kept_from_frame_to_frame_and_over_rebuilds(kernels: Kernels) -
 
 
 def test_state_survives_being_disconnected_and_connected_again(kernels: Kernels) -> None:
-    """A counter with an input counts on after the input was taken away and given back."""
+    """A counter with an input continues after its input was removed and connected again."""
     patch = counting()
     data = patch.add("io.array", data=numbers(1))
     patch.connect(data["out"], patch["count"]["x"])
@@ -176,7 +176,7 @@ def test_state_survives_being_disconnected_and_connected_again(kernels: Kernels)
 
 
 def test_state_starts_from_zero_when_its_shape_changes_and_on_reset(kernels: Kernels) -> None:
-    """Old contents are meaningless in a new shape; Reset zeroes all state and the frame index."""
+    """Old contents have no meaning in a new shape; Reset zeroes all state and the frame index."""
     patch = counting()
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -192,7 +192,7 @@ def test_state_starts_from_zero_when_its_shape_changes_and_on_reset(kernels: Ker
 
 
 def test_state_of_a_removed_block_is_gone(kernels: Kernels) -> None:
-    """Undo brings the block back, with a counter at its start, and no memory is lost on the way."""
+    """Undo restores the block with a counter at its start, and no memory is lost."""
     patch = counting()
     with Engine(patch, device="host") as engine:
         used = engine.step().statistics.pool_used_bytes
@@ -210,7 +210,7 @@ def test_state_of_a_removed_block_is_gone(kernels: Kernels) -> None:
 
 
 def test_a_missing_input_stops_nothing_and_reconnecting_heals(kernels: Kernels) -> None:
-    """The last good graph keeps running, the node says what it needs, and live values of the others still change."""
+    """The last good graph keeps running, the node says what it needs, and live values of other nodes still change."""
     patch, out = scaled(numbers(1, 2))
     patch.insert(counting())
     with Engine(patch, device="host") as engine:
@@ -235,7 +235,7 @@ def test_a_missing_input_stops_nothing_and_reconnecting_heals(kernels: Kernels) 
 
 
 def test_a_new_block_waits_for_its_input_while_the_rest_is_rebuilt(kernels: Kernels) -> None:
-    """It is incomplete, what depends on it idle, and another new block beside it runs."""
+    """The block is incomplete, its dependents are idle, and another new block beside it runs."""
     patch, _ = scaled(numbers(1))
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -279,7 +279,7 @@ def test_shapes_that_do_not_match_never_reach_a_kernel() -> None:
 
 
 def test_a_value_that_a_kernel_cannot_take_is_an_error_on_the_node(kernels: Kernels) -> None:
-    """The engine lives on with the last good value, other edits still arrive, and a better value heals."""
+    """The engine continues with the last good value, other edits still arrive, and a better value clears the error."""
     patch, out = scaled(numbers(1))
     patch.insert(counting())
     with Engine(patch, device="host") as engine:
@@ -301,7 +301,7 @@ def test_a_value_that_a_kernel_cannot_take_is_an_error_on_the_node(kernels: Kern
 
 
 def test_a_first_value_that_a_kernel_cannot_take_can_be_mended(kernels: Kernels) -> None:
-    """Nothing runs before that; the next value starts the patch."""
+    """Nothing runs before the value is corrected; the next value starts the patch."""
     patch, out = scaled(numbers(1))
     patch.set("scale", factor=-1e300)
     with Engine(patch, device="host") as engine:
@@ -312,7 +312,7 @@ def test_a_first_value_that_a_kernel_cannot_take_can_be_mended(kernels: Kernels)
 
 
 def test_times_that_are_no_longer_measured_are_not_shown(kernels: Kernels) -> None:
-    """They return when measuring starts again."""
+    """Times return when measuring starts again."""
     patch = Patch()
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device="host", profiling=ProfilingLevel.PER_BLOCK) as engine:
@@ -325,7 +325,7 @@ def test_times_that_are_no_longer_measured_are_not_shown(kernels: Kernels) -> No
 
 
 def test_profiling_during_an_error_measures_the_last_good_graph(kernels: Kernels) -> None:
-    """The block with the error keeps running unchanged and is measured, and so it is when the patch is valid again."""
+    """The block with the error keeps running and is measured, and so it is when the patch is valid again."""
     patch, out = scaled(numbers(1))
     with Engine(patch, device="host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
@@ -342,7 +342,7 @@ def test_profiling_during_an_error_measures_the_last_good_graph(kernels: Kernels
 
 
 def test_describe_that_raises_is_an_error_on_its_node() -> None:
-    """With any code in a block, the engine keeps running."""
+    """Whatever a block's code raises, the engine keeps running."""
 
     class Fragile(Block, id="test_run.fragile"):
         """Fails at some sizes."""
@@ -367,7 +367,7 @@ def test_describe_that_raises_is_an_error_on_its_node() -> None:
 
 
 def test_an_unknown_block_type_is_an_error_on_its_node(kernels: Kernels) -> None:
-    """Blocks that do not depend on it run."""
+    """Blocks that do not depend on the unknown one run."""
     patch, out = scaled(numbers(1))
     patch.restore([NodeAdded(Node(id="gone", type="no.such"))])
     with Engine(patch, device="host") as engine:
@@ -404,7 +404,7 @@ def test_an_empty_patch_runs_and_can_grow(kernels: Kernels) -> None:
 
 
 def test_reports_say_what_runs(kernels: Kernels) -> None:
-    """Frame numbers, kernels and times by node, buffers by port, and the engine as a whole."""
+    """Reports have frame numbers, kernels and times by node, buffers by port, and totals of the engine."""
     patch, _ = scaled(numbers(1, 2, 3))
     with Engine(patch, device="host") as engine:
         reports = [engine.step() for _ in range(3)]
@@ -444,7 +444,7 @@ def test_vectors_have_an_axis_of_their_own() -> None:
 @settings(max_examples=many(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(st.tuples(st.sampled_from(("factor", "step", "both")), st.floats(-4, 4, width=32)), max_size=8))
 def test_hot_updates_give_what_a_cold_rebuild_gives(kernels: Kernels, edits: list[tuple[str, float]]) -> None:
-    """An engine that lived through the edits and a new one on the edited patch read the same."""
+    """An engine that followed the edits and a new one on the edited patch read the same."""
     patch = counting()
     scale = patch.add("test_run.scale")
     patch.connect(COUNT, scale["x"])
@@ -468,7 +468,7 @@ def test_hot_updates_give_what_a_cold_rebuild_gives(kernels: Kernels, edits: lis
 
 
 def test_a_closed_engine_says_so_and_can_be_closed_again(kernels: Kernels) -> None:
-    """Every call names the reason; edits of the patch go on without it."""
+    """Every call names the reason, and the patch can still be edited."""
     patch, out = scaled(numbers(1))
     engine = Engine(patch, device="host")
     engine.step()
@@ -481,7 +481,7 @@ def test_a_closed_engine_says_so_and_can_be_closed_again(kernels: Kernels) -> No
 
 
 def test_a_device_passed_to_an_engine_stays_open(kernels: Kernels) -> None:
-    """Two engines can use one device; all of its memory comes back."""
+    """Two engines can use one device, and all of its memory is freed."""
     from engine.device.open import open_device
 
     device = open_device("host")

@@ -1,4 +1,4 @@
-"""Random edits of a whole patch, of every kind that costs something, each with the levels that it may cost."""
+"""Random edits of a whole patch, of every kind with a cost, each with the levels that it may cost."""
 
 import random
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ from tests.runtime.update.update_support import Sources
 
 @dataclass
 class Done:
-    """An edit: what it was, the levels it may cost, and its messages."""
+    """An edit: its kind, the levels it may cost, and its messages."""
 
     name: str
     levels: Levels
@@ -41,12 +41,12 @@ class Done:
 
 
 class Editor:
-    """Edits a patch as a person might who sees what its ports hold; some edits leave it unable to run."""
+    """Edits a patch as a person might who sees the contents of ports; some edits leave it unable to run."""
 
     def __init__(self, seed: int, sources: Sources, lent: list[object]) -> None:
         self.chance = random.Random(seed)
         self.patch = Patch()
-        self.patch.history = History(limit=1 << 20)  # there is always a way back to where it could run
+        self.patch.history = History(limit=1 << 20)  # undo always leads back to a patch that could run
         self.profiling = ProfilingLevel.PER_BLOCK
         self._sources = sources
         self._lent = lent
@@ -58,7 +58,7 @@ class Editor:
         for kind in ("test_small.make", "test_run.count", "buffer.constant", "io.array", "io.external"):
             self._source_block(kind)
         for kind in UNARY:
-            # A buffer that is changed in place has no other reader at first, so the order allows it.
+            # A buffer that is changed in place has no other reader at first, so that the order allows the change.
             source = "constant3" if kind == "test_small.bump" else self.chance.choice(("make1", "count2", "array4"))
             self.patch.connect(PortRef(source, "out"), self._add(kind)["x"])
         self._add("control.every", period=2)
@@ -74,11 +74,11 @@ class Editor:
         self._changes += 1
 
     def see(self, buffers: Mapping[str, BufferReport]) -> None:
-        """Learn which shapes the ports have."""
+        """Note the shapes of all ports."""
         self._shapes = {port: buffer.shape for port, buffer in buffers.items()}
 
     def edit(self, kinds: tuple[str, ...]) -> Done:
-        """Do one edit of one of these kinds; one that the patch refuses does nothing."""
+        """Do one edit of one of these kinds; an edit that the patch refuses does nothing."""
         kind, before = self.chance.choice(kinds), self._changes
         try:
             with self.patch.edit(kind):
@@ -111,20 +111,20 @@ class Editor:
         return Done(f"size {node} {size}", RESIZED)
 
     def array(self) -> Done:
-        """Give an array other numbers, of the same shape."""
+        """Give an array other numbers of the same shape."""
         node = self._one_of("io.array")
         size = self.patch.value(node, "data").size
         self.patch.set(node, data=self._numbers(size))
         return Done(f"array {node}", frozenset({NONE, WARM}))
 
     def rebind(self) -> Done:
-        """Use another array of the user's own; one of another size costs more."""
+        """Use another one of the user's arrays; one of another size costs more."""
         node = self._one_of("io.external")
         self.patch.set(node, array=self.chance.choice(self._lent))
         return Done(f"rebind {node}", RESIZED)
 
     def cut(self) -> Done:
-        """Move a slice, maybe outside of its input."""
+        """Move a slice, possibly outside of its input."""
         node = self._one_of("buffer.slice")
         self.patch.set(node, start=self.chance.choice((0, 0, 1, 2)))
         return Done(f"cut {node}", RESIZED)
@@ -132,7 +132,7 @@ class Editor:
     # Structure
 
     def grow(self) -> Done:
-        """Add a block that reads what is there."""
+        """Add a block that reads an existing output."""
         kind = self.chance.choice((*UNARY, "math.saxpy", "math.add", "buffer.assign", "test_small.make", "io.external"))
         if kind in ("test_small.make", "io.external"):
             self._source_block(kind)
@@ -148,7 +148,7 @@ class Editor:
         return Done(f"grow {kind}", STRUCTURE)
 
     def open(self) -> Done:
-        """Place a block and connect nothing to it yet."""
+        """Place a block without connections."""
         node = self._add(self.chance.choice(("test_run.scale", "math.add")))
         return Done(f"open {node.id}", STRUCTURE)
 
@@ -187,7 +187,7 @@ class Editor:
         return Done("remove", STRUCTURE)
 
     def add_region(self) -> Done:
-        """Put a block or two into a new region."""
+        """Put one or two blocks into a new region."""
         kind = self.chance.choice(("control.for", "control.if", "control.if_else"))
         region = self._add(kind, **({"count": 2} if kind == "control.for" else {}))
         if kind != "control.for":
@@ -205,7 +205,7 @@ class Editor:
         return Done("move", STRUCTURE)
 
     def _move_to(self, scope: str) -> None:
-        # A delay's contents belong to the turns of its scope.
+        # A delay's contents belong to the iterations of its scope.
         fixed = ("buffer.frame_delay", "control.every")
         movable = sorted(n.id for n in self.patch.nodes.values() if n.type not in fixed)
         self.patch.move_into(self.chance.sample(movable, self.chance.choice((1, 1, 2))), scope)
@@ -213,7 +213,7 @@ class Editor:
     # History
 
     def undo(self) -> Done:
-        """Take the last edit back."""
+        """Undo the last edit."""
         if not self._undoable:
             return Done("undo", frozenset({NONE}))
         levels = self._undoable.pop()
@@ -221,7 +221,7 @@ class Editor:
         return Done(f"undo {self.patch.undo()}", levels | {NONE})
 
     def redo(self) -> Done:
-        """Bring an edit back."""
+        """Redo an edit."""
         if not self._redoable:
             return Done("redo", frozenset({NONE}))
         levels = self._redoable.pop()
@@ -239,7 +239,7 @@ class Editor:
         return Done(f"save {name}", frozenset({COLD if was_wider else CODE}), [self._sources.save(name, text)])
 
     def save_wider(self) -> Done:
-        """Save a kernel file whose parameters lie elsewhere."""
+        """Save a kernel file whose parameters have other offsets."""
         if self._wider or "scale.cu" in self._sources.broken:
             return Done("save", frozenset({NONE}))
         self._wider = True
@@ -251,19 +251,19 @@ class Editor:
         return Done(f"break {name}", frozenset({NONE}), [self._sources.save(name, "broken", compiles=False)])
 
     def profile(self) -> Done:
-        """Measure at another level."""
+        """Choose another profiling level."""
         levels = [level for level in ProfilingLevel if level is not self.profiling]
         self.profiling = self.chance.choice(levels)
         return Done(f"profile {self.profiling.name}", frozenset({NONE}), [SetProfiling(self.profiling)])
 
     def reset(self) -> Done:
-        """Begin again."""
+        """Reset the engine."""
         return Done("reset", frozenset({NONE}), [Reset()])
 
     # Helpers
 
     def _one_of(self, *types: str) -> str:
-        """Return a node of one of these types; PatchError when there is none."""
+        """Return a node of one of these types; PatchError if there is none."""
         nodes = sorted(node.id for node in self.patch.nodes.values() if node.type in types)
         if not nodes:
             raise PatchError(f"patch must have a node of {', '.join(types)}, got none")

@@ -18,14 +18,14 @@ from engine.patch.changes import PortRef
 from engine.protocol.messages import FrameReport, KernelFilesChanged, UpdateLevel
 from tests.device.lenders import interface_of
 
-#: What a port held: element type, shape, bytes; or why it can't be read.
+# A port's element type, shape and bytes, or the reason why it can't be read.
 Contents = dict[str, tuple[str, tuple[int, ...], bytes] | str]
-#: A buffer that outlives a frame: element type and shape, and its bytes.
+# A buffer that outlives a frame: element type and shape, and its bytes.
 Kept = tuple[object, bytes]
 
 
 def argument_blocks(engine: Engine) -> dict[int, KernelArguments]:
-    """Return the argument blocks of the running graph by identity; one made from another shares some."""
+    """Return the argument blocks of the running graph by identity; a graph that is made from another shares some."""
     compiled = engine.core.updates.compiled
     return {id(kernel.arguments): kernel.arguments for kernel in compiled.kernels} if compiled is not None else {}
 
@@ -37,13 +37,13 @@ def outputs(patch: Patch) -> set[PortRef]:
 
 
 def contents(engine: Engine, ports: Iterable[PortRef]) -> Contents:
-    """Return what each of these output ports held in the last frame, if it is in the running graph."""
+    """Return the contents of these output ports in the last frame, if they are in the running graph."""
     found: Contents = {}
     for port in sorted(ports, key=str):
         try:
             array = engine.read(port)
         except PatchError:
-            continue  # not in the running graph
+            continue  # the port is not in the running graph
         except WarploomError as problem:
             found[str(port)] = str(problem)
         else:
@@ -67,12 +67,12 @@ def _told(held: tuple[str, tuple[int, ...], bytes] | str) -> str:
 
 
 def errors(report: FrameReport) -> list[Diagnostic]:
-    """Return the errors that keep blocks from running; a kernel whose last good version runs on causes none."""
+    """Return the errors that keep blocks from running; a kernel whose last good version runs causes none."""
     return [item for item in report.diagnostics if item.severity is Severity.ERROR and item.file is None]
 
 
 def check_records(report: FrameReport) -> None:
-    """Check that each update above HOT, and nothing else, is reported with its level, cause, cost and frame."""
+    """Check that each update above HOT, and no other, is reported with its level, cause, cost and frame."""
     levels = [record.level for record in report.updates]
     assert all(level > UpdateLevel.HOT for level in levels)
     assert max(levels, default=UpdateLevel.NONE) == (report.update_level if report.update_level > 1 else 0)
@@ -83,8 +83,8 @@ def check_records(report: FrameReport) -> None:
 class Reference:
     """A patch that a new engine builds from scratch after each edit.
 
-    State is carried over by one rule: a buffer keeps its contents if owner, type and shape are the same. Call `follow`
-    after every edit, with the document that should run.
+    State is kept by one rule: a buffer keeps its contents if owner, type and shape are the same. Call `follow` after
+    every edit, with the patch that should run.
     """
 
     def __init__(self, device: Device, profiling: ProfilingLevel) -> None:
@@ -112,25 +112,25 @@ class Reference:
         self._kept = {o: k for o, k in state.items() if o not in compiled.plan.buffers.allocations}
 
     def step(self, frame: int) -> FrameReport:
-        """Do the frame of this number."""
+        """Run the frame with this number."""
         assert self._engine is not None
         self._engine.core.clock.moment.frame = frame
         return self._engine.step()
 
     def forget(self) -> None:
-        """Begin with initial values, as Reset does."""
+        """Drop the state, as Reset does."""
         self._kept.clear()
         if self._engine is not None:
             self._engine.close()
             self._engine = None
 
     def contents(self, ports: Iterable[PortRef]) -> Contents:
-        """Return what these outputs held in the last frame."""
+        """Return the contents of these outputs in the last frame."""
         assert self._engine is not None
         return contents(self._engine, ports)
 
     def compiled(self) -> CompiledGraph:
-        """Return the graph that runs."""
+        """Return the running graph."""
         assert self._engine is not None and self._engine.core.updates.compiled is not None
         return self._engine.core.updates.compiled
 
@@ -168,7 +168,7 @@ def write_bytes(device: Device, memory: Memory, data: bytes) -> None:
 
 
 def copy_of(patch: Patch) -> Patch:
-    """Return a patch of the same nodes and connections, with nothing to undo."""
+    """Return a patch of the same nodes and connections, with an empty history."""
     copy = Patch(patch.catalogue)
     copy.restore(patch.as_changes())
     copy.path = patch.path
@@ -184,44 +184,44 @@ class OwnArrays:
         self.lent: list[object] = []
 
     def add(self, values: np.ndarray[Any, Any]) -> None:
-        """Upload an array; `lent` then has an object of another library that lends it."""
+        """Upload an array; `lent` then has another library's object that lends it."""
         memory = self._device.upload(values).memory
         self._memories.append((memory, values.nbytes))
         self.lent.append(interface_of(self._device, memory, values.dtype, values.shape))
 
     def save(self) -> list[bytes]:
-        """Return what all of them hold."""
+        """Return the contents of all arrays."""
         return [read_bytes(self._device, memory, size) for memory, size in self._memories]
 
     def restore(self, saved: list[bytes]) -> None:
-        """Restore the contents of all."""
+        """Restore the contents of all arrays."""
         for (memory, _), data in zip(self._memories, saved, strict=True):
             write_bytes(self._device, memory, data)
 
     def close(self) -> None:
-        """Give them back."""
+        """Free all arrays."""
         for memory, _ in self._memories:
             memory.free()
 
 
 class Sources:
-    """Kernel files that are saved again and again; remembers the version of each that runs."""
+    """Kernel files that are saved again and again, with the version of each that runs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        #: The version of each file that runs; a version that could not be swapped in yet does not count.
+        # The version of each file that runs; a version that could not be swapped in yet does not count.
         self.running = {path.name: path.read_text() for path in folder.glob("*.cu")}
         self.broken: set[str] = set()
 
     def save(self, name: str, text: str, *, compiles: bool = True) -> KernelFilesChanged:
-        """Write a file and return the message of the watcher."""
+        """Write a file and return the watcher's message."""
         path = self.folder / name
         path.write_text(text)
         (self.broken.discard if compiles else self.broken.add)(name)
         return KernelFilesChanged(frozenset({path.resolve()}))
 
     def text(self, name: str) -> str:
-        """Return a file as it is."""
+        """Return the current text of a file."""
         return (self.folder / name).read_text()
 
     def follow(self) -> None:
@@ -230,7 +230,7 @@ class Sources:
 
     @contextmanager
     def as_running(self) -> Iterator[None]:
-        """Make every file the version that runs while something is built from scratch."""
+        """Restore each file's running version while something is built from scratch."""
         there = {name: text for name in self.running if (text := self.text(name)) != self.running[name]}
         for name in there:
             (self.folder / name).write_text(self.running[name])

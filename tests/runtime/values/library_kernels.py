@@ -1,4 +1,4 @@
-"""What the kernels of the library's blocks do, in numpy, bit for bit.
+"""The kernels of the library's blocks in numpy, bit for bit.
 
 PTX does not define which NaN an f32 operation gives, and devices differ; `ANY_NAN` stands for all of them. A NaN that
 is only moved keeps its bits.
@@ -18,12 +18,12 @@ from blocks.math.scale_offset import ScaleOffset
 from blocks.reduce.shares import reduction
 
 Array = np.ndarray[Any, Any]
-#: No source of a test holds these bits.
+# No source of a test has these bits.
 ANY_NAN = np.uint32(0x7FFFFFFF).view(np.float32)
 
 
 def agrees(found: Array, expected: Array) -> bool:
-    """True when the arrays have the same bits; `ANY_NAN` in the expected one stands for any NaN."""
+    """Return whether the arrays have the same bits; `ANY_NAN` in the expected one stands for any NaN."""
     if (found.dtype, found.shape) != (expected.dtype, expected.shape):
         return False
     if found.dtype != np.float32:
@@ -107,7 +107,7 @@ def _every(calls: Array, due: Array, period: int) -> None:
 
 
 def _reduced(both: Callable[[float, float], float], none: float) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Return the two kernels of a reduction of few elements: 256 threads, then pairs of what they found."""
+    """Return the two kernels of a reduction of few elements: 256 threads, then pairs of their results."""
 
     def reduce(values: Any) -> float:
         found = [none] * 256
@@ -171,7 +171,7 @@ def _kernels(
 _SUM = _reduced(lambda a, b: a + b, 0.0)
 _LARGEST = _reduced(lambda a, b: b if b > a or b != b else a, -np.inf)
 _SMALLEST = _reduced(lambda a, b: b if b < a or b != b else a, np.inf)
-#: What the kernels do, for the interpreter.
+# The interpreter's functions, by kernel.
 KERNELS: dict[str, Callable[..., None]] = {
     Add.graph.graph: _add,
     Multiply.graph.graph: _multiply,

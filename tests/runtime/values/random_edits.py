@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-import tests.runtime.small_blocks  # which defines block types
+import tests.runtime.small_blocks  # defines block types
 import tests.runtime.values.value_blocks  # noqa: F401
 from engine import Patch
 from engine.diagnostics import PatchError
@@ -14,12 +14,12 @@ from engine.patch.changes import PortRef
 from engine.patch.history import History
 
 Array = np.ndarray[Any, Any]
-#: Zeros (often, since they decide conditions), the smallest and largest denormals and normals, infinities, and NaNs
-#: that are quiet, signalling or negative.
+# Zeros (often, since they decide conditions), the smallest and largest denormals and normals, infinities, and NaNs that
+# are quiet, signalling or negative.
 BITS = (0, 0x80000000) * 4 + (1, 0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000)
 BITS += (0xFF800000, 0x7FC00000, 0xFFC00000, 0x7FC12345, 0x7F800001, 0xFF812345, 0x3F800000, 0xBF800000, 0x3DCCCCCD)
 SPECIAL = np.array(BITS, np.uint32).view(np.float32)
-#: Values of live parameters: no infinity, no NaN.
+# Values of live parameters, without infinities and NaNs.
 FINITE = (0.0, -0.0, 1.0, -1.0, 0.1, 3.0, -7.5, 1e-45, -1e-45, 1.17e-38, 5e-324, 1e-30, 3.4e38, -3e38, 1e9, -1e9)
 SHAPES = ((1,), (2,), (5,), (64,), (257,), (1, 1), (3, 4), (4, 3), (2, 31))
 REGIONS = ("control.if", "control.if_else", "control.for", "control.while")
@@ -35,7 +35,7 @@ LIVE: Mapping[str, tuple[str, ...]] = {
     "control.for": ("count", "limit"),
     "control.while": ("limit",),
 }
-#: Blocks with their inputs in order, and whether all inputs must have the shape of the first.
+# Blocks with their inputs in order, and whether all inputs must have the shape of the first one.
 TAKES: Mapping[str, tuple[tuple[str, ...], bool]] = {
     "math.add": (("x", "y"), True),
     "math.multiply": (("x", "y"), True),
@@ -63,12 +63,12 @@ EDITS += ("move", "move", "remove", "element", "cut", "cut", "feed_back", "undo"
 
 
 class Editor:
-    """Edits a patch as a person might who sees what its ports hold; some edits leave it unable to run."""
+    """Edits a patch as a person might who sees the contents of ports; some edits leave it unable to run."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         self.patch = Patch()
-        self.patch.history = History(limit=1 << 20)  # there is always a way back to where it could run
+        self.patch.history = History(limit=1 << 20)  # undo always leads back to a patch that could run
         self._numbers = np.random.default_rng(seed)
         self._made = 0
         self._arrays: Callable[[PortRef], Array] | None = None
@@ -76,7 +76,7 @@ class Editor:
             self._source(kind)
 
     def see(self, arrays: Callable[[PortRef], Array]) -> None:
-        """Learn what the ports hold."""
+        """Note the contents of all ports."""
         self._arrays = arrays
 
     def grow(self) -> None:
@@ -84,7 +84,7 @@ class Editor:
         self.edit("region" if self.chance.random() < 0.3 else "grow")
 
     def edit(self, kind: str = "") -> str:
-        """Do one edit and return its name; one that the patch refuses does nothing."""
+        """Do one edit and return its name; an edit that the patch refuses does nothing."""
         kind = kind or self.chance.choice(EDITS)
         try:
             if kind in ("undo", "redo"):
@@ -118,11 +118,11 @@ class Editor:
             self.patch.set(node, **self._values_of(kind))
 
     def _element(self) -> None:
-        """Let another element be the condition."""
+        """Choose another element as the condition."""
         self.patch.set(self._one_of("control.if", "control.if_else", "control.while"), element=self.chance.randrange(3))
 
     def _cut(self) -> None:
-        """Move a slice, maybe outside of its input."""
+        """Move a slice, possibly outside of its input."""
         self.patch.set(self._one_of("buffer.slice"), start=self.chance.randrange(3), step=self.chance.choice((1, 2)))
 
     # Structure
@@ -147,7 +147,7 @@ class Editor:
             self.patch.connect(PortRef(node, "out_count"), PortRef(digest, "count"))
 
     def _region(self) -> None:
-        """Put some blocks into a new region, with a condition that may be a view."""
+        """Put some blocks into a new region, whose condition may be a view."""
         kind = self.chance.choice(REGIONS)
         region = self._add(kind, **self._values_of(kind), region=self.chance.choice(self._scopes()))
         if kind != "control.for":
@@ -157,7 +157,7 @@ class Editor:
         self._move_to(region)
 
     def _feed_back(self) -> None:
-        """Connect a delay to another source of its shape, maybe one that depends on it."""
+        """Connect a delay to another source of its shape, possibly one that depends on the delay."""
         delay = PortRef(self._one_of("buffer.frame_delay"), "x")
         self.patch.connect(self._any_port(like=PortRef(delay.node, "out")), delay)
 
@@ -182,7 +182,7 @@ class Editor:
         self._move_to(self.chance.choice(self._scopes()))
 
     def _move_to(self, scope: str) -> None:
-        # The contents of a delay belong to the turns of its scope.
+        # The contents of a delay belong to the iterations of its scope.
         fixed = ("buffer.frame_delay", "control.every")
         movable = sorted(node.id for node in self.patch.nodes.values() if node.type not in fixed)
         self.patch.move_into(self.chance.sample(movable, self.chance.choice((1, 1, 2, 3))), scope)
@@ -250,7 +250,7 @@ class Editor:
         )
 
     def _any_port(self, *dtypes: str, like: PortRef | None = None) -> PortRef:
-        """Return an output of these types, or of the type and mostly the shape of another."""
+        """Return an output of these types, or of another port's type and mostly its shape."""
         ports = [
             PortRef(node.id, spec.name)
             for _, node in sorted(self.patch.nodes.items())
@@ -273,5 +273,5 @@ class Editor:
         assert self._arrays is not None
         try:
             return self._arrays(port) is not None
-        except KeyError:  # placed since
+        except KeyError:  # the node was placed since
             return False

@@ -1,4 +1,4 @@
-"""The law of values: after any edits, every output has the bits that a plain interpreter of the patch computes.
+"""After any edits, every output has the bits that a plain interpreter of the patch computes.
 
 The numbers are of every kind that f32 has: both zeros, denormals, infinities, and NaNs with a payload. A NaN that is
 only moved keeps its bits; PTX does not define which NaN arithmetic gives, so any NaN is right there.
@@ -26,12 +26,12 @@ from tests.runtime.update.update_support import errors
 from tests.runtime.values.library_kernels import KERNELS, agrees, in_order
 from tests.runtime.values.random_edits import Editor
 
-#: How many blocks a patch starts with, and how often it is edited and run.
+# The number of blocks at the start, and how often a patch is edited and run.
 BLOCKS, ROUNDS = 24, 12
 
 
 def describe(patch: Patch) -> GraphDescription | None:
-    """Return the description of a patch; None when not all of it can run."""
+    """Return the description of a patch; None if a part of it can't run."""
     with closing(CodeRunner()) as code:
         registry = BlockRegistry(patch.catalogue, ParameterStore(lambda: patch.folder), lambda: patch.folder, code)
         for node in patch.nodes.values():
@@ -58,9 +58,9 @@ def interpret(editor: Editor, earlier: Interpreter | None = None) -> Interpreter
 
 
 def defined(patch: Patch) -> set[PortRef]:
-    """Return the outputs that hold something in each frame: when no region around them runs, their default.
+    """Return the outputs that are defined in each frame: by a default if no region around them runs.
 
-    An output that only blocks of the same outermost region read is undefined while that is skipped.
+    An output that only blocks of the same outermost region read is undefined while that region is skipped.
     """
     outermost = {node: [*patch.scopes.chain(placed.region), ""][0] for node, placed in patch.nodes.items()}
     ports = set()
@@ -75,7 +75,7 @@ def defined(patch: Patch) -> set[PortRef]:
 
 
 def shared(expected: Interpreter, port: PortRef, other: PortRef) -> bool:
-    """True when two ports are the same memory."""
+    """Return whether two ports are the same memory."""
     return np.shares_memory(expected.array(port), expected.array(other))
 
 
@@ -84,7 +84,7 @@ def check(engine: Engine, editor: Editor, expected: Interpreter) -> None:
     nodes = editor.patch.nodes
     provided = [PortRef(node.id, "out") for node in nodes.values() if node.type == "io.array" and node.region]
     for port in sorted(defined(editor.patch), key=str):
-        # Blocks outside a region change a copy of contents provided inside, so views inside show the original.
+        # Blocks outside a region change a copy of contents that are provided inside, so views inside show the original.
         if port not in provided and nodes[port.node].region and any(map(partial(shared, expected, port), provided)):
             continue
         found, wanted = engine.read(port), expected.array(port)

@@ -1,4 +1,4 @@
-"""An append buffer of floats, a block that reads one, and a block whose output is -0 where it does not run."""
+"""An append buffer of floats, a block that reads one, and a block whose output is -0 when it does not run."""
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u32
 
@@ -6,14 +6,14 @@ FILE = "value_blocks.cu"
 
 
 class Keep(Block, id="test_values.keep"):
-    """Append the elements that are not below a number."""
+    """Appends the elements that are not below a number."""
 
     x: In[f32] = port(doc="Numbers.")
     out: Out[f32] = port(shape="[x.size]", append=True, doc="Those that are not below `least`, in any order.")
     least: float = param(0.0, doc="The bound; NaN is not below it.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """Launch one thread per element."""
         arguments = (self.x, self.least, self.out, self.out.counter, self.out.size, self.x.size)
         build.launch(Kernel(FILE, "keep"), num_threads=self.x.size, args=arguments)
 
@@ -26,7 +26,7 @@ class Digest(Block, id="test_values.digest"):
     out: Out[u32] = port(shape="[2]", doc="Their bits: exclusive or, and sum.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread."""
+        """Launch one thread."""
         build.launch(Kernel(FILE, "digest"), num_threads=1, thread_block=1, args=(self.x, self.count, self.out))
 
 
@@ -37,5 +37,5 @@ class Negate(Block, id="test_values.negate"):
     out: Out[f32] = port(shape="same(x)", default=-0.0, doc="-x.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """Launch one thread per element."""
         build.launch(Kernel(FILE, "negate"), num_threads=self.out.size, args=(self.x, self.out, self.out.size))

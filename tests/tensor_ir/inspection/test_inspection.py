@@ -1,4 +1,4 @@
-"""What is shown of tensor graphs: order, one node, text, DOT and SVG."""
+"""Drawings and texts of tensor graphs: order, single nodes, text, DOT and SVG."""
 
 import re
 from xml.etree import ElementTree
@@ -31,7 +31,7 @@ def square_minus() -> tuple[TensorNode, ...]:
 
 
 def test_the_order_is_depth_first() -> None:
-    """Inputs come in the order of their slots, each just before what needs it."""
+    """Inputs come in the order of their slots, each just before the node that needs it."""
     a, b, square, out = square_minus()
     assert topological_order([out]) == [a, square, b, out]
     assert topological_order([square, out]) == [a, square, b, out]
@@ -41,7 +41,7 @@ def test_the_order_is_depth_first() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=60), st.data())
 def test_every_order_has_all_that_is_needed_after_its_inputs(pairs: list[tuple[int, int]], data: st.DataObject) -> None:
-    """It holds exactly the ancestors of the wanted nodes, once each."""
+    """An order has exactly the ancestors of the wanted nodes, once each, and inputs come first."""
     nodes = [leaf(TensorGraph(), "x")]
     for first, second in pairs:
         nodes.append(nodes[first % len(nodes)] + nodes[second % len(nodes)])
@@ -58,7 +58,7 @@ def test_every_order_has_all_that_is_needed_after_its_inputs(pairs: list[tuple[i
 
 
 def test_a_cycle_is_named() -> None:
-    """The operators make none, but nodes can be changed by hand."""
+    """Operators make no cycles, but nodes can be changed by hand."""
     a, _b, square, out = square_minus()
     square.inputs = (a, out)
     told = rf"got {out.label} f32\[2, 3\] of {square.label} f32\[2, 3\] of {out.label} .*\(made at .*py:"
@@ -70,7 +70,7 @@ def test_a_cycle_is_named() -> None:
 
 
 def test_a_deep_graph_needs_no_recursion() -> None:
-    """Ten times as many nodes as Python allows calls in calls."""
+    """The graph has ten times as many nodes as Python's limit of nested calls."""
     node = first = leaf(TensorGraph(), "x")
     for _ in range(10_000):
         node = node + first
@@ -78,7 +78,7 @@ def test_a_deep_graph_needs_no_recursion() -> None:
 
 
 def test_the_work_of_sorting_is_linear() -> None:
-    """Each input of a node is visited once, for every size of the graph."""
+    """Each input of a node is visited once, whatever the size of the graph."""
     for length in (20_000, 40_000):
         asked = 0
 
@@ -95,7 +95,7 @@ def test_the_work_of_sorting_is_linear() -> None:
 
 
 def test_one_node() -> None:
-    """Its inputs by slot, its role and where it was made."""
+    """A node is shown with its inputs by slot, its role, and the line that made it."""
     a, b, square, out = square_minus()
     info = node_info(out)
     assert (info.label, info.inputs, info.role) == (f"Sub{out.number}", (square.label, "b"), NodeRole.OPERATION)
@@ -106,7 +106,7 @@ def test_one_node() -> None:
 
 
 def test_text_has_a_line_for_each_node() -> None:
-    """The remark says what the caller knows."""
+    """The remark has what the caller knows of the node."""
     a, _b, square, out = square_minus()
     lines = graph_text([out], lambda node: "computed" if node is a else "").splitlines()
     assert lines[0] == "graph of 4 nodes, 2 of them leaves"
@@ -119,14 +119,14 @@ def test_text_has_a_line_for_each_node() -> None:
 
 
 def test_a_constant_shows_its_value() -> None:
-    """Its number says nothing."""
+    """A constant is shown by its value, since its number tells a reader nothing."""
     node = TensorGraph().add(Constant(0.5, TensorType(())))
     assert node_text(node).startswith(f"{node.label}: f32[] = 0.5; ")
     assert '[label="0.5\\nf32[]"' in graph_dot([node])
 
 
 def test_dot_has_a_box_for_each_node_and_an_arrow_for_each_input() -> None:
-    """Where there are several inputs, the arrow has the number of the slot."""
+    """If a node has several inputs, each arrow has the number of the slot."""
     a, b, square, out = square_minus()
     text = graph_dot([out])
     assert len(re.findall(r"^  n\d+ \[label", text, re.M)) == 4
@@ -137,7 +137,7 @@ def test_dot_has_a_box_for_each_node_and_an_arrow_for_each_input() -> None:
 
 
 def test_names_are_escaped() -> None:
-    """A node may be called anything."""
+    """A node may have any name."""
     node = leaf(TensorGraph(), '<b> "&')
     assert '<b> \\"&' in graph_dot([node])
     root = ElementTree.fromstring(graph_svg([node]))
@@ -145,14 +145,14 @@ def test_names_are_escaped() -> None:
 
 
 def test_the_drawing_has_every_node_and_arrow() -> None:
-    """An arrow that others imply is drawn too: it is another input."""
+    """An arrow that others imply is drawn too, since it is another input."""
     graph = TensorGraph()
     a = leaf(graph, "a")
     out = (a + a) * a
     root = ElementTree.fromstring(graph_svg([out]))
     tips = [item.text for item in root.iter(f"{SVG}title")]
     assert tips == [node_text(node) for node in topological_order([out])]
-    assert len(list(root.iter(f"{SVG}path"))) == 3 * 2  # each with a head
+    assert len(list(root.iter(f"{SVG}path"))) == 3 * 2  # a line and a head for each
 
 
 def test_a_drawing_has_a_limit() -> None:

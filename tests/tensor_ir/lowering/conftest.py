@@ -1,4 +1,4 @@
-"""One set of services for the tests of a file."""
+"""The services of a device, shared by the tests of a file."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from engine.tensor_runtime.tensors import Tensors
 
 @pytest.fixture(scope="module")
 def tensors(device: Device) -> Iterator[Tensors]:
-    """What programs use of the device."""
+    """The services that programs need of the device."""
     made = Tensors(device)
     yield made
     made.close()

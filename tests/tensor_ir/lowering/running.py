@@ -1,4 +1,4 @@
-"""Runs programs on a device, to be compared with what numpy gives."""
+"""Runs programs on a device and compares their results with numpy's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.types import DType, bf16, f16, f32, f64, from_bf16, to_bf16
 
 Array = np.ndarray[Any, Any]
 
-#: What a result of each type may differ by, of the largest number in it.
+# The allowed error of each type, relative to the largest number of a result.
 TOLERANCE: Mapping[DType, float] = {f64: 1e-11, f32: 2e-5, f16: 4e-3, bf16: 3e-2}
 
 
@@ -30,7 +30,7 @@ def leaf(
 
 
 def some(node: TensorNode, batch: int, random: np.random.Generator) -> Array:
-    """Return numbers for a leaf."""
+    """Return random numbers for a leaf."""
     type_ = node.type
     shape = (*((batch,) if type_.batched else ()), *(type_.shape if type_.nnz is None else type_.stored_shape))
     if type_.nnz is not None:
@@ -51,7 +51,7 @@ def some(node: TensorNode, batch: int, random: np.random.Generator) -> Array:
 def computed(
     tensors: Tensors, values: Mapping[TensorNode, Array], wanted: Sequence[Wanted | TensorNode], batch: int = 1
 ) -> list[Array]:
-    """Return what a program gives for wanted nodes; what replaces an input is what that holds afterwards."""
+    """Return the results of a program; for a result that replaces an input, return the input's contents afterwards."""
     program = Program(tensors, list(values), wanted)
     inputs = [tensors.buffer(node.type, batch) for node in values]
     outputs = [tensors.buffer(type_, batch) for type_ in program.output_types]
@@ -80,7 +80,7 @@ def check(
     seed: int = 0,
     scale: float = 1.0,
 ) -> None:
-    """Compare what a program gives for random numbers with numpy."""
+    """Compare a program's results for random numbers with numpy's."""
     random = np.random.default_rng(seed)
     values = {node: some(node, batch, random) for node in leaves}
     expected = evaluate(wanted, values, batch)

@@ -1,4 +1,4 @@
-"""Affine operations with activations, and softmax, do on a device what they do with numpy."""
+"""Affine operations with activations, and softmax, have numpy's results on a device."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.tensor_ir.lowering.running import check, leaf
 @pytest.mark.parametrize("dtype", [f32, f64, f16, bf16], ids=str)
 @pytest.mark.parametrize("batched", [False, True])
 def test_biases_and_activations(tensors: Tensors, activation: str | None, dtype: DType, batched: bool) -> None:
-    """What BLAS does with the product, and what takes a kernel of its own."""
+    """Some biases and activations are part of BLAS's product, and others are a kernel of their own."""
     graph = TensorGraph()
     weights, turned, row = (
         leaf(graph, 8, 5, dtype=dtype),
@@ -39,7 +39,7 @@ def test_biases_and_activations(tensors: Tensors, activation: str | None, dtype:
 @pytest.mark.parametrize("dtype", [f32, f64, f16], ids=str)
 @pytest.mark.parametrize("batched", [False, True])
 def test_softmax_along_each_axis(tensors: Tensors, dtype: DType, batched: bool) -> None:
-    """Short and long rows, and axes that aren't the last."""
+    """Softmax works on short and long rows, and along axes that aren't the last."""
     graph = TensorGraph()
     x, long = leaf(graph, 3, 10, 4, dtype=dtype, batched=batched), leaf(graph, 2, 700, dtype=dtype, batched=batched)
     wanted = [graph.add(kind(axis), (x,)) for kind in (Softmax, LogSoftmax) for axis in range(3)]

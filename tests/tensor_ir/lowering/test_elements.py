@@ -1,4 +1,4 @@
-"""Element-wise operations on a device are those of numpy: each of the table, every broadcast, and random graphs."""
+"""Element-wise operations on a device equal numpy's: each of the table, every broadcast, and random graphs."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ KINDS: dict[str, tuple[DType, ...]] = {
 
 @pytest.mark.parametrize("name", RULES)
 def test_each_operation_of_the_table(tensors: Tensors, name: str) -> None:
-    """For each element type that it takes."""
+    """Each operation of the table equals numpy's, for each element type that it takes."""
     graph, rule = TensorGraph(), RULES[name]
     wanted, leaves = [], []
     for dtype in KINDS[rule.kind]:
         operands = [leaf(graph, 3, 5, dtype=dtype, batched=True) for _ in range(rule.arity)]
         if rule.kind == "choice":
             operands[0] = leaf(graph, 3, 5, dtype=boolean, batched=True)
-        # Away from poles and from where the result depends on the last bit.
+        # Stay away from poles, and from values where the result depends on the last bit.
         given = [x.square() * 0.2 + 0.3 if dtype.kind == "float" and x.type.dtype != boolean else x for x in operands]
         numbers = (1.5 if dtype.kind == "float" else 2.0,) * rule.numbers
         wanted.append(graph.add(Elementwise(name, numbers), given))
@@ -61,7 +61,7 @@ def test_every_broadcast(tensors: Tensors, batch: int, batched: tuple[bool, bool
 
 
 def test_conversions(tensors: Tensors) -> None:
-    """From each type to each."""
+    """Every type converts to every other."""
     graph = TensorGraph()
     leaves = [leaf(graph, 7, dtype=dtype) for dtype in (f32, f64, f16, bf16, s32, u32, s8, boolean)]
     wanted = [graph.add(Cast(other.type.dtype), (x,)) for x in leaves for other in leaves]
@@ -69,7 +69,7 @@ def test_conversions(tensors: Tensors) -> None:
 
 
 def test_narrow_elements_are_rounded_where_they_are_made(tensors: Tensors) -> None:
-    """A conversion to f16 rounds also where the result is used in the same kernel."""
+    """A conversion to f16 rounds even where the result is used in the same kernel."""
     graph = TensorGraph()
     x = leaf(graph, 100)
     check(tensors, [(x.cast(f16).cast(f32) - x) * 1000.0], [x])
@@ -83,7 +83,7 @@ def test_batch_size(tensors: Tensors) -> None:
 
 
 def test_many_operations_take_several_kernels(tensors: Tensors) -> None:
-    """A long chain, and a graph in which each node is used twice."""
+    """The tests are a long chain, and a graph in which each node is used twice."""
     graph = TensorGraph()
     x = leaf(graph, 4)
     chain = both = x
@@ -93,7 +93,7 @@ def test_many_operations_take_several_kernels(tensors: Tensors) -> None:
 
 
 def test_updates_see_what_was_there_before(tensors: Tensors) -> None:
-    """Two tensors change places, one is turned, and one is replaced by what depends on all: all read the old ones."""
+    """All updates read the old values: two leaves are swapped, one is transposed, and one depends on all."""
     graph = TensorGraph()
     a, b, c, d = (leaf(graph, 3, 3) for _ in range(4))
     values = {x: some(x, 1, np.random.default_rng(number)) for number, x in enumerate((a, b, c, d))}
@@ -107,7 +107,7 @@ def test_updates_see_what_was_there_before(tensors: Tensors) -> None:
 
 
 def test_a_program_takes_other_buffers_and_batch_sizes(tensors: Tensors) -> None:
-    """One that was compiled runs on what it is given; a batch grows, shrinks and grows again."""
+    """A compiled program runs on any buffers, and its batch may grow, shrink and grow again."""
     graph = TensorGraph()
     x, w = leaf(graph, 5, 1, batched=True), leaf(graph, 3, 5)
     out = (w @ x).relu().sum().sum_batch()
@@ -128,7 +128,7 @@ def test_a_program_takes_other_buffers_and_batch_sizes(tensors: Tensors) -> None
 
 
 def test_copies_follow_other_buffers(tensors: Tensors) -> None:
-    """What can't be updated in place is built again, in a loop too."""
+    """A copy that can't be updated in place is built again, in a loop too."""
     graph = TensorGraph()
     x, y = leaf(graph, 3), leaf(graph, 3)
     program = Program(tensors, [x, y], [x, Wanted(x + y, y)], is_loop=True)
@@ -145,7 +145,7 @@ def test_copies_follow_other_buffers(tensors: Tensors) -> None:
 
 
 def test_what_a_device_cannot_compute_is_named(tensors: Tensors) -> None:
-    """A leaf without a buffer, a tensor without elements, and buffers of another type or batch."""
+    """The error names a leaf without a buffer, a tensor without elements, and a buffer of another type or batch."""
     graph = TensorGraph()
     x, y = leaf(graph, 4, batched=True), leaf(graph, 4)
     with pytest.raises(ExecutionFailed, match=r"leaf must have a buffer, got none for Leaf\d+: f32\[4\]"):
@@ -164,7 +164,7 @@ def test_what_a_device_cannot_compute_is_named(tensors: Tensors) -> None:
 
 
 def test_a_loop_carries_what_it_replaces(tensors: Tensors) -> None:
-    """Several turns in one launch do what as many launches do."""
+    """Several iterations in one launch give the result of as many launches."""
     graph = TensorGraph()
     x, step = leaf(graph, 3, 1), leaf(graph)
     program = Program(tensors, [x, step], [Wanted(x * 0.5 + step, x), Wanted(step + 1.0, step)], is_loop=True)
@@ -184,7 +184,7 @@ def test_a_loop_carries_what_it_replaces(tensors: Tensors) -> None:
 
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[list[TensorNode], list[TensorNode], int]:
-    """Return nodes of a random graph to compute, its leaves, and a batch size."""
+    """Draw nodes of a random graph to compute, its leaves, and a batch size."""
     graph = TensorGraph()
     n, m = draw(st.integers(1, 5)), draw(st.integers(1, 5))
     shapes = [(n, 1), (m, 1), (m, n), (n, n), (1, 1), ()]
@@ -226,6 +226,6 @@ def _clashes(a: TensorNode, b: TensorNode) -> bool:
 @given(graphs())
 @settings(max_examples=many(25))
 def test_random_graphs(tensors: Tensors, made: tuple[list[TensorNode], list[TensorNode], int]) -> None:
-    """With any fusion, a program has the results of numpy node by node."""
+    """Whatever is fused, a program has numpy's results for each node."""
     wanted, leaves, batch = made
     check(tensors, wanted, leaves, batch, scale=10.0)

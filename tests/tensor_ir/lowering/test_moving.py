@@ -1,4 +1,4 @@
-"""Operations that move elements, and that find them by indices, do on a device what they do with numpy."""
+"""Operations that move elements, or look them up by indices, have numpy's results on a device."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from tests.tensor_ir.lowering.running import check, computed, leaf, some
 
 @pytest.mark.parametrize("batched", [False, True])
 def test_elements_are_moved(tensors: Tensors, batched: bool) -> None:
-    """Alone, and in one kernel with what they are computed from."""
+    """Elements are moved by a kernel of their own, or by the kernel that computes them."""
     graph = TensorGraph()
     x, y = leaf(graph, 3, 4, 5, batched=batched), leaf(graph, 3, 2, 5)
     turned = graph.add(Transpose((2, 1, 0)), (x,))
@@ -35,7 +35,7 @@ def test_elements_are_moved(tensors: Tensors, batched: bool) -> None:
 
 @pytest.mark.parametrize("dtype", [f64, f16, bf16, s32, u8, boolean, s64], ids=str)
 def test_elements_of_each_type_are_moved(tensors: Tensors, dtype: DType) -> None:
-    """Nothing is lost on the way."""
+    """Moving elements loses no bits, for any type."""
     graph = TensorGraph()
     x = leaf(graph, 3, 4, dtype=dtype, batched=True)
     turned = graph.add(Transpose((1, 0)), (x,))
@@ -62,7 +62,7 @@ def test_elements_are_found_and_added_by_indices(tensors: Tensors, shared: tuple
 
 @pytest.mark.parametrize("size", [3, 5000])
 def test_sums_by_many_indices(tensors: Tensors, size: int) -> None:
-    """Few keys with many entries each, and many with few; sums are the same bits each time."""
+    """Few keys have many entries each, and many keys few; sums have the same bits each time."""
     graph = TensorGraph()
     indices, updates = leaf(graph, 2001, dtype=s32), leaf(graph, 2001, 3)
     added = graph.add(ScatterAdd(0, size), (indices, updates))

@@ -1,4 +1,4 @@
-"""Numbers in order, and sparse columns made of row numbers."""
+"""Tensors of consecutive numbers, and sparse columns made of row numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.tensor_ir.lowering.running import check, computed, leaf
 def test_numbers_go_through_the_whole_tensor(
     tensors: Tensors, dtype: DType, shape: tuple[int, ...], batched: bool
 ) -> None:
-    """The batch first."""
+    """Numbers count through the whole tensor, and the batch is the slowest axis."""
     for batch in (1, 7):
         node = TensorGraph().add(Numbers(TensorType(shape, dtype, batched)))
         (found,) = computed(tensors, {}, [node], batch)
@@ -33,7 +33,7 @@ def test_numbers_go_through_the_whole_tensor(
 
 
 def test_numbers_in_a_kernel_with_others(tensors: Tensors) -> None:
-    """Broadcast like any tensor."""
+    """Numbers are broadcast like any tensor in a kernel."""
     graph = TensorGraph()
     x = leaf(graph, 4, 3, batched=True)
     row, example = graph.add(Numbers(TensorType((4, 1)))), graph.add(Numbers(TensorType((), batched=True)))
@@ -41,7 +41,7 @@ def test_numbers_in_a_kernel_with_others(tensors: Tensors) -> None:
 
 
 def test_a_sparse_column_of_row_numbers(tensors: Tensors) -> None:
-    """Is multiplied as one that was given."""
+    """A sparse column of computed rows is multiplied like one that is an input."""
     graph = TensorGraph()
     weights, rows = leaf(graph, 6, 9), leaf(graph, 4, dtype=s32, batched=True)
     given = np.array([[0, 8, 3, -1], [-1, -1, -1, -1], [2, 1, 0, 5]], np.int32)

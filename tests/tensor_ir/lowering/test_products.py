@@ -1,4 +1,4 @@
-"""Products of matrices on a device are those of numpy, for every way in which operands can lie in memory."""
+"""Products of matrices on a device equal numpy's, for every layout of the operands in memory."""
 
 from itertools import product
 
@@ -29,7 +29,7 @@ def _products(
 @pytest.mark.parametrize("batched", [(False, False), (True, False), (False, True), (True, True)], ids=str)
 @pytest.mark.parametrize("batch", [1, 7])
 def test_products_of_each_batching_and_transposition(tensors: Tensors, batched: tuple[bool, bool], batch: int) -> None:
-    """A batched operand next to one that isn't takes part in one product; two batched ones in one for each example."""
+    """One batched operand gives one product for the whole batch, and two give one product for each example."""
     check(tensors, *_products(batched, f32, sum_batch=False), batch)
 
 
@@ -48,7 +48,7 @@ def test_products_of_other_elements(tensors: Tensors, dtype: DType) -> None:
 
 @pytest.mark.parametrize("batched", [(False, False), (True, False), (False, True), (True, True)], ids=str)
 def test_leading_axes_are_broadcast(tensors: Tensors, batched: tuple[bool, bool]) -> None:
-    """Leading axes repeat the product, and either operand along the other's."""
+    """Leading axes repeat the product, and either operand may be repeated along the other's."""
     graph, found, leaves = TensorGraph(), [], []
     for a_leading, b_leading in [((2,), (2,)), ((2,), ()), ((), (2,)), ((3, 1), (1, 2)), ((1,), (4,)), ((2, 3), (3,))]:
         a, b = leaf(graph, *a_leading, 3, 5, batched=batched[0]), leaf(graph, *b_leading, 5, 2, batched=batched[1])

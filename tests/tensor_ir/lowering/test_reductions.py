@@ -1,4 +1,4 @@
-"""Reductions on a device are those of numpy, and the same bits each time."""
+"""Reductions on a device equal numpy's, and have the same bits each time."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ OPERATIONS: tuple[Reduction, ...] = ("sum", "max", "min")
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("batched", [False, True])
 def test_every_set_of_axes(tensors: Tensors, operation: Reduction, batched: bool) -> None:
-    """Axes are reduced wherever they lie; those that stay keep their order."""
+    """Any axes may be reduced; the remaining axes keep their order."""
     graph = TensorGraph()
     x = leaf(graph, 3, 1, 5, 2, batched=batched)
     sets = [tuple(axis for axis in range(4) if bits >> axis & 1) for bits in range(16)]
@@ -24,7 +24,7 @@ def test_every_set_of_axes(tensors: Tensors, operation: Reduction, batched: bool
 
 @pytest.mark.parametrize("dtype", [f32, f64, f16, bf16, s32, u8], ids=str)
 def test_elements_of_each_type(tensors: Tensors, dtype: DType) -> None:
-    """Narrow floats are summed in f32, whole numbers wrap."""
+    """Narrow floats are summed in f32, and integers wrap."""
     graph = TensorGraph()
     x, y = leaf(graph, 40, 3, dtype=dtype, batched=True), leaf(graph, 70, dtype=dtype)
     wanted = [
@@ -42,7 +42,7 @@ def test_elements_of_each_type(tensors: Tensors, dtype: DType) -> None:
 
 @pytest.mark.parametrize("batch", [1, 2, 255, 257, 1000, 3001])
 def test_sums_over_the_batch(tensors: Tensors, batch: int) -> None:
-    """Batches are shared out to thread blocks whatever their size."""
+    """Thread blocks share the examples of a batch of any size."""
     graph = TensorGraph()
     x, column = leaf(graph, 33, 1, batched=True), leaf(graph, 1, 1, batched=True)
     loss = (column * 2.0 - 1.0).square()
@@ -51,14 +51,14 @@ def test_sums_over_the_batch(tensors: Tensors, batch: int) -> None:
 
 
 def test_a_sum_of_what_is_repeated(tensors: Tensors) -> None:
-    """What is summed need not be stored anywhere, nor any tensor of its shape."""
+    """A repeated summand is never stored in its full shape."""
     graph = TensorGraph()
     a, b = leaf(graph, 5, 1), leaf(graph, 1, 4)
     check(tensors, [graph.add(Reduce("sum", (0, 1)), (a * b,)), graph.add(Reduce("max", (0, 1)), (a + b,))], [a, b])
 
 
 def test_long_rows_and_columns(tensors: Tensors) -> None:
-    """Rows and columns of more elements than a thread block reduces at once."""
+    """Rows and columns may have more elements than a thread block reduces at once."""
     graph = TensorGraph()
     x = leaf(graph, 3, 2050)
     check(tensors, [graph.add(Reduce("sum", (1,)), (x,)), graph.add(Reduce("max", (0,)), (x,))], [x], scale=5.0)
@@ -67,7 +67,7 @@ def test_long_rows_and_columns(tensors: Tensors) -> None:
 
 
 def test_the_largest_of_numbers_with_a_nan_is_nan(tensors: Tensors) -> None:
-    """As numpy and torch have it."""
+    """The largest of numbers with a NaN is NaN, as in numpy and torch."""
     graph = TensorGraph()
     x = leaf(graph, 2, 50)
     values = {x: np.ones((2, 50), np.float32)}
@@ -77,7 +77,7 @@ def test_the_largest_of_numbers_with_a_nan_is_nan(tensors: Tensors) -> None:
 
 
 def test_sums_are_the_same_bits_each_time(tensors: Tensors) -> None:
-    """The order in which elements are added follows from sizes alone."""
+    """The order in which elements are added depends on sizes alone."""
     graph = TensorGraph()
     x = leaf(graph, 37, 1, batched=True)
     values = {x: some(x, 2999, np.random.default_rng(1))}

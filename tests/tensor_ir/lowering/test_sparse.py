@@ -1,4 +1,4 @@
-"""Products with sparse columns on a device are those of numpy."""
+"""Products with sparse columns on a device equal numpy's."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from tests.tensor_ir.lowering.running import check, computed, leaf, some
 @pytest.mark.parametrize("batched", [False, True])
 @pytest.mark.parametrize("width", [1, 3, 8, 36])
 def test_products_and_their_gradients(tensors: Tensors, transposed: bool, batched: bool, width: int) -> None:
-    """Products and their gradients for widths with any divisors, with weights of either order."""
+    """Products and gradients are right for widths with any divisors, and for weights in either order."""
     graph = TensorGraph()
     weights = leaf(graph, *((50, width) if transposed else (width, 50)))
     column, shared = leaf(graph, 50, 1, batched=batched, nnz=9), leaf(graph, 50, 1, nnz=4)
@@ -37,7 +37,7 @@ def test_products_and_their_gradients(tensors: Tensors, transposed: bool, batche
 @pytest.mark.parametrize("activation", [None, "relu", "sigmoid", "tanh", "screlu"])
 @pytest.mark.parametrize("dtype", [f32, f64, f16, bf16], ids=str)
 def test_biases_and_activations(tensors: Tensors, activation: str | None, dtype: DType) -> None:
-    """What the kernel does itself, and what takes a second one."""
+    """Some biases and activations are part of the kernel, and others need a second one."""
     graph = TensorGraph()
     weights = leaf(graph, 12, 40, dtype=dtype)
     first, second = (leaf(graph, 40, 1, dtype=dtype, batched=batched, nnz=5) for batched in (True, False))
@@ -55,7 +55,7 @@ def test_biases_and_activations(tensors: Tensors, activation: str | None, dtype:
 
 
 def test_gradients_of_a_large_batch_are_the_same_bits_each_time(tensors: Tensors) -> None:
-    """Rows that many examples have are added up by several thread blocks, always in the same order."""
+    """Several thread blocks add up a row that many examples have, always in the same order."""
     graph = TensorGraph()
     weights, column = leaf(graph, 8, 30), leaf(graph, 30, 1, batched=True, nnz=6)
     out = graph.add(SparseMatMul(), (weights, column))
@@ -68,7 +68,7 @@ def test_gradients_of_a_large_batch_are_the_same_bits_each_time(tensors: Tensors
 
 
 def test_buffers_need_no_alignment_beyond_that_of_their_elements(tensors: Tensors) -> None:
-    """What is read and written four elements at once, in memory that begins anywhere."""
+    """Kernels read and write four elements at once even in buffers that are not aligned to that."""
     if tensors.device.info.name != "host":
         pytest.skip("takes numpy's memory in place")
     graph = TensorGraph()

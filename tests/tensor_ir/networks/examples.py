@@ -8,7 +8,7 @@ Builder = TypeVar("Builder", bound=NetworkBuilder)
 
 
 def write_seeds_example(builder: Builder) -> Builder:
-    """Add the network that the seed describes, line for line."""
+    """Add the network of the seed's description, line for line."""
     # inputs
     inputs = builder.sparse_input("inputs", (768, 1), 32)
     targets = builder.dense_input("targets", (1, 1))
@@ -25,5 +25,5 @@ def write_seeds_example(builder: Builder) -> Builder:
 
 
 def seeds_example() -> NetworkBuilder:
-    """Return the network that the seed describes."""
+    """Return the network of the seed's description."""
     return write_seeds_example(NetworkBuilder())

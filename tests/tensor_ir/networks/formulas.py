@@ -1,4 +1,4 @@
-"""Optimisers in float64, written down once more from their papers and PyTorch's documentation."""
+"""Optimisers in float64, written independently from their papers and PyTorch's documentation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = np.ndarray[Any, Any]
 
 
 def sgd(w: Array, gradients: list[Array], rate: float, momentum: float, decay: float, nesterov: bool) -> Array:
-    """Return the weights after as many steps as there are gradients."""
+    """Return the weights after one step per gradient."""
     buffer = np.zeros_like(w)
     for g in gradients:
         g = g + decay * w
@@ -21,7 +21,7 @@ def sgd(w: Array, gradients: list[Array], rate: float, momentum: float, decay: f
 
 
 def adamw(w: Array, gradients: list[Array], rate: float, beta1: float, beta2: float, eps: float, decay: float) -> Array:
-    """Return the weights after as many steps as there are gradients."""
+    """Return the weights after one step per gradient."""
     m, v = np.zeros_like(w), np.zeros_like(w)
     for t, g in enumerate(gradients, 1):
         w = w - rate * decay * w
@@ -32,7 +32,7 @@ def adamw(w: Array, gradients: list[Array], rate: float, beta1: float, beta2: fl
 
 
 def radam_step(w: Array, m: Array, v: Array, t: int, rate: float, beta1: float, beta2: float, eps: float) -> Array:
-    """Return the weights after step `t`, counted from 1, whose running means are m and v."""
+    """Return the weights after step `t`, which counts from 1, with running means m and v."""
     rho = 2 / (1 - beta2) - 1
     length = rho - 2 * t * beta2**t / (1 - beta2**t)
     mean = m / (1 - beta1**t)
@@ -53,7 +53,7 @@ def ranger(
     every: int | None,
     part: float,
 ) -> Array:
-    """Return the weights after as many steps as there are gradients; RAdam's when `every` is None."""
+    """Return the weights after one step per gradient; with `every` None, these are RAdam's."""
     m, v, slow = np.zeros_like(w), np.zeros_like(w), w
     for t, g in enumerate(gradients, 1):
         w = w * (1 - rate * decay)

@@ -1,4 +1,4 @@
-"""Random networks, written by a builder."""
+"""Random networks, made by a builder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.tensor_ir.operations.reductions import broadcast_to
 from engine.tensor_ir.types import TensorType
 from engine.types import f64
 
-#: Functions without poles, so that values stay tame.
+# Functions without poles, so that values stay small.
 UNARY = ("neg", "abs", "sin", "tanh", "sigmoid", "relu", "crelu", "screlu", "square", "softplus", "gelu", "expm1")
 BINARY = ("add", "sub", "mul", "maximum", "minimum")
 SIZES = (1, 2, 3, 5)
@@ -20,7 +20,7 @@ SIZES = (1, 2, 3, 5)
 
 @st.composite
 def networks(draw: st.DrawFn, most: int = 14, builder: type[NetworkBuilder] = NetworkBuilder) -> NetworkBuilder:
-    """Return a builder of an input x0, of weights, and of up to `most` operations; its root is one number."""
+    """Draw a builder of an input x0, weights, and up to `most` operations, whose root is one number."""
     made = builder(dtype=f64, seed=draw(st.integers(0, 9)))
     nodes = [
         made.dense_input("x0", (draw(st.sampled_from(SIZES)), 1)),
@@ -34,7 +34,7 @@ def networks(draw: st.DrawFn, most: int = 14, builder: type[NetworkBuilder] = Ne
 
 
 def _grown(draw: st.DrawFn, builder: NetworkBuilder, node: TensorNode, number: int) -> TensorNode:
-    """Return something that is computed of a node [n, 1]."""
+    """Return a random operation on a node [n, 1]."""
     size = node.type.shape[0]
     kind = draw(st.sampled_from(["affine", "affine", "unary", "unary", "binary", "constant", "copy", "quiet", "wide"]))
     if kind == "affine":

@@ -1,4 +1,4 @@
-"""Runs functions of a network with numpy, as a reference for devices and for formulas."""
+"""Runs functions of a network with numpy, as an oracle for devices and formulas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Simulation:
     def run(
         self, function: str | NetworkFunction, inputs: Mapping[str, Any] | None = None, batch: int | None = None
     ) -> None:
-        """Run a function on the contents of the variables; inputs have a batch axis in front."""
+        """Run a function on the variables; inputs have a leading batch axis."""
         self.held.update(inputs or {})
         if isinstance(function, str):
             function = self.network.functions[function]

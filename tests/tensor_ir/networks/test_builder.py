@@ -1,4 +1,4 @@
-"""What a builder takes, what it makes of it, and what it refuses."""
+"""The arguments of a builder, the nodes that it makes, and the arguments that it refuses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.tensor_ir.networks.simulation import Simulation
 
 
 def test_attributes_of_nodes() -> None:
-    """Inputs are batched and want no gradient; weights are the other way round; the rest follows."""
+    """Inputs are batched and need no gradient, weights are the opposite, and the rest follows from operands."""
     builder = NetworkBuilder()
     inputs = builder.sparse_input("inputs", (768, 1), nnz=32)
     dense = builder.dense_input("dense", (3, 2))
@@ -35,21 +35,21 @@ def test_attributes_of_nodes() -> None:
 
 @pytest.mark.parametrize("settings", [{"dtype": s32}, {"dtype": None}, {"seed": -1}, {"seed": 1.5}])
 def test_settings_that_there_are_not(settings: dict[str, Any]) -> None:
-    """The message says which."""
+    """The message names the unknown setting."""
     with pytest.raises(InvalidOperation, match=r"element type must be one of|seed must be"):
         NetworkBuilder(**settings)
 
 
 @pytest.mark.parametrize("nnz", [1.5, float("nan"), None])
 def test_numbers_of_ones_that_are_not_whole(nnz: Any) -> None:
-    """Nothing is rounded."""
+    """The number of ones is not rounded."""
     with pytest.raises(InvalidOperation, match="nnz of sparse input 'x' must be a whole number, got"):
         NetworkBuilder().sparse_input("x", (3, 1), nnz)
 
 
 class TestRoot:
     def test_it_is_the_node_made_last(self) -> None:
-        """Unless another is named."""
+        """The root is the last node, unless another one is named."""
         builder = NetworkBuilder()
         x = builder.dense_input("x", (1, 1))
         loss = x.square()
@@ -60,7 +60,7 @@ class TestRoot:
         assert builder.root is loss
 
     def test_the_sum_over_the_batch_is_inserted(self) -> None:
-        """The sum over the batch, or the mean, is inserted; a root that isn't batched stays."""
+        """The sum over the batch, or the mean, is inserted; a root that isn't batched stays as it is."""
         builder = NetworkBuilder(dtype=f64)
         builder.dense_input("x", (1, 1)).square()
         for average, expected in ((False, 14.0), (True, 14 / 3)):
@@ -73,7 +73,7 @@ class TestRoot:
         assert network["loss"] == 9.0
 
     def test_it_must_be_one_number(self) -> None:
-        """The message names the node and says what to do."""
+        """The message names the node and the remedy."""
         builder = NetworkBuilder()
         builder.dense_input("x", (3, 1)).exp()
         with pytest.raises(
@@ -82,7 +82,7 @@ class TestRoot:
             build_network(builder)
 
     def test_it_must_be_computed(self) -> None:
-        """Inputs alone are no network."""
+        """A network of inputs alone is refused."""
         builder = NetworkBuilder()
         builder.dense_input("x", (1, 1))
         with pytest.raises(InvalidOperation, match="network must compute something"):
@@ -91,7 +91,7 @@ class TestRoot:
 
 class TestRefusals:
     def test_names(self) -> None:
-        """They are identifiers, and used once."""
+        """Names are identifiers, and each is used once."""
         builder = NetworkBuilder()
         builder.dense_input("x", (1, 1))
         with pytest.raises(InvalidOperation, match="name must be new, got 'x' again"):
@@ -114,7 +114,7 @@ class TestRefusals:
             builder.weights("w", (3, 0))
 
     def test_initialisations(self) -> None:
-        """A name that is known, a number, or an array of the shape."""
+        """An initialisation is a known name, a number, or an array of the weights' shape."""
         builder = NetworkBuilder()
         with pytest.raises(InvalidOperation, match=r"initialisation of 'w' must be one of zeros, ones, .* got 'one'"):
             builder.weights("w", (3, 1), "one")
@@ -126,7 +126,7 @@ class TestRefusals:
 
 class TestInitialisations:
     def test_they_depend_on_name_and_seed_alone(self) -> None:
-        """Another layer changes nothing."""
+        """Another layer doesn't change a layer's initial weights."""
         first, second = NetworkBuilder(seed=3), NetworkBuilder(seed=3)
         second.affine("other", 4, 4)
         a, b = (builder.affine("l0", 7, 5) for builder in (first, second))
@@ -146,7 +146,7 @@ class TestInitialisations:
         ],
     )
     def test_size_of_random_weights(self, init: str, deviation: float) -> None:
-        """The standard deviation of 60,000 is the formula's, within 2 percent, and their mean is 0."""
+        """The standard deviation of 60,000 weights is the formula's within 2 percent, and their mean is 0."""
         found = FirstWeights.of("w", (200, 300), init, 0).draw()
         np.testing.assert_allclose(found.std(), deviation, rtol=0.02)
         assert abs(found.mean()) < 0.02 * deviation
@@ -159,14 +159,14 @@ class TestInitialisations:
         np.testing.assert_allclose(small, np.eye(min(shape)), atol=1e-12)
 
     def test_all_have_the_shape_they_are_asked_for(self) -> None:
-        """Also of one axis, or none."""
+        """Weights of one axis, or none, have the requested shape too."""
         for name in INITIALISATIONS:
             for shape in [(), (4,), (2, 3), (2, 3, 4)]:
                 assert FirstWeights.of("w", shape, name, 0).draw().shape == shape
 
 
 def test_building_twice_gives_the_same() -> None:
-    """A builder isn't changed by what is made of it."""
+    """Building a network doesn't change its builder."""
     builder = NetworkBuilder()
     x = builder.dense_input("x", (3, 1))
     builder.affine("l", 3, 1).forward(x).abs_pow(2)

@@ -1,4 +1,4 @@
-"""Functions of networks: what they write, and how their instructions are shown."""
+"""Functions of networks: the variables that they write, and the text of their instructions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.tensor_ir.networks.simulation import Simulation
 
 
 def names(network: Network, function: str) -> list[str]:
-    """Return the instructions' names, and for Unary its operation."""
+    """Return the names of instructions; for Unary, with its operation."""
     lines = function_code(network.functions[function]).splitlines()
     return [
         re.sub(r" \{ (op: (\w+))?.*", r" \2", line).strip() if "Unary" in line else line.split()[0] for line in lines
@@ -29,7 +29,7 @@ def names(network: Network, function: str) -> list[str]:
 
 
 def test_the_seeds_example_has_the_seeds_instructions() -> None:
-    """In that order."""
+    """The instructions have the order of the seed's description."""
     assert names(build_network(seeds_example()), "forward") == [
         "MaybeUpdateBatchSize",
         "SparseAffineActivate",
@@ -45,7 +45,7 @@ def test_the_seeds_example_has_the_seeds_instructions() -> None:
 
 
 def test_instructions_say_what_they_take_and_where_it_goes() -> None:
-    """By the names of variables."""
+    """Instructions show their operands and results by the names of variables."""
     assert function_code(build_network(seeds_example()).functions["forward"]) == (
         "MaybeUpdateBatchSize { node: sparseaffineactivate1 }\n"
         "SparseAffineActivate { activation: relu, a: l0w, b: inputs, c: l0b, out: sparseaffineactivate1 }\n"
@@ -61,27 +61,27 @@ def test_instructions_say_what_they_take_and_where_it_goes() -> None:
 
 
 def test_gradients_are_set_to_zero_by_set() -> None:
-    """Those that accumulate: all but those with one value for each example."""
+    """Only gradients that accumulate are set: those without a value per example."""
     lines = function_code(build_network(seeds_example()).functions["zero_gradients"]).splitlines()
     assert "Set { node: l0w.gradient, value: 0 }" in lines
     assert all(line.startswith("Set") for line in lines)
 
 
 def test_the_gradient_of_a_line_is_a_copy() -> None:
-    """d(a x + b)/dx is a: nothing is computed."""
+    """d(a x + b)/dx is a, so nothing is computed."""
     builder = NetworkBuilder()
     a, x, b = builder.weights("a", (), frozen=True), builder.weights("x", ()), builder.weights("b", (), frozen=True)
     a * x + b
     network = build_network(builder)
     gradient = NetworkFunction("gradient", {network.leaf("x.gradient"): network.leaf("x.gradient") * 0.0})
-    assert gradient.writes  # the variable is there
+    assert gradient.writes  # the variable exists
     alone = network.functions["zero_gradients"].then(network.functions["backward"], "both")
     code = function_code(alone.only([network.leaf("x.gradient")]).optimised())
     assert code == "Copy { from: a, to: x.gradient }\n"
 
 
 def test_a_constant_network_has_no_instruction() -> None:
-    """Its values are what the variables hold at first."""
+    """The values of such a network are the initial contents of its variables."""
     builder = NetworkBuilder()
     builder.apply(Constant(2.0, TensorType((3, 1)))).exp().log().sum()
     network = build_network(builder)
@@ -106,7 +106,7 @@ def batch(count: int, seed: int = 0) -> dict[str, np.ndarray]:  # type: ignore[t
 
 class TestGradients:
     def test_they_are_the_derivatives(self) -> None:
-        """By central differences of the loss."""
+        """Gradients equal central differences of the loss."""
         network, examples = Simulation(build_network(small())), batch(5)
         network.run("zero_gradients")
         network.run("forward", examples)
@@ -125,7 +125,7 @@ class TestGradients:
             network.held[name] = base
 
     def test_they_accumulate(self) -> None:
-        """Until they are set to 0; those with one value for each example are those of the last batch."""
+        """Gradients add up until they are set to 0; those with a value per example are the last batch's."""
         network, examples = Simulation(build_network(small())), batch(5)
         network.run("zero_gradients")
         for count in (1, 2, 3):
@@ -141,7 +141,7 @@ class TestGradients:
 
 
 def test_a_step_is_all_functions_one_after_another() -> None:
-    """Also with state, and over several batches."""
+    """One step equals the single functions in a row, also with optimiser state and over several batches."""
     whole, parts = (Simulation(build_network(small(), AdamW(0.1))) for _ in range(2))
     for number in range(4):
         examples = batch(3 + number, number)
@@ -154,7 +154,7 @@ def test_a_step_is_all_functions_one_after_another() -> None:
 
 
 def test_a_step_writes_no_gradients() -> None:
-    """Only weights, the optimiser's state, the loss and what is kept."""
+    """A step writes only weights, the optimiser's state, the loss and kept nodes."""
     network = build_network(small(), AdamW())
     written = {leaf.name for leaf in network.functions["step"].writes}
     kept = {item.name for item in network.variables.values() if item.role in (Role.WEIGHTS, Role.STATE)}
@@ -163,7 +163,7 @@ def test_a_step_writes_no_gradients() -> None:
 
 class TestOwnFunctions:
     def test_instructions_run_one_after_another(self) -> None:
-        """Each sees what those before it have written."""
+        """Each instruction reads what the previous ones have written."""
         network = build_network(small())
         w, b = network.leaf("aw"), network.leaf("bw")
         function = NetworkFunction.of("own", [Set(w, 2.0), Accumulate(w, w * 3.0), Write(b, b + w.sum())])
@@ -174,7 +174,7 @@ class TestOwnFunctions:
         np.testing.assert_array_equal(simulation["bw"], before + 96.0)
 
     def test_an_instruction_of_your_own(self) -> None:
-        """Says what it writes."""
+        """An instruction declares which variables it writes."""
 
         class Swap(NetworkInstruction):
             def __init__(self, a: object, b: object) -> None:
@@ -194,14 +194,14 @@ class TestOwnFunctions:
         assert not simulation["ab"].any()
 
     def test_only_variables_are_written(self) -> None:
-        """A node that is computed is none."""
+        """A computed node can't be written."""
         network = build_network(small())
         w = network.leaf("aw")
         with pytest.raises(InvalidOperation, match="function 'own' must write variables, got Mul"):
             NetworkFunction.of("own", [Write(w * 2.0, w)])
 
     def test_an_unknown_variable(self) -> None:
-        """The message lists those that are there."""
+        """The message lists the existing variables."""
         with pytest.raises(InvalidOperation, match=r"variable must be one of x, y, aw, .*, got 'nothing'"):
             build_network(small()).leaf("nothing")
 

@@ -1,4 +1,4 @@
-"""Losses and their gradients against closed forms in float64."""
+"""Losses and their gradients equal closed forms in float64."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CASES = [
         ),
     ),
     (
-        losses.softmax_cross_entropy,  # targets that don't add up to 1
+        losses.softmax_cross_entropy,  # with targets that don't add up to 1
         lambda: (-(T * np.log(softmax(X))).sum(axis=(1, 2)), T.sum(axis=1, keepdims=True) * softmax(X) - T),
     ),
     (
@@ -78,7 +78,7 @@ CASES = [
 def test_a_loss_and_its_gradient(
     loss: Callable[[TensorNode, TensorNode], TensorNode], expected: Callable[[], tuple[Array, Array]]
 ) -> None:
-    """Summed over the batch."""
+    """A loss is summed over the batch, and its gradient is that of the closed form."""
     found, gradient = run(loss, X, T)
     each, right = expected()
     np.testing.assert_allclose(found.item(), each.sum(), rtol=1e-12)
@@ -95,6 +95,6 @@ def test_large_logits(loss: Callable[[TensorNode, TensorNode], TensorNode]) -> N
 
 
 def test_shapes_must_be_the_same() -> None:
-    """Otherwise targets would be broadcast without a word."""
+    """Otherwise targets would be broadcast silently."""
     with pytest.raises(ShapeMismatch, match=r"outputs and targets must have one shape, got \[7, 1\] and \[1, 1\]"):
         run(losses.squared_error, X, T[:, :1])

@@ -1,4 +1,4 @@
-"""Optimisers follow their formulas, stated independently, and PyTorch where it is installed."""
+"""Optimisers follow independent formulas, and PyTorch where it is installed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS = 100
 ROWS = 7
 RANDOM = np.random.default_rng(3)
 WEIGHTS = RANDOM.normal(size=(ROWS, 1))
-#: The gradient of sum(w * x) is x.
+# The gradient of sum(w * x) is x.
 GRADIENTS = [RANDOM.normal(size=(ROWS, 1)) * RANDOM.choice([1e-4, 1, 30]) for _ in range(STEPS)]
 
 
@@ -34,7 +34,7 @@ def linear(optimiser: Optimiser, dtype: DType = f32) -> Simulation:
 
 
 def trained(optimiser: Optimiser, dtype: DType = f32, gradients: list[Any] = GRADIENTS) -> np.ndarray[Any, Any]:
-    """Return the weights after a step for each gradient."""
+    """Return the weights after one step per gradient."""
     network = linear(optimiser, dtype)
     for gradient in gradients:
         network.run("step", {"x": gradient[np.newaxis]})
@@ -62,7 +62,7 @@ CASES: list[tuple[Optimiser, Callable[[], np.ndarray[Any, Any]]]] = [
 
 @pytest.mark.parametrize(("optimiser", "formula"), CASES, ids=[repr(optimiser) for optimiser, _ in CASES])
 def test_a_hundred_steps_follow_the_formula(optimiser: Optimiser, formula: Callable[[], np.ndarray[Any, Any]]) -> None:
-    """In f64 to rounding, in f32 to 1e-5."""
+    """Weights agree up to rounding in f64, and within 1e-5 in f32."""
     np.testing.assert_allclose(trained(optimiser, f64), formula(), rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(trained(optimiser), formula(), rtol=1e-5, atol=1e-5)
 
@@ -96,7 +96,7 @@ def test_a_wrong_formula_is_found() -> None:
     ],
 )
 def test_a_hundred_steps_follow_torch(optimiser: Optimiser, name: str, settings: dict[str, Any]) -> None:
-    """Within 1e-5, in f32, with its clipping and its schedules."""
+    """Weights agree within 1e-5 in f32, with torch's clipping and schedules."""
     torch = pytest.importorskip("torch")
     clip_norm, clip_value = settings.pop("clip_norm", None), settings.pop("clip_value", None)
     scheduler = settings.pop("scheduler", None)
@@ -116,7 +116,7 @@ def test_a_hundred_steps_follow_torch(optimiser: Optimiser, name: str, settings:
 
 
 def test_the_norm_that_is_clipped_is_that_of_all_gradients() -> None:
-    """Two tensors of weights with gradients 3 and 4 have the norm 5."""
+    """Two weight tensors with gradients 3 and 4 have the norm 5."""
     builder = NetworkBuilder(dtype=f64)
     a, b = builder.weights("a", (1, 1), "zeros"), builder.weights("b", (1, 1), "zeros")
     x = builder.dense_input("x", (1, 1))
@@ -132,7 +132,7 @@ def test_weights_stay_within_their_limit() -> None:
 
 
 def test_the_rate_can_be_set_between_steps() -> None:
-    """It is a variable like others."""
+    """The rate is a variable like others."""
     network = linear(SGD(0.0), f64)
     network.run("step", {"x": np.ones((1, ROWS, 1))})
     np.testing.assert_array_equal(network["w"], WEIGHTS)
@@ -142,7 +142,7 @@ def test_the_rate_can_be_set_between_steps() -> None:
 
 
 def test_slow_weights_begin_where_training_does() -> None:
-    """Not where weights were before others were loaded."""
+    """Slow weights start from the loaded weights, not from the initial ones."""
     network = linear(Ranger(0.01, every=2), f64)
     network.held["w"] = WEIGHTS + 5
     for gradient in GRADIENTS[:4]:
@@ -179,7 +179,7 @@ def test_frozen_weights_stay() -> None:
     ids=["constant", "steps", "exponential", "cosine", "warmup", "warmup then steps"],
 )
 def test_schedules(schedule: schedules.Schedule, expected: Callable[[int], float]) -> None:
-    """The factor of each step is the formula's; a step of size 1 shows it."""
+    """A step of size 1 shows the factor of each step, which equals the formula's."""
     network = linear(SGD(1.0, schedule=schedule), f64)
     found = []
     for _ in range(15):
@@ -203,6 +203,6 @@ def test_schedules(schedule: schedules.Schedule, expected: Callable[[int], float
     ],
 )
 def test_settings_that_would_train_to_nan(make: Callable[[], object], message: str) -> None:
-    """They are refused when they are made."""
+    """Such settings are refused when they are made."""
     with pytest.raises(InvalidOperation, match=message):
         make()

@@ -22,7 +22,7 @@ from engine.types import Shape, boolean, f64, s32
 from tests.tensor_ir.operations.differences import Given, floats
 
 BATCH = 3
-#: Where differences can be taken: the range of operands, and where their functions have kinks.
+# The range of operands in which differences can be taken, and the kinks of their functions.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "log": (0.3, 3),
     "log1p": (-0.6, 2),
@@ -46,7 +46,7 @@ _NUMBERS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "abs_power_error": [(2,), (2.5,)],
     "linear_combination": [(0.75, -1.5)],
 }
-#: Shapes, and whether they are batched, of operands that are broadcast.
+# Shapes of operands that are broadcast, and whether they are batched.
 BROADCASTS: Sequence[Sequence[tuple[Shape, bool]]] = [
     [((5, 3), False), ((5, 3), False)],
     [((3,), False), ((5, 3), False)],
@@ -61,9 +61,9 @@ BROADCASTS: Sequence[Sequence[tuple[Shape, bool]]] = [
 
 @dataclass(frozen=True)
 class Case:
-    """An operation applied to values. `oracle` does the same with torch, of tensors with a batch axis in front.
+    """An operation applied to values. `oracle` computes the same with torch tensors that have a leading batch axis.
 
-    For an operation of the table, `row` and `numbers` say which.
+    For an operation of the table, `row` and `numbers` identify it.
     """
 
     name: str
@@ -127,7 +127,7 @@ def _given(*operands: tuple[Shape, bool], low: float = -2, high: float = 2) -> l
 
 
 def _rows(shape: Shape, size: int, *, batched: bool) -> Given:
-    """Return indices, some of them equal, one too small and one too large."""
+    """Return indices with duplicates, one of them too small and one too large."""
     value = np.random.default_rng(3).integers(0, size, (*([BATCH] if batched else []), *shape))
     return Given(TensorType(shape, s32, batched), value)
 
@@ -306,5 +306,5 @@ def _sparse(transposed: bool) -> Callable[..., Any]:
 
 
 def all_cases() -> list[Case]:
-    """Return all of them."""
+    """Return all cases."""
     return [*elementwise_cases(), *matrix_cases(), *shape_cases(), *index_cases(), *sparse_cases()]

@@ -1,4 +1,4 @@
-"""Gradients checked against central differences."""
+"""Gradients are checked against central differences."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from engine.tensor_ir.types import FLOATS, TensorType
 
 Array = np.ndarray[Any, Any]
 Build = Callable[..., TensorNode]
-#: Half the distance between the points of a difference.
+# Half the distance between the two points of a difference.
 _STEP = 2e-5
-#: What a difference may be off, relative to the largest gradient or to 1.
+# The allowed error of a difference, relative to the largest gradient or to 1.
 TOLERANCE = 1e-6
 
 
@@ -32,14 +32,14 @@ class Given:
 
     @property
     def is_float(self) -> bool:
-        """Whether it has a gradient."""
+        """Whether the leaf has a gradient."""
         return self.type.dtype in FLOATS and self.type.nnz is None
 
 
 def check_gradients(build: Build, given: Sequence[Given], *, order: int = 1) -> None:
-    """Compare the gradients of what `build` makes of leaves with differences of its values.
+    """Compare the gradients of the node that `build` returns with differences of its values.
 
-    With an `order` of 2, the gradients of the gradients too, with respect to the seed also.
+    With an `order` of 2, compare the gradients' gradients too, also with respect to the seed.
     """
     graph = TensorGraph()
     leaves = [graph.add(Leaf(each.type), name=f"leaf{at}") for at, each in enumerate(given)]
@@ -70,7 +70,7 @@ def assert_close(got: Array, expected: Array) -> None:
 
 
 def _gradient_of(build: Build, at: int) -> Build:
-    """Return what makes a gradient of leaves and a seed."""
+    """Return a function that computes a gradient from leaves and a seed."""
 
     def built(*leaves: TensorNode) -> TensorNode:
         *others, seed = leaves
@@ -80,7 +80,7 @@ def _gradient_of(build: Build, at: int) -> Build:
 
 
 def _differences(node: TensorNode, values: dict[TensorNode, Array], leaf: TensorNode, seed: Array) -> Array:
-    """Return the gradient of the sum of a node's elements times the seed's, with respect to a leaf."""
+    """Return the gradient, with respect to a leaf, of the sum of a node's elements times the seed's."""
     found = np.zeros(values[leaf].shape)
     for place in np.ndindex(found.shape):
         sums = []

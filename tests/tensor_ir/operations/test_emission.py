@@ -1,4 +1,4 @@
-"""The op graphs that rows of the table are written as have the results of numpy, also at kinks, infinities and NaN."""
+"""The op graph of each row of the table has numpy's results, also at kinks, infinities and NaN."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NUMBERS = {
 
 
 def _operations(arity: int) -> list[Elementwise]:
-    """Return every row of so many floats, with several numbers where it has one."""
+    """Return every row with this many operands, with several values if it has a number."""
     found = []
     for name, rule in RULES.items():
         if rule.arity == arity and rule.kind not in ("boolean", "choice"):
@@ -37,7 +37,7 @@ def _operations(arity: int) -> list[Elementwise]:
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("arity", [1, 2])
 def test_rows_are_written_as_they_are_evaluated(device: Device, dtype: str, arity: int) -> None:
-    """To a few units in the last place; where one is infinite or NaN, so is the other."""
+    """Results agree to a few units in the last place, and are infinite or NaN in the same places."""
     wide = np.dtype({"f32": np.float32, "f64": np.float64}[dtype])
     operands = np.array(list(product(_SPECIAL, repeat=arity)), wide).T
     operations = _operations(arity)
@@ -59,16 +59,16 @@ def test_rows_are_written_as_they_are_evaluated(device: Device, dtype: str, arit
 
 
 def _tolerance(operation: Elementwise, wide: np.dtype[Any]) -> float:
-    """Return the relative difference allowed.
+    """Return the allowed relative error.
 
-    Functions are off by two units at most. Where gelu is nearly 0, rounding its argument changes it by hundreds.
+    Functions have errors of two units at most. Where gelu is nearly 0, rounding its argument causes hundreds.
     """
     units = {"gelu": 1000, "gelu_tanh": 1000}.get(operation.name, 20)
     return 0.0 if operation.rule.kind == "comparison" else units * float(np.finfo(wide).eps)
 
 
 def test_logic_and_choice(device: Device) -> None:
-    """Booleans in every combination, and between two numbers."""
+    """Booleans are combined in every way, and choose between two numbers."""
     truth = np.array(list(product([False, True], repeat=2))).T
     builder = OpGraphBuilder()
     inputs = [builder.add("op.input", f"x{at}", type="boolean")["value"] for at in range(2)]

@@ -1,4 +1,4 @@
-"""Gradients of every operation, and gradients of these, against central differences."""
+"""Gradients of every operation, and their gradients, equal central differences."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,12 +22,12 @@ Array = np.ndarray[Any, Any]
 
 @pytest.mark.parametrize("case", all_cases(), ids=str)
 def test_gradients_are_those_of_central_differences(case: Case) -> None:
-    """Both the first and the second, for each operand, batched or broadcast."""
+    """First and second gradients agree for each operand, batched or broadcast."""
     check_gradients(case.build, case.given, order=2)
 
 
 def test_every_differentiable_row_has_a_case() -> None:
-    """A row that is added to the table is tested."""
+    """A row that is added to the table needs a case."""
     tested = {case.name for case in elementwise_cases()}
     for name, rule in RULES.items():
         differentiable = Elementwise(name, (1.0,) * rule.numbers).is_differentiable
@@ -50,13 +50,13 @@ class Wrong(TensorOperation):
         return inputs[0] * inputs[0]
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> list[TensorNode | None]:
-        """Return a multiple of the gradient, from which the operand may be cut off."""
+        """Return a multiple of the gradient, optionally detached from the operand."""
         (x,) = node.inputs
         return [gradient * ((x.stop_gradient() if self.is_cut else x) * self.factor)]
 
 
 def test_a_wrong_rule_is_found() -> None:
-    """The check that passes for the right rule fails for one that is off by a thousandth, or in its own gradient."""
+    """The check that passes for the right rule fails if a gradient is off by a thousandth, or detached."""
     given = [floats(np.random.default_rng(1), tensor((5,)), 3)]
     check_gradients(lambda x: x.apply(Wrong(2.0)), given, order=2)
     with pytest.raises(AssertionError, match="Not equal to tolerance"):
@@ -67,7 +67,7 @@ def test_a_wrong_rule_is_found() -> None:
 
 
 def test_each_operation_has_a_case_whose_gradient_is_not_0() -> None:
-    """So a rule that is missing or wrong is found; only x to the power of 0 depends on nothing."""
+    """Otherwise a missing rule would pass; only x to the power of 0 depends on nothing."""
     largest: dict[str, float] = {}
     for case in all_cases():
         graph = TensorGraph()

@@ -1,4 +1,4 @@
-"""What operations refuse, with a message that says what must hold; and what types they give."""
+"""Operations refuse wrong operands with a message that says what must hold, and their results have the right types."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ COLUMN = t(6, 1, batched=True, nnz=3)
     ids=str,
 )
 def test_types_of_results(operation: TensorOperation, inputs: list[TensorType], expected: TensorType) -> None:
-    """Shape, element type, and whether it is batched."""
+    """A result's type has its shape, its element type, and whether it is batched."""
     assert operation.result(*inputs) == expected
 
 
@@ -128,19 +128,19 @@ def test_what_does_not_fit_is_refused(
     ],
 )
 def test_operations_that_there_are_not(make: Callable[[], TensorOperation], message: str) -> None:
-    """They are refused when they are made."""
+    """Unknown operations are refused when they are made."""
     with pytest.raises(InvalidOperation, match=message):
         make()
 
 
 def test_activations_that_can_be_fused() -> None:
-    """Their gradients follow from their results."""
+    """The gradient of such an activation follows from its result."""
     assert {"relu", "crelu", "screlu", "sqr_relu", "sigmoid", "tanh"} <= FUSIBLE
     assert not FUSIBLE & {"gelu", "softplus", "sin", "abs_pow"}
 
 
 def test_casts() -> None:
-    """As conversions of a kernel: toward 0, to the nearest that is in range, and wrapping where storing narrows."""
+    """Casts convert as kernels do: toward 0, to the nearest number in range, and wrapping where storing narrows."""
     graph = TensorGraph()
     x = graph.add(Leaf(t(9, dtype=f64)))
     value = np.array([1.9, -1.9, 0.0, 300.0, -1.0, 3e9, -3e9, np.nan, np.inf])

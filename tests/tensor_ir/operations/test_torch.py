@@ -1,4 +1,4 @@
-"""Values and gradients of every operation against torch, also at kinks and at the ends of ranges.
+"""Values and gradients of every operation equal torch's, also at kinks and at the ends of ranges.
 
 Where torch isn't installed, these tests are skipped.
 """
@@ -24,7 +24,7 @@ torch: Any = pytest.importorskip("torch")
 
 Array = np.ndarray[Any, Any]
 
-#: Rows of the table that torch calls something else, or makes of several functions.
+# Rows of the table that have another name in torch, or need several of its functions.
 _OTHERS: Mapping[str, Callable[..., Any]] = {
     "linear_combination": lambda a, b, alpha, beta: a * alpha + b * beta,
     "power": lambda x, power: x**power,
@@ -50,13 +50,13 @@ def _row(name: str) -> Callable[..., Any]:
 
 
 def _aligned(*given: Any) -> list[Any]:
-    """Return tensors with a batch axis in front that have as many axes each."""
+    """Return tensors with a leading batch axis and equal numbers of axes."""
     count = max(each.ndim for each in given)
     return [each.reshape(len(each), *(1,) * (count - each.ndim), *each.shape[1:]) for each in given]
 
 
 def _compare(case: Case, *, tolerance: float = 1e-12) -> None:
-    """Compare the value and the gradient of each operand."""
+    """Compare the value, and the gradient of each operand."""
     graph = TensorGraph()
     leaves = [graph.add(Leaf(each.type)) for each in case.given]
     node = case.build(*leaves)
@@ -92,7 +92,7 @@ def _compare(case: Case, *, tolerance: float = 1e-12) -> None:
 
 @pytest.mark.parametrize("case", [case for case in all_cases() if case.row or case.oracle is not None], ids=str)
 def test_operations_are_those_of_torch(case: Case) -> None:
-    """Values and gradients, for each way to broadcast."""
+    """Values and gradients agree for each way to broadcast."""
     _compare(case)
 
 
@@ -102,9 +102,9 @@ _SPECIAL += [40.0, -40.0, 300.0, -300.0, 800.0, -800.0, np.inf, -np.inf, np.nan]
 
 @pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.arity == 1 and rule.kind != "boolean"])
 def test_functions_at_kinks_and_limits(name: str) -> None:
-    """At 0, at 1, where exponentials overflow, at infinity and NaN: as torch.
+    """Results at 0, at 1, where exponentials overflow, at infinity and at NaN are torch's.
 
-    But the sign of NaN is NaN, as numpy has it.
+    One exception: the sign of NaN is NaN, as in numpy.
     """
     numbers = {"power": [3.0], "abs_pow": [2.5]}.get(name, [])
     special = np.array(_SPECIAL[:-1] if name in ("sign", "abs") else _SPECIAL)
@@ -114,7 +114,7 @@ def test_functions_at_kinks_and_limits(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.arity == 2 and rule.kind != "boolean"])
 def test_functions_of_two_at_ties_and_limits(name: str) -> None:
-    """Each special number with each other, also equal ones."""
+    """Each special number is paired with every other, and with itself."""
     special = np.array(_SPECIAL)
     numbers = {"abs_power_error": [2.0], "linear_combination": [2.0, -1.0]}.get(name, [])
     given = [Given(tensor((len(special), 1)), special[:, np.newaxis]), Given(tensor((len(special),)), special)]
@@ -129,7 +129,7 @@ def test_functions_of_two_at_ties_and_limits(name: str) -> None:
 
 
 def test_logic() -> None:
-    """Booleans, in every combination."""
+    """Booleans are combined in every way."""
     for name in ("and", "or", "xor", "not"):
         arity = RULES[name].arity
         truth = np.array([[False, False, True, True], [False, True, False, True]])[:arity]
@@ -137,7 +137,7 @@ def test_logic() -> None:
 
 
 def test_ties_share_the_gradient() -> None:
-    """As torch has it for maximum, minimum, amax and amin."""
+    """Equal operands share the gradient, as in torch, for maximum, minimum, amax and amin."""
     a, b = np.array([1.0, 2.0, 3.0]), np.array([1.0, 5.0, 3.0])
     given = [Given(tensor((3,)), a), Given(tensor((3,)), b)]
     for name in ("maximum", "minimum"):
@@ -155,7 +155,7 @@ def test_softmax_of_large_numbers() -> None:
 
 
 def test_a_whole_network() -> None:
-    """Two layers, a loss over the batch, and the gradients of its weights."""
+    """The network has two layers and a loss over the batch; the gradients of its weights agree."""
     rng = np.random.default_rng(4)
     w0, b0, w1, x, target = (rng.normal(size=shape) for shape in ((6, 5), (6, 1), (3, 6), (7, 5, 1), (7, 3, 1)))
     graph = TensorGraph()

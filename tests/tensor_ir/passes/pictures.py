@@ -1,4 +1,4 @@
-"""Graphs before and after a pass, as text that can be read at a glance."""
+"""Graphs before and after a pass, as short texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def leaf(
 
 
 def picture(node: TensorNode) -> str:
-    """Return what computes a node, as "Add(Matmul(w, x), b)"."""
+    """Return the expression that computes a node, such as "Add(Matmul(w, x), b)"."""
     operation = node.operation
     if isinstance(operation, Leaf):
         return node.name
@@ -40,7 +40,7 @@ def picture(node: TensorNode) -> str:
 
 
 def after(run: Pass, *wanted: TensorNode) -> str:
-    """Return what a pass makes of nodes, one behind the other; the graph is verified."""
+    """Return the texts of nodes after a pass; the graph is verified."""
     found = run(wanted)
     verify_nodes(found, "in a test")
     assert [node.type for node in found] == [node.type for node in wanted]

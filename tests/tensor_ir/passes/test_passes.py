@@ -1,4 +1,4 @@
-"""Each pass, before and after, and where it must keep its hands off."""
+"""Each pass, before and after, and the cases in which it must change nothing."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ def constant(graph: TensorGraph, value: float, *shape: int) -> TensorNode:
 
 class TestConstants:
     def test_what_is_computed_of_constants_is_one(self, graph: TensorGraph) -> None:
-        """Through element-wise operations, reductions, products and broadcasts."""
+        """Constants pass through element-wise operations, reductions, products and broadcasts."""
         a, b = constant(graph, 2.0, 3, 4), constant(graph, 3.0, 4, 1)
         whole = (a @ b).exp().log().sum() * 2.0
         assert after(fold_constants, whole) == "144"
         assert after(fold_constants, broadcast_to(b + 1.0, TensorType((4, 5)))) == "4"
 
     def test_values_that_differ_are_left(self, graph: TensorGraph) -> None:
-        """As are those that are infinite or not a number, whose kind the device decides."""
+        """Constants with differing elements stay, and so do infinity and NaN, whose bits the device decides."""
         assert after(fold_constants, constant(graph, 0.0, 2, 1).log()) == "Log(0)"
 
     def test_large_arrays_are_not_computed_but_element_by_element(self, graph: TensorGraph) -> None:
-        """A sum of a million elements stays, an element-wise operation doesn't."""
+        """A sum of a million elements is not computed, but an element-wise operation is."""
         assert after(fold_constants, constant(graph, 1.0, 1000, 1000).exp().log()) == "1"
         assert "ReduceSum" in after(fold_constants, constant(graph, 1.0, 1000, 1000).sum())
 
     def test_neutral_operands(self, graph: TensorGraph) -> None:
-        """x + 0, x - 0, x * 1, x / 1 and x ** 1 are x, from both sides where that is the same."""
+        """x + 0, x - 0, x * 1, x / 1 and x ** 1 are x, from both sides where the order doesn't matter."""
         x = leaf(graph, "x")
         for same in (x + 0.0, 0.0 + x, x - 0.0, x * 1.0, 1.0 * x, x / 1.0, x**1, x ** constant(graph, 1.0)):
             assert after(fold_constants, same) == "x"
@@ -68,7 +68,7 @@ class TestConstants:
             assert after(fold_constants, other) != "x"
 
     def test_a_neutral_operand_that_broadcasts(self, graph: TensorGraph) -> None:
-        """The shape stays."""
+        """The result keeps its broadcast shape."""
         assert after(fold_constants, leaf(graph, "x", (3, 1)) + constant(graph, 0.0, 3, 4)) == "BroadcastTo(x)"
 
     def test_where_nothing_is_differentiated(self, graph: TensorGraph) -> None:
@@ -96,37 +96,37 @@ class TestCommonSubexpressions:
         assert len(set(found)) == 6
 
     def test_leaves_are_never_the_same(self, graph: TensorGraph) -> None:
-        """Two inputs of one type hold different things."""
+        """Two inputs of one type have different contents."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         assert share_common([a, b]) == [a, b]
 
 
 class TestCopies:
     def test_copies_that_change_nothing(self, graph: TensorGraph) -> None:
-        """Copies, reshapes and broadcasts to what it is."""
+        """Copies, reshapes to the same shape and broadcasts to the same type are removed."""
         x = leaf(graph, "x")
         same = graph.add(BroadcastTo(x.type), (x.copy().reshape(3).reshape(3, 1),))
         assert after(lambda wanted: optimise(wanted, {"copies": remove_copies}), same) == "x"
-        assert after(remove_copies, x.cast(f64).cast(f32)) == "Cast(Cast(x))"  # rounds
+        assert after(remove_copies, x.cast(f64).cast(f32)) == "Cast(Cast(x))"  # the inner cast rounds
 
     def test_a_barrier_stays_until_nothing_is_differentiated(self, graph: TensorGraph) -> None:
-        """stop_gradient of a weight is one; of an input it is a copy."""
+        """stop_gradient of a weight is a barrier, but of an input it is a copy."""
         assert after(remove_copies, leaf(graph, "w").stop_gradient()) == "StopGradient(w)"
         assert after(remove_copies, leaf(graph, "x", batched=True).stop_gradient()) == "x"
 
     def test_reshapes_are_joined(self, graph: TensorGraph) -> None:
-        """The last one says the shape."""
+        """The last reshape decides the shape."""
         x = leaf(graph, "x", (6, 1))
         assert after(remove_copies, x.reshape(2, 3).reshape(3, 2)) == "Reshape(x)"
 
     def test_what_is_broadcast_anyway(self, graph: TensorGraph) -> None:
-        """Is left to the operation, unless it would have another shape."""
+        """The operation broadcasts its operand itself, unless the result would have another shape."""
         x, b = leaf(graph, "x", batched=True), leaf(graph, "b", (1, 1))
         assert after(remove_copies, x + broadcast_to(b, x.type)) == "Add(x, b)"
         assert after(remove_copies, b + broadcast_to(b, x.type)) == "Add(b, BroadcastTo(b))"
 
     def test_transposed_matrices(self, graph: TensorGraph) -> None:
-        """Are flags of their product; two transpositions are one, or none."""
+        """Transpositions become flags of their product; two of them become one, or none."""
         a, b = leaf(graph, "a", (2, 3, 4)), leaf(graph, "b", (2, 5, 4))
         (found,) = remove_copies([a @ b.transpose((1, 0))])
         assert (picture(found), found.operation) == ("Matmul(a, b)", MatMul(transpose_b=True))
@@ -154,14 +154,14 @@ class TestElements:
         assert after(fuse_errors, (a - b).square()) == "AbsPowerError(a, b, 2)"
 
     def test_a_difference_that_is_used_elsewhere(self, graph: TensorGraph) -> None:
-        """Is computed anyway; so is one that is wanted."""
+        """A difference that another node uses, or that is wanted, isn't fused."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         difference = a - b
         assert after(fuse_errors, difference.square(), difference) == "Square(Sub(a, b)) | Sub(a, b)"
         assert after(fuse_errors, difference.square() * difference) == "Mul(Square(Sub(a, b)), Sub(a, b))"
 
     def test_scaled_sums(self, graph: TensorGraph) -> None:
-        """Become linear combinations, with the signs of differences and negations."""
+        """Scaled sums become linear combinations, with the signs of differences and negations."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         for given, found in [
             (a * 2.0 + b * 3.0, "LinearCombination(a, b, 2, 3)"),
@@ -174,7 +174,7 @@ class TestElements:
             assert after(fuse_combinations, given) == found
 
     def test_a_scale_goes_into_the_combination(self, graph: TensorGraph) -> None:
-        """If nothing else needs that."""
+        """The scale is merged if nothing else needs the combination."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         combined = a * 2.0 + b * 3.0
         assert after(fuse_combinations, combined * 4.0) == "LinearCombination(a, b, 8, 12)"
@@ -182,7 +182,7 @@ class TestElements:
         assert kept == "Mul(LinearCombination(a, b, 2, 3), 4) | LinearCombination(a, b, 2, 3)"
 
     def test_through_a_barrier_nothing_is_fused(self, graph: TensorGraph) -> None:
-        """Otherwise a gradient would pass through it."""
+        """Otherwise a gradient would pass through the barrier."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         with no_grad():
             difference, scaled = a - b, a * 2.0
@@ -203,7 +203,7 @@ def layers(wanted: Sequence[TensorNode]) -> Sequence[TensorNode]:
 
 class TestLayers:
     def test_dense(self, graph: TensorGraph) -> None:
-        """With an activation that BLAS has; the bias may stand on either side."""
+        """An activation that BLAS has is fused, and the bias may be either operand."""
         w, x, b = leaf(graph, "w", (3, 4)), leaf(graph, "x", (4, 1), batched=True), leaf(graph, "b")
         for layer in ((w @ x + b).relu(), (b + w @ x).relu()):
             (found,) = layers([layer])
@@ -217,12 +217,12 @@ class TestLayers:
         assert after(layers, total.relu(), total) == "Relu(Add(Matmul(w, x), b)) | Add(Matmul(w, x), b)"
 
     def test_a_bias_for_each_example_is_none(self, graph: TensorGraph) -> None:
-        """It is a sum like others."""
+        """A bias with a value per example is a sum like others."""
         w, x, b = leaf(graph, "w", (3, 4)), leaf(graph, "x", (4, 1), batched=True), leaf(graph, "b", batched=True)
         assert after(layers, (w @ x + b).relu()) == "Relu(Add(Matmul(w, x), b))"
 
     def test_sparse(self, graph: TensorGraph) -> None:
-        """With or without an activation."""
+        """A sparse layer is fused with or without an activation."""
         w, x = leaf(graph, "w", (3, 9)), leaf(graph, "x", (9, 1), batched=True, nnz=4, grad=False)
         b = leaf(graph, "b")
         for activation in (None, "relu", "crelu", "screlu", "sqr_relu", "sigmoid", "tanh"):
@@ -235,7 +235,7 @@ class TestLayers:
         assert after(layers, (w @ x + b).softplus()) == "Softplus(SparseAffineActivate(w, x, b))"
 
     def test_two_sparse_layers_one_above_the_other(self, graph: TensorGraph) -> None:
-        """Of the same weights are one; an activation is taken past what puts them together."""
+        """Two such layers with the same weights become one, and an activation moves past their concatenation."""
         w, b = leaf(graph, "w", (3, 9)), leaf(graph, "b")
         x, y = (leaf(graph, name, (9, 1), batched=True, nnz=4, grad=False) for name in "xy")
         for activation in ("screlu", "relu"):
@@ -248,14 +248,14 @@ class TestLayers:
         assert after(layers, two) == "Concat(SparseAffineActivate(w, x, b), SparseAffineActivate(w, y, c))"
 
     def test_an_activation_that_no_layer_takes_in(self, graph: TensorGraph) -> None:
-        """Stays one, over what is put together."""
+        """The activation stays one node over the concatenation."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         assert after(layers, a.concat(b, axis=0).relu()) == "Relu(Concat(a, b))"
 
 
 class TestVerification:
     def test_attributes_are_derived_again(self, graph: TensorGraph) -> None:
-        """A type that doesn't follow, a gradient from nowhere and a wrong order are found, with the node's name."""
+        """The error names the node whose type, gradient or order doesn't follow from its operands."""
         x = leaf(graph, "x", batched=True)
         node = x.exp()
         node.type = TensorType((3, 1))
@@ -281,14 +281,14 @@ class TestVerification:
             optimise([x.exp()], {"wrong": wrong})
 
     def test_passes_that_undo_each_other_are_stopped(self, graph: TensorGraph) -> None:
-        """Instead of going on for ever."""
+        """The passes are stopped instead of running forever."""
         x = leaf(graph, "x")
         with pytest.raises(InvalidOperation, match="passes must come to an end"):
             optimise([x], {"endless": lambda wanted: [graph.add(MatMul(), (x @ x.reshape(1, 3), x)) * 0.0 + x]})
 
 
 def test_passes_reach_a_fixed_point(graph: TensorGraph) -> None:
-    """Running all of them once more changes nothing."""
+    """Running all passes once more changes nothing."""
     w, x, b = leaf(graph, "w", (3, 3)), leaf(graph, "x", batched=True), leaf(graph, "b")
     loss = ((w @ x + b).relu() - x.copy() * 1.0).abs_pow(2).sum().sum_batch() * 2.0
     once = optimise([loss], PASSES)

@@ -1,4 +1,4 @@
-"""Random networks give the same values and gradients before and after all passes."""
+"""Random networks have the same values and gradients before and after all passes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BATCH = 3
 @settings(max_examples=many(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(builder=networks())
 def test_values_and_gradients_stay(builder: NetworkBuilder) -> None:
-    """Also when the passes run before differentiation, and again after it."""
+    """Passes may also run before differentiation, and again after it."""
     root = builder.root
     loss = root.sum_batch() if root.type.batched else root
     values = {builder.trained[name]: first.draw() for name, first in builder.initial.items()}

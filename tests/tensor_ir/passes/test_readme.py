@@ -1,4 +1,4 @@
-"""The README's table of passes is true."""
+"""The README's table of passes is correct."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPERATIONS: dict[str, TensorOperation] = {
 
 
 def read(text: str) -> TensorNode:
-    """Return the graph that a picture shows."""
+    """Return the graph that a text shows."""
     graph = TensorGraph()
 
     def applied(operation: TensorOperation) -> Callable[..., TensorNode]:
@@ -64,7 +64,7 @@ def read(text: str) -> TensorNode:
 
 @pytest.mark.parametrize(("name", "before", "expected"), ROWS, ids=[f"{row[0]} {i}" for i, row in enumerate(ROWS)])
 def test_before_and_after(name: str, before: str, expected: str) -> None:
-    """Until nothing changes any more."""
+    """The pass runs until nothing changes any more."""
     node = read(before)
     assert picture(node) == before
     (found,) = optimise([node], {name: PASSES[name]})
@@ -72,11 +72,11 @@ def test_before_and_after(name: str, before: str, expected: str) -> None:
 
 
 def test_the_network_before_and_after() -> None:
-    """Both pictures are what `Network` holds."""
+    """Both texts are those of the graphs in `Network`."""
     network = build_network(seeds_example())
     assert f"\n{picture(network.built)}\n{picture(network.optimised)}\n" in README
 
 
 def test_every_pass_is_shown() -> None:
-    """But common subexpressions, which a picture of one expression can't show."""
+    """Only common subexpressions are missing, which the text of one expression can't show."""
     assert {row[0] for row in ROWS} == PASSES.keys() - {"common subexpressions"}

@@ -1,4 +1,4 @@
-"""Every device by its name, and what is counted of their work."""
+"""Every device by its name, and counts of the devices' work."""
 
 from collections.abc import Iterator
 
@@ -17,13 +17,13 @@ def on(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def closes_devices() -> Iterator[None]:
-    """Close what the tests of a file have opened."""
+    """Close the devices that the tests of a file have opened."""
     yield
     close_devices()
 
 
 class Work:
-    """How many programs were made, and how many launched."""
+    """The number of programs that were made, and of launches."""
 
     def __init__(self) -> None:
         self.made = self.launched = 0
@@ -31,7 +31,7 @@ class Work:
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
-    """What is compiled and launched during the test."""
+    """Counts of programs and launches during the test."""
     counted = Work()
     make, run = Program.__init__, Program.run
 

@@ -1,4 +1,4 @@
-"""What is computed when: caching, segments, programs that are used again, memory, and what goes wrong."""
+"""Execution of lazy tensors: caching, segments, reuse of programs, memory, and failures."""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def given(on: str = "host", **options: Any) -> Tensor:
 
 
 def segments(*wanted: Tensor) -> list[Segment]:
-    """Return in which segments tensors would be computed."""
+    """Return the segments in which tensors would be computed."""
     nodes = [tensor._node() for tensor in wanted]
     return list(find_segments(topological_order(nodes, lambda node: node.value is not None), nodes))
 
@@ -40,7 +40,7 @@ def segments(*wanted: Tensor) -> list[Segment]:
 
 
 def test_nothing_is_computed_before_it_is_asked_for(work: Work) -> None:
-    """Shapes, drawings and gradients are known without."""
+    """Shapes, drawings and gradients are known without computing anything."""
     x = given(requires_grad=True)
     out = (x.exp() + 1).sum()
     assert out.gradients([x])[0].shape == X.shape
@@ -61,7 +61,7 @@ def test_what_was_computed_is_not_computed_again(on: str, work: Work) -> None:
 
 
 def test_tensors_on_the_way_are_kept(work: Work) -> None:
-    """Someone has them; so they are stored when what needs them is computed."""
+    """An intermediate tensor that the program still holds is stored when a later one is computed."""
     middle = given().exp()
     out = middle.sin() + 1
     out.execute()
@@ -71,7 +71,7 @@ def test_tensors_on_the_way_are_kept(work: Work) -> None:
 
 
 def test_what_nobody_has_is_fused_away() -> None:
-    """Only what was asked for is stored."""
+    """Only the requested tensor is stored."""
     out = given().exp().sin().cos() + 1
     (segment,) = segments(out)
     assert segment.kept == [out._lazy]
@@ -79,7 +79,7 @@ def test_what_nobody_has_is_fused_away() -> None:
 
 
 def test_what_another_tensor_will_need_is_kept(work: Work) -> None:
-    """Though no one has a tensor of it."""
+    """An intermediate node is stored if an uncomputed tensor depends on it."""
     x = given()
     shared = x.exp().sin()
     one, two = shared + 1, shared * 2
@@ -93,7 +93,7 @@ def test_what_another_tensor_will_need_is_kept(work: Work) -> None:
 
 
 def test_what_only_computed_tensors_needed_is_not_kept() -> None:
-    """A user that is done needs its inputs no more."""
+    """An intermediate node isn't stored once all tensors that depend on it are computed."""
     x = given()
     shared = x.exp()
     one = shared + 1
@@ -104,7 +104,7 @@ def test_what_only_computed_tensors_needed_is_not_kept() -> None:
 
 
 def test_constants_are_not_stored() -> None:
-    """Each kernel writes the number itself, although there is a tensor of it."""
+    """A kernel writes a constant's number itself, even while the constant has a tensor."""
     ones = Tensor.ones((4, 6), device="host")
     out = given() + ones
     out.execute()
@@ -113,7 +113,7 @@ def test_constants_are_not_stored() -> None:
 
 
 def test_another_shape_of_what_is_computed_costs_nothing(on: str, work: Work) -> None:
-    """It shares the memory, which is freed when both are gone."""
+    """A reshaped tensor shares the memory, which is freed when both are gone."""
     before = in_use(on)
     x = Tensor.from_numpy(X, device=on)
     turned = x.reshape(-1, 1).reshape(2, 12)
@@ -130,7 +130,7 @@ def test_another_shape_of_what_is_computed_costs_nothing(on: str, work: Work) ->
 
 
 def test_several_tensors_at_once(on: str, work: Work) -> None:
-    """One launch; what they share is computed once."""
+    """Tensors that are computed together take one launch, and what they share is computed once."""
     x = given(on)
     shared = x.exp()
     outs = [shared + 1, shared * 2, shared.sin()]
@@ -142,7 +142,7 @@ def test_several_tensors_at_once(on: str, work: Work) -> None:
 
 
 def test_tensors_of_several_graphs_at_once(work: Work) -> None:
-    """They don't become one graph by that."""
+    """Computing tensors together doesn't merge their graphs."""
     one, two = given() + 1, given() + 2
     execute([one, two, one])
     assert one.is_computed
@@ -152,7 +152,7 @@ def test_tensors_of_several_graphs_at_once(work: Work) -> None:
 
 
 def test_gradients_use_what_the_loss_has_computed() -> None:
-    """A tensor on the way that someone has is not computed again for the gradient."""
+    """An intermediate tensor that the program holds is not computed again for the gradient."""
     weights = given(requires_grad=True)
     hidden = weights.exp()
     loss = hidden.sum()
@@ -167,7 +167,7 @@ def test_gradients_use_what_the_loss_has_computed() -> None:
 
 
 def test_an_equal_graph_compiles_nothing(on: str, work: Work) -> None:
-    """Other contents, other memory, the same program."""
+    """Other contents in other memory run the same program."""
     for turn in range(4):
         x = Tensor.from_numpy(X + turn, device=on)
         out = (x.exp() * x + 0.25).sum(axis=1)
@@ -176,7 +176,7 @@ def test_an_equal_graph_compiles_nothing(on: str, work: Work) -> None:
 
 
 def test_segments_are_simplified(on: str) -> None:
-    """What is computed twice is computed once, no product waits for a transposed copy, and the bits stay the same."""
+    """Repeated work is done once, no product waits for a transposed copy, and the bits stay the same."""
     x, y = given(on), given(on).transpose((1, 0)).execute()
 
     def product() -> Tensor:
@@ -192,7 +192,7 @@ def test_segments_are_simplified(on: str) -> None:
 
 
 def test_scaled_sums_have_the_bits_of_single_operations(on: str) -> None:
-    """Passes of networks that round otherwise are left out."""
+    """Passes of networks that would round differently are not applied."""
     x = given(on)
     step = x * 0.1
     sums = [(x * 0.1 + x * 0.7) * 3.3, (step + (x * 0.7).execute()).execute() * 3.3]
@@ -213,8 +213,8 @@ def equal(make: Callable[[Tensor, Tensor], Tensor], other: Callable[[Tensor, Ten
 
 
 def test_what_makes_a_structure() -> None:
-    """Operations, numbers, wiring and types; not names, nor where it was written."""
-    assert equal(lambda a, b: a + b, lambda a, b: b + a)  # the first that is read is the first input
+    """Operations, numbers, wiring and types make a structure; names and source lines don't."""
+    assert equal(lambda a, b: a + b, lambda a, b: b + a)  # the operand that is read first becomes the first input
     assert not equal(lambda a, b: a - b, lambda a, b: a - a)
     assert not equal(lambda a, b: a + b, lambda a, b: a * b)
     assert not equal(lambda a, b: a**2.0, lambda a, b: a**3.0)
@@ -224,7 +224,7 @@ def test_what_makes_a_structure() -> None:
 
 
 def test_which_nodes_are_stored_is_part_of_a_structure(work: Work) -> None:
-    """A graph whose middle someone has needs another program than one whose middle no one has."""
+    """A graph with a tensor for a middle node needs another program than one without."""
     for keeps in (False, True, False, True):
         x = given()
         middle = x.exp()
@@ -238,7 +238,7 @@ def test_which_nodes_are_stored_is_part_of_a_structure(work: Work) -> None:
 
 
 def test_other_numbers_compile_once_more_at_most(on: str, work: Work) -> None:
-    """The first program has its numbers in its kernels, the second is given any."""
+    """The first program has its numbers in its kernels, and the second one takes any numbers."""
     x = Tensor.from_numpy(X, device=on)
     for turn in range(6):
         number = 0.1875 + turn
@@ -257,13 +257,13 @@ def test_other_numbers_compile_once_more_at_most(on: str, work: Work) -> None:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Segments of seven operations."""
+    """Limit segments to seven operations."""
     monkeypatch.setattr(find_segments, "__defaults__", (7,))
 
 
 @pytest.mark.usefixtures("short")
 def test_segments_hold_everything_once_in_order() -> None:
-    """Each after those that it needs, with all that crosses a border stored."""
+    """Each segment comes after those that it needs, and every value that crosses a border is stored."""
     x = given()
     nodes = [x]
     for turn in range(40):
@@ -287,7 +287,7 @@ def test_segments_hold_everything_once_in_order() -> None:
 
 @pytest.mark.usefixtures("short")
 def test_a_graph_of_many_segments(on: str) -> None:
-    """It gives what one program would, and only what was asked for stays."""
+    """Segments give the result of one program, and only requested tensors stay in memory."""
     x = given(on)
     out, expected = x, X
     for turn in range(60):
@@ -301,7 +301,7 @@ def test_a_graph_of_many_segments(on: str) -> None:
 
 @pytest.mark.usefixtures("short")
 def test_equal_segments_share_a_program(work: Work) -> None:
-    """A chain of equal links is compiled for one segment and for the rest."""
+    """Of a chain of equal links, one segment and the rest are compiled."""
     x = given()
     out = x
     for _ in range(7 * 9 + 3):
@@ -314,7 +314,7 @@ def test_equal_segments_share_a_program(work: Work) -> None:
 
 @pytest.mark.usefixtures("short")
 def test_what_is_never_the_same_is_computed_one_by_one(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After some programs, an execution compiles no more: an operation has a program of its own."""
+    """After some programs an execution compiles no more segments: each operation has a program of its own."""
     monkeypatch.setattr(execution, "MOST_COMPILED", 3 * 7)
     choose = Random(11)
     out, expected = given(), X
@@ -332,7 +332,7 @@ def test_what_is_never_the_same_is_computed_one_by_one(work: Work, monkeypatch: 
 
 @pytest.mark.usefixtures("short")
 def test_long_segments_are_compiled_when_they_come_again(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At first their operations are computed one by one. Other numbers make them no other segments."""
+    """At first the operations of a segment are computed one by one. Segments with other numbers count as the same."""
     monkeypatch.setattr(execution, "AT_ONCE", 6)
     x = Tensor.from_numpy(X[:, :3], device="host")
     made, launched = [], []
@@ -345,13 +345,13 @@ def test_long_segments_are_compiled_when_they_come_again(work: Work, monkeypatch
         made.append(work.made)
         launched.append(work.launched)
     assert launched == [7, 8, 9, 10]
-    assert made[0] == 7  # there are two products, of which one is by a number
+    assert made[0] == 7  # there are two products, one of them by a number
     assert made[1:] == [made[0] + 1, made[0] + 2, made[0] + 2]
 
 
 @pytest.mark.usefixtures("short")
 def test_another_shape_takes_no_launch_between_operations(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is computed one by one shares memory like everything else."""
+    """A reshape shares memory even where operations are computed one by one."""
     monkeypatch.setattr(execution, "AT_ONCE", 2)
     out = given().exp().reshape(-1).reshape(6, 4) + 0.625
     np.testing.assert_allclose(out.numpy(), np.exp(X).reshape(6, 4) + np.float32(0.625), rtol=1e-6)
@@ -362,7 +362,7 @@ def test_another_shape_takes_no_launch_between_operations(work: Work, monkeypatc
 def test_an_execution_waits_for_its_last_launch(
     on: str, lent: bool, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And for each that reads memory of another library, which that may use again. The last may be no launch at all."""
+    """It also waits for each launch that reads another library's memory; the last operation may need no launch."""
     monkeypatch.setattr(execution, "AT_ONCE", 1)
     monkeypatch.setattr(execution, "MOST_COMPILED", 0)
     if lent and on != "host":
@@ -383,11 +383,11 @@ def test_an_execution_waits_for_its_last_launch(
 
 
 def test_the_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice as many nodes are twice as many segments, each with as many inputs and outputs as before."""
+    """Twice as many nodes make twice as many segments, with as many inputs and outputs each."""
     counts = []
 
     class Nothing:
-        """Stands for a program, which a test of the order of work doesn't need."""
+        """A fake program, for a test of the order of work."""
 
         def __init__(self, _tensors: object, inputs: list[LazyNode], wanted: list[LazyNode]) -> None:
             counts[-1] += len(inputs) + len(wanted)
@@ -419,7 +419,7 @@ def test_the_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_deep_graph_is_computed(on: str) -> None:
-    """Five times as deep as Python calls go."""
+    """The graph is five times as deep as Python's limit of nested calls."""
     x = Tensor.from_numpy(np.zeros(3, np.float32), device=on)
     out = x
     for _ in range(5000):
@@ -428,7 +428,7 @@ def test_a_deep_graph_is_computed(on: str) -> None:
 
 
 def test_a_wide_graph_is_computed() -> None:
-    """Thousands of branches that become one."""
+    """Thousands of branches join in one result."""
     x = Tensor.from_numpy(np.ones(3, np.float32), device="host")
     level = [x * float(number % 5) for number in range(2048)]
     while len(level) > 1:
@@ -447,10 +447,10 @@ def in_use(on: str) -> int:
 
 
 def test_dropped_tensors_free_their_memory(on: str) -> None:
-    """Dropped tensors free their memory at once, and so do intermediate ones."""
+    """Both dropped and intermediate tensors free their memory at once."""
     size = 1 << 20
     big = Tensor.zeros((size // 4,), device=on)
-    (big + 1).execute()  # so that the program is there
+    (big + 1).execute()  # compiles the program
     before = in_use(on)
     one = (big + 1).execute()
     assert in_use(on) == before + size
@@ -463,7 +463,7 @@ def test_dropped_tensors_free_their_memory(on: str) -> None:
 
 
 def test_what_is_still_needed_stays() -> None:
-    """A tensor that no one has, but from which another is to be computed."""
+    """The memory of a dropped tensor stays while another tensor is to be computed from it."""
     before = in_use("host")
     leaf = Tensor.from_numpy(np.ones(1 << 18, np.float32), device="host")
     out = leaf + 1
@@ -476,7 +476,7 @@ def test_what_is_still_needed_stays() -> None:
 
 
 def test_a_loop_runs_in_the_memory_of_a_few_turns(on: str) -> None:
-    """What a turn made is free in the next."""
+    """Each iteration reuses the memory of earlier ones."""
     x = Tensor.from_numpy(np.zeros(1 << 18, np.float32), device=on)
     for turn in range(20):
         x = (x + 1).execute()
@@ -508,7 +508,7 @@ def test_the_segments_of_one_execution_free_what_they_no_longer_need(monkeypatch
 
 
 def test_programs_give_way_when_memory_runs_out(on: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that are kept for later have memory of their own."""
+    """Programs that are kept for later are dropped, since they hold memory."""
     x = Tensor.from_numpy(X, device=on)
     for turn in range(3):
         (x + turn).execute()
@@ -528,7 +528,7 @@ def test_programs_give_way_when_memory_runs_out(on: str, monkeypatch: pytest.Mon
     assert len(lazy_device(on)._programs) == 1
 
 
-# What goes wrong
+# Failures
 
 
 @dataclass(frozen=True)
@@ -555,7 +555,7 @@ def test_an_operation_that_cannot_be_lowered() -> None:
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Programs whose launch fails, if its number is in the list."""
+    """Let the launches fail whose numbers are in the list."""
     numbers: list[int] = []
     launched = 0
     run = Program.run

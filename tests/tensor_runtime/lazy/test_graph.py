@@ -1,4 +1,4 @@
-"""Which tensors belong together, how long their nodes live, and in which thread they may be used."""
+"""Which tensors share a graph, how long their nodes live, and which thread may use them."""
 
 import gc
 import random
@@ -28,7 +28,7 @@ def leaf(value: float = 1.0) -> Tensor:
 
 
 def test_each_leaf_begins_a_graph_and_combining_merges() -> None:
-    """All that was combined is one graph, whichever side is asked."""
+    """All tensors that were combined share one graph, whichever operand is asked."""
     a, b, c = leaf(), leaf(), leaf()
     assert len({a.graph, b.graph, c.graph}) == 3
     both = a + b
@@ -40,7 +40,7 @@ def test_each_leaf_begins_a_graph_and_combining_merges() -> None:
 
 
 def test_the_smaller_graph_moves() -> None:
-    """Merging costs as much as the smaller one has nodes."""
+    """Merging costs as many moves as the smaller graph has nodes."""
     large = leaf()
     for _ in range(10):
         large = large.exp()
@@ -76,7 +76,7 @@ def test_merging_in_turns_is_nearly_linear(monkeypatch: pytest.MonkeyPatch) -> N
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=40))
 def test_graphs_are_the_connected_parts(pairs: list[tuple[int, int]]) -> None:
-    """Against sets that are merged plainly."""
+    """Graphs equal sets that are merged in the simplest way."""
     tensors = [leaf() for _ in range(8)]
     groups = [{index} for index in range(8)]
     for first, second in pairs:
@@ -92,14 +92,14 @@ def test_graphs_are_the_connected_parts(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_nodes_of_a_builder_stay_apart() -> None:
-    """A lazy tensor can't be combined with a node of a graph that is to be trained."""
+    """A lazy tensor can't be combined with a node of a network that is to be trained."""
     node = TensorGraph().add(Leaf(TensorType((3,))))
     with pytest.raises(MergeFailed, match="lazy tensors must be combined with each other"):
         leaf() + node
 
 
 def test_a_mistake_merges_nothing() -> None:
-    """Shapes are looked at before."""
+    """Shapes are checked before graphs are merged."""
     a, b = leaf(), Tensor.zeros((4,), device="host")
     with pytest.raises(Exception, match="shapes must broadcast"):
         a + b
@@ -111,7 +111,7 @@ def test_a_mistake_merges_nothing() -> None:
 
 
 def test_what_no_tensor_needs_is_gone() -> None:
-    """Nodes live as long as a tensor, or a node that is to be computed, needs them."""
+    """A node lives as long as a tensor, or a node that is to be computed, needs it."""
     a = leaf()
     out = a.exp().sin()
     middle = ref(out._lazy.inputs[0])
@@ -124,7 +124,7 @@ def test_what_no_tensor_needs_is_gone() -> None:
 
 
 def test_what_is_computed_forgets_what_it_was_computed_from() -> None:
-    """Unless it requires a gradient."""
+    """A computed tensor keeps its inputs only if it requires a gradient."""
     a = leaf()
     out = a.exp().sin()
     middle = ref(out._lazy.inputs[0])
@@ -138,7 +138,7 @@ def test_what_is_computed_forgets_what_it_was_computed_from() -> None:
 
 
 def test_a_long_loop_keeps_nothing() -> None:
-    """Each turn's tensor replaces the one before."""
+    """The tensor of each iteration replaces the previous one."""
     x = leaf()
     for _ in range(50):
         x = (x * 0.5 + 1).execute()
@@ -147,7 +147,7 @@ def test_a_long_loop_keeps_nothing() -> None:
 
 
 def test_a_deep_graph_is_dropped_without_recursion() -> None:
-    """Tens of thousands of nodes that refer to each other."""
+    """The graph has tens of thousands of nodes that refer to each other."""
     first = node = leaf()
     for _ in range(20_000):
         node = node.exp()
@@ -161,7 +161,7 @@ def test_a_deep_graph_is_dropped_without_recursion() -> None:
 
 
 def in_thread(work: Callable[[], Any]) -> Any:
-    """Return what a function returns in another thread, or raise what it raises."""
+    """Return the result of a function in another thread, or raise its exception."""
     result: list[Any] = []
 
     def run() -> None:
@@ -190,7 +190,7 @@ def in_thread(work: Callable[[], Any]) -> Any:
     ],
 )
 def test_a_tensor_belongs_to_its_thread(use: Callable[[Tensor], object]) -> None:
-    """In another one it is refused, with the remedy; here it works on."""
+    """Another thread's use is refused with a remedy, and the tensor's own thread can still use it."""
     tensor = leaf()
     told = r"f32\[3\].* belongs to, MainThread, got other; call its hand_over\(\) there first \(.*_graph\.py:\d+\)"
     with pytest.raises(InvalidOperation, match=told):
@@ -199,13 +199,13 @@ def test_a_tensor_belongs_to_its_thread(use: Callable[[Tensor], object]) -> None
 
 
 def test_what_is_known_may_be_asked_anywhere() -> None:
-    """Shape, element type, text."""
+    """Shape, element type and text of a tensor are available in every thread."""
     tensor = leaf()
     assert in_thread(lambda: (tensor.shape, repr(tensor))) == ((3,), repr(tensor))
 
 
 def test_tensors_of_two_threads_are_not_combined() -> None:
-    """Unless they were handed over."""
+    """Tensors of two threads can be combined only after a handover."""
     here = leaf()
     waiting, made = threading.Event(), threading.Event()
     there: list[Tensor] = []
@@ -252,13 +252,13 @@ def test_what_was_handed_over_belongs_to_the_next_thread() -> None:
 
 
 def test_the_tensors_of_a_thread_that_ended_can_be_used() -> None:
-    """So a worker may return what it made."""
+    """A worker may therefore return a tensor that it made."""
     tensor = in_thread(lambda: leaf() + 1)
     np.testing.assert_array_equal((tensor * 2).numpy(), [4, 4, 4])
 
 
 def test_threads_compute_side_by_side() -> None:
-    """Each with its own graphs, on one device."""
+    """Each thread has its own graphs on one device."""
     wrong: list[object] = []
 
     def work(number: int) -> None:
@@ -268,7 +268,7 @@ def test_threads_compute_side_by_side() -> None:
                 found = ((x + turn) * 2).numpy()
                 if not (found == (number + turn) * 2).all():
                     wrong.append(found)
-        except Exception as problem:  # noqa: BLE001 - told by the test
+        except Exception as problem:  # noqa: BLE001 - reported by the test
             wrong.append(problem)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
@@ -280,5 +280,5 @@ def test_threads_compute_side_by_side() -> None:
 
 
 def test_a_lazy_graph_has_lazy_nodes() -> None:
-    """Also those that arithmetic adds."""
+    """Nodes that arithmetic adds are lazy too."""
     assert all(isinstance(node, LazyNode) for node in (leaf() * 2).graph.nodes)

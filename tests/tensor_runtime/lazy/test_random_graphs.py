@@ -1,4 +1,4 @@
-"""Random graphs, computed lazily in any order, against numpy, which computes each operation at once."""
+"""Random graphs that are computed lazily, in any order, equal numpy, which computes each operation at once."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SIZES = (1, 2, 3, 5)
 
 
 class Pair:
-    """A tensor, and the array that it should be."""
+    """A tensor, and the array that it should equal."""
 
     def __init__(self, tensor: Tensor, array: Array) -> None:
         self.tensor, self.array = tensor, array
 
     def check(self) -> None:
-        """Compute it, and compare."""
+        """Compute the tensor, and compare it."""
         found = self.tensor.numpy()
         assert found.shape == self.array.shape == self.tensor.shape
         assert found.dtype == self.array.dtype
@@ -129,7 +129,7 @@ def grown(choose: Random, pairs: list[Pair], on: str) -> Pair:
 
 
 def combined(choose: Random, pairs: list[Pair]) -> Pair:
-    """Return a random operation on matrices, columns, rows and numbers of 8 rows or columns; values stay small."""
+    """Return a random operation on matrices, columns, rows and numbers of size 8, whose values stay small."""
     a, b = choose.choice(pairs), choose.choice(pairs)
     x, y, axis, number = a.array, b.array, choose.randrange(2), choose.random()
     match choose.randrange(8):
@@ -153,7 +153,7 @@ def combined(choose: Random, pairs: list[Pair]) -> Pair:
 
 
 def test_a_large_random_graph(on: str, work: Work) -> None:
-    """No two segments are alike; how much is compiled follows from the kinds of operations, not from their number."""
+    """No two segments are alike, so the amount of compiling depends on the kinds of operations, not on their number."""
     choose = Random(17)
     random = np.random.default_rng(17)
     pairs = []
@@ -181,7 +181,7 @@ def test_a_large_random_graph(on: str, work: Work) -> None:
 
 @pytest.fixture(autouse=True)
 def is_poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory that need not be zeroed holds NaN."""
+    """Fill memory that need not be zeroed with NaN."""
     acquire = BufferPool.acquire
 
     def poisoned(pool: BufferPool, size_bytes: int, *, exact: bool = False, zeroed: bool = True) -> Memory:
@@ -199,7 +199,7 @@ def is_poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_random_graphs_computed_in_random_order(
     on: str, seed: int, longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some tensors are computed on the way, some dropped, and the rest is built on both."""
+    """Some tensors are computed early, some are dropped, and the rest depends on both."""
     monkeypatch.setattr(find_segments, "__defaults__", (longest,))
     choose = Random(seed)
     pairs = [leaf(choose, on) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Sums of tensors: their types and values are numpy's, for every type of element."""
+"""Sums of tensors have numpy's types and values, for every type of element."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.fuzzing import seeds
 @pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize("dtype", ["?", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"])
 def test_sums_of_whole_numbers_do_not_wrap(on: str, dtype: str, seed: int) -> None:
-    """They are u64 or s64, over any axes; numbers of 64 bits wrap as numpy's do."""
+    """Sums are u64 or s64, over any axes; sums of 64-bit integers wrap as numpy's do."""
     rng = np.random.default_rng([seed, ord(dtype[0]), ord(dtype[-1])])
     shape = tuple(int(size) for size in rng.choice([1, 2, 3, 40, 300], int(rng.integers(1, 4))))
     if dtype == "?":
@@ -47,7 +47,7 @@ def test_sums_of_halves_are_rounded_once(on: str, axes: tuple[int, ...] | None) 
 @pytest.mark.parametrize("axes", [(0, 0), (0, -2), (1, 0, 1)])
 @pytest.mark.parametrize("operation", ["sum", "mean", "max", "min"])
 def test_an_axis_is_named_once(axes: tuple[int, ...], operation: str) -> None:
-    """As in numpy."""
+    """Naming an axis twice is refused, as in numpy."""
     x = Tensor.ones((2, 3), device="host")
     with pytest.raises(ShapeMismatch, match=r"axes must be different ones, got \["):
         getattr(x, operation)(axis=axes)

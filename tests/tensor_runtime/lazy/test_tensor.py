@@ -1,4 +1,4 @@
-"""Lazy tensors one by one: leaves, what they give back, memory of other libraries, gradients, mistakes."""
+"""Lazy tensors: leaves, conversions, memory of other libraries, gradients, and mistakes."""
 
 import io
 from pathlib import Path
@@ -36,7 +36,7 @@ def host(array: Any, **options: Any) -> Tensor:
 @pytest.mark.parametrize("shape", [(), (1,), (5,), (5, 1), (1, 5), (2, 3, 4), (1, 1, 1)])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "u1", "?"])
 def test_an_array_comes_back_as_it_was(on: str, shape: tuple[int, ...], dtype: str) -> None:
-    """In its shape and element type; it was copied."""
+    """The array is copied, and comes back with its shape and element type."""
     array = (np.random.default_rng(1).normal(size=shape) * 9).astype(dtype)
     given = np.asarray(array).copy()
     tensor = Tensor.from_numpy(given, device=on)
@@ -48,7 +48,7 @@ def test_an_array_comes_back_as_it_was(on: str, shape: tuple[int, ...], dtype: s
 
 
 def test_filled_tensors(on: str) -> None:
-    """They are computed when they are requested."""
+    """Filled tensors are computed when they are requested."""
     full = Tensor.full((2, 3), 1.5, device=on)
     assert not full.is_computed
     np.testing.assert_array_equal(full.numpy(), np.full((2, 3), 1.5, np.float32))
@@ -59,7 +59,7 @@ def test_filled_tensors(on: str) -> None:
 
 
 def test_random_numbers_follow_from_the_seed(on: str) -> None:
-    """From 0 to below 1, and others for another seed."""
+    """Numbers are from 0 to below 1, and another seed gives other numbers."""
     first, again, other = (Tensor.rand((1000, 7), seed=seed, device=on).numpy() for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert first.min() >= 0
@@ -72,7 +72,7 @@ def test_random_numbers_follow_from_the_seed(on: str) -> None:
 
 @pytest.mark.parametrize("make", [Tensor.rand, Tensor.randn])
 def test_random_tensors_without_a_seed_differ(on: str, make: Any) -> None:
-    """Each from all others; after the same `manual_seed`, a program makes the same ones again."""
+    """Each random tensor differs from all others; after the same `manual_seed`, they are repeated."""
     runs = []
     for _ in range(2):
         Tensor.manual_seed(7)
@@ -88,7 +88,7 @@ def test_random_tensors_without_a_seed_differ(on: str, make: Any) -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
 @pytest.mark.parametrize("dtype", [f32, f64])
 def test_random_numbers_are_those_of_the_reference(on: str, seed: int, dtype: DType) -> None:
-    """The same bits on every device, and as numpy computes them."""
+    """Every device gives numpy's bits."""
     tensor = Tensor.rand((3, 11), seed=seed, dtype=dtype, device=on)
     (expected,) = evaluate([tensor._node()], {})
     np.testing.assert_array_equal(tensor.numpy(), expected)
@@ -96,27 +96,27 @@ def test_random_numbers_are_those_of_the_reference(on: str, seed: int, dtype: DT
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_seeds_that_there_are_not(seed: int) -> None:
-    """They are 32 bits."""
+    """A seed has 32 bits."""
     with pytest.raises(InvalidOperation, match=r"seed must be at least 0 and below 2\*\*32, got"):
         Tensor.rand((3,), seed=seed, device="host")
 
 
 @pytest.mark.parametrize("seed", [1.5, float("nan"), "1"])
 def test_seeds_that_are_not_whole(seed: Any) -> None:
-    """Nothing is rounded."""
+    """A seed is not rounded."""
     with pytest.raises(InvalidOperation, match="seed must be a whole number, got"):
         Tensor.rand((3,), seed=seed, device="host")
 
 
 @pytest.mark.parametrize("shape", [(2.5,), 3, "ab", None])
 def test_shapes_that_are_not_whole(shape: Any) -> None:
-    """Nothing is rounded."""
+    """Sizes are not rounded."""
     with pytest.raises(ShapeMismatch, match="sizes of a shape must be a sequence of whole numbers, got"):
         Tensor.zeros(shape, device="host")
 
 
 def test_products_with_arrays(on: str) -> None:
-    """An array of numpy may be either factor; what is no tensor is refused."""
+    """A numpy array may be either factor; an object that is no tensor is refused."""
     a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
     np.testing.assert_array_equal((Tensor.from_numpy(a, device=on) @ b).numpy(), a @ b)
     np.testing.assert_array_equal((a @ Tensor.from_numpy(b, device=on)).numpy(), a @ b)
@@ -125,7 +125,7 @@ def test_products_with_arrays(on: str) -> None:
 
 
 def test_products_are_rounded_only_where_that_is_allowed(on: str) -> None:
-    """To 11 bits on a GPU; the host takes no notice."""
+    """Allowed products are rounded to 11 bits on a GPU; the host ignores the setting."""
     random = np.random.default_rng(5)
     a, b = (random.normal(size=shape).astype(np.float32) for shape in ((96, 512), (512, 64)))
     x, y = (Tensor.from_numpy(array, device=on) for array in (a, b))
@@ -138,7 +138,7 @@ def test_products_are_rounded_only_where_that_is_allowed(on: str) -> None:
 
 
 def test_normal_random_numbers(on: str) -> None:
-    """Mean 0, standard deviation 1, tails as they should be."""
+    """The mean is 0, the standard deviation 1, and the tails have the right weight."""
     found = Tensor.randn((20_000,), seed=5, device=on).numpy()
     assert np.isfinite(found).all()
     assert abs(found.mean()) < 0.03
@@ -148,13 +148,13 @@ def test_normal_random_numbers(on: str) -> None:
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (2, -1)])
 def test_a_tensor_has_elements(shape: tuple[int, ...]) -> None:
-    """A size of 0 is refused where it is requested."""
+    """A size of 0 is refused when the tensor is made."""
     with pytest.raises(ShapeMismatch, match="sizes of a shape must be at least 1, got"):
         Tensor.zeros(shape, device="host")
 
 
 def test_element_types_that_there_are_not() -> None:
-    """The message says which there are."""
+    """The message lists the element types."""
     with pytest.raises(InvalidOperation, match=r"array dtype must be one of .*, got <U1"):
         host(["a"])
 
@@ -169,7 +169,7 @@ def test_devices_that_there_are_not() -> None:
 
 
 class Lent:
-    """An array that is given away by DLPack alone, as other libraries do."""
+    """An array that offers DLPack only, as arrays of other libraries do."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.array = array
@@ -183,7 +183,7 @@ class Lent:
 
 @pytest.mark.parametrize("shape", [(3, 4), (5, 1), ()])
 def test_an_array_of_another_library_is_used_in_place(shape: tuple[int, ...]) -> None:
-    """A change of it is seen by what is computed later, since nothing was copied."""
+    """Nothing is copied, so a later change of the array reaches what is computed afterwards."""
     array = np.ones(shape, np.float32)
     for lent in (array, Lent(array)):
         tensor = Tensor.from_dlpack(lent, device="host")
@@ -193,7 +193,7 @@ def test_an_array_of_another_library_is_used_in_place(shape: tuple[int, ...]) ->
 
 
 def test_an_array_of_another_library_is_kept_as_long_as_needed() -> None:
-    """The tensor that is computed from it needs it, and then no one."""
+    """The array is kept while an uncomputed tensor depends on it."""
     array = np.ones(4, np.float32)
     tensor = Tensor.from_dlpack(Lent(array))
     assert tensor.device == "host"
@@ -207,7 +207,7 @@ def test_an_array_of_another_library_is_kept_as_long_as_needed() -> None:
 
 
 def test_arrays_that_cannot_be_used_in_place() -> None:
-    """The message says what to do."""
+    """The message has the remedy."""
     with pytest.raises(InvalidOperation, match=r"array must be C-contiguous .* got strides \(4, 12\); copy it first"):
         Tensor.from_dlpack(np.zeros((4, 3), np.float32).T)
     with pytest.raises(InvalidOperation, match="external array must have __array_interface__"):
@@ -216,7 +216,7 @@ def test_arrays_that_cannot_be_used_in_place() -> None:
 
 @pytest.mark.gpu
 def test_torch_and_the_gpu() -> None:
-    """Tensors of torch are read in place, and torch reads ours in place."""
+    """Both libraries read each other's tensors in place."""
     torch = pytest.importorskip("torch")
     theirs = torch.arange(6, dtype=torch.float32, device="cuda").reshape(2, 3)
     ours = Tensor.from_dlpack(theirs)
@@ -229,15 +229,15 @@ def test_torch_and_the_gpu() -> None:
 
 
 def test_the_host_has_no_memory_on_a_gpu() -> None:
-    """So other libraries look for another interface."""
+    """Without the attribute, other libraries use another interface."""
     assert not hasattr(host([1.0]), "__cuda_array_interface__")
 
 
-# What tensors give back
+# Conversions
 
 
 def test_numpy_takes_a_tensor(on: str) -> None:
-    """As an array of the same or another element type."""
+    """numpy converts a tensor to an array of the same or another element type."""
     tensor = Tensor.from_numpy(NUMBERS, device=on) + 1
     np.testing.assert_array_equal(np.asarray(tensor), NUMBERS + 1)
     assert np.asarray(tensor, dtype=np.float64).dtype == np.float64
@@ -246,7 +246,7 @@ def test_numpy_takes_a_tensor(on: str) -> None:
 
 
 def test_arrays_are_operands(on: str) -> None:
-    """On both sides; they become leaves, and one number of numpy is a number."""
+    """Arrays may be either operand; they become leaves, and a single numpy number becomes a constant."""
     tensor = Tensor.from_numpy(NUMBERS, device=on)
     np.testing.assert_array_equal((tensor + NUMBERS).numpy(), NUMBERS * 2)
     np.testing.assert_array_equal((NUMBERS[0] - tensor).numpy(), NUMBERS[0] - NUMBERS)
@@ -258,7 +258,7 @@ def test_arrays_are_operands(on: str) -> None:
 
 
 def test_one_number(on: str) -> None:
-    """As Python's number."""
+    """A tensor of one element becomes a number of Python."""
     tensor = Tensor.from_numpy(NUMBERS, device=on).sum()
     assert tensor.item() == pytest.approx(float(NUMBERS.sum()), rel=1e-5)
     assert float(tensor) == tensor.item()
@@ -268,7 +268,7 @@ def test_one_number(on: str) -> None:
 
 
 def test_repr_computes_nothing() -> None:
-    """It says the type, the device and whether it is computed."""
+    """The text has the type, the device, and whether the tensor is computed."""
     tensor = host(NUMBERS, name="x")
     assert repr(tensor) == "Tensor(x: f32[3, 4], host, computed)"
     out = tensor + 1
@@ -279,21 +279,21 @@ def test_repr_computes_nothing() -> None:
 
 
 def test_what_is_known_without_computing() -> None:
-    """Shape, element type, device."""
+    """Shape, element type and device are known without computing."""
     tensor = host(NUMBERS) @ host(NUMBERS.T)
     assert (tensor.shape, tensor.dtype, tensor.size, tensor.device) == ((3, 3), f32, 9, "host")
     assert not tensor.is_computed
 
 
 def test_to_the_device_where_it_is() -> None:
-    """It stays what it is."""
+    """The tensor itself is returned."""
     tensor = host(NUMBERS)
     assert tensor.to("host") is tensor
 
 
 @pytest.mark.gpu
 def test_to_another_device() -> None:
-    """Its contents go along; what is on two devices can't be combined."""
+    """The contents are copied; tensors of two devices can't be combined."""
     tensor = host(NUMBERS)
     moved = tensor.to("cuda:0") * 2
     assert moved.device == "cuda:0"
@@ -317,7 +317,7 @@ def test_gradients_are_tensors() -> None:
 
 
 def test_gradients_after_the_loss_was_computed() -> None:
-    """What requires a gradient remembers what it was computed from."""
+    """A tensor that requires a gradient keeps its inputs even after the loss was computed."""
     weights = host(NUMBERS, requires_grad=True)
     loss = weights.square().sum()
     loss.execute()
@@ -326,7 +326,7 @@ def test_gradients_after_the_loss_was_computed() -> None:
 
 
 def test_second_derivatives() -> None:
-    """Gradients that are to be differentiable."""
+    """Gradients can be differentiated if that was requested."""
     x = host(np.float64(0.7), requires_grad=True)
     (first,) = x.sin().gradients([x], differentiable=True)
     (second,) = first.gradients([x])
@@ -335,7 +335,7 @@ def test_second_derivatives() -> None:
 
 
 def test_a_gradient_must_be_one_that_is_required() -> None:
-    """Others may have forgotten what they were computed from."""
+    """Other tensors may have forgotten their inputs."""
     weights = host(NUMBERS)
     with pytest.raises(InvalidOperation, match="a gradient must be asked for floats that require one"):
         weights.sum().gradients([weights])
@@ -344,13 +344,13 @@ def test_a_gradient_must_be_one_that_is_required() -> None:
 
 
 def test_what_does_not_matter_has_gradient_zero() -> None:
-    """As a tensor of the right shape."""
+    """The gradient is a zero tensor of the right shape."""
     weights, other = (host(NUMBERS, requires_grad=True) for _ in range(2))
     np.testing.assert_array_equal((weights.sum() + 0 * 1).gradients([other])[0].numpy(), np.zeros((3, 4), np.float32))
 
 
 def test_equal_gradients_are_one_tensor() -> None:
-    """There is one tensor of a node, so what is known of its life is true."""
+    """Each node has one tensor, so the lifetime of a node is that of its tensor."""
     x, y = host(np.float64(2.0), requires_grad=True), host(np.float64(3.0), requires_grad=True)
     first, second = (x + y).gradients([x, y])
     assert first is second
@@ -358,7 +358,7 @@ def test_equal_gradients_are_one_tensor() -> None:
 
 
 def test_a_leaf_of_what_was_computed() -> None:
-    """Descent by hand: each step begins with a new leaf, so that no step is remembered."""
+    """Gradient descent by hand begins each step with a new leaf, so no earlier step is kept."""
     target = host(NUMBERS)
     weights = host(np.zeros((3, 4), np.float32), requires_grad=True)
     for _ in range(40):
@@ -369,7 +369,7 @@ def test_a_leaf_of_what_was_computed() -> None:
 
 
 def test_the_example_of_the_contract(on: str) -> None:
-    """Products, axes that change places, a sum."""
+    """The example has products, transposed axes, and a sum."""
     a, b = Tensor.from_numpy(NUMBERS, device=on), Tensor.from_numpy(NUMBERS.T, device=on)
     c = (a @ b).transpose((1, 0)).sum(axis=0)
     assert c.shape == (3,)
@@ -378,11 +378,11 @@ def test_the_example_of_the_contract(on: str) -> None:
     np.testing.assert_allclose(c.numpy(), (NUMBERS @ NUMBERS.T).T.sum(axis=0), rtol=1e-5)
 
 
-# What is shown
+# Inspection
 
 
 def test_one_node_and_the_order() -> None:
-    """As the graph has them."""
+    """Nodes and their order are those of the graph."""
     a = host(NUMBERS, name="a")
     out = a + a
     assert out.info().inputs == ("a", "a")
@@ -391,7 +391,7 @@ def test_one_node_and_the_order() -> None:
 
 
 def test_the_graph_can_be_printed() -> None:
-    """What is computed says so."""
+    """Computed nodes are marked."""
     a = host(NUMBERS, name="a")
     out = a.exp() + 1
     text = io.StringIO()
@@ -407,7 +407,7 @@ def test_the_graph_can_be_printed() -> None:
 
 
 def test_the_graph_can_be_drawn(tmp_path: Path) -> None:
-    """As SVG, or in Graphviz' language."""
+    """The drawing is SVG, or in Graphviz' language."""
     out = host(NUMBERS, name="a") + 1
     out.dump_graphviz(tmp_path / "graph.svg")
     out.dump_graphviz(tmp_path / "graph.dot")
@@ -419,7 +419,7 @@ def test_the_graph_can_be_drawn(tmp_path: Path) -> None:
 
 
 def test_shapes_that_do_not_fit() -> None:
-    """The message has the shapes and the line of the user."""
+    """The message has the shapes and the line of the user's code."""
     a, b = host(NUMBERS), host(NUMBERS.T)
     with pytest.raises(ShapeMismatch, match=r"\[3, 4\] and \[4, 3\] \(.*test_tensor\.py:\d+\)"):
         a + b
@@ -437,7 +437,7 @@ def test_what_is_no_operand() -> None:
 
 
 def test_a_cycle_is_told(on: str) -> None:
-    """Only someone who changes nodes by hand makes one."""
+    """Only changing nodes by hand can make a cycle."""
     a = Tensor.from_numpy(NUMBERS, device=on)
     first = a + 1
     second = first * 2
@@ -450,7 +450,7 @@ def test_a_cycle_is_told(on: str) -> None:
 
 
 def test_too_much_memory_is_told(on: str) -> None:
-    """The message has the tensor, its shape, the line and the device; what was there stays usable."""
+    """The message has the tensor, its shape, the line and the device; existing tensors stay usable."""
     a = Tensor.from_numpy(NUMBERS, device=on)
     good = a + 1
     huge = Tensor.zeros((1 << 20, 1 << 20, 16), device=on) + a.sum()

@@ -1,4 +1,4 @@
-"""Networks for tests of training, and examples for them."""
+"""Networks for tests of training, and their examples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def regression(dtype: DType = f32) -> GraphBuilder:
-    """Return a network of two layers, of which "hidden" is kept."""
+    """Return a network of two layers that keeps "hidden"."""
     builder = GraphBuilder(dtype=dtype, seed=1)
     x, y = builder.dense_input("x", (4, 1)), builder.dense_input("y", (2, 1))
     hidden = builder.keep("hidden", builder.affine("a", 4, 3).forward(x).tanh())
@@ -23,18 +23,18 @@ def regression(dtype: DType = f32) -> GraphBuilder:
 
 
 def examples(count: int, seed: int = 0) -> dict[str, Array]:
-    """Return examples for it."""
+    """Return examples for the network above."""
     random = np.random.default_rng(seed)
     return {"x": random.normal(size=(count, 4, 1)), "y": random.normal(size=(count, 2, 1))}
 
 
 def seeds_example() -> GraphBuilder:
-    """Return the network that the seed describes."""
+    """Return the network of the seed's description."""
     return write_seeds_example(GraphBuilder())
 
 
 def positions(count: int, seed: int = 0) -> dict[str, Array]:
-    """Return examples for the seed's network: 3 to 32 of 768 rows each, -1 where there are fewer."""
+    """Return examples for that network: 3 to 32 of 768 rows each, with -1 where there are fewer."""
     random = np.random.default_rng(seed)
     inputs = np.full((count, 32), -1, np.int32)
     for row in inputs:

@@ -1,4 +1,4 @@
-"""Training on data that is on the device, against the same batches uploaded one by one."""
+"""Training on data that is on the device equals training on the same batches, uploaded one by one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNT = 10
 @pytest.mark.parametrize("batch", [1, 4, 10, 13])
 @pytest.mark.parametrize("shuffle", [None, 7])
 def test_batches_are_taken_in_order(device: Device, batch: int, shuffle: int | None) -> None:
-    """Over and over, also where a batch is larger than the data; several launches go on where the last one was."""
+    """Batches repeat the data, even if one is larger than the data; a launch continues where the last one ended."""
     data = examples(COUNT)
     order = np.arange(COUNT) if shuffle is None else np.random.default_rng(shuffle).permutation(COUNT)
     with regression(f64).build(device, AdamW(0.05)) as one, regression(f64).build(device, AdamW(0.05)) as other:
@@ -41,7 +41,7 @@ def test_batches_are_taken_in_order(device: Device, batch: int, shuffle: int | N
 
 
 def test_sparse_inputs(device: Device) -> None:
-    """Their rows are taken as they are."""
+    """The rows of sparse inputs are used unchanged."""
     data = positions(COUNT)
     with seeds_example().build(device, SGD(0.01)) as one, seeds_example().build(device, SGD(0.01)) as other:
         one.set_data(data)
@@ -55,7 +55,7 @@ def test_sparse_inputs(device: Device) -> None:
 
 
 def test_other_data(device: Device) -> None:
-    """Replaces what was there, also with another number of examples."""
+    """New data replaces the old data, and may have another number of examples."""
     with regression(f64).build(device, SGD(0.01)) as graph:
         assert graph.losses.shape == (0,)
         for count in (6, 6, 3, 8):
@@ -70,7 +70,7 @@ def test_other_data(device: Device) -> None:
 
 
 def test_it_learns(device: Device) -> None:
-    """A line through noise, in a thousand steps of four launches."""
+    """A line is fitted to noisy data in a thousand steps of four launches."""
     random = np.random.default_rng(0)
     x = random.uniform(-1, 1, (200, 1, 1))
     builder = GraphBuilder()
@@ -115,7 +115,7 @@ class TestRefusals:
             assert graph.losses.shape == (1,)
 
     def test_shapes_and_names(self, device: Device) -> None:
-        """As with inputs."""
+        """Data is checked as inputs are."""
         with regression().build(device, SGD(0.1)) as graph:
             with pytest.raises(ShapeMismatch, match="equally many examples, got 3 of 'x', 4 of 'y'"):
                 graph.set_data({"x": examples(3)["x"], "y": examples(4)["y"]})

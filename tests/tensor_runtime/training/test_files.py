@@ -1,4 +1,4 @@
-"""Weights in files: what is loaded is what was saved, and quantised weights are as close as they can be."""
+"""Weights in files: loading inverts saving, and quantised weights are as close as they can be."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_is_loaded_is_what_was_saved(tmp_path: Path, format: str) -> None:
-    """With names, shapes and element types."""
+    """Names, shapes and element types are loaded as they were saved."""
     path = tmp_path / f"weights.{format}"
     save_weights(path, WEIGHTS)
     found = load_weights(path)
@@ -41,7 +41,7 @@ def test_what_is_loaded_is_what_was_saved(tmp_path: Path, format: str) -> None:
 
 
 def test_a_safetensors_file_has_the_published_layout(tmp_path: Path) -> None:
-    """Read by hand: the header's length, the header as JSON, the elements."""
+    """The test reads the file by hand: the header's length, the header as JSON, and the elements."""
     path = tmp_path / "weights.safetensors"
     save_weights(path, {"w": np.array([[1.0, 2.0]], np.float32)})
     data = path.read_bytes()
@@ -54,7 +54,7 @@ def test_a_safetensors_file_has_the_published_layout(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_network_goes_on_where_it_was_saved(device: Device, tmp_path: Path, format: str) -> None:
-    """Another graph with its weights gives the same."""
+    """Another graph with the saved weights gives the same results."""
     path = tmp_path / f"weights.{format}"
     with regression().build(device, SGD(0.1)) as first, regression().build(device) as second:
         for _ in range(3):
@@ -72,7 +72,7 @@ def test_a_network_goes_on_where_it_was_saved(device: Device, tmp_path: Path, fo
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_training_goes_on_where_it_was_saved(device: Device, tmp_path: Path, format: str) -> None:
-    """With the optimiser's state; a network without an optimiser takes the weights alone."""
+    """The optimiser's state is loaded too; a network without an optimiser takes the weights alone."""
     path = tmp_path / f"state.{format}"
     optimiser = AdamW(0.05, schedule=Cosine(10))
     with regression().build(device, optimiser) as first, regression().build(device, optimiser) as second:
@@ -87,7 +87,7 @@ def test_training_goes_on_where_it_was_saved(device: Device, tmp_path: Path, for
         for name, weights in first.weights.items():
             np.testing.assert_array_equal(second.weights[name], weights)
         assert second.values("step") == 6
-        second.train(2, batch=3)  # its progress in the data is not saved
+        second.train(2, batch=3)  # the progress through the data is not saved
         second.save(path, state=True)
         assert load_weights(path).keys() == {*first.weights, "step"} | {
             f"{name}.{moment}_moment" for name in first.weights for moment in ("first", "second")
@@ -107,7 +107,7 @@ class TestQuantised:
         st.sampled_from(["i8", "i16"]),
     )
     def test_weights_are_off_by_half_a_scale_at_most(self, weights: np.ndarray[Any, Any], dtype: str) -> None:
-        """The scale is the largest weight over the largest number."""
+        """The scale is the largest weight divided by the largest integer."""
         found = quantised({"w": weights}, dtype)
         largest = {"i8": 127, "i16": 32767}[dtype]
         if weights.any():
@@ -117,14 +117,14 @@ class TestQuantised:
         assert np.all(off <= 0.5001 * found["w.scale"] + 1e-6 * np.abs(weights))
 
     def test_a_scale_of_your_own(self) -> None:
-        """Is used as it is: a fixed point with 6 bits behind it."""
+        """A given scale is used unchanged: here a fixed point with 6 bits behind it."""
         found = quantised({"w": np.array([1.0, -0.5, 0.3]), "v": np.array([2.0])}, "i8", {"w": 1 / 64})
         np.testing.assert_array_equal(found["w"], [64, -32, 19])
         np.testing.assert_array_equal(found["v"], [127])
         assert found["w"].dtype == np.int8
 
     def test_what_does_not_fit(self) -> None:
-        """Is refused, with the name and the limit."""
+        """A weight that exceeds the format is refused, with its name and the limit."""
         with pytest.raises(InvalidOperation, match=r"weights 'w' must lie within 1\.98438 for their scale, got 3"):
             quantised({"w": np.array([3.0])}, "i8", {"w": 1 / 64})
         with pytest.raises(InvalidOperation, match="weights 'w' must be finite"):
@@ -140,7 +140,7 @@ class TestQuantised:
 class TestRefusals:
     @pytest.mark.parametrize("format", FORMATS)
     def test_files_that_hold_no_weights(self, tmp_path: Path, format: str) -> None:
-        """Rubbish, nothing, a part of a file, or no file."""
+        """Random bytes, an empty file, a truncated file and a missing file are refused."""
         path = tmp_path / f"weights.{format}"
         save_weights(path, WEIGHTS)
         whole = path.read_bytes()
@@ -152,24 +152,24 @@ class TestRefusals:
             load_weights(tmp_path / f"nothing.{format}")
 
     def test_a_pickle_is_not_opened(self, tmp_path: Path) -> None:
-        """It could run anything."""
+        """A pickle could run any code."""
         path = tmp_path / "weights.npz"
         np.savez(path, w=np.array([{}], object))
         with pytest.raises(WeightsFileError, match="allow_pickle"):
             load_weights(path)
 
     def test_formats(self, tmp_path: Path) -> None:
-        """The name says which it is."""
+        """The file's suffix decides the format."""
         with pytest.raises(WeightsFileError, match=r"must end in \.npz or \.safetensors, got 'w\.txt'"):
             save_weights(tmp_path / "w.txt", WEIGHTS)
 
     def test_a_place_where_nothing_can_be_written(self, tmp_path: Path) -> None:
-        """The message says what the system says."""
+        """The message has the system's reason."""
         with pytest.raises(WeightsFileError, match=r"weights must be written to .*nowhere"):
             save_weights(tmp_path / "nowhere" / "w.npz", WEIGHTS)
 
     def test_weights_of_another_network(self, device: Device, tmp_path: Path) -> None:
-        """The message names the file and what is wrong; nothing is changed."""
+        """The message names the file and the mistake, and nothing is changed."""
         path = tmp_path / "w.npz"
         with regression().build(device) as graph:
             before = graph.weights

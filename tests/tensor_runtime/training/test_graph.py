@@ -1,4 +1,4 @@
-"""Networks on a device against the same functions with numpy, launch by launch."""
+"""Networks on a device equal the same functions in numpy, launch by launch."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def simulated(optimiser: Optimiser | None = None) -> Simulation:
 
 
 def test_forward_and_backward(graph: TrainingGraph) -> None:
-    """Give numpy's values and gradients, of all nodes."""
+    """All nodes have numpy's values and gradients."""
     expected = simulated()
     expected.run("zero_gradients")
-    for _ in range(2):  # weights' gradients accumulate
+    for _ in range(2):  # gradients of weights accumulate
         graph.forward(examples(5))
         graph.backward()
         expected.run("forward", examples(5))
@@ -66,7 +66,7 @@ def test_forward_and_backward(graph: TrainingGraph) -> None:
     ids=["sgd", "adamw", "radam", "ranger"],
 )
 def test_training_follows_numpy(device: Device, optimiser: Optimiser) -> None:
-    """Step by step, and many steps in one launch."""
+    """Weights agree after single steps, and after many steps in one launch."""
     expected = simulated(optimiser)
     with regression(f64).build(device, optimiser) as graph:
         for _ in range(8):
@@ -96,7 +96,7 @@ def test_small_floats(device: Device, dtype: DType, tolerance: float) -> None:
 
 
 def test_the_batch_may_change(graph: TrainingGraph, device: Device) -> None:
-    """It grows, shrinks and grows; each time the results are those of a graph that saw no other batch."""
+    """A batch may grow and shrink; results are those of a graph that had no other batch before."""
     weights = graph.weights
     for count in (3, 7, 2, 7, 1, 20, 6):
         graph.forward(examples(count, count))
@@ -120,7 +120,7 @@ def test_buffers_only_grow(graph: TrainingGraph) -> None:
 
 class TestLaunches:
     def test_each_function_is_one(self, graph: TrainingGraph) -> None:
-        """A step too, with its optimiser, and many steps."""
+        """One launch runs a function, a step with its optimiser, or many steps."""
         before = graph.launches
         graph.step(examples(5))
         assert graph.launches == before + 1
@@ -129,7 +129,7 @@ class TestLaunches:
         assert graph.values("step") == 11
 
     def test_one_graph_of_the_device_is_launched(self, graph: TrainingGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Counted where the device is told to."""
+        """The test counts the device's launches."""
         graph.step(examples(5))
         (compiled,) = graph._programs["step", False].program._compiled.values()
         count = 0
@@ -146,7 +146,7 @@ class TestLaunches:
         assert count == 3
 
     def test_the_rate_needs_no_new_program(self, graph: TrainingGraph) -> None:
-        """It is a number in memory."""
+        """The rate is a number in memory."""
         graph.step(examples(5))
         program = graph._programs["step", False].program
         compiled = list(program._compiled.values())
@@ -159,7 +159,7 @@ class TestLaunches:
 
 @dataclass(frozen=True)
 class Swish(TensorOperation):
-    """x / (1 + exp(-x)), as a person would add it: each element is written into the kernels of its neighbours."""
+    """x / (1 + exp(-x)) as a user's operation, whose elements neighbouring kernels can compute."""
 
     def result(self, *inputs: TensorType) -> TensorType:
         return inputs[0]
@@ -181,7 +181,7 @@ class Swish(TensorOperation):
 
 @dataclass(frozen=True)
 class Doubled(TensorOperation):
-    """Twice a tensor, by entries of its own: BLAS adds it to itself."""
+    """Twice a tensor, as a user's operation with entries of its own: BLAS adds the tensor to itself."""
 
     def result(self, *inputs: TensorType) -> TensorType:
         return inputs[0]
@@ -201,7 +201,7 @@ class Doubled(TensorOperation):
 
 
 def test_operations_of_your_own(device: Device) -> None:
-    """One class each: types, reference, gradient, and how a device computes it."""
+    """Each operation is one class with its types, its reference, its gradient, and its code for a device."""
     builder = GraphBuilder(dtype=f64)
     x = builder.dense_input("x", (3, 1))
     hidden = builder.apply(Swish(), builder.affine("a", 3, 4).forward(x))
@@ -228,7 +228,7 @@ def test_operations_of_your_own(device: Device) -> None:
 
 class TestOwnFunctions:
     def test_they_run_as_one_launch(self, graph: TrainingGraph) -> None:
-        """One instruction after another."""
+        """The instructions of a function run one after the other in one launch."""
         w, b = graph.leaf("aw"), graph.leaf("bw")
         graph.define("own", [Set(w, 2.0), Accumulate(w, w * 3.0), Write(b, b + w.sum())])
         before, launches = graph.weights["bw"], graph.launches
@@ -241,7 +241,7 @@ class TestOwnFunctions:
         np.testing.assert_array_equal(graph.weights["aw"], np.full((3, 4), 4.0))
 
     def test_exchanging_two_variables(self, graph: TrainingGraph) -> None:
-        """Both are read before either is written."""
+        """Both variables are read before either is written."""
         a, g = graph.leaf("aw"), graph.leaf("aw.gradient")
         graph.set("aw.gradient", 7.0)
         before = graph.weights["aw"]
@@ -257,7 +257,7 @@ class TestOwnFunctions:
 
 
 class TestRefusals:
-    """Each has one clear message, and the graph goes on as before."""
+    """Each mistake has one clear message, and the graph continues as before."""
 
     def test_inputs(self, graph: TrainingGraph) -> None:
         """Data with other names, numbers of examples or shapes are refused."""
@@ -282,12 +282,12 @@ class TestRefusals:
         graph.forward(examples(3))
 
     def test_nothing_was_given(self, graph: TrainingGraph) -> None:
-        """There is no batch yet."""
+        """Running needs a batch first."""
         with pytest.raises(ExecutionFailed, match="input 'x' must be given, got none"):
             graph.forward()
 
     def test_sparse_rows(self, device: Device) -> None:
-        """Outside of the column, or no whole numbers."""
+        """Rows outside of the column, and fractions, are refused."""
         with seeds_example().build(device) as graph:
             given = positions(3)
             given["inputs"][1, 0] = 768
@@ -297,7 +297,7 @@ class TestRefusals:
                 graph.forward({**positions(3), "inputs": np.zeros((3, 32))})
 
     def test_functions_and_variables(self, graph: TrainingGraph, device: Device) -> None:
-        """That there are not."""
+        """Unknown functions and variables are refused."""
         with pytest.raises(InvalidOperation, match=r"function must be one of forward, .*, got 'nothing'"):
             graph.run("nothing")
         with pytest.raises(InvalidOperation, match=r"variable must be one of .*, got 'nothing'"):
@@ -332,17 +332,17 @@ class TestRefusals:
 
 
 def test_a_profile_names_what_each_operation_computes(graph: TrainingGraph) -> None:
-    """All nodes of the function are there, and every time is one."""
+    """The profile has all nodes of the function, and every time is positive."""
     graph.forward(examples(5))
     found = graph.profile("forward", launches=3)
     names = {name for entry in found for name in entry.nodes}
     assert {"hidden", "loss"} <= names
     assert all(entry.time_ns >= 0 for entry in found)
-    assert any(len(entry.nodes) > 1 for entry in found)  # element-wise operations in one kernel
+    assert any(len(entry.nodes) > 1 for entry in found)  # element-wise operations share a kernel
 
 
 def test_ancillary_buffers_are_named(graph: TrainingGraph) -> None:
-    """A step keeps its intermediate values in some, of the size of the batch; forward stores them in variables."""
+    """A step keeps intermediate values in ancillary buffers of the batch's size; forward stores them in variables."""
     for count in (5, 9):
         graph.forward(examples(count))
         found = graph.ancillary("step")
@@ -353,7 +353,7 @@ def test_ancillary_buffers_are_named(graph: TrainingGraph) -> None:
 
 
 def test_the_network_is_written_for_graphviz(graph: TrainingGraph, tmp_path: Path) -> None:
-    """Before the passes and after."""
+    """The drawing shows the network before and after the passes."""
     graph.dump_graphviz(tmp_path / "built.dot", optimised=False)
     graph.dump_graphviz(tmp_path / "optimised.dot")
     built, optimised = ((tmp_path / f"{name}.dot").read_text() for name in ("built", "optimised"))
@@ -363,7 +363,7 @@ def test_the_network_is_written_for_graphviz(graph: TrainingGraph, tmp_path: Pat
 
 
 def test_memory_is_given_back(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of it, when the graph is closed."""
+    """Closing the graph frees all of its memory."""
     graph = regression().build(device, AdamW())
     tensors, close = graph.tensors, graph.tensors.close
     pool = tensors.services.pool

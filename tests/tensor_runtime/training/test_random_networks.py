@@ -1,4 +1,4 @@
-"""Random networks on a device against numpy on the network as it was written, without passes."""
+"""Random networks on a device equal numpy, which runs the network as it was written, without passes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.tensor_ir.networks.random_networks import batch_of, networks
 @settings(max_examples=many(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(builder=networks(most=8, builder=GraphBuilder))
 def test_losses_gradients_and_steps(device: Device, builder: GraphBuilder) -> None:
-    """For batches that grow and shrink; forward and backward one by one, and as one step of descent."""
+    """Batches grow and shrink, and forward and backward run separately and as one step of gradient descent."""
     root = builder.root
     loss = root.sum_batch() if root.type.batched else root
     values = {builder.trained[name]: first.draw() for name, first in builder.initial.items()}

@@ -16,14 +16,14 @@ from tests.tensor_runtime.training.networks import positions
 
 
 def examples(package: Any) -> list[str]:
-    """Return the Python in a room's README."""
+    """Return the Python code in a room's README."""
     text = (Path(package.__file__).parent / "README.md").read_text()
     found: list[str] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     return found
 
 
 def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the host device, with the file in a folder that is thrown away."""
+    """The example runs on the host device, with its file in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     given = positions(64)
     (code,) = examples(engine.tensor_runtime.training)
@@ -32,7 +32,7 @@ def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_networks(capsys: pytest.CaptureFixture[str]) -> None:
-    """A network, and an optimiser."""
+    """The example makes a network and an optimiser."""
     names = {**vars(engine.tensor_ir.networks), **vars(optimisers), "losses": losses}
     names |= {"dataclass": dataclass, "OptimiserState": OptimiserState, "like": like}
     for code in examples(engine.tensor_ir.networks):

@@ -96,7 +96,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
 
 @pytest.mark.parametrize(("call", "message"), CALLS)
 def test_wrong_arguments_of_networks_and_tensors(call: Callable[[], object], message: str) -> None:
-    """One message says what they must be."""
+    """One message says what the argument must be."""
     with pytest.raises(TensorError, match=re.escape(message)):
         call()
 
@@ -130,7 +130,7 @@ ON_A_GRAPH: list[tuple[Callable[[Any], object], str]] = [
 
 
 def test_wrong_arguments_on_a_graph() -> None:
-    """Nothing is changed by any of them: the next step gives what it would have given."""
+    """A refused argument changes nothing: the next step gives the same result."""
     with built(SGD(0.1)) as graph, built(SGD(0.1)) as untouched:
         for each in (graph, untouched):
             each.set_data(DATA)
@@ -160,7 +160,7 @@ def test_a_file_with_a_wrong_state_changes_nothing(state: Any, tmp_path: Path) -
 
 
 def test_the_largest_and_smallest_numbers_are_taken() -> None:
-    """The largest and smallest numbers of each whole-number type are accepted."""
+    """The largest and smallest numbers of each integer type are accepted."""
     assert Tensor.full((2,), -128, dtype=s8).numpy().tolist() == [-128, -128]
     assert Tensor.full((2,), 1, dtype=boolean).numpy().tolist() == [True, True]
 
@@ -178,7 +178,7 @@ AFTER_CLOSE: list[Callable[[Any], object]] = [
 
 @pytest.mark.parametrize("is_owner", [True, False])
 def test_a_closed_graph_says_so(is_owner: bool) -> None:
-    """On a device of its own and on one that stays open, and closing it again does nothing."""
+    """This holds for a device of its own and for one that stays open; closing the graph again does nothing."""
     device = open_device("host")
     graph = built(SGD(0.1), "host" if is_owner else device)
     graph.set_data(DATA)
@@ -193,7 +193,7 @@ def test_a_closed_graph_says_so(is_owner: bool) -> None:
 
 
 def test_limits_of_settings_are_taken() -> None:
-    """The smallest and largest that make sense."""
+    """The smallest and largest sensible settings are accepted."""
     SGD(0.0, momentum=1.0, nesterov=True)
     Ranger(1, part=0.0, every=1)
     Warmup(1, Cosine(1, 0.0), 0.0)

@@ -1,4 +1,4 @@
-"""The seed's example: its instructions, and its losses against numpy and torch."""
+"""The seed's example: its instructions, and its losses compared with numpy and torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.tensor_runtime.training.networks import positions, seeds_example
 
 class TestTheSeedsExample:
     def test_instructions(self, device: Device) -> None:
-        """The first word of each line."""
+        """Instructions are compared by the first word of each line."""
         with seeds_example().build(device) as graph:
             assert [line.split()[0] for line in graph.function_code("forward").splitlines()] == [
                 "MaybeUpdateBatchSize",
@@ -28,7 +28,7 @@ class TestTheSeedsExample:
             ]
 
     def test_losses_are_those_of_numpy(self, device: Device) -> None:
-        """Written down once more, over steps of SGD, with dense one-hot sums."""
+        """The test computes the network in numpy, over steps of SGD, with dense one-hot sums."""
         with seeds_example().build(device, SGD(0.01)) as graph:
             w = {name: value.astype(np.float64) for name, value in graph.weights.items()}
             for number in range(6):
@@ -51,7 +51,7 @@ class TestTheSeedsExample:
                 np.testing.assert_allclose(value, w[name], rtol=1e-4, atol=1e-5)
 
     def test_losses_are_those_of_torch(self, device: Device) -> None:
-        """Over steps of AdamW."""
+        """Losses agree over steps of AdamW."""
         torch = pytest.importorskip("torch")
         with seeds_example().build(device, AdamW(0.01)) as graph:
             w = {name: torch.tensor(value, requires_grad=True) for name, value in graph.weights.items()}

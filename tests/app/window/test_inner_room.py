@@ -1,4 +1,4 @@
-"""The op graph of a kernel opens on the canvas, where a person wires ops as blocks."""
+"""The patch inside a block is edited on the canvas, where its nodes are wired like blocks."""
 
 import threading
 from collections.abc import Callable
@@ -38,7 +38,7 @@ _GRAPH: dict[str, Any] = {
 
 @pytest.fixture
 def inside(window: MainWindow, qtbot: QtBot) -> MainWindow:
-    """A window whose canvas shows the op graph of a kernel, which was double-clicked."""
+    """A window whose canvas shows a kernel's op graph after a double-click on it."""
     window.resize(1200, 800)
     window.files.new()
     patch_of(window).add("kernel.graph", node_id="kernel", title="Blur", graph=_GRAPH)
@@ -46,7 +46,7 @@ def inside(window: MainWindow, qtbot: QtBot) -> MainWindow:
     window.canvas.fit()
     hand = Hand(window.canvas)
     hand.double_click(hand.title("kernel"))
-    qtbot.wait(1)  # then the canvas has its place under the breadcrumb
+    qtbot.wait(1)  # lets the canvas move below the breadcrumb
     return window
 
 
@@ -154,7 +154,7 @@ def test_an_error_stands_at_its_op_and_the_breadcrumb_says_what_runs(inside: Mai
     nodes = inside.canvas.scene.nodes
     assert nodes["bits"].appearance.state is NodeState.ERROR
     assert nodes["times"].appearance.state is NodeState.IDLE
-    assert inside.kernel.breadcrumb.state.text() == "1 problem: the last good kernel keeps running"
+    assert inside.kernel.breadcrumb.state.text() == "1 problem: the last good version keeps running"
     inside.canvas.select(["bits"])
     assert inside.inspector.status is not None
     assert "must be a whole number" in inside.inspector.status.message
@@ -257,7 +257,7 @@ def test_the_code_follows_the_wiring_and_stays_that_of_the_last_good_kernel(insi
 def test_wiring_compiles_nothing_in_the_window(
     inside: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
-    """Ports follow from the types. Code that the dock shows is made beside the window."""
+    """Wiring compiles nothing in the UI thread: ports follow from types, and the dock's code is generated beside it."""
     compiled: list[str] = []
     lower = op_graphs.lower
 
@@ -282,7 +282,7 @@ def test_wiring_compiles_nothing_in_the_window(
 def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
     inside: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
-    """The newest kernel is requested once the one before is done; nothing is generated while the dock is hidden."""
+    """SASS is made while its tab is open and follows the newest kernel, one at a time; a hidden dock requests none."""
     asked: list[tuple[str, str]] = []
     waiting: list[Callable[[], None]] = []
 
@@ -324,7 +324,7 @@ def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
 
 
 def test_why_there_is_no_sass_stands_in_its_tab(inside: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sentence, which can be copied."""
+    """If there is no SASS, its tab has the reason, which can be copied."""
 
     def missing(*_: object) -> str:
         raise KernelError("ptxas must be installed")

@@ -1,4 +1,4 @@
-"""`KernelRoom`: what the canvas shows, which is the patch or the op graph of a kernel in it."""
+"""`InnerRoom`: what the canvas shows, which is the session's patch or the patch inside one of its blocks."""
 
 from collections.abc import Callable
 from typing import cast
@@ -24,19 +24,19 @@ from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
 Shelve = Callable[[Callable[[Patch], object]], None]
 
 
-class KernelRoom(QObject):
-    """Shows the session's patch, and the op graph of a kernel in its place, and goes to nodes of both.
+class InnerRoom(QObject):
+    """Shows the session's patch, or in its place the patch inside a block, and goes to nodes of both.
 
-    While an op graph is open, what is edited there is edited in the patch; the undo history is the patch's.
+    Edits of an inner patch are edits of the patch around it, which has the undo history.
     """
 
-    #: What is shown from now on: a patch, an op graph or None, and what stands in for its `shelve` (or None).
+    #: What is shown from now on: a patch or None, and what stands in for its `shelve` (or None).
     shown = Signal(cast("type[Patch | None]", object), cast("type[Shelve | None]", object))
     #: A report of what is shown.
     reported = Signal(FrameReport)
-    #: Another patch or op graph is shown, or the open op graph has changed.
+    #: Another patch is shown, or the open inner patch has changed.
     changed = Signal()
-    #: The canvas can't show an op graph; the text is the reason.
+    #: The canvas can't show an inner patch; the text is the reason.
     refused = Signal(str)
 
     def __init__(
@@ -64,22 +64,22 @@ class KernelRoom(QObject):
         #: The engine's reports about the open block and itself.
         self._around: NodeReport | None = None
         self._statistics = EngineStatistics("")
-        #: The state of the open op graph.
+        #: The state of the open inner patch.
         self.report: FrameReport | None = None
 
     @property
     def is_open(self) -> bool:
-        """True while the canvas shows an op graph."""
+        """True while the canvas shows an inner patch."""
         return self._editing is not None
 
     @property
     def node(self) -> str | None:
-        """The block whose op graph is open."""
+        """The block whose patch is open."""
         return self._editing.node if self._editing is not None else None
 
     @property
     def graph(self) -> InnerPatch | None:
-        """The op graph that is open."""
+        """The inner patch that is open."""
         return self._editing.patch if self._editing is not None else None
 
     def set_patch(self, patch: Patch | None) -> None:
@@ -88,13 +88,13 @@ class KernelRoom(QObject):
         self._show(patch)
 
     def open(self, node: str) -> None:
-        """Open the op graph of a block of the patch that is shown, if it has one."""
+        """Open the patch inside a block of the patch that is shown, if there is one."""
         patch = self._session.patch
         if patch is not None and not self.is_open and inner_kind(patch, node) is not None:
             self.enter(patch, node)
 
     def go_to(self, place: str) -> None:
-        """Select a node of the patch, or an op of a kernel in it as "node/op", and bring it into view."""
+        """Select a node of the patch, or a node of an inner patch as "block/node", and bring it into view."""
         patch, (node, _, op) = self._session.patch, place.partition("/")
         if patch is None or node not in patch.nodes:
             return
@@ -110,19 +110,19 @@ class KernelRoom(QObject):
             self._canvas.select([node])
 
     def select_op(self, op: str) -> None:
-        """Select an op of the open op graph, and bring it into view."""
+        """Select a node of the open inner patch, and bring it into view."""
         if self.graph is not None and op in self.graph.nodes:
             self._canvas.select([op])
             self._canvas.view.ensureVisible(self._canvas.scene.rect_of([op]), 24, 24)
 
     def enter(self, patch: Patch, node: str) -> None:
-        """Show the op graph of a block of the patch."""
+        """Show the patch inside a block."""
         if self._editing is not None:
             self.leave()
         try:
             self._editing = editing = InnerEditing(patch, node, self._lose)
         except PatchError as problem:
-            self.refused.emit(f"The op graph of {patch.title(node)} can't be shown: {problem}")
+            self.refused.emit(f"The patch inside {patch.title(node)} can't be shown: {problem}")
             return
         view = self._canvas.view
         self._view = view.zoom, view.mapToScene(view.viewport().rect().center())
@@ -168,7 +168,7 @@ class KernelRoom(QObject):
         self.changed.emit()
 
     def _forget(self) -> None:
-        """Close the op graph without showing the patch, since another one will be shown."""
+        """Close the inner patch without showing the patch around it, since another one will be shown."""
         if self._editing is not None:
             self._session.enter_typed()  # while the patch still hears of it
             self._editing.close()
@@ -195,7 +195,7 @@ class KernelRoom(QObject):
         self._canvas.set_patch(patch)
 
     def _swap_recent(self) -> None:
-        """Ops and blocks have separate lists of recently placed types."""
+        """The nodes of inner patches and blocks have separate lists of recently placed types."""
         search = self._canvas.search
         search.recent, self._recent = self._recent, search.recent
 
@@ -209,7 +209,7 @@ class KernelRoom(QObject):
         report = self._show_parts(self._editing.patch)
         errors = [problem for problem in report.diagnostics if problem.severity == "error"]
         self._has_errors = bool(errors)
-        text = f"{plural(len(errors), 'problem')}: the last good kernel keeps running" if errors else ""
+        text = f"{plural(len(errors), 'problem')}: the last good version keeps running" if errors else ""
         self.breadcrumb.show_state(text, is_error=bool(errors))
         self.changed.emit()
 
@@ -219,12 +219,12 @@ class KernelRoom(QObject):
         return found
 
     def _lose(self, reason: str) -> None:
-        self.refused.emit(f"The op graph was closed: {reason}")
+        self.refused.emit(f"The patch inside the block was closed: {reason}")
         QTimer.singleShot(0, self.leave)
 
 
 class Breadcrumb(QFrame):
-    """The way from the patch to an op graph; hidden while the canvas shows the patch."""
+    """The way from the session's patch to an inner one; hidden while the canvas shows the former."""
 
     #: The person returns to the patch.
     left = Signal()
@@ -246,12 +246,12 @@ class Breadcrumb(QFrame):
         self.hide()
 
     def show_place(self, patch: str, kernel: str) -> None:
-        """Show the names of the patch and of the kernel."""
+        """Show the names of the patch and of the block that is open."""
         self.patch.setText(patch)
         self.kernel.setText(kernel)
 
     def show_state(self, text: str, *, is_error: bool = False) -> None:
-        """Show how the kernel is."""
+        """Show the state of the inner patch."""
         self.state.setText(text)
         self.state.setProperty("state", "error" if is_error else "")
         self.state.style().polish(self.state)
