@@ -124,7 +124,7 @@ def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(log_buffer: L
 
 
 def test_a_record_of_another_process_is_logged_with_its_own_time_and_place(log_buffer: LogBuffer) -> None:
-    """A record from another process is logged with any text, if an output wants its level."""
+    """A record from another process is logged with its own time and place, if an output wants its level."""
     told = Logged(12.5, logging.WARNING, "engine.there", "100 %s {0}", "Traceback\nboom", "warploom-engine", 4711)
     log_again(told)
     log_again(Logged(13.0, logging.DEBUG, "engine.there", "no"))

@@ -39,7 +39,7 @@ def test_any_text_can_be_written(tmp_path: Path) -> None:
 
 
 def test_a_full_file_makes_way_and_two_are_kept(tmp_path: Path) -> None:
-    """A full file is renamed and a new one started. Neither exceeds its limit by over a record, and they share none."""
+    """A full file is renamed and a new one started. Each record is in one of them, and both stay near the limit."""
     file = LogFile(tmp_path, size_limit=2000)
     for number in range(200):
         file.handle(record(f"number {number}"))

@@ -63,7 +63,7 @@ def outcome(act: Any) -> object:
 
 @given(st.lists(st.tuples(kinds, values), max_size=6))
 def test_a_block_holds_what_each_argument_packs_to(arguments: list[tuple[str | None, object]]) -> None:
-    """Each argument lies at its offset, with zeros between. Values that `pack` refuses get the same message."""
+    """A block has each argument at its offset, and refuses what `pack` refuses, with the same message."""
     parameters = layout([kind for kind, _ in arguments])
     given_values = [value for _, value in arguments]
 

@@ -74,7 +74,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[OptimiserJob]:
 
 
 def _load(device: Device, best: Callable[[], str], factor: int = 2) -> Module:
-    # A different first text for each module, since the cache finds optimised code by it.
+    # Each module has a different first text, since the cache finds optimised code by that text.
     return device.load_module(f"{_times(factor)}// {next(_numbers)}\n", best=BestCode(best))
 
 
@@ -251,7 +251,7 @@ ADDED	mul.wide.u32 %rd2, %r1, 4;
 
 
 def _keeping(count: int) -> str:
-    """Return a kernel whose threads keep `count` numbers; volatile loads prevent that they are read again."""
+    """Return a kernel whose threads keep `count` numbers; volatile loads keep the compiler from reading them again."""
     numbers = range(1, count)
     made = "".join(f"\tld.volatile.global.f32 %f{n}, [%rd1];\n" for n in numbers)
     added = "".join(f"\tadd.f32 %f0, %f0, %f{n};\n" for n in numbers)

@@ -123,7 +123,7 @@ def test_integer_forms_give_what_whole_numbers_give(host: HostDevice) -> None:
 
 
 def test_forms_do_not_depend_on_cores_and_thread_blocks(host: HostDevice) -> None:
-    """Results on one core with thread blocks of 32 are those on two cores with 64, or approximately for some forms."""
+    """One core with thread blocks of 32 and two with 64 give the same results, within bounds for approximate forms."""
     single = HostDevice(cores=1)
     forms = [form for form in _some() if form.is_exact] + [BY_NAME["ex2.approx.f32"], BY_NAME["rcp.approx.ftz.f32"]]
     sides = Runner(host, 64, 64, vectorised=False), Runner(single, 64, 32, vectorised=False)

@@ -121,7 +121,7 @@ class Reluctant:
     ],
 )
 def test_arrays_that_cannot_be_used_are_refused_and_given_back(array: object, message: str) -> None:
-    """An array that can't be used is returned, and the message has the reason."""
+    """A lent array that can't be used is returned to its owner, and the message has the reason."""
     with pytest.raises(DeviceError, match=message.replace("|", r"\|")):
         describe_external(array)
     if isinstance(array, DlpackLender):

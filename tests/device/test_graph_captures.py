@@ -1,4 +1,4 @@
-"""Captured work in graphs on every device; the work of a library on a stream is a few copies here."""
+"""Captured work in graphs on every device; here, copies stand for a library's work on a stream."""
 
 import numpy as np
 import pytest

@@ -44,7 +44,7 @@ def spin(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_known_times_are_told_within_5_percent_or_2_us(cuda: Device, spin: str, level: ProfilingLevel) -> None:
-    """Reported times are exact within 5 % or 2 µs; in regions they are the sum of the turns.
+    """Reported times are within 5 % or 2 µs of the true times; in regions they are the sum of the turns.
 
     The shortest time of several frames counts, since other processes may use the GPU during a frame, and no kernel ends
     early. If a time is still wrong after 40 frames, more frames run.

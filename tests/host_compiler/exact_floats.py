@@ -81,7 +81,8 @@ def is_away(mode: str, sign: int, odd: bool, rest: Fraction) -> bool:
 def encode(value: Fraction, kind: str, mode: str = "rn", *, zero_sign: int = 0, ftz: bool = False) -> int:
     """Return the bits of an exact value rounded once; with `ftz`, a result that rounds to a subnormal becomes zero.
 
-    Like x86 processors and GPUs, the test for subnormals rounds to full precision, as if exponents had no lower limit.
+    The test for subnormals first rounds to full precision, as if exponents had no lower limit.
+    x86 processors and GPUs do the same.
     """
     form = FORMATS[kind]
     if value == 0:

@@ -44,7 +44,7 @@ REGISTERS = """.version 7.8
 
 
 def test_structures_tables_and_recursion(run, dialect):
-    """A struct passes by value and back, a table's function is called, and a function calls itself."""
+    """A struct is passed and returned by value, a function is called through a table, and a function calls itself."""
     big = np.zeros(1, [("a", "i4"), ("_", "i4"), ("b", "f8"), ("c", "f4", 5), ("__", "i4")])
     big["a"], big["b"], big["c"] = 3, 1.25, np.arange(5) + 10
     out, more = run(SOURCE, "k", 1, 40, np.zeros(40, np.int32), np.zeros(40), big[0], dialect=dialect)

@@ -230,7 +230,7 @@ ROOTS = (
 
 
 def test_an_address_belongs_to_the_one_pointer_that_it_is_made_from(run):
-    """An index's count is no pointer; two 32-bit halves may be one, so the root of a sum with them is unknown."""
+    """The count in an index is no pointer. Two 32-bit halves may be one, so a sum with them has no known root."""
     layout = MemoryLayout({}, {}, {}, parameters={"x": 0, "y": 8, "n": 16})
     known = provenance(parse(ROOTS).functions["roots"], layout)
     assert known.root(Register("%rd3")) == ("param", 0)

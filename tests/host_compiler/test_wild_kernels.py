@@ -458,7 +458,7 @@ def test_structs_by_value(device, wild, module, rng):
 
 
 def test_parameters_at_generic_addresses(device):
-    """With -G, NVRTC reads struct parameters by `ld.param` at the address from `cvta.param`, which works."""
+    """With -G, struct parameters that NVRTC reads by `ld.param` at an address from `cvta.param` are right."""
     ptx = """.version 9.0
 .target sm_75
 .address_size 64

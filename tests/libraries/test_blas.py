@@ -113,7 +113,7 @@ def test_matrices_are_added_and_transposed(caller: Caller, dtype: DType, shape: 
     ],
 )
 def test_shapes_that_dont_fit_are_refused(call: Any, shapes: dict[str, Any], slot: str, words: str) -> None:
-    """The error names the operand that is wrong."""
+    """Shapes that don't fit are refused with an error that names the operand."""
     with pytest.raises(OperandError, match=words) as refused:
         call.results({name: Layout(f32, shape) for name, shape in shapes.items()})
     assert refused.value.slot == slot

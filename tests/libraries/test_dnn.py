@@ -182,7 +182,7 @@ IMAGE, WEIGHTS = Layout(f32, (1, 4, 8, 8)), Layout(f32, (6, 4, 3, 3))
     ],
 )
 def test_what_doesnt_fit_is_refused(call: LibraryCall, given: dict[str, Layout], slot: str, words: str) -> None:
-    """The error names the operand that is wrong."""
+    """Operands that don't fit are refused with an error that names the operand."""
     with pytest.raises(OperandError, match=words) as refused:
         call.results(given)
     assert refused.value.slot == slot

@@ -66,7 +66,7 @@ def test_real_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[i
 
 
 def test_views_are_transformed_where_they_lie(caller: Caller) -> None:
-    """Every second element, columns, rows of a wider array, and a plane of a stack are transformed in place."""
+    """Every second element, columns, rows of a wider array, and a plane of a stack are transformed without a copy."""
     rng = np.random.default_rng(5)
     whole = complex_numbers(rng, (6, 10, 14), c64)
     views = [(whole[0, 0, ::2], 1), (whole[1, :, 3], 1), (whole[:, 2, :9], 1), (whole[1::2, :7, :5], 2)]

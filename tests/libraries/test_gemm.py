@@ -132,7 +132,7 @@ def test_nan_and_infinity_pass_through(caller: Caller) -> None:
     ],
 )
 def test_shapes_that_dont_fit_are_refused(shapes: dict[str, tuple[int, ...]], slot: str, words: str) -> None:
-    """The error names the operand that is wrong."""
+    """Shapes that don't fit are refused with an error that names the operand."""
     with pytest.raises(OperandError, match=words) as refused:
         Gemm().results({name: Layout(f32, shape) for name, shape in shapes.items()})
     assert refused.value.slot == slot

@@ -107,7 +107,7 @@ def test_morphology_takes_values_under_the_mask(
 
 
 def test_parts_of_images_are_taken_where_they_lie(caller: Caller) -> None:
-    """A part of an image is processed in place, whatever lies between its rows."""
+    """A part of an image is processed without a copy, whatever lies between its rows."""
     whole, weights = pixels((40, 60), float4), pixels((3, 3))
     part = whole[7:31, 11:42]
     assert np.array_equal(called(caller, Box(), part), called(caller, Box(), part.copy()))
@@ -138,7 +138,7 @@ def test_parts_of_images_are_taken_where_they_lie(caller: Caller) -> None:
     ],
 )
 def test_what_doesnt_fit_is_refused(call: LibraryCall, given: dict[str, Layout], slot: str, words: str) -> None:
-    """The error names the operand that is wrong."""
+    """Operands that don't fit are refused with an error that names the operand."""
     with pytest.raises(OperandError, match=words) as refused:
         call.results(given)
     assert refused.value.slot == slot

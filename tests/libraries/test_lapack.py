@@ -198,7 +198,7 @@ def test_an_info_word_holds_a_code_and_a_matrix() -> None:
     ],
 )
 def test_shapes_that_dont_fit_are_refused(call: Any, shapes: dict[str, Any], slot: str, words: str) -> None:
-    """The error names the operand that is wrong."""
+    """Shapes that don't fit are refused with an error that names the operand."""
     with pytest.raises(OperandError, match=words) as refused:
         call.results({name: Layout(f32, shape) for name, shape in shapes.items()})
     assert refused.value.slot == slot

@@ -110,7 +110,7 @@ def test_keywords_as_names_and_comments():
 
 
 def test_signatures():
-    """Parameters lie at natural alignment; thread limits and shared memory are read from the directives."""
+    """Parameters have natural alignment; thread limits and shared memory are read from the directives."""
     module = parse(
         HEAD
         + """.extern .shared .align 16 .b8 dynamic[];

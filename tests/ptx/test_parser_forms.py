@@ -140,7 +140,7 @@ def test_variables_of_functions_and_registers_of_modules():
 
 
 def test_a_local_variable_that_functions_use_is_one_for_each_thread():
-    """A module's local variable has module linkage if a function uses it, and else belongs to each kernel."""
+    """A module's local variable has module linkage if a function uses it; otherwise each kernel has its own."""
     body = "{ st.local.b32 [own], 1; st.local.b32 [other], 1; }"
     function = ".func f() { st.local.b32 [own], 1; }"
     text = f"{HEAD}.local .b32 own; .local .b32 other; {function} .entry k() {body} .entry l() {body}"

@@ -41,7 +41,7 @@ def body_of(canvas: Canvas, node: str) -> str:
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("zoom", [1.0, 0.3])
 def test_nodes_have_the_colour_of_their_share(canvas: Canvas, qapp: QApplication, theme: str, zoom: float) -> None:
-    """With the heat map, nodes have the colour of their share at any zoom and in both themes, and else none."""
+    """The heat map gives nodes the colour of their share, at any zoom and in both themes."""
     apply_theme(qapp, theme)
     canvas.view.set_zoom(zoom)
     canvas.show_report(timed(scale=1_000_000, source=250_000))

@@ -75,7 +75,7 @@ def test_disconnecting_takes_the_selected_nodes_connections(canvas: Canvas, hand
 
 
 def test_a_drag_at_the_edge_moves_the_view(canvas: Canvas, hand: Hand, patch: Patch, qtbot: object) -> None:
-    """A drag at the edge of the view scrolls it, so that a node can be moved out of sight."""
+    """A drag at the edge of the view scrolls it, so that a node can be moved to a place out of sight."""
     from pytestqt.qtbot import QtBot
 
     assert isinstance(qtbot, QtBot)

@@ -52,7 +52,7 @@ def test_a_click_makes_a_constant_and_another_one_takes_it_back(inspector: Inspe
 
 
 def test_only_parameters_of_kernels_have_the_switch(inspector: Inspector, patch: Patch) -> None:
-    """Only parameters of kernels have the switch, not the block's own ones or those of library blocks."""
+    """Only parameters of kernels have the switch, not the block's own parameters or those of library blocks."""
     assert [name for name, row in inspector.rows.items() if not row.constant.isHidden()] == ["gain", "offset"]
     patch.add("math.saxpy", node_id="saxpy")
     inspector.show_nodes(["saxpy"])

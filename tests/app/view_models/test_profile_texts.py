@@ -127,7 +127,7 @@ def test_a_block_in_a_loop_tells_its_turns_and_the_loop_does_too(patch: Patch) -
 
 
 def test_a_block_in_a_branch_that_was_not_taken_did_not_run(patch: Patch) -> None:
-    """A block in a branch that was not taken "did not run"; a block that is not in the profile has no text."""
+    """A block in a branch that was not taken "did not run"; a block outside the profile has no text."""
     profile = profile_of(span("scale", 0, 0, turns=0))
     assert times_text(patch, "scale", profile) == "Last measured: it did not run."
     assert times_text(patch, "count", profile) == ""

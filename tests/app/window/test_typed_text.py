@@ -219,7 +219,7 @@ def test_code_that_still_compiles_is_asked_about(opened: MainWindow, asked: Aske
 def test_saving_does_not_wait_for_the_compiler(
     opened: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Saving writes typed code to the file before it is compiled, and the editor keeps it as entered."""
+    """Saving writes typed code to the file while it is still being compiled, and makes one undo step of it."""
     window, may_end, ui = opened, threading.Event(), threading.current_thread()
     interface = vars(KernelBlock)["interface"].__func__
 

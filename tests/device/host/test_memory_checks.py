@@ -37,7 +37,7 @@ ret;
     ],
 )
 def test_constant_mistakes_in_parameters_and_barriers_are_refused(host, body, function, line):
-    """Constants outside parameter space are refused, as are barriers beyond the sixteen, or for partial warps."""
+    """Constant offsets outside parameter space, barrier numbers above 15 and counts of partial warps are refused."""
     with pytest.raises(KernelError, match="must") as caught:
         host.load_module(PARAMETERS.replace("BODY", body).replace("FUNC", function))
     assert caught.value.line == line

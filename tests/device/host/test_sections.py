@@ -295,7 +295,7 @@ def planned(found: Section, work_ns: list[float], blocks: int = 1, cores: int = 
 
 
 def test_only_what_pays_is_planned() -> None:
-    """Short kernels run in parallel only if long branches of them exist; a long kernel always does."""
+    """Short kernels stay on one thread unless their branches are long; long kernels are always planned."""
     chain, branches = section((), (1,), (2,), (3,)), section((), (), (), ())
     assert planned(chain, [40_000.0] * 4) is None
     assert planned(branches, [10_000.0] * 4) is None
@@ -306,7 +306,7 @@ def test_only_what_pays_is_planned() -> None:
 
 
 def test_a_plan_has_every_dependency_once_and_the_longest_path_first() -> None:
-    """A plan lists each dependency once, and a node's successors by their longest path to the end."""
+    """A plan lists each dependency once, and sorts a node's successors by their longest path to the end."""
     found = planned(section((), (1,), (1,), (2, 3), (3,)), [60_000.0, 10_000.0, 80_000.0, 30_000.0, 90_000.0])
     follows = {1 + index: found.links[node[2] : node[3]] for index, node in enumerate(found.nodes)}
     assert follows == {1: [3, 2], 2: [4], 3: [5, 4], 4: [], 5: []}

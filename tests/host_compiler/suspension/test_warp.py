@@ -47,7 +47,7 @@ def test_match_of_64_bits(run):
 
 @pytest.mark.parametrize("mode", ["min", "max", "min.abs", "max.NaN"])
 def test_reductions_of_floats(run, mode):
-    """In a float reduction numbers win over NaN, or NaN wins with .NaN."""
+    """In a float reduction, numbers win over NaN; with .NaN, NaN wins."""
     x = np.random.default_rng(2).standard_normal(32).astype(np.float32)
     x[7] = np.nan
     r, _ = _run(run, f"mov.b32 %f, %x; redux.sync.{mode}.f32 %f, %f, 0xffffffff; mov.b32 %r, %f;", x.view(np.uint32))
