@@ -89,7 +89,7 @@ def test_each_access_must_lie_in_its_own_buffer(loaded, way):
             for count in (1,) if way in SINGLE else COUNTS:
                 step, end = 4 * count, 4 * x.shape[0]
                 edges = {0, end, end - step, end - step + step // 2, end - 4, -step, -4, end + 4, end + 256, -256, 8000}
-                # An address from a table may lie in any argument: here in x, to which the table points, or in the table.
+                # An address from a table may lie in any argument: here in x, to which the table points, or the table.
                 for at in sorted(edges | {rng.randrange(-40, end + 40) & ~3}):
                     address = x.pointer + at
                     is_fine = 0 <= at <= end - step and address % step == 0
