@@ -1,1 +1,1 @@
-"""Kernel files to images that a device loads: start at `loader.load_image` and `watcher.SourceWatcher`."""
+"""Turns kernel files into images that a device loads: start at `loader.load_image` and `watcher.SourceWatcher`."""

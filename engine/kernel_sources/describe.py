@@ -1,4 +1,4 @@
-"""Makes a manifest of a kernel file from its PTX; a person only has to check it."""
+"""Makes a manifest of a kernel file from its PTX, for a person to check."""
 
 import math
 import re
@@ -16,10 +16,10 @@ _MOST_THREADS = 1024
 
 
 def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
-    """Return a manifest for each entry point, with the direction of each pointer found from the PTX.
+    """Return a manifest for each entry point; the PTX shows the direction of each pointer.
 
-    `needs_review` is set when a direction, or whether a value is a pointer, is unknown. Names come from CUDA C++ source
-    if there is one, otherwise from the PTX. A Python kernel brings its manifest.
+    `needs_review` is set when a direction, or whether a value is a pointer, is unknown. Names come from the CUDA C++
+    source if there is one, otherwise from the PTX. A Python kernel has its own manifest.
     """
     if isinstance(image.source, PythonKernel) and image.manifests:
         return tuple(image.manifests.values())
@@ -31,7 +31,7 @@ def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
 
 
 def mistakes(given: KernelManifest) -> Iterator[str]:
-    """Yield the errors of a manifest that don't depend on its kernel, as "field must be X, got Y"."""
+    """Yield the errors of a manifest that can be seen without its kernel, as "field must be X, got Y"."""
     for name in ("block_size", "req_threads"):
         threads = getattr(given, name)
         sizes = threads if isinstance(threads, list) else [threads]
@@ -50,8 +50,8 @@ def mistakes(given: KernelManifest) -> Iterator[str]:
 def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str]:
     """Yield the facts of a manifest that the kernel's PTX contradicts, as "field must be X, got Y".
 
-    `found` was made from the PTX, by `describe_kernels`. A manifest may add facts that PTX doesn't have, such as a
-    lower limit of threads.
+    `describe_kernels` made `found` from the PTX. A manifest may add facts that PTX doesn't have, such as a lower limit
+    of threads.
     """
     for name in ("req_threads", "shared_memory_static", "uses_dynamic_shared", "ptx_version", "target_sm"):
         told, true = getattr(given, name), getattr(found, name)
@@ -62,7 +62,7 @@ def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str
     for told, true in zip(sorted(given.parameters, key=lambda each: each.index), found.parameters, strict=True):
         refuted = {
             "ptx_type": told.ptx_type and true.ptx_type and not _is_same_type(told.ptx_type, true.ptx_type),
-            # An address that is never used looks like a number, or is one by its declaration alone.
+            # A pointer that the kernel never uses looks like a number. A number may be declared like a pointer.
             "is_pointer": (told.is_pointer is False and true.is_pointer and true.direction != "unknown")
             or (told.is_pointer and true.alignment != 8),
             "alignment": None not in (told.alignment, true.alignment) and told.alignment != true.alignment,
@@ -74,7 +74,7 @@ def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str
 
 
 def covers(told: Direction, true: Direction) -> bool:
-    """True when the accesses `told` include all of the actual accesses `true`."""
+    """True when the accesses of direction `told` include all accesses of the actual direction `true`."""
     return _USES[true] <= _USES[told]
 
 
@@ -83,12 +83,12 @@ def _is_same_type(a: str, b: str) -> bool:
 
 
 def _is_too_small(element: str, accessed: str) -> bool:
-    """True when a kernel reads or writes floats that are larger than the elements; integers may be several at once."""
+    """True when a kernel accesses floats larger than the elements; integers may be several elements at once."""
     known = named_element(element)
     return known is not None and accessed in ("f16", "f32", "f64") and type_size(accessed) > known.size_bytes
 
 
-#: What a kernel does by direction.
+#: A kernel's accesses, by direction.
 _USES: dict[Direction, frozenset[str]] = {
     "in": frozenset({"read"}),
     "out": frozenset({"write"}),

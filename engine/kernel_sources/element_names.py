@@ -1,4 +1,4 @@
-"""Element types by their names in CUDA C++ and manifests, and what a kernel's pointers point to by those names."""
+"""Element types by their names in CUDA C++ and manifests, and the types of a kernel's parameters by these names."""
 
 import re
 from collections.abc import Sequence
@@ -10,9 +10,10 @@ from engine.types import NAMED, VECTORS, DType
 
 @dataclass(frozen=True)
 class PointerElement:
-    """What a kernel's pointer points to: its size, what the source calls it, and whether it is a struct or a vector.
+    """The element type of a pointer: its size, its name in the source, and whether it is a struct or a vector.
 
-    CUDA's own vectors don't count as structs: kernels read buffers of scalars as vectors, to move several at once.
+    CUDA's vector types don't count as structs: a kernel may read a buffer of scalars as vectors, to load several at
+    once.
     """
 
     size_bytes: int
@@ -22,14 +23,14 @@ class PointerElement:
 
     @property
     def dtype(self) -> DType | None:
-        """The element type that its name stands for; None for other names."""
+        """The element type with this name; None for other names."""
         return _KNOWN.get(self.name)
 
     @property
     def components(self) -> frozenset[str]:
-        """Its possible components, as named by `components`; empty when its name doesn't determine them.
+        """The element's possible components, as `components` names them; empty when its name doesn't determine them.
 
-        Unsigned integers may be the bits of floats, as atomic functions take them.
+        Unsigned integers may hold the bits of floats, since atomic functions take floats that way.
         """
         dtype = _KNOWN.get(self.name)
         if dtype is None:
@@ -42,13 +43,13 @@ class PointerElement:
         )
 
 
-#: What a source declares a kernel's parameter to be: a pointer, a value of a type, or None if unknown.
+#: The declared type of a kernel's parameter: a pointer, the type of a value, or None if unknown.
 DeclaredType = PointerElement | DType | None
 _BITS = {2: frozenset({"f16", "bf16"}), 4: frozenset({"f32"}), 8: frozenset({"f64"})}
 
 
 def components(dtype: DType) -> frozenset[str]:
-    """Return the kinds of numbers in an element: "f32", or "integer of 4 bytes", with or without a sign."""
+    """Return the kinds of numbers in an element: "f32", or "integer of 4 bytes", signed or not."""
     if dtype.of is not None:
         return components(dtype.of)
     if dtype.fields:
@@ -94,7 +95,7 @@ _POINTER = re.compile(r"([^*&\[\]]+)\*\s*(\w*)\s*(\[\s*\w*\s*\])?")
 
 @dataclass(frozen=True)
 class NamedTypes:
-    """Types of parameters known from names; `unknown` are the parameters whose types only a compiler can determine."""
+    """The types of parameters that their names determine; only a compiler can determine those of `unknown` ones."""
 
     types: tuple[DeclaredType, ...]
     unknown: frozenset[int]
@@ -106,10 +107,10 @@ def named_element(name: str) -> PointerElement | None:
 
 
 def named_types(source: str, entry: str, sizes_bytes: Sequence[int]) -> NamedTypes:
-    """Return the declared types of the parameters of a kernel in CUDA C++, as far as names determine them.
+    """Return the declared types of the parameters of a kernel in CUDA C++, where names determine them.
 
-    `sizes_bytes` are their sizes: only one of 8 bytes can be a pointer, and only one of 1, 2, 4 or 8 a number. A struct
-    that a pointer points to is unknown, with its name and size 0.
+    `sizes_bytes` are the parameters' sizes: a pointer has 8 bytes, a number 1, 2, 4 or 8. The elements of a pointer to
+    a struct are unknown; they keep their name and have size 0.
     """
     texts = parameter_texts(source, entry)
     numbers = frozenset(index for index, size in enumerate(sizes_bytes) if size in (1, 2, 4, 8))
@@ -126,15 +127,15 @@ def named_types(source: str, entry: str, sizes_bytes: Sequence[int]) -> NamedTyp
 
 
 def named_numbers(source: str, signature: KernelSignature) -> frozenset[int]:
-    """Return the indices of the parameters that a kernel in CUDA C++ declares as values, as far as names show it."""
+    """Return the indices of the parameters whose names show that a kernel in CUDA C++ takes them as values."""
     found = named_types(source, signature.name, [parameter.size_bytes for parameter in signature.parameters])
     return frozenset(index for index, declared in enumerate(found.types) if isinstance(declared, DType))
 
 
 def parameter_texts(source: str, entry: str) -> list[str]:
-    """Return the declarations of a kernel's parameters; [] when they can't be found, or are declared in several ways.
+    """Return the declarations of a kernel's parameters; [] if none are found, or declarations differ.
 
-    It is a search, not a parse: a caller must check that the count is right.
+    This searches and doesn't parse, so a caller must check the count.
     """
     found = re.findall(rf"__global__[^;{{}}]*?\b{re.escape(entry)}\s*\(([^()]*)\)", _COMMENT.sub(" ", source))
     return _split(found[0]) if len(set(found)) == 1 else []

@@ -1,7 +1,7 @@
-"""What the parameters of a kernel are declared as, and whether that fits what is passed to them.
+"""The declared types of a kernel's parameters, and whether arguments match them.
 
-In PTX every pointer is just an address, and a whole number has no sign. A `.cu` names the types in its declarations, a
-`.ptx` in its manifest.
+In PTX, a pointer is only an address, and a whole number has no sign. The declarations of a `.cu` and the manifest of a
+`.ptx` have the types.
 """
 
 import re
@@ -26,13 +26,13 @@ from engine.kernel_sources.sources import CudaFile, CudaText
 from engine.ptx.tree import KernelParameter
 from engine.types import NAMED, DType, boolean, layout_text
 
-# When names alone don't determine the type, the CUDA C++ compiler does: the kernel's own file is compiled once more,
-# with a few lines added that store codes of the types in a variable, whose value is read from the PTX. So typedefs,
+# If names alone don't determine a type, the CUDA C++ compiler does. The kernel's file is compiled once more with a few
+# added lines, which store a code for each type in a variable. The variable's value is read from the PTX. So typedefs,
 # templates, includes and packing have the same effect as for the kernel.
 
 
 class Kind(IntEnum):
-    """What a parameter is; a pointer's kind is that of its elements."""
+    """The kind of a parameter's type; for a pointer, the kind of its elements."""
 
     OTHER = 0
     POINTER = 1
@@ -44,8 +44,8 @@ class Kind(IntEnum):
     BOOLEAN = 7
 
 
-# A code is the kind, plus 16 times the size in bytes: that of the elements for a pointer, 0 where they have none (void,
-# a struct that is only declared).
+# A code is the kind plus 16 times the size in bytes. For a pointer, it is the elements' size: 0 for void and for a
+# struct that is only declared.
 _PROBE = """
 namespace warploom_elements {
 template <class...> using always_void = void;
@@ -85,14 +85,14 @@ _TARGET = re.compile(r"^\.target\s+sm_(\w+)", re.MULTILINE)
 _NAME = "warploom_elements_of_"
 _VARIABLE = re.compile(rf"\.b8 {_NAME}(\w+)\[(\d+)\](?: = \{{([\d, ]*)\}})?;")
 
-#: The size in bytes and the kind of each parameter, or of the elements that it points to.
+#: The size in bytes and the kind of each parameter; for a pointer, those of its elements.
 ProbedTypes = tuple[tuple[int, Kind], ...]
 
 
 def probe_types(
     source: CudaFile | CudaText, image: KernelImage, entries: Sequence[str], cache: CompileCache
 ) -> dict[str, ProbedTypes]:
-    """Return for each entry point what its parameters are, as the compiler finds it.
+    """Return the compiler's parameter types for each entry point.
 
     The probe is compiled for the target of the image's PTX. Entries that C++ cannot name (in a namespace, of a
     template) are left out.
@@ -110,7 +110,8 @@ def probe_types(
         try:
             compiled, _ = compile_source(source, probe, architecture, cache)
         except KernelError:
-            # The file itself compiles, so one of these entries cannot be named: try each alone, or leave it out.
+            # The file itself compiles, so one of these entries can't be named. Try each alone, and leave out any that
+            # fails.
             continue
         # Search for these variables only: parsing a kernel's PTX can take longer than compiling it.
         for entry, size_bytes, values in _VARIABLE.findall(compiled.ptx):
@@ -128,26 +129,26 @@ def _decoded(values: list[int], size_bytes: int) -> ProbedTypes:
 
 
 def declared_types(image: KernelImage, entry: str) -> tuple[DeclaredType, ...]:
-    """Return what each parameter of an entry point is declared as: a pointer, a value, or None when that is unknown.
+    """Return the declared type of each parameter of an entry point: a pointer, a value's type, or None if unknown.
 
-    A pointer whose elements are unknown has elements of 0 bytes. The result is kept with the image. KernelError when
+    A pointer with unknown elements has elements of 0 bytes. The result is kept with the image. Raise KernelError when
     the image has no such entry point.
     """
     if entry not in image.declared:
-        image.signature(entry)  # KernelError when it is not there
+        image.signature(entry)  # raises KernelError for a missing entry point
         with image.reading.under_way():
             image.declared.update(_find(image, CompileCache()))
     return image.declared[entry]
 
 
 def pointer_elements(image: KernelImage, entry: str) -> tuple[PointerElement | None, ...]:
-    """Return for each parameter of an entry point what it points to; None for no pointer, or when that is unknown."""
+    """Return the element type of each parameter of an entry point; None if it is not a pointer or unknown."""
     declared = declared_types(image, entry)
     return tuple([each if isinstance(each, PointerElement) and each.size_bytes else None for each in declared])
 
 
 def typed_parameters(image: KernelImage, entry: str) -> tuple[KernelParameter, ...]:
-    """Return the parameters of an entry point with the types of the numbers that its source declares."""
+    """Return the parameters of an entry point; numbers have the type that the source declares."""
     parameters = image.signature(entry).parameters
     names = [each.__name__ if isinstance(each, DType) else "" for each in declared_types(image, entry)]
     if not any(names):
@@ -158,12 +159,12 @@ def typed_parameters(image: KernelImage, entry: str) -> tuple[KernelParameter, .
 def check_elements(
     arguments: Sequence[tuple[str, DType] | None], elements: Sequence[PointerElement | None], kernel: str
 ) -> list[Diagnostic]:
-    """Return an error for each buffer whose elements the kernel can't take, as far as its source shows.
+    """Return an error for each buffer whose elements don't match the kernel's source.
 
-    The errors name no node. `arguments` gives for each argument of a launch its port and element type, None when it is
-    no buffer; `elements` is what `pointer_elements` found for `kernel`, whose name is for the message. A kernel may
-    read scalars as structs whose size is a multiple of theirs or as vectors of them, and structs and vectors as the
-    numbers in them.
+    The errors name no node. `arguments` has the port and element type of each argument of a launch, None if it is not
+    a buffer. `elements` is the result of `pointer_elements` for the kernel; `kernel` is its name for messages. A kernel
+    may read scalars as vectors, or as structs whose size is a multiple of the scalar's size. It may read structs and
+    vectors as the numbers in them.
     """
     mismatches = []
     for argument, element in zip(arguments, elements, strict=False):
@@ -183,7 +184,7 @@ def check_elements(
 
 def _fits(dtype: DType, element: PointerElement) -> bool:
     size, taken = dtype.size_bytes, element.size_bytes
-    if 0 in (size, taken):  # any_type, or not known
+    if 0 in (size, taken):  # any_type, or unknown
         return True
     if element.is_struct:
         return size == taken or (dtype.kind not in ("struct", "vector") and taken % size == 0)
@@ -210,7 +211,7 @@ def _find(image: KernelImage, cache: CompileCache) -> dict[str, tuple[DeclaredTy
 
 
 def _complete(named: NamedTypes, probed: ProbedTypes | None) -> tuple[DeclaredType, ...]:
-    """Return the types known from names, completed by those that the compiler found."""
+    """Return the types known from names, completed by the compiler's."""
     found = list(named.types)
     for index in named.unknown if probed is not None else ():
         assert probed is not None

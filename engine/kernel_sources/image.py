@@ -20,7 +20,7 @@ KERNELS_FOLDER = Path(__file__).parents[2] / "kernels"
 
 
 def read_source(path: Path) -> str:
-    """Return a kernel file's text; KernelError when it cannot be read."""
+    """Return a kernel file's text. Raise KernelError when it cannot be read."""
     held = content(path)
     if isinstance(held, str):
         raise KernelError(f"kernel file {path} must be readable, got: {held}", file=str(path))
@@ -32,12 +32,12 @@ def read_source(path: Path) -> str:
 
 
 class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One parameter of the kernel, by its position.
+    """One parameter of the kernel; `index` is its position.
 
-    What follows `direction` is for the block of the kernel: `shape_rule` gives an output its shape; `semantic` is
-    "size", "width", "height" or "depth" for a number that the block takes from its ports, of one of them in
-    "width(image)", and "parameter" for one that a person sets. `minimum`, `maximum`, `default` and `unit` are of its
-    slider.
+    The fields after `direction` are for the kernel's block. `shape_rule` is the shape of an output. `semantic` is
+    "size", "width", "height" or "depth" for a number that the block derives from its ports, or from one of them, as in
+    "width(image)"; it is "parameter" for a number that a person sets, on a slider with `minimum`, `maximum`, `default`
+    and `unit`.
     """
 
     index: int
@@ -57,12 +57,12 @@ class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class KernelManifest(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What PTX can't say about a kernel; only `name`, the entry point, and `parameters` are required.
+    """The facts about a kernel that PTX lacks; only `name`, the entry point, and `parameters` are required.
 
     Unknown fields are ignored.
 
-    `shared_memory_static` is in bytes, as is `shared_memory_dynamic`, which a launch must give. `constants` are values
-    of parameters that were known at compile time. `ptx_version` reads like "7.8" and `target_sm` like "sm_75".
+    `shared_memory_static` is in bytes, as is `shared_memory_dynamic`, which a launch must pass. `constants` are the
+    values of parameters known at compile time. `ptx_version` reads like "7.8" and `target_sm` like "sm_75".
     """
 
     name: str
@@ -85,7 +85,7 @@ class KernelManifest(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 def read_manifest(path: Path) -> KernelManifest:
-    """Read a manifest; KernelError with the file and the place when it is not valid JSON or not a manifest."""
+    """Read a manifest. Raise KernelError with the file and the place if it is not valid JSON or not a manifest."""
     data = read_source(path).encode()
     try:
         return msgspec.json.decode(data, type=KernelManifest)
@@ -101,9 +101,9 @@ def read_manifest(path: Path) -> KernelManifest:
 
 
 def write_manifest(path: Path, manifest: KernelManifest) -> None:
-    """Write a manifest as indented JSON without the fields that are unknown.
+    """Write a manifest as indented JSON without its unknown fields.
 
-    KernelError when the file can't be written, or exists and is not a generated manifest: it may be a person's work.
+    Raise KernelError if the file can't be written, or is not a generated manifest: it may be a person's work.
     """
     if path.exists() and not read_manifest(path).generated:
         raise KernelError(
@@ -117,7 +117,7 @@ def write_manifest(path: Path, manifest: KernelManifest) -> None:
 
 
 def manifest_paths(path: Path, entries: Collection[str]) -> list[Path]:
-    """Return where the manifests of a kernel file are looked for: NAME.json, and NAME.ENTRY.json for each of several.
+    """Return the places where a kernel file may have manifests: NAME.json, and NAME.ENTRY.json for each entry.
 
     A later manifest of an entry point replaces an earlier one.
     """
@@ -137,13 +137,13 @@ def _lower(text: str) -> str:
 
 @dataclass(frozen=True)
 class KernelImage:
-    """What one kernel source became for one architecture.
+    """A kernel source compiled for one architecture.
 
-    `signatures` maps entry points to their parameters; `dependencies` are the files that it was made of: its own file
-    first, then its includes or its manifests, there or not. `reading` is what these and all files that were looked for
-    held then. `manifests` are by entry point. `text` is the CUDA C++ that was compiled, "" for other kinds of source.
-    The threads of kernels that are `is_free` don't know of each other, so that any thread block will do. `uses` says by
-    entry point what kernels of CUDA C++ and of `.ptx` files do through their parameters.
+    `signatures` maps entry points to their parameters. `dependencies` are the files that the image was made from: its
+    own file first, then its includes or its manifests, even if missing. `reading` has the contents of these files, and
+    of all files that were looked for, at that time. `manifests` are by entry point. `text` is the compiled CUDA C++, ""
+    for other kinds of source. The threads of `is_free` kernels don't depend on each other, so any thread block works.
+    `uses` has, by entry point, the accesses of CUDA C++ and `.ptx` kernels through their parameters.
     """
 
     source: KernelSource
@@ -156,7 +156,7 @@ class KernelImage:
     is_free: bool = False
     reading: Reading = field(default_factory=Reading, compare=False, repr=False)
     uses: Mapping[str, KernelUses] = field(default_factory=dict, repr=False)
-    #: What `Device.load_module` optimises in place of `ptx`; None when there is no other.
+    #: The code that `Device.load_module` optimises in place of `ptx`; None when there is none.
     best: BestCode | None = field(default=None, compare=False, repr=False)
     #: The results of `elements.declared_types` by entry point.
     declared: dict[str, tuple[DeclaredType, ...]] = field(default_factory=dict, compare=False, repr=False)
@@ -168,7 +168,7 @@ class KernelImage:
         return self.ptx
 
     def signature(self, entry: str) -> KernelSignature:
-        """Return one entry point's signature; KernelError that lists the entry points when it is not there."""
+        """Return one entry point's signature. For a missing one, raise KernelError with the existing entry points."""
         if entry in self.signatures:
             return self.signatures[entry]
         mangled = any(name.startswith("_Z") for name in self.signatures)

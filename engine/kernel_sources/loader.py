@@ -1,4 +1,4 @@
-"""Loads kernels: a source, or the path of a kernel file, in; a `KernelImage` out."""
+"""Loads kernels: turns a source, or the path of a kernel file, into a `KernelImage`."""
 
 import dataclasses
 import logging
@@ -71,9 +71,10 @@ SUFFIXES = (".cu", ".ptx", ".py")
 def load_image(source: KernelSource | Path, architecture: str, cache: CompileCache | None = None) -> KernelImage:
     """Load a kernel for `architecture` ("compute_90" for the host, "sm_90" for a GPU; `DeviceInfo` has it).
 
-    A source with a relative path or relative folders goes through `find_source` first. Raises KernelError, with file
-    and line where known, when the file is missing, does not compile or is of no known kind. Compiled sources are kept
-    in `cache`, by default the user's cache folder. Files are read from the disk, or from what the source `held`.
+    A source with a relative path or relative folders goes through `find_source` first. Raise KernelError, with file and
+    line where known, if the file is missing, does not compile or has an unknown suffix. Compiled sources are kept in
+    `cache`, by default in the user's cache folder. Files are read from the disk, or from the contents that the source
+    has `held`.
     """
     if isinstance(source, Path):
         source = file_source(resolved(source))
@@ -88,9 +89,9 @@ def load_image(source: KernelSource | Path, architecture: str, cache: CompileCac
 
 
 def file_source(path: Path, entry: str = "") -> KernelSource:
-    """Return a kernel file as a source; KernelError when its suffix is of no known kind.
+    """Return a kernel file as a source. Raise KernelError when its suffix is unknown.
 
-    Each kernel of a `.py` is compiled by itself: `entry` names it, and may be left out when the file has only one.
+    Each kernel of a `.py` is a source of its own: `entry` names it, and may be left out if the file has only one.
     """
     match path.suffix:
         case ".cu":
@@ -112,10 +113,10 @@ def _only_kernel(path: Path) -> str:
 
 
 def find_source(source: str | KernelSource, search: Sequence[Path] = (), entry: str = "") -> KernelSource:
-    """Return a source, or a file by its name, with absolute paths, as `find_kernel` finds them.
+    """Return a source, given as a source or by a file's name, with absolute paths that `find_kernel` finds.
 
-    Relative include folders are looked for in the `search` folders; a text looks there for its includes. `entry` is the
-    kernel that is wanted of a `.py`. A source with its files' contents (`held`) is complete.
+    Relative include folders, and the includes of a text, are looked up in the `search` folders. `entry` names a kernel
+    of a `.py`. A source that has its files' contents (`held`) is complete.
     """
     if not isinstance(source, str) and source.held is not None:
         return source
@@ -135,7 +136,7 @@ def find_source(source: str | KernelSource, search: Sequence[Path] = (), entry: 
 
 
 def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = ()) -> CudaOptions:
-    """Return options with absolute include folders, and `more` of them; KernelError when one is nowhere."""
+    """Return options with absolute include folders, followed by `more`. Raise KernelError for a missing folder."""
     folders = []
     for name in options.include_folders:
         places = [folder / name for folder in search] or [Path(name)]
@@ -147,7 +148,7 @@ def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = 
 
 
 def source_files(source: KernelSource) -> frozenset[Path]:
-    """Return a source's file and what it includes, as they are now; the file alone when one of them can't be read.
+    """Return a source's file and its includes, as they are now; only the file if one of them can't be read.
 
     A source with its files' contents (`held`) no longer depends on the files.
     """
@@ -167,10 +168,10 @@ def source_files(source: KernelSource) -> frozenset[Path]:
 
 
 def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
-    """Return the file called `name` in the first of the `search` folders that has it, then in Warploom's `kernels/`.
+    """Return the file `name` in the first of the `search` folders that has it, or in Warploom's `kernels/`.
 
-    `name` may hold folders ("image/blur.cu"), be absolute, or leave its suffix out. KernelError lists the folders
-    that were searched.
+    `name` may hold folders ("image/blur.cu"), be absolute, or leave its suffix out. If there is none, raise a
+    KernelError that lists the searched folders.
     """
     folders = [*search, KERNELS_FOLDER]
     names = [name] if Path(name).suffix in SUFFIXES else [name + suffix for suffix in SUFFIXES]
@@ -185,7 +186,7 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
 
 
 def load_cuda(source: CudaFile | CudaText, architecture: str, cache: CompileCache) -> KernelImage:
-    """Compile CUDA C++ for `architecture`; KernelError with file and line when it has mistakes or no kernel."""
+    """Compile CUDA C++ for `architecture`. Raise KernelError with file and line if it has mistakes or no kernel."""
     text = read_cuda(source)
     compiled, dependencies = compile_source(source, text, architecture, cache, compile_kernels)
     if not compiled.signatures:
@@ -197,7 +198,7 @@ def load_cuda(source: CudaFile | CudaText, architecture: str, cache: CompileCach
 
 
 def read_cuda(source: CudaFile | CudaText) -> str:
-    """Return the CUDA C++ of a source; KernelError when its file can't be read."""
+    """Return the CUDA C++ of a source. Raise KernelError when its file can't be read."""
     return source.text if isinstance(source, CudaText) else read_source(Path(source.path))
 
 
@@ -208,9 +209,10 @@ def compile_source(
     cache: CompileCache,
     compiler: Callable[..., CompiledSource] = compile_cuda,
 ) -> tuple[CompiledSource, tuple[Path, ...]]:
-    """Have a worker process compile `text`, that of `source` or made from it, unless the cache has the result.
+    """Have a worker process compile `text`, the text of `source` or derived from it, unless the cache has the result.
 
-    Also return its dependencies: its file, then its includes. KernelError, with file and line, when the text is wrong.
+    Also return the dependencies: the source's file, then its includes. Raise KernelError, with file and line, if the
+    text is wrong.
     """
     origin, folders, flags = _origin(source), _folders(source), source.options.flags
     architecture = source.options.architecture or architecture
@@ -245,22 +247,22 @@ def compile_source(
 
 
 def _origin(source: CudaFile | CudaText) -> Path:
-    """Return the path that the compiler names in messages."""
+    """Return the path that messages of the compiler use."""
     return Path(source.file or source.label)
 
 
 def _folders(source: CudaFile | CudaText) -> tuple[Path, ...]:
-    """Return the folders in which included files are looked up."""
+    """Return the folders where included files are looked up."""
     beside = [Path(source.file).parent] if source.file else []
     return (*beside, *map(Path, source.options.include_folders), KERNELS_FOLDER)
 
 
 @dataclasses.dataclass(frozen=True)
 class Includes:
-    """A source and the files that it includes, in order of first mention, and the names that no folder has.
+    """A source with its included files, in order of first mention, and the names that no folder has.
 
-    In all of their texts, an `#include` of a file that was found names its whole path: the compiler is given these
-    texts and looks for no such file itself, which may hold something else by then.
+    In all of these texts, an `#include` of a file that was found has the file's whole path. The compiler gets the texts
+    instead of reading the files, which may have changed since.
     """
 
     text: str
@@ -269,9 +271,9 @@ class Includes:
 
 
 def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
-    """Follow the `#include` lines of `source`, whose file is `path`, as the compiler would.
+    """Follow the `#include` lines of `source`, a text of the file `path`, as the compiler would.
 
-    Lines that `#if` disables count too: a superfluous file only costs a compile, a missing one a stale kernel.
+    Lines that `#if` disables count too: an extra file only costs a compile, but a missing one leaves a stale kernel.
     """
     found: dict[Path, str] = {}
     missing: dict[str, None] = {}
@@ -307,9 +309,9 @@ def _first_file(name: str, folders: Sequence[Path]) -> Path | None:
 
 
 def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelImage:
-    """Read PTX and its manifests; KernelError with the place when one is wrong or they disagree.
+    """Read PTX and its manifests. Raise KernelError with the place if one is wrong or they disagree.
 
-    Every device takes PTX, so neither the architecture nor the cache matters here.
+    Every device takes PTX, so the architecture and the cache make no difference.
     """
     path = Path(source.path)
     text = read_source(path)
@@ -320,7 +322,7 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
     signatures, uses = module.signatures, kernel_uses(module, {})
     if not signatures:
         raise KernelError(f"{path.name} must define a kernel (.entry), got none", file=str(path))
-    # Manifests are dependencies even before they exist: writing one changes the image.
+    # A manifest is a dependency even if it does not exist: writing it changes the image.
     paths = manifest_paths(path, signatures)
     manifests = {place: read_manifest(place) for place in paths if is_file(place)}
     for place, manifest in manifests.items():
@@ -337,10 +339,11 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
 
 
 def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache) -> KernelImage:
-    """Compile an op graph; KernelError when it is wrong.
+    """Compile an op graph. Raise KernelError when it is wrong.
 
-    For a GPU, threads of the best code compute four elements each where that can be, with loads and stores of up to 16
-    bytes: that brings them nearer to the bandwidth of its memory. A CPU has the elements of many threads in a vector.
+    For a GPU, each thread of the best code computes four elements where possible, with loads and stores of up to 16
+    bytes. This gets closer to the bandwidth of the GPU's memory. A CPU processes the elements of many threads as
+    vectors.
     """
     try:
         kernel = op_graphs.kernel(source)
@@ -349,7 +352,7 @@ def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache)
     on_gpu = not architecture.startswith("compute_")
     elements: Literal[1, 4] = 4 if on_gpu and kernel.is_free and kernel.rank == 1 else 1
     best = BestCode(partial(_best_ptx, op_graphs.shared(source), elements), elements, is_free=kernel.is_free)
-    # No GPU reports the line of a fault, and lines take the driver's compiler a tenth of its time.
+    # No GPU reports the line of a fault, and line information takes a tenth of the driver's compile time.
     ptx = without_lines(kernel.ptx) if on_gpu else kernel.ptx
     return KernelImage(source, ptx, None, read_signatures(ptx), (), is_free=kernel.is_free, best=best)
 
@@ -359,10 +362,10 @@ def _best_ptx(source: OpGraphSource, elements_per_thread: Literal[1, 4]) -> str:
 
 
 def load_specialised(source: SpecialisedKernel, architecture: str, cache: CompileCache) -> KernelImage:
-    """Load a kernel and compile it once more for its constants; KernelError when one does not fit its parameter.
+    """Load a kernel and compile it again for its constants. Raise KernelError if one does not fit its parameter.
 
-    CUDA C++ is compiled with the constants, so that loops over them unroll, if its text has the kernel as C++ usually
-    writes it. Otherwise they are in the PTX, which the device compiles.
+    CUDA C++ is compiled with the constants, so that loops over them unroll, if the kernel's definition is written in a
+    usual form. Otherwise the constants are put into the PTX, which the device compiles.
     """
     general = source.source
     image = load_image(general, architecture, cache)
@@ -393,7 +396,7 @@ def _check_parameters(manifest: KernelManifest, signatures: dict[str, KernelSign
         )
 
 
-#: A loader for each kind of source.
+#: The loader for each kind of source.
 LOADERS: dict[type, Callable[[Any, str, CompileCache], KernelImage]] = {
     CudaFile: load_cuda,
     CudaText: load_cuda,

@@ -1,4 +1,4 @@
-"""CUDA C++ to PTX and CUBIN, with NVRTC: it needs no GPU and no CUDA toolkit."""
+"""Compiles CUDA C++ to PTX and CUBIN with NVRTC; this needs no GPU and no CUDA toolkit."""
 
 import importlib
 import importlib.metadata
@@ -29,15 +29,15 @@ from engine.ptx.uses import KernelUses, kernel_uses
 _HEAD = re.compile(
     r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>(?:catastrophic )?error|warning|remark)[^:]*: (?P<text>.*)$"
 )
-# One mistake causes many errors further down; the first few show what to fix.
+# One mistake causes many later errors; the first few show what to fix.
 _SHOWN = 5
 
 
 def compile_error(log: str, path: Path) -> CompileError:
-    """Make the error for a failed compile of `path`: the errors with their source lines, placed at the first one."""
+    """Return the error for a failed compile of `path`: the errors with their lines, at the first one's line."""
     errors = [block for block in _blocks(log) if "error" in block[0]["kind"]]
     if not errors:
-        # Not a mistake in the source but an unknown option or architecture, which the log explains.
+        # The source has no mistake: an option or the architecture is unknown, and the log explains it.
         lines = [line.strip() for line in log.splitlines() if line.strip()]
         return CompileError(f"{path.name} must compile, got: {'; '.join(lines) or 'no reason'}", file=_in_file(path))
     count = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
@@ -53,7 +53,7 @@ def compile_error(log: str, path: Path) -> CompileError:
 
 
 def _in_file(path: Path) -> str | None:
-    """Return the file to open for a mistake; None for a text that is in none, or a header that NVRTC brings."""
+    """Return the file to open for a mistake; None for a text without a file, and for a header of NVRTC."""
     return str(path) if path.is_absolute() else None
 
 
@@ -80,9 +80,9 @@ _KEEP_WHAT_IS_THERE = 1  # NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS
 
 
 def toolkit_include_folders(nvrtc: Any, version: tuple[int, int]) -> tuple[Path, ...]:
-    """Return the folders of toolkit headers (cuda_fp16.h, cooperative_groups.h, cub); NVRTC unpacks them (26 MB) once.
+    """Return the folders of the toolkit headers (cuda_fp16.h, cooperative_groups.h, cub); NVRTC unpacks 26 MB once.
 
-    NVRTC before 13.5 brings no headers; then an installed toolkit's are used, found by CUDA_HOME or CUDA_PATH.
+    NVRTC before 13.5 has no headers. Then those of an installed toolkit are used, found by CUDA_HOME or CUDA_PATH.
     """
     install = getattr(nvrtc, "nvrtcInstallBundledHeaders", None)
     if install is None or version < _BUNDLED_SINCE:
@@ -91,10 +91,10 @@ def toolkit_include_folders(nvrtc: Any, version: tuple[int, int]) -> tuple[Path,
     folder = _bundled_headers(version)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for left in folder.parent.glob(f"{_UNPACKING}*"):  # by a process that was killed
+        for left in folder.parent.glob(f"{_UNPACKING}*"):  # left by a process that was killed
             if left.stat().st_mtime < time.time() - _LEFT_S:
                 shutil.rmtree(left, ignore_errors=True)
-        # Unpacked beside it and renamed when complete, since another process may be at it too; the first one wins.
+        # Unpack beside the folder and rename at the end: another process may do the same, and the first one wins.
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_UNPACKING) as temporary:
             unpacked = Path(temporary) / "headers"
             result, log = install(os.fsencode(unpacked), _KEEP_WHAT_IS_THERE)
@@ -113,18 +113,18 @@ def _bundled_headers(version: tuple[int, int]) -> Path:
     return Path(user_cache_dir("warploom")) / f"toolkit-headers-{version[0]}.{version[1]}"
 
 
-# Helper functions in a kernel file need no __device__, line information costs nothing at run time, and nvcc knows
-# __int128 as well. The digest makes cache keys differ when our headers change.
+# Helper functions in a kernel file need no __device__, line information costs nothing at run time, and nvcc
+# knows __int128 as well. The digest is part of cache keys, so they change with our headers.
 _USUAL_FLAGS = CudaOptions().flags
 OPTIONS = ("-lineinfo", "-default-device", "--device-int128", f"-DWARPLOOM_HEADERS=0x{DIGEST}")
 
 
 @dataclass(frozen=True)
 class CompiledSource:
-    """One compile's results; `cubin` is None for a virtual architecture ("compute_90"), `log` holds the warnings.
+    """The results of one compile; `cubin` is None for a virtual architecture ("compute_90"), `log` holds warnings.
 
-    `signatures` are those of its kernels, and `uses` their accesses through parameters; both are empty unless
-    requested: reading the PTX may take longer than compiling.
+    `signatures` are those of its kernels, and `uses` their accesses through parameters. Both are empty unless
+    requested, since reading the PTX may take longer than compiling.
     """
 
     ptx: str
@@ -136,7 +136,7 @@ class CompiledSource:
 
 @cache
 def reader_version() -> str:
-    """Return a digest of the source that reads signatures and uses: another version of it may read others."""
+    """Return a digest of the code that reads signatures and uses, since another version may read others."""
     sources = [*sorted(Path(parser.__file__).parent.glob("*.py")), Path(element_names.__file__)]
     return cache_key(path.read_bytes() for path in sources)
 
@@ -150,10 +150,10 @@ class CompileCache(DiskCache[CompiledSource]):
 
 @cache
 def nvrtc_library() -> Any:
-    """Return the NVRTC bindings with the shared library loaded; KernelError when it is not installed."""
+    """Return the NVRTC bindings with the shared library loaded. Raise KernelError when it is not installed."""
     try:
         library = importlib.import_module("cuda.bindings.nvrtc")
-        library.nvrtcVersion()  # the first call is what loads the shared library
+        library.nvrtcVersion()  # the first call loads the shared library
     except (ImportError, RuntimeError) as reason:
         raise KernelError(
             "NVRTC, the CUDA C++ compiler, must be installed to use .cu kernels: "
@@ -164,15 +164,15 @@ def nvrtc_library() -> Any:
 
 @cache
 def nvrtc_version() -> tuple[int, int]:
-    """Return NVRTC's version, such as (13, 5); KernelError when it is not installed.
+    """Return NVRTC's version, such as (13, 5). Raise KernelError when it is not installed.
 
-    Its package has the version. Loading the library takes 40 ms, which a patch of kernels that are in the cache need
-    not wait for.
+    The version comes from NVRTC's package. Loading the library takes 40 ms, which a patch whose kernels are all cached
+    need not wait for.
     """
     try:
         major, minor, *_ = importlib.metadata.version(_PACKAGE).split(".")
         return int(major), int(minor)
-    except (importlib.metadata.PackageNotFoundError, ValueError):  # a toolkit brings it
+    except (importlib.metadata.PackageNotFoundError, ValueError):  # NVRTC comes from a toolkit
         _, found, part = nvrtc_library().nvrtcVersion()
         return found, part
 
@@ -194,7 +194,7 @@ def must_unpack() -> bool:
 
 
 def warm_up() -> None:
-    """Load the library and unpack the headers: a worker process has time for that while it waits."""
+    """Load the library and unpack the headers, while a worker process has nothing else to do."""
     nvrtc_library()
     toolkit_folders()
 
@@ -213,7 +213,7 @@ def compile_kernels(
     numbers = {name: named_numbers(source, each) for name, each in signatures.items()}
     try:
         uses = kernel_uses(parse(compiled.ptx), numbers)
-    except PtxSyntaxError:  # a GPU takes the CUBIN all the same; what a device can't load it says itself
+    except PtxSyntaxError:  # a GPU loads the CUBIN anyway, and a device reports PTX that it can't load
         uses = {}
     return replace(compiled, signatures=signatures, uses=uses)
 
@@ -226,19 +226,19 @@ def compile_cuda(
     flags: Sequence[str] = _USUAL_FLAGS,
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> CompiledSource:
-    """Compile CUDA C++ for "compute_XX" (PTX) or "sm_XX" (CUBIN and PTX), with kernels that wait where there are such.
+    """Compile CUDA C++ for "compute_XX" (PTX) or "sm_XX" (CUBIN and PTX); kernels wait at their start where possible.
 
     `path` names the source in messages and line information; it need not exist. `flags` are those of `CudaOptions`.
-    `headers` are texts by the names that `#include` calls them; others are looked for in the folders.
-    Raises KernelError with the compiler's errors and the file and line of the first; no file when it is in a source
-    that is in none, whose path is not absolute.
+    `headers` maps the names in `#include` lines to texts; other headers are looked up in the folders. Raise
+    KernelError with the compiler's errors and the file and line of the first. There is no file if the error is in a
+    source with a relative path, which is in no file.
     """
     waiting = waiting_cuda(source, architecture)
     if waiting is not None:
         try:
             return _compile(waiting, path, architecture, include_folders, flags, headers)
         except KernelError:
-            pass  # the messages must show the source as it is
+            pass  # compile again, since messages must show the source as it is
     return _compile(source, path, architecture, include_folders, flags, headers)
 
 

@@ -1,6 +1,6 @@
-"""Results of a source's op graph: its types, its interface and its kernel.
+"""The types, the interface and the kernel of a source's op graph.
 
-Each result is cached for the latest sources, since editor and engine request the same.
+The results of the latest sources are cached, since editor and engine request the same.
 """
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ from engine.ops.lowering.kernel import lower
 
 #: The entry point of a kernel drawn from ops.
 GRAPH_ENTRY = "kernel"
-#: So many sources are remembered.
+#: The number of sources whose results are cached.
 _MOST = 512
 
 
@@ -28,13 +28,13 @@ def _parsed(source: OpGraphSource) -> OpGraph:
 
 @lru_cache(_MOST)
 def analysis(source: OpGraphSource) -> Analysis:
-    """Return the graph with its types, and all that is wrong with it; OpError when the text holds no graph."""
+    """Return the graph with its types and errors. Raise OpError when the text holds no graph."""
     return analyse(_parsed(source))
 
 
 @lru_cache(_MOST)
 def interface(source: OpGraphSource) -> OpInterface:
-    """Return what a block must know of the graph; OpError when it is wrong. Nothing is compiled."""
+    """Return what a block must know of the graph. Raise OpError when it is wrong. Nothing is compiled."""
     return interface_of(analysis(source))
 
 
@@ -45,29 +45,29 @@ def _told(source: OpGraphSource) -> ToldNumbers:
 
 @lru_cache(_MOST)
 def shared(source: OpGraphSource) -> OpGraphSource:
-    """Return a source that is equal for graphs that differ only in numbers that a kernel can take as arguments."""
+    """Return a source that graphs share if they differ only in numbers that a kernel can take as arguments."""
     return OpGraphSource.of(without_numbers(_parsed(source), _told(source)))
 
 
 @lru_cache(_MOST)
 def kernel(source: OpGraphSource) -> OpKernel:
-    """Return the compiled graph with its numbers in the code; OpError when it is wrong."""
+    """Return the compiled graph with its numbers in the code. Raise OpError when it is wrong."""
     return lower(analysis(source), GRAPH_ENTRY)
 
 
 def told_kernel(source: OpGraphSource, elements_per_thread: Literal[1, 4] = 1) -> OpKernel:
-    """Return the compiled graph, which reads its numbers from its arguments."""
+    """Return the compiled graph, whose kernel reads its numbers from its arguments."""
     return lower(analysis(source), GRAPH_ENTRY, elements_per_thread=elements_per_thread, is_told=True)
 
 
-#: A kernel by what `shared` returns for its graph.
+#: A kernel by the result of `shared` for its graph.
 _launched: WeakValueDictionary[OpGraphSource, OpKernel] = WeakValueDictionary()
 
 
 def launched(source: OpGraphSource) -> OpKernel:
-    """Return the kernel as its launches see it: its code may have the numbers of another graph with the same `shared`.
+    """Return the kernel that launches use: its code may hold the numbers of another graph with the same `shared`.
 
-    So an edit of a number compiles nothing.
+    So editing a number compiles nothing.
     """
     alike = shared(source)
     known = _launched.get(alike)

@@ -1,4 +1,4 @@
-"""SASS, the machine code of NVIDIA's GPUs: what the programs of the CUDA toolkit make of PTX. No GPU is needed."""
+"""SASS, the machine code of NVIDIA's GPUs, made from PTX by programs of the CUDA toolkit. No GPU is needed."""
 
 import importlib.util
 import os
@@ -14,18 +14,18 @@ from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 
 INSTALL = "pip install 'cuda-toolkit[nvcc,nvdisasm]==13.*'"
-#: Where the toolkit's installer puts the programs.
+#: The folder where the toolkit's installer puts the programs.
 USUAL_FOLDER = Path("/usr/local/cuda/bin")
-#: Longer than the toolkit takes for the largest kernels.
+#: Seconds; longer than the toolkit takes for the largest kernels.
 _LIMIT_S = 120
-#: An instruction, a label, or the line of the source that the instructions below come from.
+#: An instruction, a label, or the source line of the instructions below it.
 _CODE = re.compile(r"\s*(?:/\*([0-9a-f]{4,})\*/\s+(@!?\w+)?\s*(\S.*?)\s*;|([.$\w]+:)|//## File .*?\bline (\d+)).*")
 
 
 def find_tool(name: str) -> str:
-    """Return the path of a program of the CUDA toolkit; KernelError that says how to install it.
+    """Return the path of a program of the CUDA toolkit. Raise a KernelError that says how to install it.
 
-    It is looked for in the toolkit of CUDA_HOME or CUDA_PATH, on the PATH, in Python packages and in /usr/local/cuda.
+    The search covers the toolkit of CUDA_HOME or CUDA_PATH, the PATH, Python packages and /usr/local/cuda.
     """
     homes = [os.environ[variable] for variable in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(variable)]
     places = [*(Path(home) / "bin" for home in homes), *map(Path, os.get_exec_path()), *_package_folders()]
@@ -36,7 +36,7 @@ def find_tool(name: str) -> str:
 
 
 def _package_folders() -> Iterator[Path]:
-    """Give where Python packages have programs of the toolkit: NVIDIA's own, and Triton, which brings some."""
+    """Yield the folders where Python packages put toolkit programs: NVIDIA's own packages and Triton."""
     for package, pattern in (("nvidia", "*/bin"), ("triton", "backends/nvidia/bin")):
         spec = importlib.util.find_spec(package)
         for folder in (spec.submodule_search_locations or []) if spec is not None else []:
@@ -44,7 +44,9 @@ def _package_folders() -> Iterator[Path]:
 
 
 def graph_sass(source: OpGraphSource, architecture: str) -> str:
-    """Return the SASS of an op graph as a GPU runs it, with `.loc` lines as in its PTX; KernelError when there is none.
+    """Return an op graph's SASS as a GPU runs it, with `.loc` lines as in its PTX.
+
+    Raise KernelError when there is none.
 
     `architecture` is a device's; the host's "compute_90" stands for "sm_90".
     """
@@ -52,9 +54,9 @@ def graph_sass(source: OpGraphSource, architecture: str) -> str:
 
 
 def disassemble(ptx: str, architecture: str) -> str:
-    """Return what ptxas makes of PTX, an instruction a line, below `.loc` lines with the numbers of those in the PTX.
+    """Return the SASS that ptxas makes of PTX, one instruction per line, with the `.loc` numbers of the PTX.
 
-    KernelError when ptxas or nvdisasm is not installed, or refuses it.
+    Raise KernelError when ptxas or nvdisasm is not installed, or refuses the PTX.
     """
     assembler, disassembler = find_tool("ptxas"), find_tool("nvdisasm")
     with tempfile.TemporaryDirectory(prefix="warploom-sass-") as folder:
@@ -65,19 +67,19 @@ def disassemble(ptx: str, architecture: str) -> str:
     lines = [f"// {architecture}, by {assembler}; the driver's own compiler may choose other instructions"]
     for found in filter(None, map(_CODE.fullmatch, listing.splitlines())):
         offset, guard, instruction, label, line = found.groups()
-        if label and not label.startswith(".L"):  # a function begins, which its section shows too
+        if label and not label.startswith(".L"):  # the label of a function, which its section shows too
             lines += ["\t.loc 1 0 ", *([] if label.startswith(".") else [label])]
         elif line:
             lines.append(f"\t.loc 1 {line} ")
         else:
             lines.append(label or f"\t/*{offset}*/ {guard or '':>5} {instruction} ;")
-    while lines[-1].endswith((" NOP ;", ":")):  # which fill the last cache line
+    while lines[-1].endswith((" NOP ;", ":")):  # padding of the last cache line
         lines.pop()
     return "\n".join(lines)
 
 
 def _run(*command: str) -> str:
-    """Return what a program prints; KernelError with its message when it fails."""
+    """Return a program's output. Raise KernelError with its message when it fails."""
     name = Path(command[0]).name
     try:
         done = subprocess.run(

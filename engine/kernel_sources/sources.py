@@ -1,6 +1,6 @@
-"""Kernel sources as plain data: where a kernel's code comes from, and how it is compiled.
+"""Kernel sources as plain data: the origin of a kernel's code, and how it is compiled.
 
-Equal sources are the same kernel, and are compiled and loaded once. Everything here is frozen and can be hashed.
+Equal sources mean the same kernel, which is compiled and loaded once. Everything here is frozen and hashable.
 """
 
 import ast
@@ -19,11 +19,11 @@ from engine.ops import OpGraph, graph_from_json, graph_to_json, parse_expression
 from engine.readings import Reading
 from engine.types import DType
 
-#: The value of a macro: text as it is written in CUDA C++, or a number.
+#: The value of a macro: text in CUDA C++, or a number.
 ConstantValue = str | int | float | bool
 #: The dialects of C++ that NVRTC compiles and that kernels may choose.
 STANDARDS = ("c++14", "c++17", "c++20")
-#: What messages call a text that is in no file.
+#: The name, in messages, of a text without a file.
 TEXT_LABEL = "kernel text"
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ARCHITECTURE = re.compile(r"compute_[1-9]\d{1,2}[af]?")
@@ -50,7 +50,7 @@ def _macro(name: object) -> str:
 
 
 def _literal(name: str, value: object) -> str:
-    """Return a constant as CUDA C++ writes it."""
+    """Return a constant in the syntax of CUDA C++."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Integral):
@@ -71,12 +71,12 @@ def _refused(name: str, rule: str, value: object) -> KernelError:
 
 
 class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How CUDA C++ is compiled; KernelError when an option is wrong.
+    """How CUDA C++ is compiled. Raise KernelError when an option is wrong.
 
-    `defines` are macros by name: a float becomes an f32 literal, a bool true or false, and text stands as it is. A
-    constant that is to be known at compile time is one of them; each set of values is compiled and cached by itself.
-    Relative `include_folders` start at each folder in which the kernel's file would be looked for. `architecture`, such
-    as "compute_80", is what `__CUDA_ARCH__` tells on every device; "" leaves it to the device.
+    `defines` are macros by name: a float becomes an f32 literal, a bool true or false, and text is used as it is.
+    Compile-time constants are passed this way; each set of values is compiled and cached separately. Relative
+    `include_folders` are looked up in each folder where the kernel's file would be looked up. `architecture`, such as
+    "compute_80", fixes `__CUDA_ARCH__` on every device; with "", it is the device's.
     """
 
     defines: Mapping[str, ConstantValue] | tuple[tuple[str, str], ...] = ()
@@ -105,31 +105,31 @@ class CudaOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """NVRTC's options for them, except for folders and architecture."""
+        """NVRTC's flags for these options, without folders and architecture."""
         defines: dict[str, ConstantValue] = dict(self.defines)
         fast = ("--use_fast_math",) if self.use_fast_math else ()
         return (f"--std={self.standard}", *fast, *(f"-D{name}={value}" for name, value in defines.items()))
 
 
 class _Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A source that may have its files' contents: it is then compiled from these, not from the disk."""
+    """A source that may hold its files' contents; it is then compiled from these, not from the disk."""
 
     held: Reading | None = None
 
 
 class _File(_Held, frozen=True, tag_field="kind", omit_defaults=True):
-    """A source in a file, whose path may be relative to where the loader looks for it."""
+    """A source in a file; a relative path is looked up by the loader."""
 
     path: str
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The source's name in messages."""
         return Path(self.path).name
 
     @property
     def file(self) -> str | None:
-        """The file to open for a mistake in it."""
+        """The file to open for a mistake in the source."""
         return self.path
 
 
@@ -144,7 +144,7 @@ class CudaFile(_File, frozen=True, tag="cuda"):
 
 
 class CudaText(_Held, frozen=True, tag_field="kind", tag="cuda text", omit_defaults=True):
-    """CUDA C++ that is in no file, such as the text of a block; includes are looked up as for a file of the block."""
+    """CUDA C++ without a file, such as the text of a block; includes are looked up as for a file of the block."""
 
     text: str
     options: CudaOptions = CudaOptions()
@@ -154,7 +154,7 @@ class CudaText(_Held, frozen=True, tag_field="kind", tag="cuda text", omit_defau
 
 
 class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph", omit_defaults=True):
-    """A kernel drawn from ops: `graph` is an op graph as JSON text, as `OpGraphSource.of` writes it."""
+    """A kernel drawn from ops: `graph` is the op graph as JSON text, as `OpGraphSource.of` writes it."""
 
     graph: str
 
@@ -163,36 +163,39 @@ class OpGraphSource(msgspec.Struct, frozen=True, tag_field="kind", tag="op graph
 
     @classmethod
     def of(cls, graph: OpGraph) -> "OpGraphSource":
-        """Return a graph as a source; graphs with the same ops in the same order are the same source."""
+        """Return a graph as a source; graphs with equal ops in the same order give the same source."""
         return cls(json.dumps(graph_to_json(graph), sort_keys=True))
 
     @classmethod
     def of_expression(
         cls, text: str, /, output: str = "out", output_type: DType | None = None, **inputs: DType
     ) -> "OpGraphSource":
-        """Return the kernel that gives an output, an expression of inputs of these types; other names are parameters.
+        """Return a kernel whose output is an expression of inputs of these types; other names become parameters.
 
-        Without an `output_type`, the output has that of the expression.
+        Without an `output_type`, the output has the type of the expression.
         """
         types = {name: str(dtype) for name, dtype in inputs.items()}
         stored = "same" if output_type is None else str(output_type)
         return cls.of(parse_expression(text, inputs=types, output=output, output_type=stored))
 
     def with_constants(self, values: Mapping[str, float]) -> "OpGraphSource":
-        """Return the graph with numbers in place of some of its parameters, by name, which it takes no longer."""
+        """Return the graph with numbers in place of the parameters with these names.
+
+        The kernel no longer takes them.
+        """
         return OpGraphSource.of(with_constants(self.parsed(), values)) if values else self
 
     def parsed(self) -> OpGraph:
-        """Return the graph itself; OpError when the text holds none."""
+        """Return the graph itself. Raise OpError when the text holds none."""
         return graph_from_json(json.loads(self.graph))
 
 
 class PythonOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a Python kernel is compiled; KernelError when an option is wrong.
+    """How a Python kernel is compiled. Raise KernelError when an option is wrong.
 
-    `constants` are values of parameters that are known at compile time, and `types` those of the others, as Triton
-    ("*fp32", "i32") or numba ("float32[:]", "int32") writes them; what they leave out, the kernel's declaration says.
-    `num_warps` and `num_stages` are Triton's; 0 leaves them to the file.
+    `constants` are the values of compile-time parameters. `types` are the types of other parameters in the syntax of
+    Triton ("*fp32", "i32") or numba ("float32[:]", "int32"); the kernel's declaration has the types of the rest.
+    `num_warps` and `num_stages` are Triton's; with 0, the file's values are used.
     """
 
     constants: Mapping[str, ConstantValue] | tuple[tuple[str, ConstantValue], ...] = ()
@@ -215,7 +218,7 @@ class PythonOptions(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
 class PythonKernel(_File, frozen=True, tag="python"):
     """A function of a `.py` file that Triton (`@triton.jit`) or numba (`@cuda.jit`) compiles.
 
-    Compiling it runs the file, which can do everything that a program can.
+    Compiling it runs the file, which can do anything that a program can.
     """
 
     name: str
@@ -223,11 +226,12 @@ class PythonKernel(_File, frozen=True, tag="python"):
 
 
 class SpecialisedKernel(msgspec.Struct, frozen=True, tag_field="kind", tag="specialised", omit_defaults=True):
-    """A kernel with numbers among its parameters that are known when it is compiled; KernelError when one is not a
-    parameter.
+    """A kernel with compile-time numbers in place of some parameters.
 
-    `constants` are numbers by the index of the parameter. The entry point `entry` still takes all of its parameters,
-    and ignores what a launch passes for these. Each set of values is compiled and cached by itself. In an op graph, use
+    Raise KernelError for an index without a parameter.
+
+    `constants` maps a parameter's index to its number. The entry point `entry` still takes all of its parameters, but
+    ignores the launch's values for these. Each set of values is compiled and cached separately. For an op graph, use
     `OpGraphSource.with_constants` instead.
     """
 
@@ -241,34 +245,34 @@ class SpecialisedKernel(msgspec.Struct, frozen=True, tag_field="kind", tag="spec
         texts = {index: value if isinstance(value, str) else repr(value) for index, value in pairs.items()}
         if not texts or not all(isinstance(index, int) and _is_number(text) for index, text in texts.items()):
             raise _refused("constants", rule, self.constants)
-        # Texts, since -0.0 is equal to 0.0, and True to 1, but not the same constant.
+        # As texts, since -0.0 == 0.0 and True == 1, but they are different constants.
         msgspec.structs.force_setattr(self, "constants", tuple(sorted(texts.items())))
 
     @property
     def values(self) -> dict[int, int | float | bool]:
-        """The numbers by the index of their parameter."""
+        """The numbers by their parameters' indices."""
         return {index: ast.literal_eval(str(text)) for index, text in dict(self.constants).items()}
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The source's name in messages."""
         return self.source.label
 
     @property
     def file(self) -> str | None:
-        """The file to open for a mistake in it."""
+        """The file to open for a mistake in the source."""
         return self.source.file
 
     @property
     def held(self) -> Reading | None:
-        """The contents of its files, if known."""
+        """The contents of the source's files, if known."""
         return self.source.held
 
 
 def _is_number(text: str) -> bool:
     try:
         return isinstance(ast.literal_eval(text), int | float)
-    except (ValueError, SyntaxError):  # such as nan, inf or the text of something else
+    except (ValueError, SyntaxError):  # for example nan, inf or other text
         return False
 
 

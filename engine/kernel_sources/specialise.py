@@ -1,6 +1,6 @@
-"""Kernels with constants: numbers in place of some of a kernel's parameters, in its PTX or in its CUDA C++.
+"""Puts numbers in place of some of a kernel's parameters, in its PTX or in its CUDA C++.
 
-The parameters themselves stay, so that the kernel takes the same arguments for all constants.
+The parameters stay, so that the kernel takes the same arguments for all constants.
 """
 
 import re
@@ -22,10 +22,10 @@ _LAST_WORD = re.compile(r"[A-Za-z_]\w*(?=\s*$)")
 
 
 def specialised_ptx(text: str, signature: KernelSignature, constants: Mapping[int, object]) -> str:
-    """Return PTX in which an entry point has numbers where it read parameters, by their indices.
+    """Return PTX in which an entry point has numbers in place of reads of parameters, given by index.
 
-    A numpy array is taken for a struct. Lines keep their numbers. KernelError when a number does not fit its parameter,
-    or when that is not simply loaded: its address is taken, or it is read beyond its end.
+    A struct is passed as a numpy array. Lines keep their numbers. Raise KernelError when a number does not fit its
+    parameter, or when the parameter is not simply loaded: its address is taken, or it is read beyond its end.
     """
     function = parse(text).functions[signature.name]
     given = {
@@ -48,7 +48,7 @@ def specialised_ptx(text: str, signature: KernelSignature, constants: Mapping[in
 
 
 def _packed(parameter: KernelParameter, value: object) -> bytes:
-    """Return the bytes of a number as a parameter; KernelError when it does not fit."""
+    """Return a number's bytes in a parameter. Raise KernelError when it does not fit."""
     try:
         return pack(parameter, value)
     except ArgumentError as problem:
@@ -64,7 +64,7 @@ def _constants(signature: KernelSignature, constants: Mapping[int, T]) -> Iterat
 
 
 def _symbols(operands: object) -> Iterator[str]:
-    """Give the names of the symbols in operands, at any depth."""
+    """Yield the names of the symbols in operands, at any depth."""
     for operand in operands if isinstance(operands, tuple) else ():
         if isinstance(operand, Symbol):
             yield operand.name
@@ -81,7 +81,7 @@ def _not_loaded(parameter: KernelParameter) -> KernelError:
 
 
 def _moves(load: Instruction, target: str, function: Function, parameter: KernelParameter, data: bytes) -> list[str]:
-    """Return what moves a parameter's bytes to the registers of a load; `target` is their text."""
+    """Return instructions that move a parameter's bytes to the registers of a load; `target` is their text."""
     into, source = load.operands
     registers = into.elements if isinstance(into, Vector) else (into,)
     names = target.strip("{}").split(",")
@@ -106,10 +106,11 @@ def _moves(load: Instruction, target: str, function: Function, parameter: Kernel
 
 
 def specialised_cuda(text: str, signature: KernelSignature, constants: Mapping[int, float]) -> str | None:
-    """Return CUDA C++ whose kernel of this signature begins with constants in place of parameters, by their indices.
+    """Return CUDA C++ whose kernel of this signature starts with constants in place of parameters, given by index.
 
-    The parameters get other names, and lines keep their numbers. None when a search doesn't find one definition with
-    all parameters: a macro may make it, or it may be in another file. KernelError when a number does not fit.
+    The parameters get other names, and lines keep their numbers. Return None when the search doesn't find exactly one
+    definition with all parameters: a macro may make it, or it may be in another file. Raise KernelError when a number
+    does not fit.
     """
     code = code_of(text)
     heads = re.finditer(rf"\b__global__\b[^;{{}}]*?\b{re.escape(signature.name)}\s*\(", code)
@@ -135,7 +136,7 @@ def specialised_cuda(text: str, signature: KernelSignature, constants: Mapping[i
 
 
 def _parameter_spans(code: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return where each parameter of a list begins and ends."""
+    """Return the start and end of each parameter in a list."""
     spans, depth, begin = [], 0, start
     for place in range(start, end):
         depth += (code[place] in "(<[{") - (code[place] in ")>]}")
@@ -146,7 +147,7 @@ def _parameter_spans(code: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _literal(parameter: KernelParameter, value: float) -> str:
-    """Return a number as C++ writes it, rounded as the parameter rounds it."""
+    """Return a number as a C++ literal, rounded as the parameter would round it."""
     data = _packed(parameter, value)
     kind = parameter.ptx_type or ""
     if kind.startswith("f") or (isinstance(value, float) and kind.startswith("b")):

@@ -1,8 +1,8 @@
 """Standard headers that CUDA programs include and that NVRTC lacks.
 
-Headers that a host compiler would find (`<stdint.h>`, `<cmath>`, `<cuda_runtime.h>`) are passed to NVRTC as text: types
-and limits, nothing where the compiler knows the names itself, and libcu++ for C++ headers. Files beside a kernel and
-the toolkit's own headers are found in their folders.
+NVRTC gets headers that a host compiler would find (`<stdint.h>`, `<cmath>`, `<cuda_runtime.h>`) as text. They hold
+types and limits, libcu++ for C++ headers, and nothing if NVRTC knows the names itself. Files beside a kernel and the
+toolkit's own headers are found in their folders.
 """
 
 import hashlib
@@ -99,7 +99,7 @@ _CONSTANTS = """#pragma once
 #define CUDART_NAN __longlong_as_double(0xfff8000000000000LL)
 #define CUDART_PI 3.1415926535897931e+0
 """
-#: What NVRTC knows without a header, and what only a host program needs.
+#: Headers whose names NVRTC knows anyway, or that only a host program needs.
 _NOTHING = (
     *("cuda.h", "cuda_runtime_api.h", "device_launch_parameters.h", "device_functions.h"),
     *(
@@ -137,5 +137,5 @@ HEADERS: dict[str, str] = {
     "math_constants.h": _CONSTANTS,
 }
 
-#: A digest of all headers: part of the options, and so of the compile cache's keys.
+#: A digest of all headers. It is part of the options, and so of the compile cache's keys.
 DIGEST = hashlib.sha256(repr(sorted(HEADERS.items())).encode()).hexdigest()[:16]

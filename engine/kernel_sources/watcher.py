@@ -1,4 +1,4 @@
-"""Watches folders and reports kernel and block files whose contents changed, however an editor saves them."""
+"""Watches folders and reports kernel and block files whose contents changed, in whatever way an editor saves them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from engine.readings import stamp_of
 
 _log = logging.getLogger(__name__)
 WATCHED_SUFFIXES = frozenset({".cu", ".cuh", ".h", ".ptx", ".json", ".py"})
-#: How long after an event of each kind a file counts as complete. A file that was closed or moved into place is
-#: complete; the few milliseconds collect others that are saved with it. For a modified file the close should follow,
-#: but some file systems don't report it. A created file may still have to be written, and a deleted one may come back.
+#: Seconds after an event of each kind until a file counts as complete. A closed or moved file is complete; the wait of
+#: a few milliseconds collects files saved together with it. A modified file should be closed next, but some file
+#: systems don't report that. A created file may still have to be written, and a deleted one may come back.
 REST_S = {"closed": 0.006, "moved": 0.006, "created": 0.02, "modified": 0.06, "deleted": 0.1}
 
 
 class SourceWatcher:
     """Watches folders and calls `on_change` with the files that were saved together, from its own thread.
 
-    A file is reported when its contents differ from those last seen; an empty one is first given time to be filled. A
-    save that changes nothing is not reported; a deletion is, unless the file comes back at once. The result of several
-    saves at once is always reported, since a version between may have been read. `watch` may be called from any thread.
-    `clock` gives seconds.
+    A file is reported when its contents differ from the last ones seen; an empty file first gets some time to be
+    filled. A save that changes nothing is not reported. A deletion is reported unless the file comes back at once.
+    After several saves in a short time the result is always reported, since someone may have read a version in between.
+    `watch` may be called from any thread. `clock` returns seconds.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class SourceWatcher:
         self._on_change, self._clock = on_change, clock
         self._known: dict[Path, bytes] = {}
         self._due_s: dict[Path, float] = {}  # when each touched file is complete, unless it is touched again
-        self._saves: Counter[Path] = Counter()  # how often each of them was saved since its last check
-        self._empty: set[Path] = set()  # files found empty once, which may be about to be written
-        #: The watched folders, and those that are watched without subfolders, each with its number on the disk.
+        self._saves: Counter[Path] = Counter()  # the number of saves of each file since its last check
+        self._empty: set[Path] = set()  # files seen empty once, which may soon be filled
+        #: The watched folders, each with its number on the disk; below, those watched without their subfolders.
         self._folders: dict[Path, tuple[int, ...] | None] = {}
         self._flat: dict[Path, tuple[int, ...] | None] = {}
         self._watches: dict[Path, ObservedWatch] = {}
@@ -56,9 +56,9 @@ class SourceWatcher:
         self._reporter.start()
 
     def watch(self, folder: Path) -> bool:
-        """Watch a folder and all below it; KernelError when it does not exist.
+        """Watch a folder and all below it. Raise KernelError when it does not exist.
 
-        Returns False when it was watched already.
+        Return False if it was watched already.
         """
         folder = folder.resolve()
         if not folder.is_dir():
@@ -73,9 +73,9 @@ class SourceWatcher:
         return True
 
     def watch_files(self, files: Collection[Path]) -> None:
-        """Watch the folders in which files lie, and nothing below them; KernelError when one can't be watched.
+        """Watch the folders of these files, but no subfolders. Raise KernelError when one can't be watched.
 
-        A file behind a symbolic link lies in the folder of the link and in that of what it points to.
+        For a symbolic link, watch the folder of the link and the folder of its target.
         """
         for folder in {place for file in files for place in (file.parent.resolve(), file.resolve().parent)}:
             with self._changed:
@@ -89,7 +89,7 @@ class SourceWatcher:
         return any(folder.is_relative_to(known) for known in self._folders)
 
     def follow_moves(self) -> None:
-        """Watch folders again in whose place there are others now: the system follows a folder that is moved away."""
+        """Watch replaced folders again: when a folder is moved away, the system keeps watching the moved one."""
         for noted in (self._folders, self._flat):
             for folder, number in tuple(noted.items()):
                 present = _number(folder)
@@ -108,12 +108,12 @@ class SourceWatcher:
                         self._touch(path, "moved")
 
     def _begin(self, folder: Path, noted: dict[Path, tuple[int, ...] | None]) -> None:
-        """Have the system report events in a folder. What is scanned after that is never older than what is loaded."""
+        """Start events for a folder, then scan it, so that the scan is never older than a file that is loaded."""
         try:
             self._watches[folder] = self._observer.schedule(
                 _Handler(self._touch), str(folder), recursive=noted is self._folders
             )
-        except OSError as reason:  # the system's limit of watches
+        except OSError as reason:  # the system's limit on watches
             with self._changed:
                 noted.pop(folder, None)
             raise KernelError(f"folder {folder} must be watchable, got: {reason}") from None
@@ -159,12 +159,12 @@ class SourceWatcher:
                     _log.exception("a change of %s could not be handled", ", ".join(sorted(map(str, changed))))
 
     def _next_complete(self) -> dict[Path, int] | None:
-        """Wait until files are complete; return them and how often each was saved, or None when the watcher closes."""
+        """Wait until files are complete. Return them with their number of saves, or None when the watcher closes."""
         with self._changed:
             while not self._closing:
                 now_s = self._clock()
                 complete = {path for path, due_s in self._due_s.items() if due_s <= now_s}
-                # Files that are saved together are reported together: wait for one that is nearly complete.
+                # Report files saved together in one call: wait for files that are nearly complete.
                 nearly = any(now_s < due_s <= now_s + REST_S["closed"] for due_s in self._due_s.values())
                 if complete and not nearly:
                     for path in complete:
@@ -194,7 +194,7 @@ class _Handler(FileSystemEventHandler):
     def on_any_event(self, event: FileSystemEvent) -> None:
         if event.event_type not in REST_S:
             return
-        is_moved = event.event_type == "moved"  # which saves the file that it becomes
+        is_moved = event.event_type == "moved"  # the destination counts as saved
         for name, saves in ((event.src_path, event.event_type == "closed"), (event.dest_path, is_moved)):
             path = Path(os.fsdecode(name))
             if name and path.suffix in WATCHED_SUFFIXES:
@@ -211,7 +211,7 @@ def _digest(path: Path) -> bytes | None:
         if not path.is_file():  # reading a pipe would block
             return None
         return hashlib.sha256(path.read_bytes()).digest()
-    except OSError:  # gone again, or not readable yet: another event follows
+    except OSError:  # deleted again, or not readable yet; another event follows
         return None
 
 

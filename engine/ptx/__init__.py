@@ -1,4 +1,4 @@
-"""PTX text to a typed tree, and what a caller must know of its kernels."""
+"""Parses PTX text to a typed tree, and extracts what a caller must know of its kernels."""
 
 from engine.ptx.lexer import PtxSyntaxError
 from engine.ptx.parser import parse, read_signatures

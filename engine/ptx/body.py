@@ -12,7 +12,7 @@ from engine.ptx.lexer import MAX_SHOWN, Cursor, PtxSyntaxError
 from engine.ptx.operands import ArrayElement, Sum, instruction_operands, with_elements
 from engine.ptx.scopes import NameScope, declared_registers
 
-#: More targets than a jump table has.
+#: The limit for the targets of a jump table; real tables are smaller.
 MAX_TARGETS = 1 << 16
 MAX_LINE = (1 << 31) - 1
 #: The most digits of a number in `.loc`.
@@ -37,21 +37,21 @@ class BodyParser:
         self._location: ptx.SourceLocation | None = None
         self._scope = scope
         self._scopes = 0
-        #: What names stand for here; emptied where that may change.
+        #: The resolved names at this point; cleared where they may change.
         self._resolved: dict[str, ptx.Register | ptx.Symbol | ptx.Vector] = {}
         self.body: list[ptx.Statement] = []
         self.registers: dict[str, str] = {}
         self.variables: list[ptx.Variable] = []
-        #: Global and constant variables that only this function names.
+        #: Global and constant variables that only this function can name.
         self.statics: list[ptx.Variable] = []
         self.prototypes: dict[str, ptx.Prototype] = {}
         self.targets: dict[str, tuple[str, ...]] = {}
 
     def parse(self, formal: Mapping[str, str] | None = None) -> None:
-        """Parse from the opening brace to the closing one; `formal` are parameters that are registers, with types."""
+        """Parse from the opening brace to the closing one; `formal` has the types of parameters that are registers."""
         cursor = self._cursor
         cursor.expect("{")
-        suffix = f"~{self._scopes}" if self._scopes else ""  # no name of PTX has a tilde
+        suffix = f"~{self._scopes}" if self._scopes else ""  # names in PTX have no tilde
         self._scopes += 1
         before = self._scope
         self._scope = NameScope(before, suffix)
@@ -120,7 +120,7 @@ class BodyParser:
             self.body.append(ptx.Label(name, line))
 
     def _targets(self) -> list[str]:
-        """Return one entry of a list of labels or functions: a name, or a family such as `N<4>` for N0 to N3."""
+        """Return the names in one entry of a list: a name, or a family such as `N<4>` for N0 to N3."""
         cursor = self._cursor
         name = cursor.word("a label")
         if not cursor.accept("<"):
@@ -139,7 +139,7 @@ class BodyParser:
         cursor.expect("_")
         parameters = parameter_list(cursor) if cursor.at("(") else ()
         while not cursor.accept(";"):
-            cursor.take()  # .noreturn, .abi_preserve and the like
+            cursor.take()  # for example .noreturn or .abi_preserve
         return ptx.Prototype(name, results, parameters)
 
     def _directive(self) -> None:
@@ -202,7 +202,7 @@ class BodyParser:
             scope = scope.parent
         if "." in name and not name.startswith("%"):
             return ptx.Register(f"%{name}")  # `tid.x`, as the first PTX versions wrote special registers
-        # What no scope declares is a special register or a name of the module.
+        # A name that no scope declares is a special register or a name of the module.
         return ptx.Register(name) if name.startswith("%") else ptx.Symbol(name)
 
     def _resolve_symbol(self, name: str) -> str:

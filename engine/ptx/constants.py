@@ -1,4 +1,4 @@
-"""Constant expressions, as the PTX manual's chapter on them defines: 64-bit integers, f64 values, C's operators."""
+"""Constant expressions as in the PTX manual: 64-bit integers, f64 values, and C's operators."""
 
 import math
 import operator
@@ -10,9 +10,9 @@ from engine.ptx.tree import Float, Integer
 
 _WORD = 1 << 64
 _LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")
-#: Binary operators, each with a number that is higher for those that bind stronger.
+#: Binary operators with their precedence; a higher number binds more tightly.
 _STRENGTH = {symbol: level for level, symbols in enumerate(_LEVELS) for symbol in symbols.split()}
-_TERMS = _STRENGTH["*"]  # stronger than sums: what may follow `+` in an address
+_TERMS = _STRENGTH["*"]  # binds more tightly than sums; operators that may follow `+` in an address
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def immediate(cursor: Cursor) -> Integer | Float:
 
 
 def offset(cursor: Cursor) -> int:
-    """Return the sum of the terms `+n` and `-n` from here on; 0 when there is none."""
+    """Return the sum of the terms `+n` and `-n` that follow; 0 when there is none."""
     total = 0
     while cursor.at("+") or cursor.at("-"):
         total += term(cursor) if cursor.take().text == "+" else -term(cursor)
@@ -79,7 +79,7 @@ def _conditional(cursor: Cursor) -> _Value:
 
 
 def _binary(cursor: Cursor, weakest: int) -> _Value:
-    """Return the value of operands joined by operators of a strength or stronger ones; equal ones go from the left."""
+    """Return the value of operands joined by operators of at least this precedence, from left to right."""
     left = _unary(cursor)
     while cursor.token.kind == "symbol" and (strength := _STRENGTH.get(cursor.token.text, -1)) >= weakest:
         symbol = cursor.take().text
@@ -103,7 +103,7 @@ def _signed(cursor: Cursor) -> _Value:
         value = _unary(cursor)
         if isinstance(value, Float):
             return Float(value.bits ^ (1 << (value.width - 1)), value.width)
-        # The sign of a literal is no wrap-around: -0x8000000000000000 keeps its sign.
+        # Negating a literal does not wrap around: -0x8000000000000000 keeps its sign.
         return _Whole(-value.value, False) if not value.unsigned else _wrapped(-value.value, True)
     if cursor.accept("!"):
         return _Whole(int(not _is_true(_unary(cursor))), False)
@@ -198,7 +198,7 @@ def _apply(cursor: Cursor, symbol: str, left: _Value, right: _Value) -> _Value:
         return _wrapped(_ON_INTEGERS[symbol](a, b), unsigned)
     if b == 0:
         raise cursor.error("a divisor other than 0")
-    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)  # C rounds towards zero
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)  # C rounds toward zero
     return _wrapped(quotient if symbol == "/" else a - quotient * b, unsigned)
 
 

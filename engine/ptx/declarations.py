@@ -15,14 +15,14 @@ OPAQUE = ("texref", "samplerref", "surfref")
 
 
 def skip_bank(cursor: Cursor) -> None:
-    """Step over the bank of `.const[3]`: all banks are one memory."""
+    """Step over the bank in `.const[3]`: all banks are one memory."""
     if cursor.accept("["):
         constant_integer(cursor)
         cursor.expect("]")
 
 
 def variables(cursor: Cursor, space: str, linkage: str) -> list[Variable]:
-    """Parse a declaration after its state space, up to and including its semicolon; return its variables."""
+    """Parse the rest of a declaration, from its state space to its semicolon, and return its variables."""
     skip_bank(cursor)
     alignment, components, ptx_type, _ = _type(cursor)
     found = [_named(cursor, space, linkage, ptx_type, components, alignment)]
@@ -51,13 +51,13 @@ def _type(cursor: Cursor) -> tuple[int, int, str, bool]:
                     f"PTX line {cursor.line}: .align must be a power of two up to {MAX_ALIGNMENT}, got {given}",
                     line=cursor.line,
                 )
-            # `.ptr .align n` is the alignment of what the pointer points to.
+            # In `.ptr .align n`, n is the alignment of the pointer's target.
             if not pointer:
                 alignment = given
         elif name == "ptr":
             pointer = True
         elif name in SPACES:
-            continue  # the space a `.ptr` parameter points into
+            continue  # the space of a `.ptr` parameter's target
         elif name == "attribute":
             skip(cursor, "(", ")")
         elif name in ("v2", "v4", "v8"):
@@ -147,7 +147,7 @@ def _initial_value(cursor: Cursor) -> InitialValue:
 
 
 def skip(cursor: Cursor, opening: str, closing: str) -> None:
-    """Step over a bracketed, possibly nested, part."""
+    """Step over a bracketed part, which may be nested."""
     cursor.expect(opening)
     depth = 1
     while depth:

@@ -1,4 +1,4 @@
-"""PTX text to tokens, and a cursor over them."""
+"""Splits PTX text into tokens, and has a cursor over them."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from engine.diagnostics import KernelError
 
 
 class PtxSyntaxError(KernelError):
-    """PTX text that cannot be parsed; `line` is the line of the text, counted from 1."""
+    """PTX text that can't be parsed; `line` is counted from 1."""
 
 
 class Token(NamedTuple):
@@ -21,8 +21,8 @@ class Token(NamedTuple):
     line: int
 
 
-# `.loc` and `.file` end with their line and debug sections hold no nested braces: each is one token. The debug lines of
-# PTX 2 begin with `@@DWARF`.
+# `.loc` and `.file` lines, and debug sections, which hold no nested braces, are one token each. The debug lines of PTX
+# 2 begin with `@@DWARF`.
 _PATTERN = re.compile(
     r"""(?:
     (?P<space>[ \t\r\n\f\v]+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]* | @@DWARF[^\n]*)
@@ -42,14 +42,14 @@ _PATTERN = re.compile(
 
 #: The most characters of a token that a message repeats.
 MAX_SHOWN = 80
-#: The most characters of a number, and the most parts of the text that lie in each other.
+#: The most characters of a number, and the deepest nesting.
 MAX_NUMBER, MAX_NESTING = 400, 64
-#: The kinds of tokens that may hold the end of a line.
+#: The kinds of tokens that may span several lines.
 _LONG = ("space", "section", "string")
 
 
 def tokenize(text: str) -> list[Token]:
-    """Return the tokens of `text`, the last of kind "end"; PtxSyntaxError at a character that starts no token."""
+    """Return the tokens of `text`, with a last one of kind "end". Raise PtxSyntaxError for an invalid character."""
     tokens: list[Token] = []
     line, position, length = 1, 0, len(text)
     match, append = _PATTERN.match, tokens.append
@@ -75,7 +75,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 class Cursor:
-    """A position in a token list; each method either advances or raises PtxSyntaxError at the current line."""
+    """A position in a list of tokens. Each method advances or raises PtxSyntaxError with the current line."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
@@ -98,12 +98,12 @@ class Cursor:
         return self.token.line
 
     def ahead(self) -> Iterator[tuple[Token, Token]]:
-        """Yield each token from here to the end with the one after it, without moving."""
+        """Yield each token from here to the end together with the next one, without moving."""
         return pairwise(islice(self._tokens, self._index, None))
 
     def at(self, text: str) -> bool:
         """Whether the current token is `text`."""
-        return self._tokens[self._index].text == text  # that of a string has its quotes
+        return self._tokens[self._index].text == text  # a string's text has its quotes
 
     def take(self) -> Token:
         """Return the current token and step over it."""
@@ -127,7 +127,7 @@ class Cursor:
 
     @contextmanager
     def nested(self) -> Iterator[None]:
-        """Read a part that may hold parts like itself, such as parentheses; they may be `MAX_NESTING` deep."""
+        """Read a part that can nest, such as parentheses, up to `MAX_NESTING` deep."""
         if self._depth == MAX_NESTING:
             raise self.error(f"at most {MAX_NESTING} parts in each other")
         self._depth += 1
@@ -149,7 +149,7 @@ class Cursor:
         return self.take().text[1:]
 
     def error(self, wanted: str) -> PtxSyntaxError:
-        """Return the error that says what was expected here and what was found."""
+        """Return the error with the text that was expected here and the text that is there."""
         token = self.token
         text = token.text if len(token.text) <= MAX_SHOWN else token.text[:MAX_SHOWN] + "..."
         return PtxSyntaxError(f"PTX line {token.line}: must have {wanted} here, got {text!r}", line=token.line)

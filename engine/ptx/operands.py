@@ -36,7 +36,7 @@ class Sum:
 def instruction_operands(
     cursor: Cursor, resolve: Resolve, *, groups: bool
 ) -> tuple[ptx.Operand | ArrayElement | Sum, ...]:
-    """Return an instruction's operands up to its semicolon, which is stepped over; in a call parentheses hold lists."""
+    """Return an instruction's operands, and step over its semicolon. In a call, parentheses hold lists."""
     operands: list[ptx.Operand | ArrayElement | Sum] = []
     while not cursor.accept(";"):
         if operands:
@@ -55,7 +55,7 @@ def instruction_operands(
 
 
 def _name_or_number(token: Token, resolve: Resolve) -> ptx.Operand | None:
-    """Return an operand that is one register or number, as most are; None for any other."""
+    """Return an operand that is one register or one number, as most are; None for any other."""
     if token.kind == "word" and "." not in token.text:
         found = resolve(token.text)
         return found if isinstance(found, ptx.Register) else None
@@ -64,7 +64,7 @@ def _name_or_number(token: Token, resolve: Resolve) -> ptx.Operand | None:
 
 @lru_cache(4096)
 def _number(text: str) -> ptx.Integer | ptx.Float | None:
-    """Return a number; None when it is wrong, for the parser to say so."""
+    """Return a number; None if it is invalid, so that the parser reports it."""
     try:
         return immediate(Cursor(tokenize(text)))
     except PtxSyntaxError:
@@ -72,7 +72,7 @@ def _number(text: str) -> ptx.Integer | ptx.Float | None:
 
 
 def operand_list(cursor: Cursor, resolve: Resolve, end: str) -> tuple[ptx.Operand, ...]:
-    """Return the operands up to `end`, which is stepped over."""
+    """Return the operands up to `end`, and step over `end`."""
     operands: list[ptx.Operand] = []
     with cursor.nested():
         while not cursor.accept(end):
@@ -168,9 +168,9 @@ def with_elements(
     variables: Mapping[str, ptx.Variable],
     registers: dict[str, str],
 ) -> list[ptx.Instruction]:
-    """Return an instruction with its operands, preceded by instructions that compute sums and addresses of elements.
+    """Return an instruction, preceded by instructions that compute its sums and element addresses.
 
-    `variables` are those in scope; new registers are added to `registers`. `mov` takes an element's address, any other
+    `variables` are those in scope; new registers are added to `registers`. `mov` takes an element's address; any other
     instruction accesses the element.
     """
     done: list[ptx.Instruction] = []
@@ -208,7 +208,7 @@ def _computed(
     registers: dict[str, str],
     done: list[ptx.Instruction],
 ) -> ptx.Register:
-    """Append instructions that compute the address of element `index` after `first`; return the register with it."""
+    """Append instructions that compute the address of the element `index` places after `first`; return its register."""
 
     def write(opcode: str, modifiers: tuple[str, ...], *sources: ptx.Operand) -> ptx.Register:
         target = ptx.Register(f"%element${len(registers)}")

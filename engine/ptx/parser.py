@@ -15,15 +15,15 @@ from engine.ptx.scopes import NameScope, declared_registers
 from engine.ptx.signature import signatures, symbols
 
 _LIST_DIRECTIVES = ("maxntid", "reqntid", "minnctapersm", "maxnctapersm", "maxnreg", "reqnctapercluster")
-_LATEST_MAJOR = 9  # of the versions of PTX
-#: What begins another item of a module.
+_LATEST_MAJOR = 9  # the latest major version of PTX
+#: The words that start another item of a module.
 _DECLARATIONS = (*LINKAGES, *SPACES, "entry", "func", "alias", "reg", "version", "target", "address_size")
 _FLAG_DIRECTIVES = ("noreturn", "explicitcluster", "blocksareclusters")
 _VALUE_DIRECTIVES = ("maxclusterrank", "abi_preserve", "abi_preserve_control")
 
 
 def parse(text: str) -> ptx.PtxModule:
-    """Return the tree of a PTX file; PtxSyntaxError with the line of the first mistake."""
+    """Return the tree of a PTX file. Raise PtxSyntaxError with the line of the first mistake."""
     return _ModuleParser(text).parse()
 
 
@@ -36,9 +36,9 @@ class _ModuleParser:
         self._version, self._target = (0, 0), ""
         self._functions: dict[str, ptx.Function] = {}
         self._variables: dict[str, ptx.Variable] = {}
-        #: The functions that aliases stand for, with their lines.
+        #: The functions that aliases stand for, with the lines of the aliases.
         self._aliases: dict[str, tuple[str, int]] = {}
-        #: Registers of the module, as PTX had them before version 3; every function has its own copy.
+        #: Registers of the module, which PTX allowed before version 3; every function has its own copy.
         self._scope = NameScope(None, "")
         self._registers: dict[str, str] = {}
 
@@ -63,10 +63,10 @@ class _ModuleParser:
         )
 
     def _place_locals(self) -> None:
-        """Move each local variable of the module, as PTX had them before version 3, to the functions that name it.
+        """Move each local variable of the module, which PTX allowed before version 3, to the functions that name it.
 
-        Each thread has one, so where device functions use it, its linkage becomes "module". Each of several kernels has
-        its own.
+        Each thread has its own variable. If device functions use it, its linkage becomes "module". Several kernels each
+        get a variable of their own.
         """
         shared = {name: found for name, found in self._variables.items() if found.space == "local"}
         users = {
@@ -135,7 +135,7 @@ class _ModuleParser:
         name = cursor.word("a function name")
         parameters = parameter_list(cursor) if cursor.at("(") else ()
         directives = self._performance_directives()
-        # nvcc once wrote declarations of functions without a semicolon.
+        # Old versions of nvcc wrote declarations of functions without a semicolon.
         if cursor.accept(";") or not (is_entry or cursor.at("{")):
             declared = ptx.Function(name, is_entry, line, _renamed(parameters), _renamed(results), linkage=linkage)
             self._functions.setdefault(name, declared)
@@ -199,16 +199,16 @@ class _ModuleParser:
         return found
 
 
-#: Lines that don't matter for signatures: an instruction on registers and numbers alone or on parameters, a branch, a
-#: label, or a source location. Instructions that name another symbol stay, since it may be shared memory or a function
-#: that uses some.
+#: Lines that don't matter for signatures: a branch, a label, a source location, or an instruction whose operands are
+#: only registers, numbers and parameters. Instructions that name another symbol stay: it may be shared memory, or a
+#: function that uses shared memory.
 _SKIPPED = re.compile(
     r"^[ \t]*(?:(?:@!?%[\w$]+[ \t]+)?(?:[a-z][\w.:]*[ \t]+(?:%[\w$.]+|\d\w*|[ \t,\[\]+\-|!{}()])+;"
     r"|(?:ld|st)\.param\.[^;\n]*;|bra[\w.]*[ \t]+[\w$]+;)|\$[\w$]+:|\.loc[ \t][^\n]*)[ \t]*$",
     re.MULTILINE,
 )
-#: The body of a function as compilers write it; it matters only where there is shared memory. Inline assembly may have
-#: brackets at the beginning of lines too, so the last one is told by what follows.
+#: The body of a function as compilers write it; it matters only if there is shared memory. A line of inline assembly
+#: may also begin with a bracket, so the text that follows identifies the last one.
 _BODY = re.compile(
     r"^\{\n(?:[\t $/][^\n]*\n|\n|\}\n(?!NEXT))*\}(?=\nNEXT)".replace(
         "NEXT", r"\s*(?:\Z|// \.globl|// -- End|\.(?:file|section|visible|weak|extern|func|entry|alias)\b)"
@@ -219,21 +219,21 @@ _BODY = re.compile(
 
 @lru_cache(maxsize=16)
 def read_signatures(text: str) -> Mapping[str, ptx.KernelSignature]:
-    """Return `parse(text).signatures` for PTX that a compiler wrote, in a fraction of the time.
+    """Return `parse(text).signatures` for PTX from a compiler, in a fraction of the time.
 
-    PtxSyntaxError as with `parse`, except for mistakes in skipped instructions, which are found when the text is
-    loaded.
+    PtxSyntaxError is raised as by `parse`, except for mistakes in skipped instructions. Those are reported when the
+    text is loaded.
     """
     if ".shared" not in text:
         text = _BODY.sub(lambda body: "{" + "\n" * body[0].count("\n") + "}", text)
     return parse(_SKIPPED.sub("", text)).signatures
 
 
-# In old PTX, functions take and return values in registers. They are rewritten to use `.param` variables.
+# In old PTX, functions pass arguments and results in registers. They are rewritten to use `.param` variables.
 
 
 def _formal_registers(variables: tuple[ptx.Variable, ...]) -> dict[str, str]:
-    """Return the registers among parameters or results, with their types; a vector's are its components."""
+    """Return the registers among parameters or results, with their types; a vector counts as its components."""
     found: dict[str, str] = {}
     for variable in variables:
         if variable.space == "reg":
@@ -243,7 +243,7 @@ def _formal_registers(variables: tuple[ptx.Variable, ...]) -> dict[str, str]:
 
 
 def _renamed(variables: tuple[ptx.Variable, ...]) -> tuple[ptx.Variable, ...]:
-    """Return parameters or results with registers turned into `.param` variables of other names."""
+    """Return parameters or results in which registers have become `.param` variables with other names."""
     return tuple(
         replace(item, name=_stored(item.name), space="param") if item.space == "reg" else item for item in variables
     )
@@ -252,7 +252,7 @@ def _renamed(variables: tuple[ptx.Variable, ...]) -> tuple[ptx.Variable, ...]:
 def _moved(
     body: tuple[ptx.Statement, ...], parameters: dict[str, str], results: dict[str, str], line: int
 ) -> tuple[ptx.Statement, ...]:
-    """Return a body that loads its register parameters first and stores its register results before it returns."""
+    """Return a body that loads its register parameters first, and stores its register results before returning."""
     if not parameters and not results:
         return body
     done: list[ptx.Statement] = [
@@ -261,7 +261,7 @@ def _moved(
     stores = [_move("st", kind, _place(name, kind), ptx.Register(name), line) for name, kind in results.items()]
     for item in body:
         if isinstance(item, ptx.Instruction) and item.opcode == "ret":
-            done += stores  # harmless if a guard lets the thread go on
+            done += stores  # harmless if a guard lets the thread continue
         done.append(item)
     return (*done, *stores)
 

@@ -9,10 +9,10 @@ from engine.ptx.lexer import Cursor, PtxSyntaxError
 from engine.ptx.tree import REGISTER_TYPES, Register, Symbol, Vector
 
 _FAMILY = re.compile(r"(.*?)(\d{1,9})$")
-#: Component names of vector registers, by position and by colour.
+#: Component names of vector registers, by position and by colour channel.
 _COMPONENTS = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": "z", "a": "w"}
 
-#: More registers than any compiler declares at once; a larger number is a mistake.
+#: The limit for registers in one declaration. No compiler declares more, so a larger number is a mistake.
 MAX_REGISTERS = 1 << 18
 
 
@@ -22,10 +22,10 @@ class NameScope:
     def __init__(self, parent: NameScope | None, suffix: str) -> None:
         self.parent = parent
         self.suffix = suffix
-        #: Exact register names and, for `%r<10>`, the family's prefix with its count.
+        #: Exact register names; below, for `%r<10>`, the family's prefix with its count.
         self.registers: set[str] = set()
         self.families: dict[str, int] = {}
-        #: Variables, labels and prototypes, with what they are called in the tree.
+        #: Variables, labels and prototypes, with their names in the tree.
         self.names: dict[str, str] = {}
         #: Vector registers with their number of components; each component is a register of its own.
         self.vectors: dict[str, int] = {}
@@ -40,7 +40,7 @@ class NameScope:
         return int(match[2]) < self.families.get(match[1], 0)
 
     def find(self, name: str) -> Register | Symbol | Vector | None:
-        """Return what a name stands for, None when this scope does not declare it."""
+        """Return what a name stands for; None if this scope does not declare it."""
         if self.holds_register(name):
             return Register(name + self.suffix)
         if name in self.names:
@@ -54,7 +54,7 @@ class NameScope:
 
 
 def declared_registers(cursor: Cursor, scope: NameScope) -> dict[str, str]:
-    """Parse a declaration after `.reg`: return its registers with their types, and enter them in a scope."""
+    """Parse the rest of a `.reg` declaration. Enter its registers in a scope, and return them with their types."""
     components = 0
     if cursor.at(".v2") or cursor.at(".v4"):
         components = int(cursor.take().text[2:])

@@ -1,4 +1,4 @@
-"""Reads kernel signatures off the tree: parameter offsets, thread limits and shared memory."""
+"""Reads kernel signatures from the tree: parameter offsets, thread limits and shared memory."""
 
 from collections.abc import Iterator, Mapping
 
@@ -48,14 +48,14 @@ def _parameters(kernel: ptx.Function) -> tuple[ptx.KernelParameter, ...]:
 
 
 def is_dynamic(variable: ptx.Variable) -> bool:
-    """True when a shared variable's size is given at launch."""
+    """True when a launch decides a shared variable's size."""
     return variable.space == "shared" and (variable.count == 0 or variable.linkage == "extern")
 
 
 def shared_variables(
     kernel: ptx.Function, functions: Mapping[str, ptx.Function], variables: Mapping[str, ptx.Variable]
 ) -> tuple[ptx.Variable, ...]:
-    """Return the shared variables that a kernel, or a function that it may call, uses, in order of declaration."""
+    """Return the shared variables of a kernel and of the functions that it may call, in order of declaration."""
     used: dict[str, ptx.Variable] = {}
     for function in reachable_functions(kernel, functions, variables):
         own = {variable.name: variable for variable in function.variables if variable.space == "shared"}
@@ -67,7 +67,7 @@ def shared_variables(
 
 
 def shared_layout(shared: tuple[ptx.Variable, ...]) -> tuple[dict[str, int], int]:
-    """Return each shared variable's offset, and the bytes of the static ones; dynamic ones start after those."""
+    """Return each shared variable's offset, and the bytes of the static ones; dynamic ones follow these."""
     offsets: dict[str, int] = {}
     end = 0
     for variable in (item for item in shared if not is_dynamic(item)):
@@ -82,7 +82,7 @@ def shared_layout(shared: tuple[ptx.Variable, ...]) -> tuple[dict[str, int], int
 def reachable_functions(
     kernel: ptx.Function, functions: Mapping[str, ptx.Function], variables: Mapping[str, ptx.Variable]
 ) -> list[ptx.Function]:
-    """Return the kernel and every function with a body that it names, directly, through others or through tables."""
+    """Return the kernel and every function with a body that it may call, directly, through others or through tables."""
     found: dict[str, ptx.Function] = {}
     pending, seen = [kernel.name], set[str]()
     while pending:

@@ -1,9 +1,9 @@
-"""PTX and CUDA C++ as text: what of it is code, where brackets close, and where the kernels of PTX begin."""
+"""PTX and CUDA C++ as text: finds code, closing brackets, and the kernels of PTX."""
 
 import re
 from collections.abc import Iterator
 
-#: What is no code: comments and texts.
+#: Text that is not code: comments and strings.
 _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 _ENTRY = re.compile(r"\.entry\s+([\w$%]+)(?:[^{;]|\.pragma\s*;)*\{")
 
@@ -14,7 +14,7 @@ def code_of(text: str) -> str:
 
 
 def closing(code: str, place: int, opening: str, closer: str) -> int:
-    """Return the place after the bracket that closes what was opened before `place`; the end when it doesn't."""
+    """Return the place after the bracket that closes the one opened before `place`; the end if it is never closed."""
     depth = 1
     while place < len(code) and depth:
         depth += (code[place] == opening) - (code[place] == closer)
@@ -23,6 +23,6 @@ def closing(code: str, place: int, opening: str, closer: str) -> int:
 
 
 def entry_bodies(code: str) -> Iterator[tuple[str, int]]:
-    """Give each entry point of PTX, as `code_of` returns it, with the place after its opening brace."""
+    """Yield each entry point of PTX, which `code_of` has returned, with the place after its opening brace."""
     for found in _ENTRY.finditer(code):
         yield found[1], found.end()

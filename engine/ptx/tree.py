@@ -1,7 +1,7 @@
-"""The typed tree that the parser makes of PTX text: modules, functions, variables, instructions and operands.
+"""The typed tree of a PTX text: modules, functions, variables, instructions and operands.
 
-Scopes are resolved: every function has one flat body, and names declared in an inner `{ }` are renamed so that they
-are unique in their function.
+Scopes are resolved: each function has one flat body. Names from an inner `{ }` are renamed so that they are unique in
+their function.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Float:
-    """A floating-point immediate as bits: 32 of them for `0f`, 64 for `0d` and decimal literals."""
+    """A floating-point immediate as bits: 32 bits for `0f`, 64 for `0d` and decimal literals."""
 
     bits: int
     width: int
@@ -34,7 +34,7 @@ class Float:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A variable, function, parameter, label or prototype; with `offset` bytes added when it is used as an address."""
+    """A variable, function, parameter, label or prototype. `offset` is in bytes, and added to an address."""
 
     name: str
     offset: int = 0
@@ -42,7 +42,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A memory operand `[base+offset]`; `coordinates` holds what follows the comma in texture and tensor operands."""
+    """A memory operand `[base+offset]`; `coordinates` are the operands after the comma, for textures and tensors."""
 
     base: Register | Symbol | Integer
     offset: int = 0
@@ -82,7 +82,7 @@ class Negated:
 class RegisterPart:
     """A register of a video instruction: `selector` names its bytes (`b0`, `b3210`) or half words, "" for all.
 
-    `negative` is set for the negated operands that vmad has.
+    `negative` is set for a negated operand of vmad.
     """
 
     register: Register
@@ -108,7 +108,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
-    """Where an instruction comes from, as `.loc` says."""
+    """The place in the source that an instruction comes from, as in `.loc`."""
 
     file: str
     line: int
@@ -145,7 +145,7 @@ Statement = Instruction | Label
 
 @dataclass(frozen=True, slots=True)
 class SymbolValue:
-    """An initial value that is an address: `symbol+offset`, in the generic space when `generic` is set.
+    """An initial value that is an address: `symbol+offset`, in the generic space if `generic` is set.
 
     `mask` selects one byte of the address, as in `0xFF00(symbol)`; 0 stands for the whole address.
     """
@@ -164,8 +164,8 @@ class Variable:
     """A variable in `.global`, `.const`, `.shared`, `.local` or `.param` space.
 
     `count` is the number of elements of `ptx_type`; 0 for an array without a size. `linkage` is "extern", "visible",
-    "weak", "common" or ""; "module" for a local variable of the module that functions use. A parameter that
-    is marked `.ptr` has `is_pointer` set.
+    "weak", "common" or ""; "module" marks a local variable of the module that functions use. `is_pointer` is set for a
+    parameter marked `.ptr`.
     """
 
     name: str
@@ -180,7 +180,7 @@ class Variable:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all elements."""
+        """The bytes of all elements."""
         return self.count * type_size(self.ptx_type)
 
 
@@ -222,12 +222,12 @@ class Function:
 
 @dataclass(frozen=True)
 class KernelParameter:
-    """One formal parameter of a kernel: where it lies in the parameter space and how it is typed.
+    """One formal parameter of a kernel: its place in the parameter space, and its type.
 
-    `ptx_type` is a PTX scalar type without its dot, or None when the image does not have it (CUBIN); then the argument
+    `ptx_type` is a PTX scalar type without its dot. It is None if the image does not have it (CUBIN); then the argument
     decides between integer and float. Aggregates passed by value have type "b8" and any size. `declared` is the element
-    type of a number as the kernel's source declares it, such as "s16" or "boolean", "" where no source tells: PTX types
-    a `short` as `.u16`.
+    type of a number as the kernel's source declares it, such as "s16" or "boolean"; "" if no source does. PTX alone is
+    not enough: it declares a `short` as `.u16`.
     """
 
     name: str
@@ -268,7 +268,7 @@ _SIZES = {f"{letter}{bits}": bits // 8 for letter in "bus" for bits in (8, 16, 3
 _SIZES |= {"f16": 2, "f32": 4, "f64": 8, "pred": 1, "b128": 16}
 _SIZES |= {"f16x2": 4, "bf16x2": 4, "bf16": 2, "tf32": 4, "u128": 16, "s128": 16, "f32x2": 8}
 _SIZES |= dict.fromkeys(("u16x2", "s16x2", "u8x4", "s8x4"), 4)
-#: What a register can hold.
+#: The types of registers.
 REGISTER_TYPES = frozenset(_SIZES)
 
 

@@ -1,4 +1,4 @@
-"""A function's uses of its parameters: those that are addresses, to read, to write, or to pass on."""
+"""How a function uses its parameters: as addresses to read, to write or to pass on, or not as addresses."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -7,13 +7,13 @@ from typing import Literal
 
 from engine.ptx.tree import Address, Function, Instruction, Operand, OperandList, PtxModule, Register, Symbol, Vector
 
-# A kernel reads or writes through its pointer parameters, or both. Each register has the set of parameters whose
-# address it may hold on any path; every memory access then counts for the parameters in its address. What a function
-# does with an address that is passed to it counts too. When an address is stored, passed to a function that isn't known
-# or taken apart, the parameter's direction is unknown rather than guessed.
+# A kernel reads or writes, or both, through its pointer parameters. Each register has the set of parameters whose
+# address it may hold on any path. A memory access then counts for all parameters in its address. If an address is
+# passed to a function, the function's accesses count too. If an address is stored, taken apart or passed to an unknown
+# function, the parameter's direction is unknown rather than guessed.
 
 
-# Instructions that pass an address on: the positions of these operands after the destination; () stands for all.
+# Instructions that pass an address on, with the positions of these operands after the destination; () means all.
 _CARRIES: dict[str, tuple[int, ...]] = {
     "mov": (), "cvta": (), "cvt": (), "add": (), "sub": (), "or": (), "and": (), "min": (), "max": (),
     "selp": (0, 1), "mad": (2,),
@@ -23,7 +23,7 @@ _LOOKS = frozenset({"setp", "set", "isspacep", "prefetch", "prefetchu", "applypr
 _READS = frozenset({"ld", "ldu"})
 _WRITES = frozenset({"st"})
 _UPDATES = frozenset({"atom", "red"})
-# Spaces in which a kernel's parameters do not point.
+# Spaces that a kernel's parameters do not point to.
 _OTHER_SPACES = frozenset({"param", "shared", "local", "const"})
 UNTYPED = frozenset({"b8", "b16", "b32", "b64", "b128"})
 
@@ -35,8 +35,8 @@ Effect = Literal["read", "write", "update", "elsewhere", "unknown"]
 class ParameterUse:
     """How one parameter is used; `types` are the types of the accesses through it.
 
-    `stores` is set for a store whose address comes from this parameter alone, while `writes` is also set for one whose
-    address may come from another: a kernel may choose between two.
+    `stores` is set by a store whose address comes from this parameter alone. `writes` is also set by one whose address
+    may come from another parameter: a kernel may choose between two.
     """
 
     reads: bool = False
@@ -50,14 +50,14 @@ class ParameterUse:
 
     @property
     def is_pointer(self) -> bool | None:
-        """True when it is used as an address, None when that is unknown."""
+        """True when it is used as an address; None when that is unknown."""
         if self.is_address:
             return True
         return None if self.escapes or self.maybe_address else False
 
     @property
     def direction(self) -> Direction:
-        """How the kernel uses the memory it points to."""
+        """How the kernel accesses the memory that the parameter points to."""
         if not self.is_address or self.escapes or self.taken_apart or not (self.reads or self.writes):
             return "unknown"
         if self.reads and self.writes:
@@ -66,26 +66,26 @@ class ParameterUse:
 
     @property
     def element_type(self) -> str | None:
-        """The scalar type of its accesses, when they agree on one that is more than a size."""
+        """The scalar type of the accesses, if they agree on one that is more than a size."""
         (only,) = self.types if len(self.types) == 1 else (None,)
         return None if only in UNTYPED else only
 
     def add(self, inner: "ParameterUse") -> None:
-        """Count a function's uses of an address that is passed to it."""
+        """Add the uses of a function that gets the parameter's address."""
         for name in ("reads", "writes", "stores", "is_address", "maybe_address", "escapes", "taken_apart"):
             setattr(self, name, getattr(self, name) or getattr(inner, name))
         self.types |= inner.types
 
 
-#: What functions do with their parameters, in order; nothing is known of one while its own code is looked at.
+#: How functions use their parameters, in order. A function's own uses are unknown while its code is examined.
 KnownUses = dict[str, list[ParameterUse]]
 
 
 @dataclass(frozen=True)
 class KernelUses:
-    """The indices of a kernel's parameters through which it stores for sure, and of those through which it may store.
+    """The indices of the parameters that a kernel certainly stores through, and of those that it may store through.
 
-    `addresses` are those that it uses as addresses for sure.
+    `addresses` are the parameters that are certainly used as addresses.
     """
 
     stored: tuple[int, ...]
@@ -94,9 +94,9 @@ class KernelUses:
 
 
 def kernel_uses(module: PtxModule, numbers: Mapping[str, Collection[int]]) -> dict[str, KernelUses]:
-    """Return what each kernel of a module does through its parameters.
+    """Return the accesses of each kernel of a module through its parameters.
 
-    `numbers` are, by kernel, the indices of parameters that are known to be no pointers.
+    `numbers` are, by kernel, the indices of parameters that are known not to be pointers.
     """
     known, found = KnownUses(), {}
     for name in module.signatures:
@@ -117,8 +117,8 @@ def parameter_uses(
 ) -> dict[str, ParameterUse]:
     """Return how `kernel` uses each of its parameters, by name; only parameters of 8 bytes can be pointers.
 
-    `functions` are those that it may call, and `known` what has been found of them. An address passed to any other, or
-    by recursion, has an unknown use. `numbers` are the indices of parameters that are known to be no pointers.
+    `functions` are those that it may call, and `known` are the results for them so far. An address passed to any other
+    function, or by recursion, has an unknown use. `numbers` are the indices of parameters known not to be pointers.
     """
     known = {} if known is None else known
     uses = {parameter.name: ParameterUse(is_address=parameter.is_pointer) for parameter in kernel.parameters}
@@ -137,7 +137,7 @@ def parameter_uses(
 
 
 def _origins(kernel: Function, wide: set[str]) -> dict[str, set[str]]:
-    """Return the parameters whose address each register may hold: a fixed point over all instructions."""
+    """Return the parameters whose address each register may hold, as a fixed point over all instructions."""
     origins: dict[str, set[str]] = defaultdict(set)
     changed = True
     while changed:
@@ -163,7 +163,7 @@ def _origins(kernel: Function, wide: set[str]) -> dict[str, set[str]]:
 
 
 def _argument(instruction: Instruction) -> str | None:
-    """Return the variable that is written, when it is one with which a function is called or its result returned."""
+    """Return the variable that an instruction writes, if it is an argument or the result of a call."""
     target = instruction.operands[0] if instruction.operands else None
     if instruction.opcode == "st" and "param" in instruction.modifiers and isinstance(target, Address):
         return target.base.name if isinstance(target.base, Symbol) else None
@@ -177,7 +177,7 @@ def _note_call(
     functions: Mapping[str, Function],
     known: KnownUses,
 ) -> None:
-    """Count what the called function does with the addresses that are passed to it."""
+    """Count the called function's uses of the addresses that it gets."""
     name = next((item.name for item in instruction.operands if isinstance(item, Symbol)), "")
     called = functions.get(name)
     if name not in known and called is not None and called.body is not None:
@@ -219,10 +219,10 @@ def _note_accesses(instruction: Instruction, origins: dict[str, set[str]], uses:
 
 
 def _effect(instruction: Instruction, place: int) -> Effect:
-    """Return what an instruction does to the memory that its operand at `place` points to."""
+    """Return an instruction's effect on the memory that its operand at `place` points to."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode == "cp":
-        # An asynchronous copy names the two spaces, target first, and has the two addresses in that order.
+        # An asynchronous copy names both spaces, target first, and has the two addresses in the same order.
         spaces = [modifier for modifier in modifiers if modifier.split("::")[0] in _OTHER_SPACES | {"global"}]
         if len(spaces) != 2 or place > 1:
             return "unknown"
@@ -263,7 +263,7 @@ def _note_escapes(
 
 
 def _held(operands: tuple[Operand, ...], origins: dict[str, set[str]]) -> set[str]:
-    """Return the parameters whose address one of these value operands may hold; memory operands are not values."""
+    """Return the parameters whose address one of these operands may hold; memory operands are left out."""
     names: set[str] = set()
     for operand in operands:
         if isinstance(operand, Register):

@@ -1,4 +1,4 @@
-"""Kernels that wait: PTX whose entry points begin with `griddepcontrol.wait`, for programmatic edges between them."""
+"""Makes the entry points of PTX begin with `griddepcontrol.wait`, for programmatic edges between kernels."""
 
 import re
 
@@ -6,21 +6,21 @@ from engine.ptx.text import code_of, entry_bodies
 
 _VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)")
 _TARGET = re.compile(r"\.target\s+sm_(\d+)")
-#: What `griddepcontrol` takes (PTX ISA, "Parallel Synchronization and Communication Instructions").
+#: The requirements of `griddepcontrol` (PTX ISA, "Parallel Synchronization and Communication Instructions").
 _OLDEST_VERSION, _OLDEST_TARGET = (7, 8), 90
-#: From here on the threads of a warp are scheduled independently; code for older targets may rely on the contrary.
+#: The first target that schedules the threads of a warp independently; code for older targets may rely on lockstep.
 _INDEPENDENT_THREADS = 70
-#: Reads of what no kernel may be writing. The driver's compiler moves them before the wait.
+#: Reads of memory that no kernel may be writing. The driver's compiler moves them before the wait.
 _READ_ONLY = re.compile(r"\b(?:tex|tld4|ldu)\.")
 _NON_COHERENT = re.compile(r"(\bld(?:\.[\w:]+)*?\.global(?:\.[\w:]+)*?)\.nc\b")
 _WAIT = " griddepcontrol.wait;"
 
 
 def waiting_ptx(text: str) -> str | None:
-    """Return PTX whose kernels first wait until earlier launches are complete; None when it can't be.
+    """Return PTX whose kernels first wait until earlier launches are complete; None when that is impossible.
 
-    Its version and its target become those that have the wait, at least. Loads that the compiler takes for free to
-    move before it (`ld.global.nc`) become plain ones; there is no such way for textures. Lines keep their numbers.
+    Its version and target become at least those that have the wait. Loads that the compiler may move before the wait
+    (`ld.global.nc`) become plain ones. Texture reads can't be replaced this way. Lines keep their numbers.
     """
     code = code_of(text)
     version, target = _VERSION.search(code), _TARGET.search(code)

@@ -1,4 +1,4 @@
-"""Rewrites the PTX of Python compilers, so that its kernels are launched as any other: plain names and parameters."""
+"""Rewrites the PTX of Python compilers so that its kernels are launched like any other, by name and parameters."""
 
 import re
 from collections.abc import Collection
@@ -11,19 +11,19 @@ from engine.kernel_sources.python.run_file import CompiledPython
 from engine.kernel_sources.sources import PythonKernel
 from engine.ptx import read_signatures
 
-#: The most shared memory that a kernel may declare; more has to be given at the launch.
+#: The most shared memory that a kernel may declare; a launch must pass a larger size.
 MOST_STATIC_SHARED = 48 << 10
 
 
 def renamed(ptx: str, old: str, new: str) -> str:
-    """Return PTX with an entry point, and the parameters named after it, under another name."""
+    """Return PTX in which an entry point, and the parameters named after it, have another name."""
     return re.sub(rf"(?<![\w$]){re.escape(old)}(?=$|_param_|[^\w$])", new, ptx)
 
 
 def without_unused(ptx: str, entry: str, keep: Collection[int]) -> tuple[str, list[int]]:
-    """Return PTX without the parameters of an entry point that it never reads, and the indices of those that are left.
+    """Return PTX without the parameters that an entry point never reads, and the indices of the remaining ones.
 
-    Parameters with an index in `keep` are left in any case.
+    Parameters with an index in `keep` always remain.
     """
     head = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(([^)]*)\)", ptx)
     if head is None:
@@ -41,14 +41,14 @@ def without_unused(ptx: str, entry: str, keep: Collection[int]) -> tuple[str, li
 
 
 def with_static_shared(ptx: str, name: str, size_bytes: int) -> str:
-    """Return PTX that declares the shared memory `name`, which the launch would give it, with a size of its own."""
+    """Return PTX that declares the shared memory `name` with a size; otherwise a launch would have to pass the size."""
     return re.sub(
         rf"\.extern(\s+\.shared\b[^;]*?\b{re.escape(name)})\s*\[\s*\]\s*;", rf".visible\1[{size_bytes}];", ptx
     )
 
 
 def finished(source: PythonKernel, ptx: str, given: KernelManifest) -> CompiledPython:
-    """Return a kernel with its manifest: the compiler's facts, `given`, and those of the PTX."""
+    """Return a kernel with its manifest, which combines the compiler's facts, `given`, and those of the PTX."""
     signatures = read_signatures(ptx)
     (found,) = describe_kernels(KernelImage(source, ptx, None, signatures, ()))
     parameters = [

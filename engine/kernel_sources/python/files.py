@@ -1,4 +1,4 @@
-"""Python files as text: the kernels in them, and the files beside them that they import. Nothing is run."""
+"""Finds the kernels in the text of Python files, and the files beside them that they import. Nothing is run."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -15,9 +15,9 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def kernels_in(text: str, path: Path) -> dict[str, Compiler]:
-    """Return what compiles each kernel of a file, by the kernel's name; KernelError when it isn't Python.
+    """Return the compiler of each kernel of a file, by the kernel's name. Raise KernelError when it isn't Python.
 
-    A function that others of the file call is not a kernel, though it has the same decorator.
+    A function with the same decorator is not a kernel if others of the file call it.
     """
     tree = _parsed(text, path)
     full_names = dict(_imported_names(tree))
@@ -32,14 +32,14 @@ def kernels_in(text: str, path: Path) -> dict[str, Compiler]:
 
 
 def local_modules(text: str, path: Path) -> dict[str, Path]:
-    """Return the modules beside a file that it may import, directly or not, by name; the file itself is left out."""
+    """Return the modules beside a file that it may import, directly or not, by name, without the file itself."""
     found: dict[str, Path] = {}
     pending = [(text, path)]
     while pending:
         source, origin = pending.pop()
         try:
             names = list(_imports(_parsed(source, origin)))
-        except KernelError:  # running it reports the line
+        except KernelError:  # running the module reports the line
             continue
         for name in names:
             place = path.parent.joinpath(*name.split("."))
@@ -83,13 +83,13 @@ def _compiler(function: _Function, full_names: Mapping[str, str]) -> Compiler | 
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
-    """Give the modules that may be imported: `from a import b` may import a module `a.b`, or a name in `a`."""
+    """Yield the modules that may be imported: `from a import b` may import a module `a.b`, or a name in `a`."""
     for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        for name in names:  # a package is imported before what is in it
+        for name in names:  # a package is imported before its modules
             parts = name.split(".")
             yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))

@@ -1,4 +1,4 @@
-"""Loads a Python kernel: has it compiled by a worker process, unless that was done before."""
+"""Loads a Python kernel, which a worker process compiles unless the cache has it."""
 
 import sys
 from collections.abc import Callable
@@ -29,9 +29,9 @@ _PACKAGES: dict[Compiler, str] = {"triton": "triton", "numba": "numba-cuda"}
 
 
 def load_python(source: PythonKernel, architecture: str, cache: CompileCache) -> KernelImage:
-    """Compile a Python kernel for `architecture`; KernelError with file and line when it is wrong.
+    """Compile a Python kernel for `architecture`. Raise KernelError with file and line when it is wrong.
 
-    UntrustedKernel when its file must not run.
+    Raise UntrustedKernel when its file must not run.
     """
     path, plain = Path(source.path), replace(source, held=None)
     require_trust(path)
@@ -58,7 +58,7 @@ def load_python(source: PythonKernel, architecture: str, cache: CompileCache) ->
 
 
 def importable_files(source: PythonKernel) -> frozenset[Path]:
-    """Return a kernel's file and the files beside it that it may import, as they are now."""
+    """Return a kernel's file and the files beside it that it may import, with their present contents."""
     path = Path(source.path)
     try:
         return frozenset({path, *local_modules(read_source(path), path).values()})
@@ -78,6 +78,6 @@ def _version(compiler: Compiler) -> str:
 
 @cache
 def _own_version() -> str:
-    """Return a digest of what results depend on besides: the code here, what reads PTX, and Python's version."""
+    """Return a digest of what else results depend on: the code here, the code that reads PTX, and Python's version."""
     here = sorted(Path(__file__).parent.glob("*.py"))
     return cache_key([sys.version, reader_version(), *(path.read_bytes() for path in here)])

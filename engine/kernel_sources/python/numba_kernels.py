@@ -1,4 +1,4 @@
-"""numba-cuda's kernels to PTX, in a worker process and without a GPU."""
+"""Compiles numba-cuda's kernels to PTX, in a worker process and without a GPU."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,15 +12,15 @@ from engine.kernel_sources.python.entry_points import finished, renamed, without
 from engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
 from engine.kernel_sources.sources import PythonKernel
 
-#: What is compiled for on the host: the newest that needs no instruction which the host doesn't run.
+#: The architecture for the host: the newest whose code needs no instruction that the host lacks.
 _OF_HOST = (9, 0)
 _ARRAY = re.compile(r"(\w+)\s*\[([\s:,1]*)\]")
 _SIGNATURE = "warploom_signature"
-#: What numba puts into messages where `colorama` is installed.
+#: Colour codes that numba puts into messages where `colorama` is installed.
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
-#: What the sizes along the last axes are called.
+#: The names of the sizes along the last axes.
 _SIZES = ("depth", "height", "width")
-#: What `cuda.jit` takes and the compiler too.
+#: The settings that `cuda.jit` and the compiler both take.
 _SETTINGS = ("fastmath", "opt", "launch_bounds")
 _ELEMENTS = {"float16": "f16", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128"} | {
     f"{sign}int{size}": f"{'u' if sign else 's'}{size}" for sign in ("", "u") for size in (8, 16, 32, 64)
@@ -28,14 +28,14 @@ _ELEMENTS = {"float16": "f16", "float32": "f32", "float64": "f64", "complex64": 
 
 
 def warm_up() -> None:
-    """Import numba, which takes seconds: a worker process has time for that while it waits."""
+    """Import numba, which takes seconds, while a worker process has nothing else to do."""
     import numba.cuda
 
     _ = numba.cuda
 
 
 def compile_numba(source: PythonKernel, file: PythonText, architecture: str) -> CompiledPython:
-    """Compile a kernel of a file; KernelError with the line when the file or the kernel is wrong."""
+    """Compile a kernel of a file. Raise KernelError with the line when the file or the kernel is wrong."""
     warm_up()
     with _without_gpu(), running(file) as module:
         return _compiled(source, file, module, architecture)
@@ -43,7 +43,7 @@ def compile_numba(source: PythonKernel, file: PythonText, architecture: str) -> 
 
 @contextmanager
 def _without_gpu() -> Iterator[None]:
-    """Have `cuda.jit` note the signature that it is given: it would compile for the GPU of this machine at once."""
+    """Make `cuda.jit` record the signature that it gets; otherwise it would compile for this machine's GPU at once."""
     from numba import cuda
 
     jit = cuda.jit
@@ -79,7 +79,7 @@ def _compiled(source: PythonKernel, file: PythonText, module: ModuleType, archit
     settings = {name: dispatcher.targetoptions[name] for name in _SETTINGS if dispatcher.targetoptions.get(name)}
     try:
         ptx, _ = cuda.compile_ptx(dispatcher.py_func, tuple(types), cc=capability, lineinfo=True, **settings)
-    except Exception as problem:  # whatever a kernel makes the compiler raise
+    except Exception as problem:  # a kernel can make the compiler raise anything
         raise _compile_error(problem, source, file, dispatcher.py_func.__code__.co_firstlineno) from problem
     mangled = re.search(r"\.entry\s+([\w$]+)", ptx)
     assert mangled is not None
@@ -135,7 +135,7 @@ def _type(text: str) -> Any:
 
 
 def _contiguous(kind: Any) -> Any:
-    """Return a type of a kernel's parameter as it is passed: buffers have no gaps, and three axes at most.
+    """Return the type of a kernel's parameter as it is passed: buffers have no gaps, and at most three axes.
 
     None for any other type.
     """
@@ -147,8 +147,9 @@ def _contiguous(kind: Any) -> Any:
 
 
 def _passed(name: str, kind: Any) -> Iterator[ManifestParameter]:
-    """Yield the arguments that numba passes for a parameter: an array becomes several; `semantic` is the parameter's
-    relation to the array.
+    """Yield the arguments that numba passes for a parameter; an array takes several.
+
+    `semantic` is an argument's relation to the array.
     """
     from numba import types
 
@@ -167,7 +168,7 @@ def _passed(name: str, kind: Any) -> Iterator[ManifestParameter]:
 
 
 def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, first_line: int) -> CompileError:
-    """Return numba's error of a kernel: its line, and its message without its phases."""
+    """Return numba's error for a kernel: its line, and its message without the names of compiler phases."""
     rule, told = f"{source.name} of {source.label} must compile", getattr(problem, "msg", None)
     if not isinstance(told, str):
         return failure(rule, problem, file)

@@ -1,4 +1,4 @@
-"""Runs a Python file with kernels, in a worker process: exactly the texts that the engine has read."""
+"""Runs a Python file with kernels, in a worker process, from exactly the texts that the engine has read."""
 
 import linecache
 import sys
@@ -17,14 +17,14 @@ from engine.diagnostics import CompileError
 from engine.kernel_sources.image import KernelManifest
 from engine.ptx import KernelSignature
 
-#: The name under which a kernel file runs, so that a part for `__main__` in it doesn't.
+#: The module name of a running kernel file, so that code for `__main__` in the file does not run.
 _MODULE = "warploom_kernel_file"
-#: The text of each module beside the file by name, with its path.
+#: The path and text of each module beside the file, by name.
 Modules = Mapping[str, tuple[str, str]]
 
 
 class CompiledPython(msgspec.Struct, frozen=True):
-    """A Python kernel's PTX; the signature of its entry point, and a manifest with facts that PTX can't express."""
+    """A Python kernel's PTX, the signature of its entry point, and a manifest with facts that PTX can't express."""
 
     ptx: str
     signature: KernelSignature
@@ -41,14 +41,14 @@ class PythonText(msgspec.Struct, frozen=True):
 
 @contextmanager
 def running(file: PythonText) -> Iterator[ModuleType]:
-    """Run a file and give the module, whose functions can be compiled inside the `with` block.
+    """Run a file and yield its module, whose functions can be compiled inside the `with` block.
 
-    Raises a KernelError with the fault and its line; no module of the file stays in `sys.modules`.
+    Raise a KernelError with the fault and its line. No module of the file stays in `sys.modules`.
     """
     texts = {_MODULE: (file.path, file.text), **file.modules}
     finder = _Texts(texts)
     hidden = {name: sys.modules.pop(name) for name in texts if name in sys.modules}
-    for path, text in texts.values():  # for `inspect.getsource`; without a time of change it is never looked up again
+    for path, text in texts.values():  # for `inspect.getsource`; an entry without a modification time is never reloaded
         linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     sys.meta_path.insert(0, finder)
     try:
@@ -68,13 +68,13 @@ def _run(file: PythonText, finder: "_Texts") -> ModuleType:
     module = sys.modules[_MODULE] = module_from_spec(spec)
     try:
         finder.exec_module(module)
-    except (Exception, SystemExit) as problem:  # the file may do anything
+    except (Exception, SystemExit) as problem:  # the file may raise anything
         raise failure(f"{Path(file.path).name} must run", problem, file) from problem
     return module
 
 
 def failure(rule: str, problem: BaseException, file: PythonText) -> CompileError:
-    """Return the error for an exception in a file's own code, with the innermost place that is in one of its texts."""
+    """Return the error for an exception in a file's own code, at the innermost line in one of its texts."""
     paths = {file.path, *(path for path, _ in file.modules.values())}
     if isinstance(problem, SyntaxError) and problem.filename in paths:
         return CompileError(f"{rule}, got {problem.msg}", file=problem.filename, line=problem.lineno)

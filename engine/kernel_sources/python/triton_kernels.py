@@ -1,4 +1,4 @@
-"""Triton's kernels to PTX, in a worker process and without a GPU."""
+"""Compiles Triton's kernels to PTX, in a worker process and without a GPU."""
 
 import os
 from collections.abc import Iterator
@@ -14,21 +14,21 @@ from engine.kernel_sources.python.entry_points import MOST_STATIC_SHARED, finish
 from engine.kernel_sources.python.run_file import CompiledPython, PythonText, failure, running
 from engine.kernel_sources.sources import ConstantValue, PythonKernel
 
-#: The newest architecture without instructions that the host doesn't run: for sm_90, Triton uses wgmma.
+#: The newest architecture whose code needs no instruction that the host lacks: for sm_90, Triton uses wgmma.
 _OF_HOST = 89
 _NUM_WARPS, _NUM_STAGES = 4, 3
-#: PTX that drivers of CUDA 12.9 and later take: Triton's own assembler would be newer than some drivers.
+#: PTX versions that drivers of CUDA 12.9 and later take; Triton's own assembler would need newer drivers.
 _PTX_VERSION, _PTX_VERSION_SINCE_100 = 80, 88
 _SHARED = "global_smem"
-#: The element types of Warploom by those of Triton; others are known by their size only.
+#: Warploom's element types by Triton's names; other types are known only by size.
 _ELEMENTS = {"fp16": "f16", "bf16": "bf16", "fp32": "f32", "fp64": "f64", "u1": "boolean"} | {
     f"{sign}{size}": f"{'s' if sign == 'i' else 'u'}{size}" for sign in "iu" for size in (8, 16, 32, 64)
 }
 
 
 def warm_up() -> None:
-    """Import Triton, which takes seconds: a worker process has time for that while it waits."""
-    # Both are read when Triton is imported or first used.
+    """Import Triton, which takes seconds, while a worker process has nothing else to do."""
+    # Triton reads both variables when it is imported or first used.
     os.environ.pop("TRITON_INTERPRET", None)
     os.environ["TRITON_CACHE_DIR"] = str(Path(user_cache_dir("warploom")) / "triton")
     import triton.compiler
@@ -37,7 +37,7 @@ def warm_up() -> None:
 
 
 def compile_triton(source: PythonKernel, file: PythonText, architecture: str) -> CompiledPython:
-    """Compile a kernel of a file; KernelError with the line when the file or the kernel is wrong."""
+    """Compile a kernel of a file. Raise KernelError with the line when the file or the kernel is wrong."""
     warm_up()
     with running(file) as module:
         return _compiled(source, file, module, architecture)
@@ -57,18 +57,18 @@ def _compiled(source: PythonKernel, file: PythonText, module: ModuleType, archit
     settings = {
         "num_warps": num_warps,
         "num_stages": options.num_stages or chosen.get("num_stages", _NUM_STAGES),
-        "enable_fp_fusion": False,  # as the interpreter computes, and as Triton does from 3.10 on
+        "enable_fp_fusion": False,  # matches the interpreter, and Triton from 3.10 on
         "ptx_version": _PTX_VERSION_SINCE_100 if capability >= 100 else _PTX_VERSION,
     }
     try:
         made: Any = triton.compile(
             ASTSource(function, types, constants), target=GPUTarget("cuda", capability, 32), options=settings
         )
-    except Exception as problem:  # whatever a kernel makes the compiler raise
+    except Exception as problem:  # a kernel can make the compiler raise anything
         raise _compile_error(problem, source, file, module) from problem
     names = [name for name, written in types.items() if written != "constexpr"]
     ptx, left = without_unused(made.asm["ptx"], source.name, range(len(names)))
-    if len(left) > len(names):  # the hidden ones, for scratch memory
+    if len(left) > len(names):  # hidden parameters, for scratch memory
         size = made.metadata.global_scratch_size or made.metadata.profile_scratch_size
         raise KernelError(f"{source.name} must not need scratch memory, got {size} bytes", file=source.path)
     shared = made.metadata.shared
@@ -85,7 +85,7 @@ def _compiled(source: PythonKernel, file: PythonText, module: ModuleType, archit
 
 
 def _function(found: Any) -> tuple[Any, dict[str, Any]]:
-    """Return a kernel without what is wrapped around it, and what the first configuration of `autotune` chooses."""
+    """Return a kernel without its wrappers, and the constants of the first configuration of `autotune`."""
     chosen: dict[str, Any] = {}
     while not hasattr(found, "params"):
         if configurations := getattr(found, "configs", None):
@@ -110,12 +110,12 @@ def _constants(function: Any, chosen: dict[str, Any], source: PythonKernel) -> d
                 line=_first_line(function),
             )
         value = chosen.get(parameter.name, parameter.default)
-        found[parameter.name] = getattr(value, "value", value)  # of a default that is a `tl.constexpr` itself
+        found[parameter.name] = getattr(value, "value", value)  # a default may be a `tl.constexpr` itself
     return found
 
 
 def _type(parameter: Any, source: PythonKernel) -> str:
-    """Return what Triton calls the type of a parameter."""
+    """Return Triton's name of a parameter's type."""
     from triton.runtime.jit import _normalize_ty
 
     known = dict(source.options.types)
@@ -141,7 +141,7 @@ def _described(index: int, name: str, written: str) -> ManifestParameter:
 
 
 def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, module: ModuleType) -> CompileError:
-    """Return Triton's error of a kernel, placed in the function at fault."""
+    """Return Triton's error for a kernel, located in the function at fault."""
     inner: BaseException = problem
     while inner.__cause__ is not None and hasattr(inner.__cause__, "node"):
         inner = inner.__cause__
@@ -161,7 +161,7 @@ def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, m
 
 
 def _first_line(function: Any) -> int:
-    """Return the line of `def` in the file, below the decorators; Triton's own number has had several names."""
+    """Return the line of `def` in the file, below the decorators; Triton's attribute for it has had several names."""
     start: int = function.starting_line_number
     return start + next((at for at, line in enumerate(function.raw_src) if line.lstrip().startswith("def ")), 0)
 

@@ -1,4 +1,4 @@
-"""Trust in Python files: compiling a kernel runs its file, which can do everything that a program can."""
+"""Trust in Python files: compiling a kernel runs its file, which can do anything that a program can."""
 
 from pathlib import Path
 
@@ -6,16 +6,16 @@ from engine.diagnostics import KernelError
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.readings import ask, resolved
 
-#: Folders whose files may run: Warploom's kernels, and every folder of blocks, whose files run anyway.
+#: Folders whose files may run: Warploom's kernels, and every folder of blocks, since its files run anyway.
 trusted_folders: set[Path] = {KERNELS_FOLDER}
 
 
 class UntrustedKernel(KernelError):
-    """A Python kernel is in a folder that is not trusted."""
+    """A Python kernel lies in an untrusted folder."""
 
 
 def require_trust(path: Path) -> None:
-    """Raise UntrustedKernel unless a file, whose symbolic links are followed, lies in a folder that is trusted."""
+    """Raise UntrustedKernel unless a file lies in a trusted folder; symbolic links are followed."""
     if not ask(_is_trusted, path):
         text = f"kernel file {path.name} must lie in a folder of blocks that is trusted, got {resolved(path).parent}"
         raise UntrustedKernel(text, file=str(path))
