@@ -1,8 +1,8 @@
 """Phase 3, buffers: the allocations, the bytes of each port in them, and the accesses of each entry of a block.
 
-An input is its source's buffer; an in-place output is its input's; a view is a part of its input's. All others are
-allocated. A block's result depends on its layouts and on the places of its inputs, so a block with unchanged layouts
-and places keeps its result.
+An input uses its source's buffer, and an in-place output its input's. A view is a part of its input's buffer. All other
+outputs and buffers are allocated. A block's result depends on its layouts and on the places of its inputs, so a block
+keeps its result while these are unchanged.
 """
 
 from collections.abc import Container, Mapping
@@ -29,21 +29,21 @@ class Lifetime(StrEnum):
 
     GRAPH = "graph"  # within a frame
     REGION = "region"  # within one turn of the region around it
-    STATE = "state"  # from frame to frame, and over rebuilds
+    STATE = "state"  # from frame to frame, and across rebuilds
     PROVIDED = "provided"  # uploaded from the host, read every frame
-    EXTERNAL = "external"  # memory of the user's own
+    EXTERNAL = "external"  # the user's own memory
     STATUS = "status"  # a word that is read back after each frame
-    FUSED = "fused"  # never stored: its writer and its readers are one kernel
+    FUSED = "fused"  # never stored: its writer and its readers are fused
 
 
-#: Contents that every frame computes again, so that they may share memory.
+#: Lifetimes whose contents every frame computes again, so that the buffers may share memory.
 TRANSIENT = frozenset({Lifetime.GRAPH, Lifetime.REGION})
 
 
 class PlannedBuffer(msgspec.Struct, frozen=True, gc=False):
-    """One allocation of `size_bytes`, gaps of its layout included; `initial` fills new state.
+    """One allocation of `size_bytes`, including the gaps of its layout; `initial` fills new state.
 
-    `owner` is the output or internal buffer that it belongs to.
+    `owner` is the output or internal buffer that it is allocated for.
     """
 
     owner: PortRef
@@ -56,16 +56,16 @@ class PlannedBuffer(msgspec.Struct, frozen=True, gc=False):
 _FRAME_PLACE = Place(FRAME, 0, 16)
 
 
-#: The accesses of the upload of the frame uniforms.
+#: The accesses of the operation that uploads the frame uniforms.
 FRAME_UPLOAD = Access((), (_FRAME_PLACE,))
 
 
 class BlockBuffers(msgspec.Struct, frozen=True, gc=False):
     """The buffers of one block; they depend only on `layouts`, `region` and the places of the inputs.
 
-    `places` are those of its ports and internal buffers by name, `allocations` its own allocations. `accesses` are in
-    the order of the block's work: the entries, then the kernels that begin a region, the region itself, and the kernels
-    that end a turn.
+    `places` holds its ports and internal buffers by name, and `allocations` the buffers allocated for it. `accesses`
+    follow the order of the block's work: the entries, the kernels that begin a region, the region itself, and the
+    kernels that end a turn.
     """
 
     layouts: NodeLayouts
@@ -77,10 +77,10 @@ class BlockBuffers(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class BufferPlan:
-    """The allocations by owner, and for every block the places of its ports and internal buffers.
+    """The allocations by owner, and the places of every block's ports and internal buffers.
 
-    `swaps` names, for an output that holds the last frame's contents, the buffer with which it changes places between
-    two frames; both are state.
+    A delay's output holds the last frame's contents. `swaps` maps such an output to the buffer that it is swapped with
+    between two frames; both are state.
     """
 
     allocations: dict[PortRef, PlannedBuffer]
@@ -94,7 +94,7 @@ class BufferPlan:
         return {PortRef(node, name): place for node, block in blocks for name, place in block.places.items()}
 
     def find(self, node: str, name: str) -> Place | None:
-        """Return the place of a port or internal buffer of a block; None for an input that is not connected."""
+        """Return the place of a port or internal buffer of a block; None for an unconnected input."""
         block = self.blocks.get(node)
         return None if block is None else block.places.get(name)
 
@@ -106,10 +106,10 @@ class BufferPlan:
 def plan_buffers(checked: Checked, previous: BufferPlan | None = None) -> BufferPlan:
     """Return the buffers to allocate and the ports in them.
 
-    `previous` is the result for the previous check, some of whose blocks `checked` has kept.
+    `previous` is the result for the previous check; `checked` may have kept some blocks from it.
     """
     known, kept = previous.blocks if previous is not None else {}, checked.kept
-    is_settled = True  # while the place of every output is unchanged
+    is_settled = True  # true while the place of every output is unchanged
     by_id, incoming = checked.description.by_id, checked.dataflow.incoming
     allocations: dict[PortRef, PlannedBuffer] = {}
     blocks: dict[str, BlockBuffers] = {}
@@ -156,7 +156,10 @@ def plan_buffers(checked: Checked, previous: BufferPlan | None = None) -> Buffer
 
 
 class _Touched(msgspec.Struct, frozen=True, gc=False):
-    """The names that an entry reads and writes, and whether it takes the frame uniforms and sets the condition."""
+    """The names that an entry reads and writes.
+
+    Whether it reads the frame uniforms, and whether it sets the condition.
+    """
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -165,7 +168,7 @@ class _Touched(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Alias(msgspec.Struct, frozen=True, gc=False):
-    """A place in the memory of an input or buffer: all of it, or as a view `size_bytes` from `offset` on."""
+    """A place in the memory of an input or buffer: all of it, or a view of `size_bytes` from `offset` on."""
 
     name: str
     source: str
@@ -185,7 +188,7 @@ class _Own(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Pattern(msgspec.Struct, frozen=True, gc=False):
-    """The places of the ports of blocks with the same description and layouts, except those that depend on inputs."""
+    """The places of the ports of all blocks with one description and layout, except places that depend on inputs."""
 
     made: tuple[_Alias | _Own, ...]
     touched: tuple[_Touched, ...]
@@ -226,14 +229,14 @@ def _pattern(layouts: NodeLayouts, *, is_inside: bool) -> _Pattern:
 
 
 def _touched_names(block: BlockDescription, there: Container[str]) -> tuple[_Touched, ...]:
-    """Return what each entry of a block touches of the names that are `there`, in the order of places."""
+    """Return, for each entry of a block, the names in `there` that it reads and writes, in the order of places."""
     control = block.control
     entries = (*block.entries, *control.begin, None, *control.turn) if control is not None else block.entries
     return tuple([_touched(entry, there) for entry in entries])
 
 
 def _touched(entry: Entry | None, there: Container[str]) -> _Touched:
-    """Return the accesses of an entry; an input that is not connected is left out. None stands for a region itself."""
+    """Return the accesses of an entry without unconnected inputs. None stands for a region itself."""
     if entry is None or isinstance(entry, DelayEntry):
         return _Touched()
     arguments = [argument for argument in buffer_arguments(entry) if argument.name in there]
@@ -245,7 +248,7 @@ def _touched(entry: Entry | None, there: Container[str]) -> _Touched:
 
 
 def _place(node: BlockNode, layouts: NodeLayouts, pattern: _Pattern, places: dict[str, Place]) -> BlockBuffers:
-    """Return the buffers of a block of which `places` has the inputs."""
+    """Return the buffers of a block whose inputs `places` has."""
     node_id = node.id
     owned: list[PlannedBuffer] = []
     for made in pattern.made:
@@ -300,11 +303,11 @@ def _plan_delays(
     allocations: dict[PortRef, PlannedBuffer],
     blocks: Mapping[str, BlockBuffers],
 ) -> dict[PortRef, PortRef]:
-    """Return the buffers that are swapped with the outputs of delays between two frames, and make them state.
+    """Return the buffers that are swapped with delays' outputs between two frames, and make them state.
 
-    Such a buffer is the source itself if each frame writes all of it, once, outside all regions, and no other delay
-    keeps it; then there is no copy. Otherwise it is a buffer that a copy fills at the end of the frame. In a region,
-    where turns are not frames, such a buffer is copied to the output when a turn begins.
+    The swapped buffer can be the source itself, without a copy, if each frame writes all of it, once and outside all
+    regions, and no other delay keeps it. Otherwise, a copy fills a separate buffer at the end of the frame. In a
+    region, a turn is not a frame: there, the buffer is copied to the output when a turn begins.
     """
     swaps: dict[PortRef, PortRef] = {}
     delays = [(node, delay) for node in nodes for delay in node.description.delays]

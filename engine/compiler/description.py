@@ -17,8 +17,8 @@ from engine.patch.regions import TOP, Scopes, region_of
 class BlockNode(msgspec.Struct, frozen=True):
     """One block of the graph: its node id, its description, and its scope.
 
-    A scope is `TOP`, a region block's id, or "id.else" for the other branch of an IfElse. `group` names the composite
-    whose blocks become one child graph, or is empty.
+    A scope is `TOP`, a region block's id, or "id.else" for the other branch of an IfElse. The blocks of the composite
+    `group` become one child graph; `group` may be empty.
     """
 
     id: str
@@ -29,9 +29,9 @@ class BlockNode(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class GraphDescription:
-    """Blocks and the connections between them; a region is a block, and those inside it name it as their region.
+    """Blocks and the connections between them. A region is a block; the blocks inside it have its id as their region.
 
-    `sentinels` are by output; phase 0 puts blocks in their place.
+    `sentinels` are by output; phase 0 replaces them by blocks.
     """
 
     nodes: tuple[BlockNode, ...]
@@ -45,12 +45,12 @@ class GraphDescription:
 
     @cached_property
     def source_of(self) -> dict[PortRef, PortRef]:
-        """The output that feeds each connected input."""
+        """The output that feeds each connected input, by input."""
         return {c.target: c.source for c in self.connections}
 
     @cached_property
     def targets_of(self) -> dict[PortRef, list[PortRef]]:
-        """The inputs that each connected output feeds."""
+        """The inputs that each connected output feeds, by output."""
         found: dict[PortRef, list[PortRef]] = {}
         for c in self.connections:
             found.setdefault(c.source, []).append(c.target)
@@ -58,7 +58,7 @@ class GraphDescription:
 
     @cached_property
     def kinds(self) -> tuple[BlockDescription, ...]:
-        """The blocks' descriptions, each once: most blocks of a type share one object."""
+        """The distinct descriptions of the blocks: most blocks of a type share one object."""
         return tuple({id(node.description): node.description for node in self.nodes}.values())
 
     @cached_property
@@ -68,10 +68,10 @@ class GraphDescription:
 
     @cached_property
     def looked_at(self) -> frozenset[PortRef]:
-        """Buffers that are read after a frame: displays, and unconnected outputs."""
+        """Buffers that are read after a frame: displayed ones, and unconnected outputs."""
         feeding = {c.source.node for c in self.connections}
         found = []
-        several = []  # blocks with more than one output, of which some may feed nothing
+        several = []  # blocks with several outputs, some of which may be unconnected
         for node in self.nodes:
             outputs = node.description.rules.outputs
             if node.id not in feeding:
@@ -92,8 +92,9 @@ class GraphDescription:
 
     @cached_property
     def kept(self) -> frozenset[PortRef]:
-        """Other buffers that last to the end of the frame: records of bodies that ran, and buffers whose check freezes
-        it.
+        """Other buffers that last to the end of the frame.
+
+        They are records of which bodies ran, and buffers whose check freezes the frame.
         """
         if not any(kind.keeps or kind.control for kind in self.kinds):
             return frozenset()
@@ -108,7 +109,7 @@ class GraphDescription:
         return [(n.id, display.path) for n in self.nodes for display in n.description.displays if display.path]
 
     def without(self, removed: Iterable[str]) -> GraphDescription:
-        """Return the description without some nodes, the nodes inside them, and all their connections."""
+        """Return the description without these nodes, the nodes inside them, and all their connections."""
         gone = self._with_members(set(removed))
         if not gone:
             return self
@@ -118,7 +119,7 @@ class GraphDescription:
         )
 
     def dependents(self, start: Iterable[str]) -> set[str]:
-        """Return `start` and every node that depends on one of them, by connections or as part of a region."""
+        """Return `start` and every node that depends on one of these nodes, by connections or as part of a region."""
         waiting = list(start)
         if not waiting:
             return set()
@@ -137,7 +138,7 @@ class GraphDescription:
         return found
 
     def _with_members(self, removed: set[str]) -> set[str]:
-        gone = set(removed)  # a block that could not be described has no node here, but connections
+        gone = set(removed)  # a block that could not be described has connections, but no node here
         inside = [node for node in self.nodes if node.region] if gone else []
         while more := {node.id for node in inside if node.id not in gone and region_of(node.region) in gone}:
             gone |= more
@@ -145,7 +146,7 @@ class GraphDescription:
 
 
 class Nesting:
-    """The scope of each block that is in a region, and the way from each scope up to the top."""
+    """The scope of each block that is in a region, and the path from each scope up to the top."""
 
     def __init__(self, description: GraphDescription) -> None:
         self._scopes = Scopes({node.id: node.region for node in description.nodes if node.region})
@@ -164,7 +165,7 @@ class Nesting:
         return (TOP, *self._scopes.chain(scope))
 
     def lift(self, a: str, b: str) -> tuple[str, str]:
-        """Return what stands for each of two blocks in the innermost scope that holds both."""
+        """Return the representatives of two blocks in their innermost common scope: the block or a region around it."""
         return self._scopes.lift(a, b) if self._scopes.scope_of else (a, b)
 
     def holds(self, region: str, node: str) -> bool:
@@ -172,6 +173,6 @@ class Nesting:
         return any(region_of(scope) == region for scope in self._scopes.chain(self.scope_of(node)))
 
     def regions_between(self, inner: str, outer: str) -> list[str]:
-        """Return the region blocks around scope `inner` that do not hold scope `outer`, the outermost first."""
+        """Return the region blocks around scope `inner` that do not contain scope `outer`, outermost first."""
         other = self.chain(outer)
         return [region_of(s) for depth, s in enumerate(self.chain(inner)) if depth >= len(other) or other[depth] != s]

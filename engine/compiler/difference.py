@@ -1,4 +1,4 @@
-"""The difference between two plans, operation by operation, for the update of an executable graph."""
+"""The difference between two plans, operation by operation, from which an executable graph is updated."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from engine.types.bits import same_array
 class Difference:
     """The operations of the plan `before` compared with those of the plan `now`.
 
-    `earlier` has the index in `before` of each operation, or -1; `gone` are the operations of `before` that are in
-    `now` no more. `renewed` operations may touch other bytes or be launched otherwise, `retied` ones wait for others;
-    an operation that is new is both. `moved` are the buffers, by owner, that don't keep their memory.
+    `earlier` has the index in `before` of each operation, or -1. `gone` are the operations of `before` that `now`
+    lacks. `renewed` operations may touch other bytes or have other launches; `retied` ones wait for others. A new
+    operation is in both. `moved` are the buffers, by owner, that change their memory.
     """
 
     before: Plan
@@ -33,9 +33,9 @@ class Difference:
 
     @property
     def has_same_nodes(self) -> bool:
-        """True when both plans give the same graph nodes, up to functions, launches, addresses and numbers for them.
+        """True when both plans give the same graph nodes, apart from their functions, launches, addresses and numbers.
 
-        Whether a library does its work by the same nodes is seen when it is captured again.
+        A library call may change its nodes too. That shows only when it is captured again.
         """
         operations, base = self.now.operations, self.before.operations
         return (
@@ -58,7 +58,7 @@ class Difference:
 
     @property
     def has_other_kernels(self) -> bool:
-        """True when some operation launches another kernel than before.
+        """True when some operation launches a different kernel.
 
         Optimised code of an op graph takes its numbers as arguments, so another number needs no other kernel.
         """
@@ -117,12 +117,12 @@ def plan_difference(before: Plan, now: Plan) -> Difference:
 def same_plan(
     plan: Plan, *, renewed: frozenset[int] = frozenset(), moved: frozenset[PortRef] = frozenset()
 ) -> Difference:
-    """Return the difference of a plan from itself, when only kernels of some operations or addresses are others."""
+    """Return a difference between a plan and itself, for updates that change only some kernels or addresses."""
     return Difference(plan, plan, range(len(plan.operations)), (), renewed, frozenset(), moved)
 
 
 def _moved(before: Plan, now: Plan) -> frozenset[PortRef]:
-    """Return the buffers of `now` that get other memory than they have in `before`, the status words among them."""
+    """Return the buffers of `now` whose memory differs from that in `before`, including the status words."""
     placed, known, allocations = now.placement, before.placement, before.buffers.allocations
     offsets, earlier, lasting = placed.offsets, known.offsets, placed.lasting
     has_arena, has_status = placed.size_bytes == known.size_bytes, now.status_places == before.status_places
@@ -138,7 +138,7 @@ def _moved(before: Plan, now: Plan) -> frozenset[PortRef]:
         elif old.layout is not buffer.layout and old.layout != buffer.layout:
             stays = False
         elif lifetime in TRANSIENT:
-            stays = owner not in lasting  # otherwise it is read before it is written, so it must begin with zeros
+            stays = owner not in lasting  # a lasting buffer is read before it is written, so it must begin with zeros
         else:
             stays = _holds_the_same(before, now, owner, lifetime)
         if not stays:
@@ -147,7 +147,7 @@ def _moved(before: Plan, now: Plan) -> frozenset[PortRef]:
 
 
 def _holds_the_same(before: Plan, now: Plan, owner: PortRef, lifetime: Lifetime) -> bool:
-    """True when a block brings the same array for a buffer as before."""
+    """True when a block provides the same array for a buffer in both plans."""
     then, name = before.description.by_id[owner.node].description, owner.port
     block = now.description.by_id[owner.node].description
     if block is then or lifetime is Lifetime.FUSED:
@@ -170,7 +170,7 @@ def _touches_others(now: Operation, was: Operation) -> bool:
 
 
 def _line_up(before: Plan, now: Plan) -> Sequence[int]:
-    """Return for each operation its index in `before`, or -1; a range when every index is unchanged."""
+    """Return each operation's index in `before`, or -1; a range if every index is unchanged."""
     operations, base = now.operations, before.operations
     count = min(len(operations), len(base))
     start = next((index for index in range(count) if not _is_match(operations[index], base[index])), count)
@@ -196,7 +196,7 @@ def _is_match(operation: Operation, was: Operation) -> bool:
 
 
 def _key(operation: Operation, plan: Plan) -> Hashable:
-    """Return the key of an operation; several that the compiler added may have the same key."""
+    """Return the key of an operation; several operations that the compiler added may share a key."""
     kind = type(operation.entry) if operation.place < 0 else None
     return operation.node, operation.place, plan.scopes[operation.scope].name, kind
 
@@ -206,11 +206,11 @@ def _is_same_node(now: Operation, was: Operation) -> bool:
 
 
 def _is_same_kind(now: AnyEntry, was: AnyEntry) -> bool:
-    if isinstance(now, CaptureEntry) and isinstance(was, CaptureEntry):  # which can be captured again
+    if isinstance(now, CaptureEntry) and isinstance(was, CaptureEntry):  # a call can be captured again
         return [a.name for a in now.buffers] == [a.name for a in was.buffers]
     if now is was or not (isinstance(now, KernelEntry) and isinstance(was, KernelEntry)):
         return now == was
-    # A live parameter keeps its places, so that learned places stay valid.
+    # A live parameter must keep its places, so that the known places stay valid.
     return (
         type(now) is type(was)
         and _origins(now) == _origins(was)

@@ -9,16 +9,16 @@ from engine.device.device import Device
 from engine.device.protocol import PinnedArray
 from engine.types import Struct, f32, u32
 
-#: How many bursts of frames may be in flight: launched, and not seen to have ended.
+#: The most bursts of frames in flight: launched, and not known to have ended.
 MOST_BURSTS = 3
-#: How many frames a burst may have.
+#: The most frames in a burst.
 LONGEST_BURST = 4
 
 _pack = struct.Struct("<IffI").pack_into
 
 
 class Frame(Struct):
-    """16 bytes: the frame's index, the time at its start and the time step (both in seconds), and a seed."""
+    """16 bytes: the frame's index, its start time and time step (both in seconds), and a seed."""
 
     index: u32
     time: f32
@@ -32,7 +32,7 @@ def pack_frame(target: memoryview, index: int, time_s: float, time_step_s: float
 
 
 class FrameUniforms:
-    """The uniforms of the frames in flight, each frame's in a pinned array of its own, which its launch reads."""
+    """The uniforms of the frames in flight. Each frame has its own pinned array, which its launch reads."""
 
     def __init__(self, device: Device) -> None:
         arrays = [device.pinned(np.zeros(1, Frame.numpy)) for _ in range(MOST_BURSTS * LONGEST_BURST)]
@@ -44,7 +44,7 @@ class FrameUniforms:
         return self._ring[0][0]
 
     def turn(self) -> None:
-        """Leave the current array to frames in flight, and go on to the one that was left longest ago."""
+        """Leave the current array to frames in flight, and take the least recently used one."""
         self._ring.rotate(1)
 
     def pack(self, index: int, time_s: float, time_step_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Hazards: dependencies of an operation, by the bytes that it and earlier ones read and write."""
+"""Hazards: finds an operation's dependencies from the bytes that it and earlier operations access."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -26,7 +26,7 @@ _Buffer = tuple[list[_Touch], list[_Touch]]
 
 
 class Hazards:
-    """The accesses of one scope's operations so far: read after write, write after read, write after write."""
+    """The accesses of one scope's operations so far; they conflict as read after write, write after read or write."""
 
     def __init__(self) -> None:
         self._buffers: dict[PortRef, _Buffer] = {}
@@ -38,7 +38,7 @@ class Hazards:
         for place in access.reads:
             try:
                 writers, readers = buffers[place.owner]
-            except KeyError:  # which few operations are the first to read
+            except KeyError:  # rare: the buffer's first access
                 buffers[place.owner] = [], [(index, place)]
                 continue
             for earlier, other in writers:
@@ -54,11 +54,11 @@ class Hazards:
             for earlier, other in (*writers, *readers):
                 if other is place or _overlap(other, place):
                     after.append(earlier)
-            # An operation that waits for this one also waits for all operations that it covers.
+            # Waiting for this operation implies waiting for all operations that it covers.
             writers[:] = [touch for touch in writers if not _covers(place, touch[1])]
             readers[:] = [touch for touch in readers if not _covers(place, touch[1])]
             writers.append((index, place))
-        if len(after) == 2:  # the most frequent case; making a set would take as long as all above
+        if len(after) == 2:  # the most frequent case; a set would take as long as all of the above
             first, second = after
             if first != second and first != index != second:
                 return (first, second) if first < second else (second, first)
@@ -84,9 +84,9 @@ def _covers(whole: Place, part: Place) -> bool:
 def make_schedule(
     steps: Sequence[PendingOperation], scopes: Iterable[tuple[int, str, int]], previous: OperationSchedule | None = None
 ) -> OperationSchedule:
-    """Return operations with their dependencies; `scopes` gives of each its region, its name and the scope around it.
+    """Return operations with their dependencies; `scopes` has each scope's region, name and outer scope.
 
-    Operations that are as in the previous schedule are the same objects.
+    Operations that are unchanged since the previous schedule are the same objects.
     """
     operations, users = tie(steps, previous)
     made = list(scopes)
@@ -101,7 +101,7 @@ def make_schedule(
 
 
 def partial_schedule(schedule: OperationSchedule, top: Collection[int]) -> OperationSchedule:
-    """Return some operations of the top scope, regions with all that is inside, as a schedule of their own."""
+    """Return some operations of the top scope, including all operations inside regions, as a schedule of their own."""
     steps: list[PendingOperation] = []
     scopes = [(-1, schedule.scopes[0].name, -1)]
     inside = {0: 0}
@@ -123,7 +123,7 @@ def tie(
 ) -> tuple[tuple[Operation, ...], Users]:
     """Return the operations with their dependencies, and the users of each buffer.
 
-    Operations that are as in the previous schedule are the same objects.
+    Operations that are unchanged since the previous schedule are the same objects.
     """
     before = previous.operations if previous is not None else ()
     is_aligned = previous is not None and len(steps) == len(before)
@@ -153,10 +153,10 @@ def tie(
 def _affected(
     steps: Sequence[PendingOperation], previous: OperationSchedule
 ) -> tuple[Users | None, Collection[int], Iterable[int]]:
-    """Return who uses each buffer, the steps that may wait for others than before, and those that say for which.
+    """Return the users of each buffer, the steps whose dependencies may have changed, and all users of their buffers.
 
-    The dependencies of an operation follow from the users of its buffers, so they may change only if one of these
-    buffers has a user with other accesses than before. No users are returned where the first one of a buffer changes.
+    The dependencies of an operation follow from the users of its buffers. So they may change only if one of these
+    buffers has a user with changed accesses. If the first user of a buffer changes, no users are returned.
     """
     pairs = enumerate(zip(steps, previous.operations, strict=True))
     others = {i for i, (step, old) in pairs if step[2] is not old.access or step[3] != old.scope}

@@ -1,7 +1,7 @@
-"""In-place order: a block that changes its input's memory runs after every other reader of the same contents.
+"""In-place order: a block that changes its input's memory runs after all other readers of the old contents.
 
-Contents are those of an output after its block has run. Several outputs share one memory where blocks change it one
-after the other; views look at parts of it. Blocks that touch parts without a common byte need no order.
+Contents are an output's data after its block has run. Several outputs share memory if blocks change it one after the
+other; views are parts of it. Blocks that touch parts without a common byte need no order.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,12 +26,12 @@ def contents_of(description: GraphDescription, port: PortRef) -> PortRef:
 def merged_branches(
     description: GraphDescription, nesting: Nesting, changed: Iterable[PortRef]
 ) -> dict[PortRef, list[PortRef]]:
-    """Return, for outputs that the branches of a region leave in the same memory, all of them in order.
+    """Return the outputs that a region's branches leave in the same memory; each is mapped to all of them, in order.
 
-    Only one branch runs. When both change some contents in place, a block outside that reads what one of them gives and
-    a block outside that changes what the other gives touch the same memory, so they need an order like two blocks that
-    read and change one output. `changed` are the outputs that some block changes in place, as returned by
-    `contents_of`.
+    Only one branch runs. Suppose that both branches change some contents in place. If one block outside reads the
+    result of one branch, and another changes the result of the other branch, they touch the same memory. So they need
+    an order, like two blocks that read and change one output. `changed` are the outputs that some block changes in
+    place, as `contents_of` returns them.
     """
     changers: dict[PortRef, list[PortRef]] = {contents: [] for contents in changed}
     for target, source in description.source_of.items():
@@ -57,7 +57,7 @@ def _last(
     changer: PortRef,
     region: str,
 ) -> Iterator[PortRef]:
-    """Yield the remaining contents that `changer` changes when the region is done."""
+    """Yield the final contents of what `changer` changes, at the end of the region."""
     waiting = [changer]
     while waiting:
         port = waiting.pop()
@@ -79,7 +79,7 @@ REMEDY = "put a Copy block in front of one of them"
 
 @dataclass(frozen=True)
 class InPlaceOrder:
-    """`before` must have run when `after` changes `contents` in place; `port` is where `before` reads them."""
+    """`before` must run before `after` changes `contents` in place; `before` reads them at `port`."""
 
     before: str
     after: str
@@ -98,7 +98,7 @@ class _Access:
 def in_place_order(
     description: GraphDescription, buffers: BufferPlan, nesting: Nesting
 ) -> tuple[list[InPlaceOrder], list[Diagnostic]]:
-    """Return the order of blocks, and errors where two blocks change the same contents."""
+    """Return the order that in-place changes require, and errors where two blocks change the same contents."""
     wanted = {
         contents_of(description, source)
         for node in (description.nodes if any(kind.changed_inputs for kind in description.kinds) else ())
@@ -111,7 +111,7 @@ def in_place_order(
     for contents in sorted(wanted, key=lambda port: (port.node, port.port)):
         versions = merged.get(contents, [contents])
         if contents != next(version for version in versions if version in wanted):
-            continue  # it was handled with the others of its merge
+            continue  # handled together with the others of its merge
         accesses = [access for version in versions for access in _accesses(description, buffers, version)]
         writers = [access for access in accesses if access.changes]
         for number, writer in enumerate(writers):
@@ -136,7 +136,7 @@ def in_place_order(
 
 
 def late_reader(order: InPlaceOrder) -> Diagnostic:
-    """Return the error of a reader that also needs the result of the change."""
+    """Return the error of a reader that needs both the old contents and the result of the change."""
     return error(
         f"{order.before} must read {order.contents} before {order.after} changes it in place, "
         f"got a connection from {order.after} to {order.before}",
@@ -147,7 +147,7 @@ def late_reader(order: InPlaceOrder) -> Diagnostic:
 
 
 def _accesses(description: GraphDescription, buffers: BufferPlan, contents: PortRef) -> list[_Access]:
-    """Return every input that reads some contents, directly or through views, in the order of node ids."""
+    """Return every input that reads the contents, directly or through views, in the order of node ids."""
     found: list[_Access] = []
     waiting = [contents]
     while waiting:
@@ -167,7 +167,7 @@ def _two_writers(contents: PortRef, first: PortRef, second: PortRef) -> Diagnost
 
 
 def _provided(contents: PortRef, writer: PortRef) -> Diagnostic:
-    # Arrays are uploaded once: every frame would change the previous frame's result.
+    # An array is uploaded once, so every frame would change the previous frame's result.
     return error(
         f"contents of {contents} must stay as they are, got {writer.node}, which changes them in place",
         node=writer.node,
@@ -197,7 +197,7 @@ def _delayed(contents: PortRef, reader: PortRef, writer: PortRef) -> Diagnostic:
 
 
 def crossing_branches(description: GraphDescription, nesting: Nesting) -> list[Diagnostic]:
-    """Return an error for each connection from one branch of a region to the other, which never runs with it."""
+    """Return an error for each connection between the two branches of a region, which never run together."""
     if nesting.is_flat:
         return []
     problems = []

@@ -1,7 +1,7 @@
-"""Inlining: composites are replaced by their blocks, so that every later phase sees plain blocks.
+"""Inlining: replaces composites by their blocks, so that later phases see only plain blocks.
 
-A child is called "glow/blur" after its composite `glow`, at any depth ("a/b/c"); ids of a patch hold no slash, so the
-text before the first one is the node that a person sees.
+A child's id is "glow/blur", after its composite `glow`, at any depth ("a/b/c"). Ids in a patch have no slash, so the
+text before the first slash is the node that a person sees.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,10 @@ def owner(node_id: str) -> str:
 
 @dataclass
 class Inlined:
-    """A description without composites, and mappings from the patch's nodes to its blocks and back.
+    """A description without composites, and the mappings between the patch's nodes and its blocks.
 
-    `parameters` gives for each exposed parameter those that it sets; `values` the parameter values that children were
-    given, by block; `inputs` and `outputs` lead from a composite's ports to its blocks' ports.
+    `parameters` maps each exposed parameter to the parameters that it sets. `values` are the parameter values of
+    composites' children, by block. `inputs` and `outputs` map a composite's ports to its blocks' ports.
     """
 
     description: GraphDescription
@@ -39,7 +39,7 @@ class Inlined:
     values: dict[str, Mapping[str, object]] = field(default_factory=dict)
     inputs: dict[PortRef, tuple[PortRef, ...]] = field(default_factory=dict)
     outputs: dict[PortRef, PortRef] = field(default_factory=dict)
-    #: The outputs that sentinels check, by the blocks that do so.
+    #: The checked output of each sentinel's block, by block.
     checks: dict[str, PortRef] = field(default_factory=dict)
     #: The original description, if it is not `description` itself.
     composed: GraphDescription | None = None
@@ -50,17 +50,17 @@ class Inlined:
         return self.description if self.composed is None else self.composed
 
     def output(self, port: PortRef) -> PortRef:
-        """Return the block's output that is behind an output of a node."""
+        """Return the block's output that an output of a node stands for."""
         return self.outputs.get(port, port)
 
     def set_places(self, values: Mapping[ParameterRef, object]) -> dict[ParameterRef, object]:
-        """Return parameter values by (node, name) as values of the blocks that take them."""
+        """Return parameter values by (node, name), assigned to the blocks that take them."""
         if not self.parameters:
             return dict(values)
         return {place: value for key, value in values.items() for place in self.parameters.get(key, (key,))}
 
     def all_values(self, values: Mapping[str, Mapping[str, object]]) -> dict[str, Mapping[str, object]]:
-        """Return every block's parameter values: `values` by node, with those that composites pass to their blocks."""
+        """Return all blocks' parameter values: `values` by node, and those that composites pass to their blocks."""
         if not self.values:
             return dict(values)
         inner: dict[str, Mapping[str, object]] = {**values}
@@ -72,7 +72,7 @@ class Inlined:
         return inner
 
     def shown(self, diagnostic: Diagnostic) -> Diagnostic:
-        """Return a diagnostic at the node that a person sees, and at its port when the block's port is exposed."""
+        """Return a diagnostic at the node that a person sees, and at its port if it exposes the block's port."""
         if diagnostic.node is None or "/" not in diagnostic.node:
             return diagnostic
         node, _, child = diagnostic.node.partition("/")
@@ -91,8 +91,8 @@ def changed_values(
 ) -> dict[ParameterRef, object]:
     """Return the values that may differ in `after`, by (node, name), for a graph that keeps running.
 
-    A structural parameter of a composite may give its children other live values, or expose others of them, and change
-    nothing else. `values` are the newest by node of the patch, from which those of exposed parameters are taken.
+    A structural parameter of a composite may set other live values of its children, or expose others, and change
+    nothing else. `values` are the newest by node of the patch; exposed parameters take their values from them.
     """
     if not after.values:
         return {}
@@ -107,8 +107,9 @@ def changed_values(
 
 
 def inline(description: GraphDescription) -> Inlined:
-    """Return the description with every composite's blocks in its place, the blocks that check, and the copies that
-    leave regions."""
+    """Return the description with blocks in place of composites.
+
+    Blocks for sentinels, and copies of buffers that leave regions, are added."""
     has_composites = any(kind.composition is not None for kind in description.kinds)
     inlined = _Inlining().run(description) if has_composites else Inlined(description)
     if description.sentinels:
@@ -149,7 +150,7 @@ class _Inlining:
         )
 
     def place(self, node: BlockNode) -> None:
-        """Add a block, or the blocks of a composite."""
+        """Add a block, or all blocks of a composite."""
         composition = node.description.composition
         if composition is None:
             self.nodes.append(node)
@@ -164,7 +165,7 @@ class _Inlining:
                 self.values[child_id] = child.values
                 self.nodes.append(made)
             else:
-                self.place(made)  # which enters its ports and parameters, as the following needs them
+                self.place(made)  # this enters its ports and parameters, which the lines below need
         for name, inner in composition.inputs:
             self.inputs.setdefault(PortRef(node.id, name), []).extend(self.targets(_port(prefix, inner)))
         for name, inner in composition.outputs:
@@ -180,11 +181,11 @@ class _Inlining:
         self.connections += [Connection(source, inner) for inner in self.targets(target)]
 
     def source(self, port: PortRef) -> PortRef:
-        """Return the output of a block that is behind an output."""
+        """Return the output of a block that an output stands for."""
         return self.outputs.get(port, port) if port.node in self.composites else port
 
     def targets(self, port: PortRef) -> Sequence[PortRef]:
-        """Return the inputs of blocks that are behind an input."""
+        """Return the inputs of blocks that an input stands for."""
         return self.inputs.get(port, (port,)) if port.node in self.composites else (port,)
 
 

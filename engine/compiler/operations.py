@@ -1,6 +1,6 @@
-"""Operations: the graph's future nodes, as one flat list, and their scopes.
+"""Operations: the nodes of the graph to be built, as one flat list, and their scopes.
 
-A region is one operation whose bodies are scopes of their own; the operations of its bodies follow it in the list.
+A region is one operation. Its bodies are scopes of their own, whose operations follow it in the list.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import msgspec
 from engine.descriptions.entries import CaptureEntry, CopyEntry, FillEntry, KernelEntry, ParameterArgument, RegionKind
 from engine.patch.changes import PortRef
 
-#: The buffer of the frame uniforms, which the first operation of a graph that needs them fills.
+#: The buffer of the frame uniforms. The first operation of a graph fills it, if any kernel needs them.
 FRAME = PortRef("", "frame")
-#: The words that are read back after each frame, all in one piece of memory.
+#: The words that are read back after each frame; they are contiguous in memory.
 STATUS = PortRef("", "status")
 
 
 @dataclass(frozen=True)
 class UploadFrame:
-    """The copy that brings the frame uniforms to the device."""
+    """The copy of the frame uniforms to the device."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class ClearStatus:
 
 @dataclass(frozen=True)
 class DownloadStatus:
-    """The copy that brings the status words back at the end of a frame."""
+    """The copy of the status words to the host at the end of a frame."""
 
 
 @dataclass(frozen=True)
 class RegionEntry:
-    """A conditional node; `scopes` are those of its bodies, as indices into the plan's scopes."""
+    """A conditional node; `scopes` are the indices of its bodies in the plan's scopes."""
 
     kind: RegionKind
     scopes: tuple[int, ...]
@@ -47,10 +47,10 @@ class RegionEntry:
 
 @dataclass(frozen=True)
 class FusedEntry(KernelEntry):
-    """One kernel that does the work of several operations' kernels; buffers between them are never stored.
+    """One kernel that does the work of several operations; the buffers between them are never stored.
 
-    `parts` are those operations in their order, by block and place; the last one is the operation's own. `origins`
-    names for each argument the block whose port or parameter it is.
+    `parts` are those operations in order, by block and place; the last one is this operation's own. `origins` has, for
+    each argument, the block of its port or parameter.
     """
 
     parts: tuple[tuple[str, int], ...] = ()
@@ -58,12 +58,12 @@ class FusedEntry(KernelEntry):
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """The blocks whose work it does."""
+        """The blocks whose work this kernel does."""
         return tuple(dict.fromkeys(node for node, _ in self.parts))
 
     @cached_property
     def live_places(self) -> dict[str, dict[str, tuple[int, ...]]]:
-        """The indices of the arguments that take each live parameter's value, by block and name."""
+        """The indices of the arguments that take each live parameter's value, by block and parameter."""
         found: dict[str, dict[str, tuple[int, ...]]] = {}
         for index, (node, argument) in enumerate(zip(self.origins, self.arguments, strict=True)):
             if isinstance(argument, ParameterArgument):
@@ -76,7 +76,7 @@ AnyEntry = KernelEntry | FillEntry | CopyEntry | CaptureEntry | UploadFrame | Cl
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """The place of a port: `size_bytes` bytes of its owner's allocation from `offset` on."""
+    """The place of a port: `size_bytes` bytes of its owner's allocation, starting at `offset`."""
 
     owner: PortRef
     offset: int
@@ -84,7 +84,7 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def end(self) -> int:
-        """Offset of the first byte behind it."""
+        """The offset after its last byte."""
         return self.offset + self.size_bytes
 
     def overlaps(self, other: Place) -> bool:
@@ -103,7 +103,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     writes: tuple[Place, ...]
 
     def touches(self, owners: AbstractSet[PortRef]) -> bool:
-        """True when it reads or writes one of these buffers."""
+        """True when the access reads or writes one of these buffers."""
         for places in (self.reads, self.writes):
             for place in places:
                 if place.owner in owners:
@@ -112,16 +112,16 @@ class Access(msgspec.Struct, frozen=True, gc=False):
 
 
 def owners(accesses: Iterable[Access]) -> set[PortRef]:
-    """Return the buffers that any of these reads or writes."""
+    """Return the buffers that any of these accesses reads or writes."""
     return {place.owner for access in accesses for place in access.reads + access.writes}
 
 
 class Operation(msgspec.Struct, frozen=True, gc=False):
-    """One graph node to be.
+    """One node of the graph to be built.
 
-    `access` is the memory that it reads and writes; for a region, that of all its bodies. `after` are indices of
-    earlier operations of the same scope. `node` is the block it belongs to, empty for the graph's own. `place` is its
-    position among the operations of its block, or -1 for one that the compiler added.
+    `access` is the memory that it reads and writes; for a region, that of all its bodies. `after` are the indices of
+    earlier operations of the same scope that it waits for. `node` is its block, or "" for the graph's own operations.
+    `place` is its position among its block's operations, or -1 for one that the compiler added.
     """
 
     node: str
@@ -133,23 +133,23 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The blocks whose work it does."""
+        """The blocks whose work this operation does."""
         return self.entry.nodes if isinstance(self.entry, FusedEntry) else (self.node,)
 
     @property
     def reads(self) -> frozenset[PortRef]:
-        """The buffers that it reads, by their owners."""
+        """The owners of the buffers that it reads."""
         return frozenset([place.owner for place in self.access.reads])
 
     @property
     def writes(self) -> frozenset[PortRef]:
-        """The buffers that it writes, by their owners."""
+        """The owners of the buffers that it writes."""
         return frozenset([place.owner for place in self.access.writes])
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A body: the region operation it belongs to (-1 at the top), its name, the scope around it, its operations."""
+    """A body: its region operation (-1 at the top), its name, the scope around it, and its operations."""
 
     region: int
     name: str
@@ -157,12 +157,12 @@ class Scope:
     members: tuple[int, ...]
 
 
-#: The operations that touch each buffer, in order, in the order of the first ones; regions count by what is in them.
+#: The operations that touch each buffer, in order; buffers are in the order of their first users. Regions count.
 Users = dict[PortRef, list[int]]
 
 
 class OperationSchedule(NamedTuple):
-    """All operations, each after what it depends on, the scopes, of which 0 is the top, and who uses each buffer."""
+    """All operations, each after those it depends on; the scopes, where 0 is the top; and the users of each buffer."""
 
     operations: tuple[Operation, ...]
     scopes: tuple[Scope, ...]

@@ -1,7 +1,7 @@
-"""Phase 4, order: the blocks of each scope, each after its dependencies.
+"""Phase 4, order: sorts the blocks of each scope by their dependencies.
 
-Connections decide most of the order, in-place changes the rest. Within a scope blocks go by how many others must come
-before them, then by node id: the same description always gives the same order.
+Connections decide most of the order, and in-place changes the rest. Within a scope, blocks are sorted by the number of
+blocks that must come before them, then by node id. So the same description always gives the same order.
 """
 
 from collections import Counter
@@ -15,14 +15,14 @@ from engine.compiler.description import GraphDescription, Nesting
 from engine.compiler.in_place import REMEDY, InPlaceOrder, crossing_branches, in_place_order, late_reader
 from engine.diagnostics import Diagnostic, error
 
-#: The blocks of each scope in the order in which they run, by scope.
+#: The blocks of each scope in execution order, by scope.
 Order = dict[str, tuple[str, ...]]
 
 
 def order_blocks(checked: Checked, buffers: BufferPlan, nesting: Nesting) -> tuple[Order, list[Diagnostic]]:
     """Return the blocks by scope, and errors where in-place changes or branches allow no order.
 
-    The description must have no cycles but through delayed inputs.
+    The description's only cycles must be through delayed inputs.
     """
     description = checked.description
     in_place, problems = in_place_order(description, buffers, nesting)
@@ -45,7 +45,7 @@ def order_blocks(checked: Checked, buffers: BufferPlan, nesting: Nesting) -> tup
 
 
 def _with_edges(following: Mapping[str, Sequence[str]], edges: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return `following` with more edges; one from a block to itself orders nothing."""
+    """Return `following` with more edges. An edge from a block to itself is left out."""
     found = {node: list(others) for node, others in following.items()}
     for before, after in edges:
         if before != after:
@@ -54,10 +54,10 @@ def _with_edges(following: Mapping[str, Sequence[str]], edges: Iterable[tuple[st
 
 
 def _connection_edges(description: GraphDescription, nesting: Nesting) -> list[tuple[str, str]]:
-    """Return the order from connections, in the common scope of both ends.
+    """Return the order that connections require, in the common scope of both ends.
 
-    One into a delayed input orders nothing, unless the delay lies in a region and its source outside: what it keeps at
-    the end of each turn must be there before the first one.
+    A connection into a delayed input orders nothing, unless the delay lies in a region and its source outside: the
+    contents kept at the end of each turn must be there before the first turn.
     """
     by_id = description.by_id
     edges = []
@@ -76,7 +76,7 @@ def _levels(following: Mapping[str, Sequence[str]]) -> dict[str, int]:
 def _late_readers(
     following: Mapping[str, Sequence[str]], in_place: list[InPlaceOrder], nesting: Nesting
 ) -> list[Diagnostic]:
-    """Return the errors when connections allow an order but in-place changes allow none."""
+    """Return the errors where connections allow an order but in-place changes allow none."""
     problems = []
     for order in in_place:
         before, after = nesting.lift(order.before, order.after)

@@ -29,7 +29,7 @@ from engine.patch.regions import region_of
 class Plan:
     """Everything about the graph that can be decided without a device.
 
-    `description` holds plain blocks only; `inlined` leads from the patch's nodes, composites among them, to these.
+    `description` holds only plain blocks; `inlined` maps the patch's nodes, including composites, to these.
     """
 
     description: GraphDescription
@@ -38,16 +38,16 @@ class Plan:
     buffers: BufferPlan
     schedule: OperationSchedule
     placement: Placement
-    #: Buffers that are read after a frame: displays, and unconnected outputs.
+    #: Buffers that are read after a frame: displayed ones, and unconnected outputs.
     looked_at: frozenset[PortRef]
-    #: By region, the buffers that are filled before it, since they are read outside.
+    #: By region, the buffers that are filled before it because they are read outside it.
     defaults: Mapping[str, tuple[PortRef, ...]]
-    #: The schedule before operations were fused; the same object where none was.
+    #: The schedule before fusing; the same object if nothing was fused.
     unfused: OperationSchedule
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """The graph's nodes to be."""
+        """The nodes of the graph to be built."""
         return self.schedule.operations
 
     @property
@@ -57,7 +57,7 @@ class Plan:
 
     @cached_property
     def before_fusing(self) -> Plan:
-        """The same plan with each operation by itself; buffers that fused kernels don't store have no place in it."""
+        """This plan without fused operations; buffers that fused kernels don't store have no place in it."""
         if self.unfused is self.schedule:
             return self
         by_id, allocations = self.description.by_id, dict(self.buffers.allocations)
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def own_sizes(self) -> list[int]:
-        """The bytes of each buffer with separate memory."""
+        """The bytes of each buffer that has separate memory."""
         buffers, shared = self.buffers.allocations.items(), self.placement.offsets
         return [b.layout.size_bytes for o, b in buffers if o not in shared and b.lifetime is not Lifetime.FUSED]
 
@@ -79,18 +79,18 @@ class Plan:
         return Nesting(self.description)
 
     def is_filled(self, owner: PortRef) -> bool:
-        """True when a buffer holds its default in a frame in which the regions around its block are skipped."""
+        """True when a buffer holds its default after a frame that skips the regions around its block."""
         around = self.nesting.chain(self.nesting.scope_of(owner.node))[1:]
         return not around or owner in self.defaults.get(region_of(around[0]), ())
 
     def overwritten(self, owner: PortRef) -> bool:
-        """True when a buffer need not hold its contents at the end of a frame: it is never stored, or shares memory."""
-        buffer = self.buffers.allocations.get(owner)  # None for the graph's own
+        """True when a buffer may lose its contents by the end of a frame: it is never stored, or shares memory."""
+        buffer = self.buffers.allocations.get(owner)  # None for the graph's own buffers
         return (buffer is not None and buffer.lifetime is Lifetime.FUSED) or self.placement.overwritten(owner)
 
     @cached_property
     def fused_into(self) -> dict[str, tuple[str, ...]]:
-        """For each block of which other blocks' kernels do some or all of the work, these blocks."""
+        """The blocks whose kernels do some or all of another block's work, by that block."""
         found: dict[str, dict[str, None]] = {}
         for operation in self.operations if self.unfused is not self.schedule else ():
             if isinstance(operation.entry, FusedEntry):
@@ -106,7 +106,7 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """Diagnostics that stop nothing from running."""
+        """Diagnostics that don't prevent running."""
         return (*self.checked.warnings, *self.checked.advice)
 
     @cached_property
@@ -116,14 +116,14 @@ class Plan:
 
     @cached_property
     def freezes(self) -> bool:
-        """True when a sentinel may freeze a frame: then each frame must be checked before the next one begins."""
+        """True when a sentinel may freeze a frame; then each frame must be checked before the next one begins."""
         return any(kind.keeps for kind in self.description.kinds)
 
     @cached_property
     def status_places(self) -> dict[PortRef, Place]:
-        """The places of the buffers that are read back, in one piece of memory.
+        """The places of the buffers that are read back, in contiguous memory.
 
-        The order of blocks does not count: a running graph is kept when the same blocks come in another order.
+        They don't depend on the order of blocks, so that a running graph is kept when only that order changes.
         """
         places: dict[PortRef, Place] = {}
         end = 0
@@ -152,7 +152,7 @@ class Plan:
         }
 
     def part(self, top: Collection[int], wanted: PortRef) -> Plan:
-        """Return the plan of some operations of the top scope; buffers but `wanted` share memory where they can."""
+        """Return the plan of some operations of the top scope; buffers except `wanted` share memory where possible."""
         schedule = partial_schedule(self.schedule, top)
         placement = place_buffers(schedule, self.buffers, frozenset({wanted}))
         return replace(self, schedule=schedule, unfused=schedule, placement=placement)

@@ -1,4 +1,4 @@
-"""Planning: the phases in order, for a whole description or for the part of it that can run."""
+"""Planning: runs the phases in order, for a whole description or for the part of it that can run."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def make_plan(
     fuses: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
-    """Run the phases in order; GraphValidationError lists every problem.
+    """Run the phases in order. Raise a GraphValidationError that lists every problem.
 
-    `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
-    version of the description, each phase keeps its results for blocks of which nothing that they follow from changed.
-    Without `fuses`, no operations are fused. `workspace_of` returns the scratch memory that library calls need on the
-    device; without it, none. With WARPLOOM_VERIFY=1 in the environment, the plan is verified, and BrokenPlan names the
-    rules that it breaks.
+    The contents of `pinned` ports must last to the end of the frame. With `previous`, the plan of an earlier version of
+    the description, each phase keeps the results of blocks for which none of its inputs changed. Without `fuses`, no
+    operations are fused. `workspace_of` returns the scratch memory that library calls need on the device; without it,
+    they need none. With WARPLOOM_VERIFY=1 in the environment, the plan is verified, and BrokenPlan names the rules that
+    it breaks.
     """
     inlined = inline(description)
     return _plan(inlined.description, inlined, pinned, previous, fuses, workspace_of=workspace_of)
@@ -81,9 +81,9 @@ def _plan(
 
 @dataclass(frozen=True)
 class PartialPlan:
-    """The plan of the part of a description that can run; None when no part can be planned.
+    """The plan of the part of a description that can run; None if no part can be planned.
 
-    `idle` are the blocks that are left out, `held` the patch's nodes that run on as they were.
+    `idle` blocks are left out. `held` are the patch's nodes that keep running unchanged.
     """
 
     plan: Plan | None
@@ -103,14 +103,14 @@ def plan_what_can_run(
     shares: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> PartialPlan:
-    """Plan the blocks that have no error and depend on none that has.
+    """Plan the blocks that have no error and depend on no block with one.
 
-    `inlined` is the result of `inline` for the whole description. `problems` are errors found before (a block that
-    can't be described, a kernel that doesn't compile). A block that was just placed and has no input yet is left out
-    and does not stop the rest. A `running` block that would have to be left out is held: it keeps running as in the
-    `previous` plan, with the same sources, and so do the blocks before it if their new versions don't fit. Without
-    `shares`, nothing is fused, and each buffer has separate memory, in which every port can be read after a frame. The
-    other arguments are those of `make_plan`.
+    `inlined` is the result of `inline` for the whole description. `problems` are errors that are known before planning:
+    a block that can't be described, or a kernel that doesn't compile. A block that was just placed and has no connected
+    input is left out, and the rest runs. A `running` block that would have to be left out is held: it keeps running as
+    in the `previous` plan, with the same sources. The blocks before it are held too if their new versions don't fit.
+    Without `shares`, nothing is fused, and each buffer has separate memory, so every port can be read after a frame.
+    The other arguments are those of `make_plan`.
     """
     found = list(problems)
     description = inlined.description
@@ -130,7 +130,7 @@ def plan_what_can_run(
             plan = _plan(whole.description.without(left_out), whole, pinned, previous, fuses, shares, workspace_of)
         except GraphValidationError as problem:
             at_held = {item.node for item in problem.errors if item.node and owner(item.node) in held}
-            if at_held and previous is not None:  # which were sound, fed as they were
+            if at_held and previous is not None:  # these blocks had no errors with the same sources
                 before = {owner(c.source.node) for c in previous.description.connections if c.target.node in at_held}
                 if before <= held:
                     return PartialPlan(None, found, frozenset(idle))
@@ -160,9 +160,9 @@ def _members(description: GraphDescription, nodes: Collection[str]) -> list[str]
 
 
 def _with_held(inlined: Inlined, previous: Plan, idle: Collection[str], held: set[str]) -> tuple[Inlined, set[str]]:
-    """Return a description in which the held nodes are as in the previous plan, and the blocks to leave out of it.
+    """Return a description with the held nodes as in the previous plan, and the blocks to leave out of it.
 
-    `held` gets the nodes that they need and that are not in the new description any more, or can't run there.
+    Nodes that the held ones need are added to `held` if the new description lacks them, or if they can't run there.
     """
     new, old, running = inlined.original, previous.inlined.original, previous.description.by_id
     stopped = {owner(node) for node in idle}

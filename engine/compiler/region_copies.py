@@ -1,7 +1,8 @@
-"""Copies of buffers that leave a region although the region does not write them: uploaded arrays and the user's memory.
+"""Copies of buffers that leave a region which does not write them: uploaded arrays and the user's memory.
 
-When a region is skipped, its outputs hold their default for readers outside. Such memory must not change. So readers
-outside get a copy that the region makes when it runs, and the copy is an output like any other.
+When a region is skipped, readers outside see its outputs' defaults. Uploaded arrays and the user's memory must not be
+overwritten with a default. So readers outside get a copy, which the region makes when it runs, and which is an output
+like any other.
 """
 
 from collections.abc import Mapping
@@ -15,9 +16,9 @@ from engine.patch.regions import RegionRefused
 def with_copies(
     description: GraphDescription, outputs: Mapping[PortRef, PortRef]
 ) -> tuple[GraphDescription, dict[PortRef, PortRef]]:
-    """Return the description with a copy block for each such output; its connections and its port lead to the copy.
+    """Return the description with a copy block for each such output, to which connections and ports then lead.
 
-    `outputs` leads from ports of composites to those of blocks; what is returned leads to the copies too.
+    `outputs` maps ports of composites to ports of blocks; the returned mapping includes the copies.
     """
     if not any(node.region and _is_there(node) for node in description.nodes):
         return description, dict(outputs)
@@ -44,7 +45,7 @@ def _is_there(node: BlockNode) -> bool:
 
 
 def _leaving(description: GraphDescription) -> tuple[set[Connection], list[PortRef]]:
-    """Return the connections that take such memory out of a region, and such outputs in regions that feed nothing."""
+    """Return the connections that take such memory out of a region, and unconnected outputs inside that show it."""
     nesting, by_id, source_of = Nesting(description), description.by_id, description.source_of
     roots: dict[PortRef, str | None] = {}
 
@@ -52,10 +53,10 @@ def _leaving(description: GraphDescription) -> tuple[set[Connection], list[PortR
         return nesting.regions_between(nesting.scope_of(root), nesting.scope_of(node))
 
     def root_of(port: PortRef) -> str | None:
-        """Return the block in a region in whose array a port lies, if there is none of its regions between them."""
+        """Return the block in a region whose array a port shows, if no border of a region lies between them."""
         if port in roots or port.node not in by_id:
             return roots.get(port)
-        roots[port] = None  # for a circle, which the check reports
+        roots[port] = None  # ends a cycle, which the check reports
         block = by_id[port.node].description
         if port.port in block.contents or port.port in block.externals:
             roots[port] = port.node if by_id[port.node].region else None

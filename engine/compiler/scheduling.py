@@ -1,8 +1,8 @@
-"""Phase 5, operations: the blocks' entries as a flat list with explicit dependencies.
+"""Phase 5, operations: turns the blocks' entries into a flat list with explicit dependencies.
 
-Dependencies follow from the bytes that operations read and write (read after write, write after read, write after
-write), in the blocks' order. Operations that touch different bytes stay independent and may run in parallel. For
-operations around it, a region is one operation with the accesses of its bodies.
+Dependencies follow from the bytes that operations read and write, in the blocks' order: read after write, write after
+read, write after write. Operations that touch different bytes stay independent and may run in parallel. Seen from
+outside, a region is one operation with the accesses of its bodies.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,10 +52,10 @@ _THREADS = 256
 def region_outputs(
     description: GraphDescription, buffers: BufferPlan, nesting: Nesting, looked_at: Iterable[PortRef]
 ) -> dict[str, tuple[PortRef, ...]]:
-    """Return, by region block, the buffers to fill before it, so that a reader finds the default when it is skipped.
+    """Return, by region block, the buffers to fill before it, so that readers see the default when it is skipped.
 
-    These are made inside the region and read outside it; one inside several regions is filled before each of those that
-    the reader is not in. Ports that are `looked_at` are read at the end of the frame.
+    Such a buffer is written inside the region and read outside it. If it is inside several regions, it is filled before
+    each region that does not contain the reader. `looked_at` ports are read at the end of the frame.
     """
     if nesting.is_flat:
         return {}
@@ -77,14 +77,14 @@ def region_outputs(
 
 
 def default_of(description: GraphDescription, owner: PortRef) -> float:
-    """Return the number in a buffer when its block's region is skipped."""
+    """Return the default number that a buffer holds when its block's region is skipped."""
     rule = description.by_id[owner.node].description.rules.output_of.get(owner.port)
     default = rule.spec.default if rule is not None else None
     return 0.0 if default is None else float(default)
 
 
 def fill_entry(dtype: DType, elements: int, default: float, name: str) -> FillEntry | KernelEntry:
-    """Return the fill of a buffer `name` with `default`: every number in it, for any element type."""
+    """Return an entry that fills a buffer `name` with `default`, for any element type."""
     target = BufferArgument(name, reads=False, writes=True)
     if same(float(default), 0.0) or dtype.fields:
         return FillEntry(target, 0)
@@ -104,7 +104,7 @@ def schedule(
 ) -> OperationSchedule:
     """Return the operations, each after its dependencies; `defaults` are the buffers to fill before each region.
 
-    Operations that are as they were in the `previous` schedule are the same objects.
+    Operations that are unchanged since the `previous` schedule are the same objects.
     """
     scheduler = _Scheduler(description, order, buffers, defaults)
     body = scheduler.open(TOP, -1, -1)
@@ -117,7 +117,7 @@ def schedule(
 
 @dataclass
 class _Body:
-    """A scope whose operations are being added, and the delays in it that copy."""
+    """A scope whose operations are being added, and its delays that need copies."""
 
     number: int
     name: str
@@ -137,7 +137,7 @@ class _Scheduler:
         self._buffers = buffers
         self._defaults = defaults
         self.steps: list[PendingOperation] = []
-        #: Of each scope the region operation that it belongs to, its name and the scope around it.
+        #: The region operation of each scope, the scope's name, and the scope around it.
         self.scopes: list[tuple[int, str, int]] = []
         words = [
             buffers.blocks[node.id].places[status.buffer]
@@ -153,16 +153,17 @@ class _Scheduler:
         return _Body(number, name, [])
 
     def keep(self, body: _Body) -> None:
-        """Store the next outputs of a scope's delays, for its next turn or frame."""
+        """Store the inputs of a scope's delays for the next turn or frame."""
         for node, delay in body.delays:
             kept = BufferArgument(kept_name(delay), reads=False, writes=True)
             self._add_move(body, node, CopyEntry(kept, delay.source))
 
     def add_start(self, body: _Body) -> None:
-        """Add the start of every frame: the frame uniforms for the kernels that read them, cleared status words."""
+        """Add the start of every frame: upload the frame uniforms if kernels read them, and clear status words."""
         if any(kind.uses_frame for kind in self._description.kinds):
             self._add(body, "", UploadFrame(), FRAME_UPLOAD, -1)
-        # Others are written in every frame: only one in a region may miss that, and checks add to what is there.
+        # Other words are written in every frame. Only a word in a region may be skipped, and checks add to the old
+        # value.
         if self._status and any(
             status.kind in (StatusKind.STOPPED, StatusKind.CHECKED) or node.region != TOP
             for node in self._description.nodes
@@ -189,13 +190,16 @@ class _Scheduler:
                 self._add_region(body, by_id[node_id], len(block.entries))
 
     def _add_entries(self, body: _Body, buffers: BlockBuffers, node: str, entries: Iterable[Entry], first: int) -> None:
-        """Add operations of a block, of which `first` is the place of the first one."""
+        """Add operations of a block; `first` is the place of the first one."""
         for place, entry in enumerate(entries, first):
             if not isinstance(entry, DelayEntry):
                 self._add(body, node, entry, buffers.accesses[place], place)
 
     def _add_delays(self, body: _Body, node: str) -> None:
-        """Note the delays that copy; in a region their outputs get what the last turn kept, before anything else."""
+        """Note the delays that need copies.
+
+        In a region, first copy the contents kept from the last turn to their outputs.
+        """
         for delay in self._description.by_id[node].description.delays:
             if self._buffers.find(node, kept_name(delay)) is None:
                 continue
@@ -230,7 +234,7 @@ class _Scheduler:
         self.steps[index] = node.id, RegionEntry(control.kind, tuple(inner)), access, body.number, place
 
     def _add_move(self, body: _Body, node: str, entry: KernelEntry | FillEntry | CopyEntry) -> None:
-        """Add an operation of the compiler for a block: a copy or a fill of one of its buffers."""
+        """Add an operation of the compiler for a block: a copy to one of its buffers, or a fill."""
         self._add(body, node, entry, entry_access(self._buffers, node, entry), -1)
 
     def _add(self, body: _Body, node: str, entry: AnyEntry, access: Access, place: int) -> None:

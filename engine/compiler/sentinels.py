@@ -1,8 +1,8 @@
-"""Phase 0, sentinels: a block for each check of a connection, as a reader of the checked buffer.
+"""Phase 0, sentinels: adds a block for each check of an output, as a reader of the checked buffer.
 
-As a block, a check runs after the buffer's writer and before in-place changes, in the scope of the writer. The check
-keeps the buffer from being fused away, and its bounds are live parameters. Its id, "blur/out sentinel", begins with the
-node of the output, as those of blocks in a composite do: its time is told of that node.
+As a block, a check runs after the buffer's writer and before in-place changes, in the scope of the writer. Its bounds
+are live parameters, and the checked buffer is not fused away. The check's id, "blur/out sentinel", begins with the node
+of the output, like the ids of blocks in a composite. So its time counts for that node.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ FOUND = np.dtype(
     + [("value", "<f8")]
     + [(name, "<u8") for name in ("turn", "turns")]
 )
-#: The axes of a buffer whose elements can be checked.
+#: The most axes of a buffer whose elements can be checked.
 AXES = 8
-#: The elements that a thread of a check looks at, and the most threads, beyond which each looks at more.
+#: The elements per thread of a check, and the most threads; with more elements, each thread checks more.
 _ELEMENTS, _THREADS = 16, 1 << 18
 _CHECK, _END = (Kernel("sentinel.cu", entry=entry) for entry in ("check_elements", "end_check"))
 _INPUT, _COUNT, _FOUND = "x", "count", "found"
-#: Live parameters, so that other bounds need no other graph.
+#: Live parameters, so that other bounds need no new graph.
 _VALUES = ("flags", "minimum", "maximum")
 
 
@@ -58,22 +58,22 @@ def _described() -> BlockDescription:
 
 
 _MARKING = _described()
-#: The same, but the checked buffer lasts to the end of the frame.
+#: The same check, but the buffer lasts to the end of the frame.
 _FREEZING = replace(_MARKING, statuses=tuple(replace(status, keeps=True) for status in _MARKING.statuses))
 
 
 def found_buffer(check: str) -> PortRef:
-    """Return the buffer with the findings of a check's block."""
+    """Return the buffer with the results of a check's block."""
     return PortRef(check, _FOUND)
 
 
 def checked_port(check: str) -> PortRef:
-    """Return the input by which the block of a check reads."""
+    """Return the input of a check's block."""
     return PortRef(check, _INPUT)
 
 
 class Checks(NamedTuple):
-    """Plain blocks with those that check: of these the outputs that they check and their parameter values, by id."""
+    """Plain blocks, including those of checks; the checked outputs and the checks' parameter values are by id."""
 
     description: GraphDescription
     ports: dict[str, PortRef]
@@ -83,10 +83,10 @@ class Checks(NamedTuple):
 def with_sentinels(
     plain: GraphDescription, outputs: Mapping[PortRef, PortRef], description: GraphDescription
 ) -> Checks:
-    """Return plain blocks with a block for each sentinel of `description`, which they come from.
+    """Return plain blocks, with a block added for each sentinel of `description`, from which they come.
 
-    `outputs` leads from ports of composites to those of blocks. A sentinel whose output is not there, such as that of a
-    block that can't be described, is left out.
+    `outputs` maps ports of composites to ports of blocks. A sentinel is left out if its output does not exist, for
+    example because the block can't be described.
     """
     by_id = plain.by_id
     nodes: list[BlockNode] = []

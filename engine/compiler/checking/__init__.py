@@ -1,1 +1,1 @@
-"""Phases 1 and 2: everything that is wrong with a patch at once, and the layout of every buffer."""
+"""Phases 1 and 2: finds all errors of a patch at once, and the layout of every buffer."""

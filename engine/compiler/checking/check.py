@@ -1,7 +1,7 @@
-"""Phases 1 and 2: everything that can be wrong with a patch, all at once, and the layout of every buffer.
+"""Phases 1 and 2: finds all errors of a patch at once, and the layout of every buffer.
 
-A block with an error gets no layouts, and blocks that depend on it get no follow-up errors. A block with the same
-description and input layouts as in the previous result keeps its layouts.
+A block with an error gets no layouts, and blocks that depend on it get no follow-up errors. A block keeps its layouts
+while its description and its input layouts are unchanged.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -26,28 +26,28 @@ from engine.types.layout import Layout
 
 @dataclass(frozen=True)
 class Checked:
-    """What is known of a description.
+    """The results of a check.
 
-    `nodes` holds the layouts and launches of every sound block, each after those that feed it (except through delayed
-    inputs); `dataflow` is how the blocks are connected.
+    `nodes` holds the layouts and launches of every block without errors, each after its sources, except those of
+    delayed inputs. `dataflow` has the connections of the blocks.
     """
 
     description: GraphDescription
     dataflow: Dataflow
     nodes: dict[str, NodeLayouts]
-    #: Blocks that are unchanged since the previous result, with the sources of their inputs.
+    #: Blocks that are unchanged since the previous result, and so are the sources of their inputs.
     kept: AbstractSet[str]
     errors: tuple[Diagnostic, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
 
     @cached_property
     def layouts(self) -> Layouts:
-        """Layouts by (node, port or internal buffer); inputs have their source's."""
+        """Layouts by (node, port or internal buffer); an input has its source's layout."""
         return {PortRef(node, name): layout for node, n in self.nodes.items() for name, layout in n.layouts.items()}
 
     @property
     def advice(self) -> tuple[Diagnostic, ...]:
-        """Warnings that a running patch does not show: optional inputs that are better connected."""
+        """Warnings that a running patch does not show: optional inputs that had better be connected."""
         return tuple(
             unconnected(node, name)
             for node in self.description.nodes
@@ -59,14 +59,14 @@ class Checked:
 def check_description(
     description: GraphDescription, previous: Checked | None = None, workspace_of: WorkspaceOf | None = None
 ) -> Checked:
-    """Return every error and warning of a description, and the layouts and launches of the blocks that have none.
+    """Return every error and warning of a description, and the layouts and launches of the blocks without errors.
 
     `workspace_of` returns the scratch memory of library calls, or raises an error for unsupported ones.
     """
     flow = trace_dataflow(description)
     known, fed_before = (previous.nodes, previous.dataflow.incoming) if previous is not None else ({}, {})
     kept: set[str] = set()
-    is_settled = True  # while the output layouts of every block are unchanged
+    is_settled = True  # true while the output layouts of every block are unchanged
     nodes: dict[str, NodeLayouts] = {}
     errors = list(flow.errors)
     by_id, incoming, broken = description.by_id, flow.incoming, flow.broken
@@ -85,7 +85,7 @@ def check_description(
         old = known.get(node_id)
         if old is not None and old.description is block and connected == fed_before[node_id]:
             kept.add(node_id)
-            if is_settled and node_id not in in_loops:  # layouts that loop back may have changed later on
+            if is_settled and node_id not in in_loops:  # layouts in loops may change later
                 nodes[node_id] = old
                 continue
         is_late = node_id in late
@@ -101,7 +101,7 @@ def check_description(
             errors += _located(node_id, made.problems, connected)
         else:
             nodes[node_id] = made
-    for node_id in late:  # these are checked again, now that their sources are known
+    for node_id in late:  # check these again now that their sources are known
         if node_id not in nodes:
             continue
         block, connected = by_id[node_id].description, incoming[node_id]
@@ -143,9 +143,9 @@ def _layouts_of(
     late: Container[str] = (),
     looped: Mapping[PortRef, Layout | None] = {},
 ) -> tuple[Layout | None, ...] | None:
-    """Return the layouts of a block's inputs; None when a block before it has an error.
+    """Return the layouts of a block's inputs; None when a block that it depends on has an error.
 
-    Of the `late` ones, only those on loops are known, and these must be.
+    Of the `late` inputs, only those on loops have known layouts; without these, the result is None.
     """
     found: list[Layout | None] = []
     for name in block.rules.input_of:
@@ -167,7 +167,7 @@ def _layouts_of(
 
 
 class _Alike:
-    """The layouts of blocks with one description and the same inputs, which a patch has many of, made once.
+    """The layouts of blocks with the same description and inputs. A patch has many such blocks; they are computed once.
 
     Equal layouts become one object, so that most comparisons are of identities.
     """
@@ -178,12 +178,12 @@ class _Alike:
         self._canonical: dict[Layout, Layout] = {}
 
     def layouts(self, block: BlockDescription, inputs: tuple[Layout | None, ...]) -> NodeLayouts:
-        """Return the layouts of a block of this description from its inputs."""
+        """Return the layouts of a block with this description, computed from its inputs."""
         key = (id(block), *map(id, inputs))
         found = self._known.get(key)
         if found is None:
             canonical = self._canonical
-            # The result keeps description and inputs alive, and so their ids theirs.
+            # The result keeps the description and the inputs alive, so no other object gets their ids.
             found = self._known[key] = node_layouts(block, inputs, self._workspace_of)
             for name, layout in found.layouts.items():
                 found.layouts[name] = canonical.setdefault(layout, layout)
@@ -191,7 +191,7 @@ class _Alike:
 
 
 def _located(node: str, problems: Sequence[Diagnostic], sources: Mapping[str, PortRef]) -> list[Diagnostic]:
-    """Return a block's problems with its id; a problem with what an input carries also names its source."""
+    """Return a block's problems with its id. A problem with an input's contents also names the input's source."""
     located = []
     for problem in problems:
         source = sources.get(problem.port) if problem.port and problem.found else None

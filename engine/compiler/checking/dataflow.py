@@ -1,4 +1,4 @@
-"""The dataflow of a patch: which block feeds which, and everything that is wrong before shapes are known."""
+"""The dataflow of a patch: the connections of its blocks, and all errors that can be found before shapes are known."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -127,11 +127,11 @@ def knots(following: Mapping[str, list[str]]) -> dict[str, int]:
 class Dataflow:
     """The structure of a patch.
 
-    `incoming` names the output behind each connected input of a block, `following` the blocks behind each block;
-    `late` are connections into delayed inputs that order nothing: no layout follows from them, or they are `looped`:
-    the layout that follows from them also decides what flows through them. `ways` names the blocks of such a loop, by
-    the delayed input. `level` lists blocks after what their layouts follow from, with the length of the longest path to
-    each; those on cycles and behind them are not in it. `broken` blocks have an error of their own.
+    `incoming` has the output that feeds each connected input of a block; `following` has the blocks that each block
+    feeds. `late` connections lead into delayed inputs and order nothing. No layout follows from them, or they are
+    `looped`: their layout also decides the layout of their own source. `ways` has the blocks of such a loop, by its
+    delayed input. `level` lists each block after the blocks that its layouts depend on, with the length of the longest
+    path to it. It lacks blocks on cycles and those that depend on them. `broken` blocks have an error of their own.
     """
 
     incoming: dict[str, dict[str, PortRef]]
@@ -146,7 +146,7 @@ class Dataflow:
 
 
 def trace_dataflow(description: GraphDescription) -> Dataflow:
-    """Return the connections of a description's blocks, and its mistakes."""
+    """Return the connections of a description's blocks, and the errors in them."""
     nodes = description.nodes
     found = Dataflow({node.id: {} for node in nodes}, {node.id: [] for node in nodes})
     if len(found.incoming) < len(nodes):
@@ -181,7 +181,7 @@ def trace_dataflow(description: GraphDescription) -> Dataflow:
 
 
 def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, int], list[Connection]]:
-    """Enter every connection; return how many there are into each block, and those into delayed inputs."""
+    """Enter every connection. Return the number of connections into each block, and those into delayed inputs."""
     incoming, following = found.incoming, found.following
     outputs_of = {node.id: node.description.rules.output_of for node in description.nodes}
     inputs_of = {node.id: node.description.rules.input_of for node in description.nodes}
@@ -194,7 +194,7 @@ def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, 
         entry: InputRule | None
         try:
             output, entry = outputs_of[before][source.port], inputs_of[after][port]
-        except KeyError:  # one of the ends does not exist
+        except KeyError:  # an end does not exist
             output, entry = None, inputs_of.get(after, {}).get(port)
         if output is None or entry is None or (output.dtype is not entry.dtype and output.dtype and entry.dtype):
             problem = connection_problem(description, connection)
@@ -227,7 +227,7 @@ def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, 
 def _count_delayed(
     description: GraphDescription, found: Dataflow, delayed: list[Connection], missing: dict[str, int]
 ) -> list[Connection]:
-    """Let those delayed connections order blocks from which a layout follows, and return them."""
+    """Let delayed connections order blocks if a layout follows from them, and return these connections."""
     counted = []
     for connection in delayed:
         source, target = connection.source, connection.target
@@ -242,7 +242,7 @@ def _count_delayed(
 
 
 def _open_loops(found: Dataflow, counted: list[Connection], missing: dict[str, int]) -> None:
-    """Let delayed connections on a cycle order nothing; `loop_layouts` finds their layouts."""
+    """Stop delayed connections on a cycle from ordering blocks; `loop_layouts` finds their layouts."""
     following = found.following
     knot_of = knots({node: list(others) for node, others in following.items()})
     for connection in counted:
@@ -260,13 +260,13 @@ def _open_loops(found: Dataflow, counted: list[Connection], missing: dict[str, i
 
 
 def levels(following: Mapping[str, Sequence[str]], missing: dict[str, int]) -> dict[str, int]:
-    """Return the length of the longest path to each block, in the order of these; `missing` counts the predecessors.
+    """Return the length of the longest path to each block; `missing` counts predecessors.
 
-    Blocks on cycles and behind them are left out.
+    The blocks come in the order of these lengths. Blocks on cycles, and those that depend on them, are left out.
     """
     ready = [node for node in following if node not in missing]
     level = dict.fromkeys(ready, 0)
-    for node in ready:  # grows as blocks become ready, one level after the other
+    for node in ready:  # grows as blocks become ready, level by level
         beyond = level[node] + 1
         for other in following[node]:
             missing[other] = left = missing[other] - 1
@@ -294,7 +294,7 @@ def _ordering(description: GraphDescription, found: Dataflow) -> Iterator[Connec
 
 
 def _check_regions(description: GraphDescription, found: Dataflow) -> None:
-    """Add the mistakes of regions, of connections across their borders, and cycles through them."""
+    """Add the errors of regions, of connections across their borders, and of cycles through them."""
     used = {region_of(node.region) for node in description.nodes}
     found.warnings += [
         empty_region(node) for node in description.nodes if node.description.control is not None and node.id not in used
@@ -303,7 +303,7 @@ def _check_regions(description: GraphDescription, found: Dataflow) -> None:
     wrong = {node for node, problem in problems.items() if problem is not None}
     if wrong:
         found.errors += [problem for problem in problems.values() if problem is not None]
-        # A block in an invalid region is treated as if it were in none.
+        # A block in an invalid region is treated as if it were outside all regions.
         nodes = tuple(replace(node, region=TOP) if node.id in wrong else node for node in description.nodes)
         description = GraphDescription(nodes, description.connections)
     nesting = Nesting(description)
@@ -318,7 +318,7 @@ def _check_regions(description: GraphDescription, found: Dataflow) -> None:
         before, after = connection.source.node, connection.target.node
         a, b = nesting.lift(before, after)
         if b == after and connection.target.port in by_id[after].description.delayed_inputs:
-            continue  # a delayed input orders nothing, but its region comes after a source outside
+            continue  # a delayed input orders nothing, but its region still comes after a source outside
         if a != b or before == after:
             edges.append(Edge(a, b, connection))
     found.errors += list(map(_circular, find_cycles(edges)))

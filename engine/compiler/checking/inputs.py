@@ -1,4 +1,4 @@
-"""Requirements on a block's inputs, checked once their layouts are known."""
+"""Checks a block's inputs against their rules, once the layouts are known."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,13 +11,13 @@ from engine.diagnostics import Diagnostic, Mend, error
 from engine.types import DType
 from engine.types.layout import Layout
 
-#: The remedy of mistakes that only the block's author can fix.
+#: The remedy of errors that only the block's author can fix.
 HELP = "see the block's help"
 _COPY = "put a Copy block in front of it"
 
 
 def check_input(rule: InputRule, layout: Layout, problems: list[Diagnostic]) -> None:
-    """Add the mistakes in the element type, the rank and the strides of an input."""
+    """Add the errors in the element type, the rank and the strides of an input."""
     dtype = rule.dtype
     if dtype is not None and layout.dtype is not dtype and layout.dtype != dtype:
         problems.append(type_mismatch(rule.name, dtype, layout.dtype))
@@ -58,7 +58,7 @@ def type_mismatch(port: str, expected: DType, found: DType, node: str | None = N
 
 
 def check_types(typed: Sequence[PortSpec], layouts: Mapping[str, Layout], problems: list[Diagnostic]) -> None:
-    """An input of any type may have a rule: elements as another input's, or elements of a kind."""
+    """Check inputs of any type that have a rule: the same elements as another input, or elements of a kind."""
     for spec in typed:
         layout = layouts.get(spec.name)
         if layout is None:
@@ -84,7 +84,7 @@ def check_types(typed: Sequence[PortSpec], layouts: Mapping[str, Layout], proble
 
 
 def check_input_shape(rule: InputRule, layout: Layout, context: ShapeContext, problems: list[Diagnostic]) -> None:
-    """An input that has a shape rule must be of that shape; the default rule, "same", asks for nothing."""
+    """Check the shape of an input that has a shape rule; the default rule, "same", allows any shape."""
     assert rule.shape is not None
     try:
         expected = rule.shape(context)
@@ -105,9 +105,9 @@ def check_input_shape(rule: InputRule, layout: Layout, context: ShapeContext, pr
 
 
 def check_moves(moves: Sequence[Entry], layouts: Mapping[str, Layout], problems: list[Diagnostic]) -> None:
-    """Fills, copies and delays go over whole buffers: they must have no gaps, and both ends of one the same size.
+    """Check the buffers of fills, copies and delays: they must have no gaps, and the two ends must have equal sizes.
 
-    A delay outputs its earlier input, so both its ends must have the same type and shape.
+    A delay outputs its earlier input, so its two ends must have the same type and shape.
     """
     for entry in moves:
         touched = [(a.name, layouts[a.name]) for a in buffer_arguments(entry) if a.name in layouts]

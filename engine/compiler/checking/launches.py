@@ -1,9 +1,9 @@
-"""Launch grids: how many thread blocks cover the threads that a block asks for.
+"""Launch grids: the number of thread blocks that cover the threads that a block requests.
 
-A launch that follows a count on the device is cut at build time to what runs at once there: its kernel loops over the
-grid, so that thread blocks beyond the count never start. If each thread compared its index with the count instead, the
-cost of a launch would depend on the capacity. Grids that kernels set on the device (`cudaGraphKernelNodeSetGridDim`)
-are not allowed in the bodies of conditional nodes, and there are none on the host.
+A launch that follows a count on the device gets, at build time, at most as many thread blocks as the device runs at
+once. Its kernel loops over the grid, so that thread blocks beyond the count never start. If each thread compared its
+index with the count instead, a launch would cost as much as its capacity. Grids set on the device
+(`cudaGraphKernelNodeSetGridDim`) are not allowed in the bodies of conditional nodes, and don't exist on the host.
 """
 
 from dataclasses import replace
@@ -17,19 +17,22 @@ from engine.device.launches import GRID_LIMITS, THREAD_BLOCK_LIMITS
 from engine.device.occupancy import KernelResources, occupancy
 from engine.device.protocol import LaunchConfig
 
-#: The most threads of a thread block.
+#: The most threads in a thread block.
 MAX_THREADS = 1024
-#: Thread blocks for each core of a CPU: enough for cores that are done early to take over from others.
+#: Thread blocks for each core of a CPU: enough for cores that finish early to take over some.
 BLOCKS_PER_CORE = 8
 
 
 def covering_launch(entry: KernelEntry, context: ShapeContext) -> LaunchConfig:
-    """Return the launch that covers `entry.num_threads`; ShapeRuleError when it has no size or too many."""
+    """Return the launch that covers `entry.num_threads`. Raise ShapeRuleError if it has no size or too many threads."""
     return evaluate_launch(launch_rule(entry), context)
 
 
 def evaluate_launch(rule: LaunchRule, context: ShapeContext) -> LaunchConfig:
-    """Return the launch that covers the threads of a parsed rule; ShapeRuleError when it has no size or too many."""
+    """Return the launch that covers the threads of a parsed rule.
+
+    Raise ShapeRuleError if its size is 0 or too large.
+    """
     entry = rule.entry
     threads = tuple([size if isinstance(size, int) else size(context) for size in rule.threads])
     return _config(entry.kernel.entry, threads, entry.thread_block, entry.shared_bytes)
@@ -46,13 +49,13 @@ def counted_launch(config: LaunchConfig, resources: KernelResources | None, info
 
 @lru_cache(maxsize=4096)
 def free(config: LaunchConfig) -> LaunchConfig:
-    """Return a launch that the device may shape, since the threads don't know of each other."""
+    """Return a launch whose shape the device may choose, since the threads don't depend on each other."""
     return replace(config, is_free=True)
 
 
 @lru_cache(maxsize=4096)
 def _config(name: str, threads: tuple[int, ...], thread_block: tuple[int, int, int], shared_bytes: int) -> LaunchConfig:
-    """Return the launch; equal ones are the same object."""
+    """Return the launch; equal launches are the same object."""
     x, y, z = thread_block
     if x * y * z > MAX_THREADS or any(a > b for a, b in zip(thread_block, THREAD_BLOCK_LIMITS, strict=True)):
         limits = f"{MAX_THREADS} threads and {THREAD_BLOCK_LIMITS}"

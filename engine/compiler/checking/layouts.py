@@ -1,7 +1,7 @@
 """The layouts of one block's ports and internal buffers, and the numbers that depend on them.
 
-All of it follows from the block's description and the layouts of its inputs, so a block of which neither changed keeps
-its result.
+They depend only on the block's description and the layouts of its inputs. While neither changes, the block keeps its
+result.
 """
 
 import math
@@ -28,7 +28,7 @@ from engine.types.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
 
 
 def content_layout(rule: OutputRule, array: np.ndarray[Any, Any]) -> Layout:
-    """Return the layout of contents; ShapeRuleError when the array does not fit the port's element type."""
+    """Return the layout of contents. Raise ShapeRuleError when the array does not fit the port's element type."""
     try:
         dtype = dtype_of(array) if rule.dtype is None else rule.dtype
     except TypeError as problem:
@@ -37,7 +37,7 @@ def content_layout(rule: OutputRule, array: np.ndarray[Any, Any]) -> Layout:
 
 
 def external_layout(rule: OutputRule, array: ExternalArray) -> Layout:
-    """Return the layout of memory of the user's own; ShapeRuleError when it does not fit the port's element type."""
+    """Return the layout of the user's own memory. Raise ShapeRuleError when it does not fit the port's element type."""
     if rule.dtype is None:
         try:
             dtype = dtype_of(np.empty(0, array.dtype))
@@ -66,7 +66,7 @@ def external_layout(rule: OutputRule, array: ExternalArray) -> Layout:
 
 
 def _shape(what: str, dtype: DType, found: np.dtype[Any], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape in elements: those of a vector take the last axis of the array."""
+    """Return the shape in elements; the components of vectors take the array's last axis."""
     base, inner = (dtype.numpy.subdtype or (dtype.numpy, ())) if dtype.kind == "vector" else (dtype.numpy, ())
     rank = len(shape) - len(inner)
     if found != base or shape[max(rank, 0) :] != inner:
@@ -78,7 +78,7 @@ def _shape(what: str, dtype: DType, found: np.dtype[Any], shape: tuple[int, ...]
 
 __all__ = ["Layout", "Layouts", "NodeLayouts", "node_layouts"]
 
-#: Layouts by (node, port or internal buffer); inputs have their source's.
+#: Layouts by (node, port or internal buffer); an input has its source's layout.
 Layouts = dict[PortRef, Layout]
 
 _NO_STRIDES: Mapping[str, tuple[int, ...]] = {}
@@ -87,13 +87,13 @@ _NO_EXTENTS: Mapping[int, Mapping[int, int]] = {}
 
 
 class NodeLayouts(msgspec.Struct, frozen=True, gc=False):
-    """Everything about one block that follows from its description and the layouts of its inputs.
+    """All results of one block that follow from its description and the layouts of its inputs.
 
-    `inputs` are in the order of the ports, None where nothing is connected. `layouts` are those of ports and internal
-    buffers by name; `offsets` say for outputs that are views where they start in their source's memory, in bytes;
-    `launches` and `extents` (by argument) are in the order of the block's work: the entries, then the kernels that
-    begin a region, the region itself, and the kernels that end a turn. `problems` name no node yet; with one of them
-    the rest may be missing.
+    `inputs` are in the order of the ports, None for unconnected ones. `layouts` are those of ports and internal buffers
+    by name. `offsets` has, for outputs that are views, the start in their source's memory in bytes. `launches` and
+    `extents` (by argument) follow the order of the block's work: the entries, the kernels that begin a region, the
+    region itself, and the kernels that end a turn. `problems` name no node yet; if there are any, other results may be
+    missing.
     """
 
     description: BlockDescription
@@ -107,7 +107,7 @@ class NodeLayouts(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Misfit(ShapeRuleError):
-    """An operand of a library call, at a port or in an internal buffer, is wrong."""
+    """An operand of a library call is wrong, at a port or in an internal buffer."""
 
     def __init__(self, text: str, port: str | None) -> None:
         super().__init__(text)
@@ -134,10 +134,10 @@ def node_layouts(
     *,
     outputs_only: bool = False,
 ) -> NodeLayouts:
-    """Return the layouts that follow from `inputs`, in the order of the ports.
+    """Return the layouts that follow from `inputs`, which are in the order of the ports.
 
-    `workspace_of` returns the scratch memory of library calls; without it, none is needed. `outputs_only` leaves out
-    launches and requirements on inputs: for blocks with an input that is known later.
+    `workspace_of` returns the scratch memory of library calls; without it, none is reserved. `outputs_only` leaves out
+    launches and checks of inputs, for blocks with an input that becomes known later.
     """
     rules = description.rules
     layouts: dict[str, Layout] = {}
@@ -179,7 +179,7 @@ def node_layouts(
 def outputs_that_follow(
     description: BlockDescription, inputs: tuple[Layout | None, ...], unknown: Collection[str]
 ) -> dict[str, Layout]:
-    """Return the layouts of the outputs that follow although those of the `unknown` inputs are not known yet."""
+    """Return the layouts of outputs that don't depend on the `unknown` inputs."""
     rules = description.rules
     given = {rule.name: layout for rule, layout in zip(rules.inputs, inputs, strict=True) if layout is not None}
     shapes = {rule.name: given[rule.name].shape if rule.name in given else None for rule in rules.inputs}
@@ -224,7 +224,7 @@ def _add_output(work: _Work, rule: OutputRule) -> None:
 
 
 def _given_layout(rule: OutputRule, work: _Work) -> Layout:
-    """Return the layout of an output that takes it from an input, a view, contents or the user's memory."""
+    """Return the layout of an output that gets it from an input, a view, contents or the user's memory."""
     description, spec = work.description, rule.spec
     if spec.inplace is not None:
         source = work.layouts.get(spec.inplace)
@@ -271,7 +271,7 @@ def _followed_type(rule: OutputRule, layouts: Mapping[str, Layout]) -> DType:
 
 
 def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: WorkspaceOf | None) -> None:
-    """Add the results of the ports' layouts: required input shapes, internal buffers, launches and other numbers."""
+    """Add what depends on the ports' layouts: checks of input shapes, internal buffers, launches and other numbers."""
     rules, context, layouts, problems = work.rules, work.context, work.layouts, work.problems
     if rules.typed_inputs:
         check_types(work.rules.typed_inputs, work.layouts, work.problems)
@@ -287,7 +287,8 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
             if buffer.of is not None:
                 layout = _seen_as(layouts[buffer.of], layout.shape)
         except ShapeRuleError as problem:
-            if buffer.of is None or all(found.port != buffer.of for found in problems):  # else that has the reason
+            # Otherwise that problem is the cause.
+            if buffer.of is None or all(found.port != buffer.of for found in problems):
                 problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
         else:
             layouts[buffer.name] = layout
@@ -315,14 +316,14 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
 
 
 def _seen_as(whole: Layout, shape: Shape) -> Layout:
-    """Return the layout of elements that are seen in another shape."""
+    """Return the layout of the same elements in another shape."""
     if whole.strides is not None or math.prod(shape) != math.prod(whole.shape):
         raise ShapeRuleError(f"shape must have as many elements as {whole}, without gaps, got {list(shape)}")
     return msgspec.structs.replace(whole, shape=shape)
 
 
 def _workspace_bytes(capture: CaptureEntry, work: _Work, workspace_of: WorkspaceOf | None) -> int:
-    """Check library calls; return how much scratch memory the one with the most needs, at least a byte."""
+    """Check library calls. Return the scratch memory of the one that needs the most, at least one byte."""
     most = 1
     for made in capture.calls:
         _check_call_numbers(made, work)
@@ -341,7 +342,7 @@ def _workspace_bytes(capture: CaptureEntry, work: _Work, workspace_of: Workspace
 
 
 def _check_call_numbers(made: CapturedCall, work: _Work) -> None:
-    """The numbers of a call that lie in buffers must be of the type that it reads there."""
+    """Check the numbers of a call that lie in buffers: each must have the type that the call reads."""
     scaled = work.layouts.get(dict(made.operands)[made.call.scaled].name) if made.numbers else None
     for name, number in made.numbers:
         if scaled is None or not isinstance(number, BufferArgument) or number.name not in work.layouts:
@@ -353,7 +354,7 @@ def _check_call_numbers(made: CapturedCall, work: _Work) -> None:
 
 
 def _results(made: CapturedCall, operands: Mapping[str, Layout]) -> Mapping[str, Layout]:
-    """Return the layouts of a call's outputs; OperandError also for an input that is not connected."""
+    """Return the layouts of a call's outputs. Raise OperandError, also for an unconnected input."""
     for slot, _ in made.operands:
         if slot in made.call.inputs and slot not in made.call.optional and slot not in operands:
             raise OperandError(slot, "input must be connected for the call")
@@ -361,10 +362,11 @@ def _results(made: CapturedCall, operands: Mapping[str, Layout]) -> Mapping[str,
 
 
 def _captured_layout(work: _Work, name: str, waiting: frozenset[str] = frozenset()) -> Layout:
-    """Return the layout of a library call's output, a port or an internal buffer; ShapeRuleError if its inputs don't
-    fit.
+    """Return the layout of a library call's output, which is a port or an internal buffer.
 
-    `waiting` are those whose layouts depend on this one.
+    Raise ShapeRuleError if the call's inputs don't fit.
+
+    `waiting` are the outputs whose layouts depend on this one.
     """
     if name in waiting:
         raise ShapeRuleError(f"a library call must not read its own result, got {name!r}")
@@ -383,7 +385,7 @@ def _captured_layout(work: _Work, name: str, waiting: frozenset[str] = frozenset
 
 
 def _operand_port(work: _Work, made: CapturedCall, problem: OperandError) -> str | None:
-    """Return the port of an operand that is wrong; None for an internal buffer."""
+    """Return the port of a wrong operand; None for an internal buffer."""
     return _port(work, dict(made.operands)[problem.slot].name)
 
 
@@ -392,7 +394,7 @@ def _port(work: _Work, name: str) -> str | None:
 
 
 def _check_numbers(work: _Work) -> None:
-    """Requirements must hold, and the limits of status words must be numbers."""
+    """Check that requirements hold, and that the limits of status words are numbers."""
     requirements = work.description.requirements
     for index, extent in enumerate(work.rules.extents):
         requirement = requirements[index] if index < len(requirements) else None

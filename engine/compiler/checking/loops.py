@@ -1,8 +1,8 @@
 """Shapes of loops: the layout of a delayed input that depends on its own block's output.
 
-First, all layouts that follow from known ones are found. For a loop that is then still open, the layouts of the buffers
-that come into it are tried, each followed round the loop until it returns unchanged. If all that hold lead to one
-answer, that is the layout of the loop.
+First, all layouts that follow from known ones are computed. If a loop is then still open, each layout of a buffer that
+enters the loop is tried: it is followed round the loop until it returns unchanged. If all layouts that do so lead to
+the same answer, that is the layout of the loop.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,14 +16,14 @@ from engine.types.layout import Layout
 
 #: Known layouts of ports.
 KnownLayouts = dict[PortRef, Layout]
-#: The most rounds in which a changed layout is followed round a loop again.
+#: The most rounds in which a layout that returned changed is tried again.
 _MOST_ROUNDS = 8
 
 
 def loop_layouts(
     description: GraphDescription, flow: Dataflow
 ) -> tuple[dict[PortRef, Layout | None], list[Diagnostic]]:
-    """Return the layouts of the delayed inputs `flow.looped`, None for one that can't be found, and the errors."""
+    """Return the layouts of the delayed inputs `flow.looped`, None for unknown ones, and the errors."""
     solver = _Solver(description, flow)
     waiting = list(flow.looped)
     known = solver.propagated({}, {})
@@ -31,7 +31,7 @@ def loop_layouts(
     errors: list[Diagnostic] = []
     still_open = [connection for connection in waiting if connection.source not in known]
     while still_open:
-        # Each by itself, and last all of them together: loops that go through each other are of one shape.
+        # Try each by itself, and finally all together: loops that pass through each other have one shape.
         for group in [*([connection] for connection in still_open), still_open]:
             fitting = solver.fitting(group, known, assumed)
             if len(fitting) == 1:
@@ -57,12 +57,12 @@ class _Solver:
             before = {source.node for source in self._incoming[waiting.pop()].values()} - needed
             needed |= before
             waiting += before
-        #: False when a block has an error of its own, from which an open loop may follow.
+        #: False when a block has an error of its own, which may be the reason that a loop is open.
         self.is_sound = needed.isdisjoint(flow.broken) and needed <= flow.level.keys()
         self._order = [node for node in flow.level if node in needed and node not in flow.broken]
 
     def propagated(self, known: KnownLayouts, assumed: KnownLayouts) -> KnownLayouts:
-        """Return all layouts that follow from the known ones and those assumed for looped inputs."""
+        """Return all layouts that follow from the known ones and from those assumed for looped inputs."""
         known = dict(known)
         count = -1
         while count != len(known):
@@ -78,7 +78,7 @@ class _Solver:
         return known
 
     def fitting(self, group: Sequence[Connection], known: KnownLayouts, assumed: KnownLayouts) -> list[KnownLayouts]:
-        """Return the layouts with which looped inputs hold all the way round, by input, each answer once."""
+        """Return the layouts of looped inputs that return unchanged, by input; each distinct answer once."""
         candidates = dict.fromkeys(
             _plain(layout) for connection in group for layout in self._entering(connection, known)
         )
@@ -87,7 +87,7 @@ class _Solver:
         return list({tuple(answer.values()): answer for answer in found if answer is not None}.values())
 
     def _entering(self, connection: Connection, known: KnownLayouts) -> Iterator[Layout]:
-        """Give the known layouts that flow into blocks on the way from a looped input round to its source."""
+        """Yield the known layouts that enter the loop, from the looped input's source backwards."""
         reached, before = {connection.source.node}, [connection.source.node]
         while before:
             for source in self._incoming[before.pop()].values():
@@ -110,11 +110,11 @@ class _Solver:
                 return tried if self._is_sound_with(found, known, {**assumed, **tried}) else None
             if any(back[target].dtype != layout.dtype for target, layout in tried.items()):
                 return None
-            tried = back  # larger by an axis that came in on the way: broadcasting ends here, growth does not
+            tried = back  # an axis was added on the way: broadcasting ends after a round, growth does not
         return None
 
     def _is_sound_with(self, found: KnownLayouts, known: KnownLayouts, assumed: KnownLayouts) -> bool:
-        """Return whether no block has an error with the layouts that were found in addition to the known ones."""
+        """Return whether the layouts in `found` give no block an error."""
         for node in {port.node for port in found.keys() - known.keys()}:
             inputs = self._inputs(node, found, assumed)
             if self._incoming[node].keys() <= inputs.keys():
@@ -124,7 +124,7 @@ class _Solver:
         return True
 
     def _inputs(self, node: str, known: KnownLayouts, assumed: KnownLayouts) -> dict[str, Layout]:
-        """Return the layouts of a block's inputs that are known, by name."""
+        """Return the known layouts of a block's inputs, by name."""
         found = {name: known[source] for name, source in self._incoming[node].items() if source in known}
         for name in self._incoming[node].keys() - found.keys():
             if (layout := assumed.get(PortRef(node, name))) is not None:
@@ -133,7 +133,7 @@ class _Solver:
 
 
 def _plain(layout: Layout) -> Layout:
-    """Return the layout of a separate buffer: delayed elements are kept without gaps."""
+    """Return the layout as that of a separate buffer, without gaps, as delayed elements are stored."""
     return Layout(layout.dtype, layout.shape)
 
 

@@ -1,6 +1,6 @@
-"""Mistakes of a patch that don't depend on shapes: connections, inputs and regions.
+"""Finds the errors of a patch that don't depend on shapes: in connections, inputs and regions.
 
-One function for each mistake; `dataflow.py` and `check.py` call them.
+Each error has a function; `dataflow.py` and `check.py` call them.
 """
 
 import math
@@ -19,7 +19,7 @@ from engine.types.layout import Layout
 
 
 def connection_problem(description: GraphDescription, connection: Connection) -> Diagnostic | None:
-    """Return the mistakes at the ends of a connection: ports that are missing or have other element types."""
+    """Return the error at the ends of a connection: a missing port, or different element types."""
     source, target = connection.source, connection.target
     for end, direction in ((source, "output"), (target, "input")):
         node = description.by_id.get(end.node)
@@ -43,7 +43,7 @@ def connection_problem(description: GraphDescription, connection: Connection) ->
 
 
 def second_connection(first: PortRef, connection: Connection) -> Diagnostic:
-    """Return the error of an input that two outputs feed."""
+    """Return the error of an input with two connections."""
     target = connection.target
     return error(
         f"input must have one connection, got {first} and {connection.source}",
@@ -56,9 +56,9 @@ def second_connection(first: PortRef, connection: Connection) -> Diagnostic:
 
 
 def missing_inputs(node: BlockNode, connected: Container[str]) -> Iterator[Diagnostic]:
-    """Yield an error for each input that must be connected and is not.
+    """Yield an error for each unconnected input that must be connected.
 
-    Only a kernel can do without an optional input; a buffer to fill, copy or show must exist.
+    Only a kernel can do without an optional input; a buffer that is filled, copied or shown must exist.
     """
     block = node.description
     for name in block.rules.needed:
@@ -73,7 +73,7 @@ def missing_inputs(node: BlockNode, connected: Container[str]) -> Iterator[Diagn
 
 
 def unconnected(node: BlockNode, name: str) -> Diagnostic:
-    """Return the warning of an optional input that is better connected."""
+    """Return the warning for an optional input that had better be connected."""
     return warning(
         f"optional input '{name}' has no connection",
         node=node.id,
@@ -99,7 +99,7 @@ def _missing(node: BlockNode, name: str, text: str) -> Diagnostic:
 
 
 def region_problem(description: GraphDescription, node: BlockNode) -> Diagnostic | None:
-    """Return the mistake in a block's scope."""
+    """Return the error in a block's scope."""
     name = region_of(node.region)
     region = description.by_id.get(name)
     control = region.description.control if region else None
@@ -116,20 +116,20 @@ def region_problem(description: GraphDescription, node: BlockNode) -> Diagnostic
     while scope != TOP:
         outer = description.by_id.get(region_of(scope))
         if outer is None:
-            return None  # which is the error of the block inside it
+            return None  # the block inside it has this error
         if outer.id == node.id:
             return error(
                 f"region must not lie inside itself, got {node.id} in {node.region}", node=node.id, remedy=remedy
             )
         if outer.id in around:
-            return None  # a cycle further out
+            return None  # the cycle is further out
         around.add(outer.id)
         scope = outer.region
     return None
 
 
 def border_problem(description: GraphDescription, nesting: Nesting, connection: Connection) -> Diagnostic | None:
-    """Return the mistake of a connection across the border of a region."""
+    """Return the error of a connection across the border of a region."""
     source, target = connection.source, connection.target
     scope = nesting.scope_of(source.node)
     if scope == TOP:
@@ -164,7 +164,7 @@ def border_problem(description: GraphDescription, nesting: Nesting, connection: 
 
 
 def _is_own(description: GraphDescription, nesting: Nesting, port: PortRef) -> bool:
-    """True when an output's memory belongs to its region: it is not, in place or as a view, an outer buffer's."""
+    """True when an output's memory belongs to its region, rather than being part of an outer buffer."""
     scope = nesting.scope_of(port.node)
     seen = {port}
     while True:
@@ -182,7 +182,7 @@ def _is_own(description: GraphDescription, nesting: Nesting, port: PortRef) -> b
 
 
 def empty_region(node: BlockNode) -> Diagnostic:
-    """Return the warning of an empty region."""
+    """Return the warning for an empty region."""
     return warning(
         "region must have blocks inside to do anything, got none",
         node=node.id,
@@ -191,7 +191,7 @@ def empty_region(node: BlockNode) -> Diagnostic:
 
 
 def unchecked(port: PortRef, layout: Layout) -> Diagnostic | None:
-    """Return the warning of a sentinel whose output holds something else than numbers, or has too many axes."""
+    """Return the warning for a sentinel whose output holds no numbers, or has too many axes."""
     if number_of(layout.dtype) is None:
         text = f"elements must be numbers of one type to be checked, got {layout.dtype}"
     elif math.prod(layout.shape[:-AXES]) != 1:
@@ -202,7 +202,7 @@ def unchecked(port: PortRef, layout: Layout) -> Diagnostic | None:
 
 
 def unread_count(buffer: PortRef) -> Diagnostic:
-    """Return the warning of an append buffer that is read although nothing asks how many elements are in it."""
+    """Return the warning for an append buffer that is read although its count of elements is not."""
     count = count_name(buffer.port)
     return warning(
         f"output {count} must be connected to what reads {buffer}, "

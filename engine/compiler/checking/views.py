@@ -1,6 +1,6 @@
-"""Views: what a slice, a reshape, a transpose or a change of element type makes of a layout, as numpy does it.
+"""Views: the layout after a slice, a reshape, a transpose or a change of element type, with numpy's rules.
 
-No element moves: a view has an offset from its source's first element, and strides to the others.
+No element moves: a view has an offset from its source's first element, and strides from one element to the next.
 """
 
 import math
@@ -12,7 +12,7 @@ from engine.types.layout import Layout, strided_layout
 
 
 def view_layout(transform: Transform, layout: Layout) -> tuple[Layout, int]:
-    """Return a view's layout and its offset in bytes from its source; ShapeRuleError when there is no such view."""
+    """Return a view's layout and its offset in bytes from its source. Raise ShapeRuleError for an impossible view."""
     match transform:
         case SliceView():
             return _slice(transform, layout)

@@ -1,1 +1,1 @@
-"""Fusion: neighbouring kernels that compute element by element become one, and buffers between them aren't stored."""
+"""Fusion: joins neighbouring element-wise kernels, so that the buffers between them need not be stored."""

@@ -1,4 +1,4 @@
-"""Fusing: a schedule in which each group of stages is one operation, with the kernel that does the work of all."""
+"""Fusing: replaces each group of stages in a schedule by one operation, whose kernel does the work of all."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def fuse(
     pinned: frozenset[PortRef],
     previous: OperationSchedule | None = None,
 ) -> tuple[OperationSchedule, BufferPlan]:
-    """Return the schedule with fused operations, and the buffers of which some are stored no more.
+    """Return the schedule with fused operations, and the buffers that are no longer stored.
 
-    `pinned` buffers are read after the frame. Where nothing can be fused, the schedule itself is returned; operations
-    that are as they were in the `previous` result are the same objects.
+    `pinned` buffers are read after the frame. If nothing can be fused, the schedule itself is returned. Operations that
+    equal those of the `previous` result are the same objects.
     """
     stages = _find_stages(description, schedule.operations, buffers)
     if len(stages) < 2:
@@ -58,9 +58,10 @@ def fuse(
 def _made(
     groups: Sequence[FusedGroup], entries: Sequence[FusedEntry | None]
 ) -> dict[int, tuple[FusedGroup, FusedEntry]]:
-    """Return the groups that have a kernel by their places.
+    """Return the groups that have a kernel, by their places.
 
-    A buffer must be stored for a group without one, so the others that compute it again have none either.
+    A group without a kernel reads its buffers from memory, so other groups that would recompute them get no kernel
+    either.
     """
     stored: set[PortRef] = set()
     made = list(zip(groups, entries, strict=True))
@@ -77,7 +78,7 @@ def _find_stages(
     if len(nodes) < 2:
         return {}
     found: dict[int, Stage] = {}
-    known: dict[tuple[int, int, int], Stage | None] = {}  # blocks of one description and layouts compute the same
+    known: dict[tuple[int, int, int], Stage | None] = {}  # blocks with one description and layouts compute the same
     for index, operation in enumerate(operations):
         entry = operation.entry
         if operation.node in nodes and isinstance(entry, KernelEntry) and operation.place >= 0:
@@ -92,7 +93,7 @@ def _find_stages(
 
 
 def _entry(group: FusedGroup, operations: Sequence[Operation], stages: Mapping[int, Stage]) -> FusedEntry | None:
-    """Return the launch of a group's kernel; None when there is no such kernel."""
+    """Return the launch of a group's kernel; None if it has no kernel."""
     parts = [stages[index] for index in group.members]
     source = _composed(tuple([part.source for part in parts]), tuple(_links(group, parts).items()))
     if source is None:
@@ -118,7 +119,7 @@ def _entry(group: FusedGroup, operations: Sequence[Operation], stages: Mapping[i
 def _passed(
     given: OpArgument, kernel: OpKernel, parts: Sequence[Stage], nodes: Sequence[str], shape: Shape
 ) -> tuple[str, Argument]:
-    """Return the arguments of the kernel for elements of `shape`, with the blocks of their ports and parameters."""
+    """Return the kernel's arguments for elements of `shape`, and the block of each port and parameter among them."""
     if isinstance(given, FramePointer):
         return nodes[-1], FrameArgument()
     if isinstance(given, GraphNumbers):
@@ -132,14 +133,14 @@ def _passed(
 
 
 def _links(group: FusedGroup, parts: Sequence[Stage]) -> dict[str, str]:
-    """Return the sources of the parts' inputs: the output of another part, or a buffer that an earlier input reads."""
+    """Return the source of each part's input: another part's output, or an earlier input that reads the same buffer."""
     links: dict[str, str] = {}
     known: dict[Hashable, str] = {}
     inner = set(group.inner)
     for number, part in enumerate(parts):
         for name, place in part.places():
             if place.owner in inner:
-                source = known.setdefault(place.owner, f"s{number}.{name}")  # its writer comes before all readers
+                source = known.setdefault(place.owner, f"s{number}.{name}")  # the writer comes before all readers
             elif part.reads(name):
                 layout = part.layout(name)
                 source = known.setdefault((place, layout.dtype, layout.shape), f"s{number}.{name}")
@@ -151,7 +152,7 @@ def _links(group: FusedGroup, parts: Sequence[Stage]) -> dict[str, str]:
 
 
 def node_of_line(entry: FusedEntry, line: int) -> str:
-    """Return the block whose op a line of a fused kernel comes from; lines are counted from 1, as in a fault."""
+    """Return the block whose op a line of a fused kernel belongs to; lines are counted from 1, as in a fault."""
     source = entry.kernel.source
     assert isinstance(source, OpGraphSource)
     number, _ = _number_and_name(op_graphs.launched(source).ops[line - 1])
@@ -159,16 +160,16 @@ def node_of_line(entry: FusedEntry, line: int) -> str:
 
 
 def _number_and_name(text: str) -> tuple[int, str]:
-    """Return the part that an op, a port or a parameter of a composed graph belongs to, and its name there."""
+    """Return the part that a name in a composed graph belongs to, and its name there."""
     part, _, name = text.partition("/")
     return int(part.removeprefix("s")), name
 
 
 @lru_cache(maxsize=512)
 def _composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ...]) -> OpGraphSource | None:
-    """Return graphs, called s0, s1 and so on, as one; None when that is no kernel that computes element by element.
+    """Return graphs, named s0, s1 and so on, as one; None when the result is not an element-wise kernel.
 
-    Names don't depend on blocks, so groups of the same graphs share a kernel.
+    The names don't depend on blocks, so groups of the same graphs share a kernel.
     """
     try:
         graph = compose({f"s{n}": part.parsed() for n, part in enumerate(parts)}, dict(links))
@@ -186,7 +187,7 @@ def _rewrite(
     inner: AbstractSet[PortRef],
     previous: OperationSchedule | None,
 ) -> OperationSchedule:
-    """Return the schedule with groups, each as its last operation; `inner` buffers are touched no more."""
+    """Return the schedule with each group in the place of its last operation, without accesses to `inner` buffers."""
     operations = schedule.operations
     gone = {index for group, _ in made.values() for index in group.members} - made.keys()
     before = previous.operations if previous is not None else ()
@@ -213,7 +214,7 @@ def _rewrite(
 
 
 def _merged(accesses: Iterable[Access], inner: AbstractSet[PortRef]) -> Access:
-    """Return the common accesses of several operations, without buffers between them."""
+    """Return the accesses of several operations together, without the buffers between them."""
     accesses = tuple(accesses)
     reads = dict.fromkeys(place for access in accesses for place in access.reads if place.owner not in inner)
     writes = dict.fromkeys(place for access in accesses for place in access.writes if place.owner not in inner)

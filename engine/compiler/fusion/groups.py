@@ -1,13 +1,13 @@
-"""Groups: which operations become one kernel.
+"""Groups: the operations that become one kernel.
 
-A stage joins the group of the stages that read its outputs. That holds for a buffer that no one else reads, in this
-frame or after it, and that could be computed again: a later read runs its stage once more. A group stands at the place
-of one of its operations: nothing between that and another one's own place may change what the stage reads, nor touch
-what else it writes.
+A stage joins the group of the stages that read its output, if no one else reads that buffer, in this frame or after it,
+and if the buffer can be recomputed: a later read runs the stage again. A group stands at the place of one of its
+operations. Between that place and the own place of another operation of the group, nothing may change what the
+operation reads, or touch what else it writes.
 
-All stages that read the same buffer join one group, if they have the same launch. Reductions that read the same buffer
-form one group too, with any writer. Stages that stay in groups of their own, such as a reduction and a stage whose
-result is stored, each compute the buffer again where that pays (`repeating.py`).
+All stages that read the same buffer join one group, if they have the same launch. Reductions of the same buffer form
+one group too, with any writer. Some stages stay in groups of their own, such as a reduction and a stage whose result
+is stored. They compute the buffer again where that pays (`repeating.py`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OPS
 from engine.patch.changes import PortRef
 
-#: The most operations in a group: the time to compile a kernel grows with them.
+#: The most operations in a group, since the time to compile a kernel grows with them.
 MOST_STAGES = 32
 
 
 class FusedGroup(msgspec.Struct, frozen=True, gc=False):
-    """Operations that become one kernel, in order, and the buffers between them, which are stored no more.
+    """Operations that become one kernel, in order, and the buffers between them, which are no longer stored.
 
-    `place` is the operation at whose place the kernel stands. An operation that is computed again is in several groups.
+    The kernel stands at the place of operation `place`. An operation that is computed again is in several groups.
     """
 
     members: tuple[int, ...]
@@ -49,8 +49,8 @@ def find_groups(
 ) -> list[FusedGroup]:
     """Return the groups; `stages` are the operations that may be fused, by index.
 
-    `unneeded` are the buffers that need not be stored if nothing else reads them. `child_graphs` names for each block
-    the child graph that it goes to, "" for none.
+    `unneeded` are the buffers that need not be stored if nothing else reads them. `child_graphs` has, for each block,
+    the child graph that it belongs to, or "".
     """
     search = _Search(schedule, stages, unneeded, child_graphs)
     for root in sorted(stages, reverse=True):
@@ -85,14 +85,15 @@ class _Search:
     ) -> None:
         self._operations, self._users = schedule.operations, schedule.users
         self._stages, self._unneeded, self._child_graphs = stages, unneeded, child_graphs
-        #: The groups so far, the last roots first, and those that an operation is in.
+        #: The groups so far, in descending order of roots; below, the groups of each operation.
         self.groups: list[_Growing] = []
         self._homes: dict[int, list[_Growing]] = {}
-        #: For each buffer the operations that touch it and stand at another's place, which comes first, in order.
+        #: For each buffer, the operations that touch it at another operation's place, as sorted pairs (place,
+        #: operation).
         self._moved_users: dict[PortRef, list[tuple[int, int]]] = {}
 
     def grow(self, root: int) -> None:
-        """Find the group whose last operation is `root`, which may be it alone, unless it is in another group."""
+        """Find the group whose last operation is `root`, unless that is in a group. The group may hold only `root`."""
         if root in self._homes:
             return
         group = _Growing(root, self._operations[root].reads, self._operations[root].writes)
@@ -104,7 +105,7 @@ class _Search:
         self._note_places(group, group.members)
 
     def repeat(self) -> None:
-        """Put groups of which others read one buffer into each of these, where that pays."""
+        """Merge each group into all groups that read its one buffer, where computing the buffer again pays."""
         for group in list(self.groups):
             owner = next(iter(group.writes)) if len(group.writes) == 1 else None
             if owner not in self._unneeded or owner is None or self._stages[group.root].is_last:
@@ -130,7 +131,7 @@ class _Search:
             self.groups.remove(group)
 
     def _with_a_writer(self, group: _Growing) -> _Growing | None:
-        """Return the group with the last writer of a buffer that need not be stored then, and others that read it."""
+        """Return the group with a buffer's last writer and its other readers, if the buffer then need not be stored."""
         writers = {self._users[owner][0]: owner for owner in group.reads & self._unneeded}
         for writer in sorted(writers, reverse=True):
             owner = writers[writer]
@@ -147,9 +148,10 @@ class _Search:
         return None
 
     def _with_a_reader(self, group: _Growing) -> _Growing | None:
-        """Return the group with one more reduction of what its reductions read, or one more reader of a stage's buffer.
+        """Return the group with another reduction of the buffers that its reductions read, or another reader of a
+        buffer.
 
-        The latter may then be computed again by fewer kernels.
+        With one more reader in the group, fewer kernels need to compute that buffer again.
         """
         users, unneeded, stages = self._users, self._unneeded, self._stages
         if len(group.members) == MOST_STAGES:
@@ -165,7 +167,7 @@ class _Search:
         return None
 
     def _moved(self, group: _Growing, others: list[int]) -> Iterator[_Growing]:
-        """Give copies of a group at its place, and at that of the first of other operations if it may stand there."""
+        """Yield copies of a group at its place and, if allowed, at the place of the first of other operations."""
         yield group.copy(group.place)
         if others and (place := min(others)) < group.place:
             moved = group.copy(place)
@@ -177,7 +179,7 @@ class _Search:
                 yield moved
 
     def _joins(self, index: int, group: _Growing, owner: PortRef | None = None) -> bool:
-        """Add an operation to a group if it may run with it: the writer of `owner`, or one that is launched alike."""
+        """Add an operation to a group if it may run with it. It writes `owner`, or has the same launch."""
         stages, made = self._stages, self._operations[index]
         if index not in stages or index in self._homes or len(group.members) == MOST_STAGES:
             return False
@@ -197,13 +199,13 @@ class _Search:
         return True
 
     def _may_take_in(self, group: _Growing, other: _Growing, owner: PortRef) -> bool:
-        """True when a group may compute again what another one writes to a buffer."""
+        """True when a group may compute again the contents that another group writes to a buffer."""
         if group is other or len(group.members | other.members) > MOST_STAGES:
             return False
         return self._is_passed_on(owner, group) and self._may_run_with(other.place, group, other.reads, set())
 
     def _is_passed_on(self, owner: PortRef, group: _Growing) -> bool:
-        """True when a buffer is written and read as elements of one type, in the shape that a group computes."""
+        """True when a buffer is written and read with one element type, in the shape that a group computes."""
         users = [index for index in self._users[owner] if index in self._stages]
         forms = {form for index in users for form in self._stages[index].forms(owner)}
         return len(forms) == 1 and {shape for _, shape in forms} == {self._stages[group.root].shape}
@@ -211,16 +213,16 @@ class _Search:
     def _may_run_with(
         self, start: int, group: _Growing, reads: AbstractSet[PortRef], writes: AbstractSet[PortRef]
     ) -> bool:
-        """True when what is done at the place `start` may be done by a group, without a buffer between them."""
+        """True when a group may do the work at place `start`, without a buffer between them."""
         made, last = self._operations[start], self._operations[group.root]
         if made.scope != last.scope or self._child_graphs[made.node] != self._child_graphs[last.node]:
             return False
         if not (writes.isdisjoint(group.reads | group.writes) and group.writes.isdisjoint(reads)):
-            return False  # the threads of one kernel have no order
+            return False  # the threads of one kernel are not ordered
         return self._may_move(start, reads, writes, group)
 
     def _may_move(self, start: int, reads: AbstractSet[PortRef], writes: AbstractSet[PortRef], group: _Growing) -> bool:
-        """True when what is done at the place `start` may be done at a group's place, which is before or behind."""
+        """True when the work at place `start` may move to a group's place, which is before or after it."""
         first, last = sorted((start, group.place))
         if last - first < 2:
             return True
@@ -229,14 +231,14 @@ class _Search:
         return all(reads.isdisjoint(o.writes) and writes.isdisjoint(o.reads | o.writes) for o in made)
 
     def _users_between(self, owner: PortRef, first: int, last: int) -> Iterator[int]:
-        """Give the operations that touch a buffer and stand between two places, at their own or a group's place."""
+        """Yield the operations that touch a buffer between two places, at their own place or at a group's."""
         users, moved = self._users[owner], self._moved_users.get(owner, [])
         yield from users[bisect_right(users, first) : bisect_left(users, last)]
         for _, user in moved[bisect_left(moved, (first + 1, -1)) : bisect_left(moved, (last, -1))]:
             yield user
 
     def _note_places(self, group: _Growing, members: Iterable[int], *, gone: bool = False) -> None:
-        """Note that operations stand at the place of their group, or no longer do."""
+        """Record that operations stand at their group's place or, with `gone`, that they no longer do."""
         for member in members:
             if member == group.place:
                 continue

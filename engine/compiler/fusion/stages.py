@@ -1,4 +1,4 @@
-"""Stages: the operations that may be fused, since each of their elements follows from elements at the same index."""
+"""Stages: operations that may be fused, since each element depends only on elements at the same index."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from engine.patch.changes import PortRef
 from engine.types import DType, Shape
 from engine.types.layout import Layout
 
-#: Names of the axes of computed elements, the last axis first.
+#: Names of the axes of computed elements, starting with the last axis.
 _AXES = ("width", "height", "depth")
 
 
 class Stage(msgspec.Struct, frozen=True, gc=False):
     """An op graph that computes elements of `shape`, each from elements at the same index.
 
-    It writes them, or its thread blocks aggregate their shares: then `is_last`, since nothing can read elements of it.
-    `threads` are those of its launch. `arguments` are what its block passes for the graph's names; `buffers` has the
-    places of the block's ports.
+    It writes these elements, or its thread blocks aggregate shares of them. An aggregating stage has `is_last`, since
+    its elements can't be read. `threads` are the threads of its launch. `arguments` maps the graph's names to the
+    arguments that its block passes; `buffers` has the places of the block's ports.
     """
 
     source: OpGraphSource
@@ -59,7 +59,7 @@ class Stage(msgspec.Struct, frozen=True, gc=False):
     buffers: BlockBuffers
 
     def ports(self, owner: PortRef) -> list[str]:
-        """Return the graph's inputs and outputs in a buffer."""
+        """Return the graph's inputs and outputs that lie in a buffer."""
         return [name for name, place in self.places() if place.owner == owner]
 
     def places(self) -> Iterator[tuple[str, Place]]:
@@ -81,7 +81,7 @@ class Stage(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def launch(self) -> tuple[object, ...]:
-        """Key of stages that one kernel can compute beside each other."""
+        """A key; stages with the same key can be computed side by side in one kernel."""
         return self.shape, (self.threads, self.thread_block) if self.is_last else None
 
     def sizes_bytes(self) -> dict[PortRef, int]:
@@ -93,13 +93,13 @@ class Stage(msgspec.Struct, frozen=True, gc=False):
         return max(dtype.components for dtype, _ in self.forms(owner))
 
     def forms(self, owner: PortRef) -> set[tuple[DType, Shape]]:
-        """Return the element types and shapes with which a buffer is read and written."""
+        """Return the element types and shapes in which a buffer is accessed."""
         layouts = [self.layout(name) for name in self.ports(owner)]
         return {(layout.dtype, layout.shape) for layout in layouts}
 
 
 def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage | None:
-    """Return the stage of an operation, None when it can't be fused; `place` is its index in its block."""
+    """Return the stage of an operation; None if it can't be fused. `place` is its index in its block."""
     source = entry.kernel.source
     if not isinstance(source, OpGraphSource):
         return None
@@ -158,9 +158,10 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
 
 @lru_cache(maxsize=512)
 def specialised(source: OpGraphSource, types: tuple[tuple[str, str], ...], own: tuple[str, ...]) -> OpGraphSource:
-    """Return an op graph for inputs of which more is known than where it was made.
+    """Return an op graph with facts about its inputs built in.
 
-    Their element types, "" for none, which it is told at launch otherwise; and which are of the shape that is computed.
+    `types` are the inputs' element types, otherwise passed at launch, with "" for an input without a buffer. `own` are
+    the inputs that have the shape of the computation.
     """
     graph = source.parsed()
     made = with_own_elements(with_types(graph, dict(types)) if types else graph, own)
@@ -170,7 +171,7 @@ def specialised(source: OpGraphSource, types: tuple[tuple[str, str], ...], own: 
 def _has_said_sizes(
     entry: KernelEntry, place: int, layouts: NodeLayouts, kernel: OpKernel, shapes: Mapping[str, Shape]
 ) -> bool:
-    """True when all sizes that the kernel takes are those of its ports, and of what is computed."""
+    """True when each size that the kernel takes is that of one of its ports, or of the computation."""
     known = layouts.extents.get(place, {})
     for position, (given, passed) in enumerate(zip(kernel.arguments, entry.arguments, strict=True)):
         if isinstance(given, OpExtent):
@@ -183,13 +184,13 @@ def _has_said_sizes(
 
 
 def thread_counts(shape: Shape, kernel: OpKernel) -> tuple[int, ...] | None:
-    """Return the elements along x, y and z that threads count; None when these axes don't hold all of a shape."""
+    """Return the numbers of elements along x, y and z; None when these axes can't hold the whole shape."""
     counts = [extent(shape, axis) for axis in _AXES[: kernel.rank]] if kernel.rank > 1 else [prod(shape)]
     return tuple(counts) if prod(counts) == prod(shape) else None
 
 
 def extent(shape: Shape, kind: str) -> int:
-    """Return the size of a shape, or its extent along an axis counted from the last one, as op graphs count."""
+    """Return the size of a shape, or its extent along an axis, counted from the last one as in op graphs."""
     if kind == "size":
         return prod(shape)
     axis = 1 + _AXES.index(kind)
@@ -197,7 +198,7 @@ def extent(shape: Shape, kind: str) -> int:
 
 
 def _is_number(dtype: DType) -> bool:
-    """True for elements that op graphs can read as one number."""
+    """True for elements that op graphs can read as single numbers."""
     return dtype.components == 1 and str(dtype) in ELEMENTS
 
 

@@ -1,4 +1,4 @@
-"""A plan in the language of Graphviz: operations as boxes, bodies of regions as clusters."""
+"""Writes a plan in the language of Graphviz: operations as boxes, bodies of regions as clusters."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from engine.drawings import dot
 
 
 def plan_dot(plan: Plan) -> str:
-    """Return the operations and their dependencies; a dashed line leads from a region to its bodies."""
+    """Return the operations and their dependencies; dashed lines lead from a region to its bodies."""
     lines = ["digraph plan {", "  compound=true;", "  node [shape=box];", *_scope(plan, 0, "  "), "}"]
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""A plan as a drawing: operations in layers from top to bottom, regions as boxes around their bodies."""
+"""Draws a plan: operations in layers from top to bottom, regions as boxes around their bodies."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MARGIN, HEAD = 12.0, 34.0
 
 @dataclass(frozen=True)
 class Arrangement:
-    """A box for every operation, by index, and one for every body, by scope; all in the drawing's coordinates.
+    """A box for every operation, by index, and for every body, by scope, in the drawing's coordinates.
 
-    `ways` holds the way of every arrow by its two operations. An arrow that others imply is left out.
+    `ways` holds every arrow's path, by its two operations. An arrow that others imply is left out.
     """
 
     operations: dict[int, Rectangle]
@@ -30,7 +30,7 @@ class Arrangement:
     height: float
 
     def moved(self, x: float, y: float) -> Arrangement:
-        """Return all of it at another place."""
+        """Return the arrangement, moved to another place."""
         return Arrangement(
             {index: box.moved(x, y) for index, box in self.operations.items()},
             {scope: box.moved(x, y) for scope, box in self.bodies.items()},
@@ -43,7 +43,7 @@ class Arrangement:
 def arrange(
     operations: Sequence[Operation], scopes: Sequence[Scope], sizes: Sequence[tuple[float, float]], scope: int = 0
 ) -> Arrangement:
-    """Return boxes for the operations of a scope and all inside it; `sizes` are those of the operations' texts."""
+    """Return boxes for the operations of a scope and all operations inside; `sizes` are those of their texts."""
     parts = {index: _region(operations, scopes, sizes, index) for index in scopes[scope].members}
     layers = arrange_layers(
         {index: operations[index].after for index in parts},
@@ -61,7 +61,7 @@ def arrange(
 def _region(
     operations: Sequence[Operation], scopes: Sequence[Scope], sizes: Sequence[tuple[float, float]], index: int
 ) -> Arrangement:
-    """Return the box of one operation; a region's holds its bodies side by side."""
+    """Return the box of one operation; a region's box has its bodies side by side."""
     width, height = sizes[index]
     entry = operations[index].entry
     if not isinstance(entry, RegionEntry):
@@ -83,7 +83,7 @@ def _region(
 
 
 _LINE_HEIGHT, _PADDING = 16.0, 8.0
-#: Longer titles, of many fused blocks, take several lines of about so many characters.
+#: Titles longer than this many characters, such as those of many fused blocks, take several lines.
 _LONGEST = 40
 
 
@@ -109,7 +109,7 @@ def _lines(plan: Plan, index: int) -> list[str]:
 
 def _parts(plan: Plan, arranged: Arrangement, lines: list[list[str]]) -> Iterator[str]:
     nodes = {node.id: number for number, node in enumerate(plan.description.nodes)}
-    # Regions first, the outer ones before the inner ones, so that their contents are drawn on top.
+    # Draw outer regions before inner ones, and their contents on top.
     for index, operation in enumerate(plan.operations):
         box = arranged.operations[index]
         is_region = isinstance(operation.entry, RegionEntry)

@@ -1,4 +1,4 @@
-"""Names of operations and buffers, in every form in which a plan is shown."""
+"""Names of operations and buffers, for all forms in which a plan is shown."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from engine.patch.changes import PortRef
 
 
 def what(plan: Plan, index: int) -> str:
-    """Return a text for the work of an operation: "kernel scale, grid 4x1x1 of 256x1x1"."""
+    """Return a description of an operation's work: "kernel scale, grid 4x1x1 of 256x1x1"."""
     match plan.operations[index].entry:
         case KernelEntry(kernel=kernel, shared_bytes=shared_bytes, count=count):
             launch = plan.launches[index]
@@ -39,12 +39,12 @@ def name(plan: Plan, index: int) -> str:
 
 
 def title(plan: Plan, index: int) -> str:
-    """Return the block that an operation belongs to, all of those that are fused, "graph" for the graph's own."""
+    """Return the block of an operation, or all blocks fused in it; "graph" for the graph's own operations."""
     return " + ".join(plan.operations[index].nodes) or "graph"
 
 
 def names(owners: Iterable[PortRef]) -> str:
-    """Return buffers in alphabetical order; the graph's own have no block, and a region's condition no port."""
+    """Return buffers in alphabetical order. The graph's own buffers have no block; a region's condition has no port."""
     return ", ".join(sorted(map(_name, owners)))
 
 

@@ -1,4 +1,4 @@
-"""The memory timeline: the buffers in use during each operation, if operations run in the plan's order."""
+"""The memory timeline: the buffers in use during each operation if operations run in the plan's order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from engine.patch.changes import PortRef
 
 @dataclass(frozen=True)
 class TimelineStep:
-    """One operation, and the buffers of the arena that are in use during it, with their bytes in all."""
+    """One operation, and the buffers of the arena that are in use during it, with their total bytes."""
 
     operation: int
     buffers: tuple[PortRef, ...]
@@ -22,9 +22,9 @@ class TimelineStep:
 
 @dataclass(frozen=True)
 class MemoryTimeline:
-    """The steps of a frame; `own_bytes` belong to buffers outside the arena, which are in use throughout.
+    """The steps of a frame; `own_bytes` is the size of buffers outside the arena, which are always in use.
 
-    `spans` holds the first and the last operation that each buffer of the arena is in use during.
+    `spans` holds the first and the last operation during which each buffer of the arena is in use.
     """
 
     steps: tuple[TimelineStep, ...]
@@ -33,7 +33,7 @@ class MemoryTimeline:
 
 
 def memory_timeline(plan: Plan) -> MemoryTimeline:
-    """Return the buffers in use during each operation; sizes as in the arena, in multiples of 256 bytes."""
+    """Return the buffers in use during each operation; sizes are multiples of 256 bytes, as in the arena."""
     placement = plan.placement
     users = buffer_uses(plan.schedule, placement.offsets).users
     owners = list(placement.offsets)
@@ -53,7 +53,7 @@ _LEFT, _TOP, _BOTTOM, _COLUMN, _HEIGHT, _CURVE = 90.0, 40.0, 30.0, 26.0, 320.0, 
 
 
 def memory_svg(plan: Plan) -> str:
-    """Return an SVG file: above where each buffer lies and how long, below how many bytes are in use."""
+    """Return an SVG file: above, each buffer's place and the time it is used; below, the bytes in use."""
     timeline = memory_timeline(plan)
     width = _LEFT + _COLUMN * max(len(timeline.steps), 14) + 20
     return document(width, _TOP + _HEIGHT + 40 + _CURVE + _BOTTOM, _parts(plan, timeline, width))

@@ -7,12 +7,12 @@ from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
 from engine.patch.changes import PortRef
 
-#: So many of those that share a buffer's memory are named.
+#: How many of the buffers that share a buffer's memory are named.
 _NAMED = 4
 
 
 def plan_text(plan: Plan) -> str:
-    """Return blocks, operations with their bodies indented, buffers and totals, a line each."""
+    """Return blocks, operations with indented bodies, buffers and totals, one per line."""
     operations, buffers, scopes = len(plan.operations), len(plan.buffers.allocations), len(plan.scopes) - 1
     lines = [
         f"plan of {len(plan.description.nodes)} blocks: {operations} operations, {buffers} buffers, {scopes} bodies",

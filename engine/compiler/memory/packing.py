@@ -1,9 +1,9 @@
-"""Packing: an offset for every buffer, such that those in use at once never overlap and the total is small.
+"""Packing: finds an offset for every buffer. Buffers in use at the same time never overlap, and the total is small.
 
-The largest buffer comes first; each next one goes into the tightest gap that the earlier ones leave it, which may be
-memory of buffers that it comes after or before (greedy by size, as in "Efficient Memory Management for Deep Neural Net
-Inference", Pisarchyk and Lee, 2020). Where many earlier ones are in its way, `Cells` finds the gap. The largest ones of
-one size, often all that a patch has, need no search: they lie in columns.
+Buffers are placed by size, the largest first. Each goes into the tightest gap that the earlier ones leave; the gap may
+be memory of buffers used before or after it (greedy by size, as in "Efficient Memory Management for Deep Neural Net
+Inference", Pisarchyk and Lee, 2020). If many earlier buffers block it, `Cells` finds the gap. The largest buffers often
+have one size, and may be all that a patch has; they are placed in columns without a search.
 """
 
 from bisect import bisect_left, bisect_right
@@ -13,19 +13,19 @@ from heapq import heappop, heappush
 
 from engine.compiler.memory.reuse_order import ReuseOrder, SharingGroup
 
-#: The most cells that are searched for the best gap, in all and for every buffer; after that a good one is enough.
+#: The most cells that are searched for the best gap, in total and per buffer; after that a good gap is enough.
 _BUDGET, _BUDGET_A_BUFFER = 10_000, 30
-#: How many places next to buffers that may share are tried for a good gap.
+#: The number of places next to shareable buffers that are tried for a good gap.
 _TRIES = 10
 
 
 class Cells:
-    """The arena cut at every buffer's start and end, with a mask of the buffers in each piece, to search for gaps."""
+    """The arena, cut at every buffer's start and end, to search for gaps. Each piece has a mask of its buffers."""
 
     def __init__(self, offsets: Sequence[int]) -> None:
         self.offsets = offsets
         self._starts = [0]
-        self._masks: list[int] = []  # of the cell between each start and the next one
+        self._masks: list[int] = []  # of the cell from each start to the next
         self._budget = _BUDGET + _BUDGET_A_BUFFER * len(offsets)
         self._latest = 0
 
@@ -38,7 +38,7 @@ class Cells:
             self._masks[cell] |= bit
 
     def _cut(self, offset: int) -> int:
-        """Return the cell that begins at an offset, made if need be."""
+        """Return the cell that begins at an offset; create it if necessary."""
         starts, masks = self._starts, self._masks
         if offset > starts[-1]:
             masks.append(0)
@@ -51,7 +51,7 @@ class Cells:
         return cell
 
     def find(self, blocked: int, free: int, size: int) -> int:
-        """Return the start of a gap between the buffers of the mask `blocked`; those of `free` may share bytes."""
+        """Return the start of a gap between the buffers in mask `blocked`; those in `free` may share bytes."""
         if self._budget > 0:
             self._budget -= len(self._masks)
             return self._tightest(blocked, size)
@@ -60,7 +60,7 @@ class Cells:
     def _tightest(self, blocked: int, size: int) -> int:
         starts = self._starts
         best = -1
-        tightest = end = 0  # end of the last blocked cell
+        tightest = end = 0  # of the last blocked cell
         for cell, mask in enumerate(self._masks):
             if mask & blocked:
                 gap = starts[cell] - end
@@ -70,7 +70,7 @@ class Cells:
         return end if best < 0 else best
 
     def _near(self, blocked: int, free: int, size: int) -> int:
-        """Return a gap after the buffer placed last, or at one of the `free` buffers, or else the end of all."""
+        """Return a gap after the buffer placed last, or at a `free` buffer, or else the end of all buffers."""
         starts, masks, count = self._starts, self._masks, len(self._masks)
         tries = _TRIES
         cell = bisect_right(starts, self._latest)
@@ -90,34 +90,34 @@ class Cells:
             if not free or not tries:
                 return starts[-1]
             tries -= 1
-            # Alternately the first and the last of the buffers that may share.
+            # Try the first and the last of the shareable buffers in turn.
             buffer = (free if tries & 1 else free & -free).bit_length() - 1
             cell = bisect_right(starts, self.offsets[buffer]) - 1
             free &= ~(1 << buffer)
 
 
-#: With more blocking buffers than this, a gap is searched in the cells instead of between these buffers.
+#: If more buffers than this block a gap, it is searched in the cells instead of between these buffers.
 _MANY = 12
-#: With so few buffers, other orders are tried as well.
+#: With at most this many buffers, other orders are tried as well.
 _FEW = 64
 
 
-#: The offset of a buffer that lies in memory of its own beside the arena.
+#: The offset of a buffer that has separate memory, beside the arena.
 BESIDE = -1
-#: Bytes beside the arena that are always tolerated.
+#: The bytes beside the arena that are always tolerated.
 LITTLE_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
 class Packing:
-    """The offsets, by buffer, and the bytes they need in all."""
+    """The offsets by buffer, and the bytes needed in total."""
 
     offsets: list[int]
     size_bytes: int
 
 
 def pack_buffers(sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[SharingGroup]) -> Packing:
-    """Return offsets for buffers of these sizes; each group gets separate memory."""
+    """Return offsets for buffers of these sizes; each group has separate memory."""
     offsets = [0] * len(sizes)
     top = 0
     for group in groups:
@@ -147,7 +147,7 @@ def _pack_group(sizes: Sequence[int], reuse: ReuseOrder, group: SharingGroup, of
 
 
 def _other_orders(members: list[int], sizes: Sequence[int], reuse: ReuseOrder) -> list[list[int]]:
-    """Return the buffers from the first to the last, the other way round, and the least sharable first."""
+    """Return orders to try: from first to last, from last to first, and least shareable first."""
     sharable = {b: reuse.after[b].bit_count() + reuse.before[b].bit_count() for b in members}
     return [
         members,
@@ -159,7 +159,7 @@ def _other_orders(members: list[int], sizes: Sequence[int], reuse: ReuseOrder) -
 
 @dataclass(frozen=True)
 class Arena:
-    """An earlier placement: the offsets of buffers that may stay, and the size. It `grows` when a buffer has grown."""
+    """An earlier placement: the offsets of buffers that may stay, and the size. `grows` if a buffer has grown."""
 
     kept: Mapping[int, int]
     size_bytes: int
@@ -169,11 +169,11 @@ class Arena:
 def repack(
     sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[SharingGroup], arena: Arena, enough: float
 ) -> Packing | None:
-    """Return offsets in an earlier arena, where buffers stay as far as that is right; None to place all again.
+    """Return offsets in an earlier arena whose buffers stay where possible; None to place all buffers again.
 
-    Those that can't stay, and new ones, lie beside the arena while they are few, so that nothing else gets another
-    address; then in its gaps, or behind it. All are placed anew when that saves more than a tenth; up to `enough` bytes
-    that is not tried.
+    New buffers, and those that can't stay, lie beside the arena while they are few, so that no other buffer moves.
+    After that they go into the arena's gaps, or behind it. If placing all buffers again saves more than a tenth, that
+    is done; it is not tried if the size is at most `enough` bytes.
     """
     size_bytes, kept = arena.size_bytes, arena.kept
     packer = _Packer(sizes, reuse)
@@ -193,8 +193,8 @@ def repack(
 class _Packer:
     """The buffers that have an offset so far.
 
-    With a `ceiling` every second one hangs from there instead of standing on the ground: then neighbours in a chain are
-    not in each other's way.
+    With a `ceiling`, every second buffer hangs from the ceiling instead of standing on the ground, so that neighbours
+    in a chain don't block each other.
     """
 
     def __init__(self, sizes: Sequence[int], reuse: ReuseOrder, ceiling: int = 0) -> None:
@@ -210,7 +210,7 @@ class _Packer:
 
     @property
     def used_cells(self) -> bool:
-        """True when gaps were searched in cells or columns, because many buffers block one."""
+        """True when many buffers blocked a gap, so that cells or columns were used."""
         return self._cells is not None or self._columns > _MANY
 
     def run(self, order: Sequence[int]) -> Packing:
@@ -244,9 +244,9 @@ class _Packer:
         return Packing(offsets, self._top)
 
     def _stack(self, order: Sequence[int]) -> int:
-        """Place the buffers of one size that come first in columns, and return how many they are.
+        """Place the first buffers, which have one size, in columns, and return their number.
 
-        One that may come after the last of a column may come after all others in it, so that one test finds it a place.
+        A buffer that may follow the last one of a column may follow all buffers in it, so one test finds a place.
         """
         sizes, offsets, before = self._sizes, self.offsets, self._before
         size = sizes[order[0]] if order else 0
@@ -273,9 +273,9 @@ class _Packer:
         return count
 
     def keep(self, kept: Mapping[int, int]) -> list[int]:
-        """Place the first buffers, those that fit at these offsets; return the others."""
+        """Place the leading buffers that fit at these offsets, and return the others."""
         refused = []
-        open_until: list[tuple[int, int]] = []  # end and buffer of those that reach beyond the offset looked at
+        open_until: list[tuple[int, int]] = []  # end and index of buffers that reach beyond the current offset
         overlapping = placed = 0
         sizes, offsets, after, before = self._sizes, self.offsets, self._after, self._before
         for buffer in sorted(kept, key=kept.__getitem__):
@@ -305,7 +305,7 @@ class _Packer:
         return self._cells
 
     def _gap(self, blocked: int, size: int) -> int:
-        """Return the tightest place between the buffers of the mask `blocked`; the end of the last is one, too."""
+        """Return the tightest place between the buffers of mask `blocked`; the end of the last one counts too."""
         offsets, sizes = self.offsets, self._sizes
         if blocked & (blocked - 1) == 0:
             only = blocked.bit_length() - 1
@@ -327,7 +327,7 @@ class _Packer:
         return end if best < 0 else best
 
     def _high_gap(self, blocked: int, size: int) -> int:
-        """Return the highest place between the buffers of the mask and the ceiling, or else the tightest one."""
+        """Return the highest place between the buffers of the mask and the ceiling; without one, the tightest place."""
         offsets, sizes = self.offsets, self._sizes
         spans = []
         rest = blocked

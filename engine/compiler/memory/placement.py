@@ -1,8 +1,8 @@
-"""Phase 6, placement: the buffers that share memory, and their offsets in the arena.
+"""Phase 6, placement: finds the buffers that share memory, and their offsets in the arena.
 
-A buffer keeps separate memory when it outlives a frame, when it is read after the frame, when it is used before its
-block has written it, or when its contents could not be computed again (see `recomputation.py`). So everything that a
-frame computed can be read after it. All other buffers may reuse memory of buffers that are no longer used.
+A buffer keeps separate memory if it outlives a frame, is read after the frame, or is used before its block has written
+it, or if its contents could not be computed again (see `recomputation.py`). So all results of a frame can be read
+after it. All other buffers may reuse the memory of buffers that are no longer used.
 """
 
 from dataclasses import dataclass
@@ -17,21 +17,22 @@ from engine.compiler.operations import OperationSchedule
 from engine.patch.changes import PortRef
 from engine.types.layout import ALLOCATION_ALIGNMENT
 
-#: A buffer up to this size that grows gets room to double, a larger one a quarter, or this much.
+#: A growing buffer gets room to double up to this size. A larger one gets a quarter more, or this much more.
 MOST_DOUBLED_BYTES = 16 << 20
-#: Largest ratio of held to needed memory, in case sizes grow again.
+#: The largest ratio of held to needed memory; the spare memory is kept in case sizes grow again.
 MOST_SPARE = 4
 _NONE: frozenset[PortRef] = frozenset()
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Offsets in the arena, in bytes, in the order of first writers; every other buffer has memory of its own.
+    """Offsets in the arena, in bytes, in the order of first writers. Buffers without an offset have separate memory.
 
-    `sizes` are in bytes, as the arena counts them: what a buffer may grow to where it lies.
-    Of all buffers that may share memory, a few of which may lie beside the arena, `unshared_bytes` is what they need
-    without sharing, `peak_bytes` what no placement can undercut: the most that are in use at once in each group.
-    `lasting` buffers hold something from before the frame: state, the user's arrays, what is read before it is written.
+    `sizes` are the bytes in the arena that each buffer may grow to. `unshared_bytes` and `peak_bytes` are about all
+    buffers that may share memory, including the few that may lie beside the arena. `unshared_bytes` is their size
+    without sharing. No placement can be smaller than `peak_bytes`, the sum over groups of the most bytes in use at
+    once. `lasting` buffers hold data from before the frame: state, the user's arrays, and buffers that are read before
+    they are written.
     """
 
     offsets: dict[PortRef, int]
@@ -40,19 +41,20 @@ class Placement:
     unshared_bytes: int
     peak_bytes: int
     lasting: frozenset[PortRef]
-    #: Buffers that an earlier turn of a loop may have been the last to write.
+    #: Buffers whose last writer may be an earlier turn of a loop.
     older: frozenset[PortRef] = frozenset()
 
     @cached_property
     def numbers(self) -> dict[PortRef, int]:
-        """Numbers of the buffers in the arena in the order in which they are first written.
+        """Numbers of the buffers in the arena, in the order of their first writes.
 
-        Of two at the same bytes, one is no longer used when the other is first written, so the higher number is later.
+        If two buffers share bytes, one is no longer used when the other is first written. So the higher number is the
+        later.
         """
         return {owner: number for number, owner in enumerate(self.offsets)}
 
     def sharers(self, owner: PortRef) -> tuple[PortRef, ...]:
-        """Return the buffers that share some bytes, in the order in which they are first written."""
+        """Return the buffers that share some bytes with this one, in the order of their first writes."""
         start = self.offsets.get(owner)
         if start is None:
             return ()
@@ -77,9 +79,9 @@ def place_buffers(
     pinned: frozenset[PortRef],
     keep: Placement | None = None,
 ) -> Placement:
-    """Return the places of the buffers that may share memory; `pinned` ones may not.
+    """Return the places of the buffers that may share memory; `pinned` buffers may not.
 
-    With `keep`, an earlier placement, buffers stay where they were as far as that is right and costs little.
+    With `keep`, an earlier placement, buffers keep their places where that is valid and wastes little.
     """
     operations, scopes = schedule.operations, schedule.scopes
     found, users, lasting = sharable(schedule, buffers, pinned)
@@ -122,7 +124,7 @@ def place_buffers(
 def sharable(
     schedule: OperationSchedule, buffers: BufferPlan, pinned: frozenset[PortRef]
 ) -> tuple[list[PortRef], dict[PortRef, list[int]], set[PortRef]]:
-    """Return the buffers that may share memory in the order of first writers, all users, and the lasting buffers."""
+    """Return the buffers that may share memory, in the order of first writers, all users, and the lasting buffers."""
     allocations = buffers.allocations
     uses = buffer_uses(schedule, allocations)
     users, fresh = uses.users, uses.fresh
@@ -145,15 +147,15 @@ def sharable(
 
 
 def aligned(size_bytes: int) -> int:
-    """Return how many bytes of the arena a buffer takes."""
+    """Return the bytes that a buffer takes in the arena."""
     return -(-max(size_bytes, 1) // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
 
 
 def room_for(size_bytes: int, known_bytes: int | None) -> int:
-    """Return how much of the arena a buffer gets that had `known_bytes` of it before, or None.
+    """Return the bytes of the arena for a buffer that had `known_bytes` of it before, or None if it is new.
 
-    A size that is dragged changes again: a buffer that has grown gets more than it needs, and one that has shrunk keeps
-    what it has, within limits (`wastes`), so that the next change needs no other placement.
+    A size changes repeatedly while a person drags it. So a buffer that grows gets more than it needs, and one that
+    shrinks keeps its memory, within limits (`wastes`). Then the next change needs no other placement.
     """
     if known_bytes is None or size_bytes == known_bytes:
         return size_bytes
@@ -163,5 +165,5 @@ def room_for(size_bytes: int, known_bytes: int | None) -> int:
 
 
 def wastes(held_bytes: int, needed_bytes: int) -> bool:
-    """True when so much unneeded memory is held that placing buffers again is worthwhile."""
+    """True when so much memory is held without need that it is worth placing all buffers again."""
     return held_bytes > max(MOST_SPARE * needed_bytes, 4 * MOST_DOUBLED_BYTES)

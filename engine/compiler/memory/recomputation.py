@@ -1,8 +1,8 @@
-"""Recomputation: which operations to run again for the contents of a buffer that another one has overwritten.
+"""Recomputation: finds the operations to run again for a buffer whose contents were overwritten.
 
-They run in private memory: a buffer that one of them writes is private, every other is read where it lies. Contents
-that can't be recomputed are found before memory is shared: an operation that changes lasting memory, or reads what is
-changed later in the frame, runs only once, and what it writes is not overwritten.
+They run in private memory: buffers that they write are private, all others are read in place. Buffers that can't be
+recomputed are found before memory is shared. An operation runs only once if it changes lasting memory, or reads data
+that changes later in the frame; the buffers that it writes are not overwritten.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,9 +13,9 @@ from engine.patch.changes import PortRef
 
 
 def once_only(operations: Sequence[Operation], lasting: AbstractSet[PortRef]) -> frozenset[PortRef]:
-    """Return the buffers whose contents can be computed only once a frame.
+    """Return the buffers whose contents can be computed only once per frame.
 
-    `lasting` buffers have contents from before the frame: state, the user's arrays, what is read before it is written.
+    `lasting` buffers hold data from before the frame: state, the user's arrays, buffers that are read before written.
     """
     if lasting.isdisjoint([place.owner for operation in operations for place in operation.access.writes]):
         return frozenset()
@@ -26,7 +26,7 @@ def once_only(operations: Sequence[Operation], lasting: AbstractSet[PortRef]) ->
         before = len(lost)
         for index, operation in top:
             if not lost.isdisjoint(operation.writes) or any(
-                # A condition is no memory that could be read again.
+                # A condition is not memory, so it can't be read again.
                 owner in lost and (not owner.port or last_writer.get(owner, -1) >= index)
                 for owner in operation.reads
             ):
@@ -41,10 +41,10 @@ def recomputation(
     overwritten: Callable[[PortRef], bool],
     owner: PortRef,
 ) -> tuple[int, ...] | None:
-    """Return the operations of the top scope, regions as wholes, that recompute `owner`'s contents, in order.
+    """Return the operations of the top scope that recompute `owner`'s contents, in order; regions count as wholes.
 
-    None when that would change `lasting` memory or needs what it held before the frame's end; `once_only` names the
-    buffers for which that is so.
+    Return None if that would change `lasting` memory, or needs its contents from before the frame's end; `once_only`
+    are the buffers for which that is known.
     """
     top = [(index, operation) for index, operation in enumerate(operations) if not operation.scope]
     writers: dict[PortRef, list[int]] = {}
@@ -65,7 +65,7 @@ def recomputation(
                 found = writers.get(read, [])
                 if not found:
                     continue
-                # The operation that sets a condition has to run again.
+                # The operation that sets a condition must run again.
                 if read.port and read not in private and found[-1] < index and not overwritten(read):
                     continue
                 if read in lasting:

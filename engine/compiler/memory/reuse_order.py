@@ -1,7 +1,7 @@
-"""Reuse order: the buffers that may follow each buffer in the same memory, over the partial order of the operations.
+"""Reuse order: the buffers that may follow each buffer in the same memory, given the partial order of operations.
 
-Buffer b may follow buffer a when every user of a is an ancestor of b's first writer: then no schedule that a device
-may choose has both in use at once. Sets of buffers are bit masks, one bit a buffer, in the order of first writers.
+Buffer b may follow buffer a if every user of a is an ancestor of b's first writer. Then no schedule that a device may
+choose uses both at the same time. Sets of buffers are bit masks, one bit per buffer, in the order of first writers.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from operator import or_
 
 from engine.compiler.operations import Operation, RegionEntry, Scope
 
-#: The most followers that are searched for a buffer with several last users; beyond that, less memory is shared.
+#: The most followers that are searched for a buffer with several last users. Beyond that, less memory is shared.
 _FIRST_FOLLOWERS = 16
-#: With at most so many candidates for a group left, each of them is tested by itself.
+#: If at most this many candidates for a group are left, each is tested separately.
 _REST = 32
 
 
 @dataclass(frozen=True)
 class ReuseOrder:
-    """For each buffer a mask of those that may come `after` it and one of those that may come `before` it.
+    """Masks of the buffers that may come `after` each buffer, and of those that may come `before` it.
 
-    Each bit is a proof. `after` is complete; `before` may lack buffers that `after` of the other one has.
+    Each set bit is certain. `after` is complete; `before` may lack buffers whose own `after` has the bit.
     """
 
     after: list[int]
@@ -31,7 +31,7 @@ class ReuseOrder:
 
 @dataclass(frozen=True)
 class SharingGroup:
-    """Buffers that share memory with none outside the group, in order, and their smallest total size, in bytes."""
+    """Buffers that share memory with none outside the group, in order, and their smallest total size in bytes."""
 
     members: list[int]
     peak_bytes: int
@@ -40,8 +40,8 @@ class SharingGroup:
 def sharing_groups(order: ReuseOrder, sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[SharingGroup]:
     """Return the groups of buffers that share with each other, directly or through others.
 
-    `spans` are the first and the last operation of each buffer in the operations' order. Buffers in use during one
-    operation, when one runs after the other in that order, can share in no other order either: that gives the peak.
+    `spans` are the first and the last operation of each buffer, in the order of operations. Buffers that are in use at
+    the same time when operations run in that order can't share in any order. This gives the peak.
     """
     groups: list[SharingGroup] = []
     seen = 0
@@ -58,7 +58,7 @@ def sharing_groups(order: ReuseOrder, sizes: Sequence[int], spans: Sequence[tupl
             groups.append(SharingGroup([first], sizes[first]))
             continue
         searched = False
-        # The first few buffers usually reach nearly all others; the rest is then tested from its own side.
+        # The first few buffers usually reach nearly all others. The rest is then tested in the other direction.
         while waiting and (left := sharing & ~(seen | group)):
             if not searched and left.bit_count() <= _REST:
                 searched = True
@@ -78,7 +78,7 @@ def sharing_groups(order: ReuseOrder, sizes: Sequence[int], spans: Sequence[tupl
 
 
 def _members(group: int, first: int) -> list[int]:
-    """Return the bits of a mask, of which `first` is the lowest."""
+    """Return the bits of a mask whose lowest bit is `first`."""
     digits = bin(group)[:1:-1]
     if 8 * group.bit_count() > len(digits):
         return [buffer for buffer, digit in enumerate(digits) if digit == "1"]
@@ -100,7 +100,7 @@ def _peak(members: list[int], sizes: Sequence[int], spans: Sequence[tuple[int, i
 
 
 def reuse_order(operations: Sequence[Operation], scopes: Sequence[Scope], users: Sequence[Sequence[int]]) -> ReuseOrder:
-    """Return the reuse order of buffers, each given by its users: operations of its home scope, the writer first."""
+    """Return the reuse order of buffers. Each is given by its users: operations of its home scope, the writer first."""
     starts = [0] * len(operations)
     for buffer, found in enumerate(users):
         starts[found[0]] |= 1 << buffer
@@ -117,7 +117,7 @@ def reuse_order(operations: Sequence[Operation], scopes: Sequence[Scope], users:
         if mask == last:
             ends[found[-1]] |= 1 << buffer
             continue
-        # No single operation ends its use: it is free at the first operations that follow all of its users.
+        # No single operation ends its use: it is free at the first operations that follow all its users.
         for _ in range(_FIRST_FOLLOWERS):
             if not mask:
                 break
@@ -129,9 +129,9 @@ def reuse_order(operations: Sequence[Operation], scopes: Sequence[Scope], users:
 
 
 def _following(operations: Sequence[Operation], scopes: Sequence[Scope], starts: list[int]) -> list[int]:
-    """Return, by operation, the buffers that are first written after it has ended."""
+    """Return, by operation, the buffers that are first written after the operation has ended."""
     following = [0] * len(operations)
-    whole = list(starts)  # with what starts inside a region
+    whole = list(starts)  # including those that start inside a region
     has_regions = len(scopes) > 1
     for index in range(len(operations) - 1, -1, -1):
         operation = operations[index]
@@ -155,7 +155,7 @@ def _following(operations: Sequence[Operation], scopes: Sequence[Scope], starts:
 def _preceding(
     operations: Sequence[Operation], scopes: Sequence[Scope], ends: list[int], released: list[int]
 ) -> list[int]:
-    """Return, by operation, the buffers whose last use ends before it begins."""
+    """Return, by operation, the buffers whose last use ends before the operation begins."""
     whole = list(ends)
     has_regions = len(scopes) > 1
     if has_regions:
@@ -185,9 +185,9 @@ def _by_scope(operations: Sequence[Operation], scopes: Sequence[Scope], whole: l
 
 
 def _second_branches(operations: Sequence[Operation]) -> dict[int, int]:
-    """Return the second branch for the first one of each condition.
+    """Return the second branch by the first branch, for each condition.
 
-    Only one of them runs each time, so the second may be taken to come after the first.
+    Only one of the two runs each time, so the second may be treated as coming after the first.
     """
     return {
         operation.entry.scopes[0]: operation.entry.scopes[1]

@@ -1,7 +1,7 @@
-"""Uses: which operations touch each buffer, seen from the innermost scope that holds them all.
+"""Uses: the operations that touch each buffer, lifted to the innermost scope that holds them all.
 
-A user inside a region that the buffer outlives stands for the whole region: what a loop's body reads in one turn it
-reads in the next one, so the buffer is in use until the region is left.
+If a buffer outlives a region, a user inside it stands for the whole region: a loop's body reads in the next turn what
+it reads in this one, so the buffer stays in use until the region ends.
 """
 
 from collections.abc import Container, Sequence
@@ -16,8 +16,8 @@ class BufferUses:
     """The operations that touch each buffer, by owner.
 
     `users` are operations of the buffer's home scope, in order; a region stands for the users inside it. `fresh`
-    buffers are written by their own block, fused or not, or cleared by the graph, in their home scope before anything
-    else touches them: what they held before does not matter, since a block that needs it declares state.
+    buffers are first touched in their home scope, where their own block, fused or not, writes them or the graph clears
+    them. Their old contents don't matter, since a block that needs them declares state.
     """
 
     users: dict[PortRef, list[int]]
@@ -25,7 +25,7 @@ class BufferUses:
 
 
 def buffer_uses(schedule: OperationSchedule, owners: Container[PortRef]) -> BufferUses:
-    """Return the uses of those `owners` that any operation touches."""
+    """Return the uses of those `owners` that some operation touches."""
     operations, scopes, _ = schedule
     users = {owner: found for owner, found in schedule.users.items() if owner in owners}
     fresh: set[PortRef] = set()
@@ -44,7 +44,7 @@ def buffer_uses(schedule: OperationSchedule, owners: Container[PortRef]) -> Buff
 
 
 def _lift(found: list[int], operations: Sequence[Operation], scopes: Sequence[Scope]) -> tuple[list[int], bool]:
-    """Return the users' stand-ins in their common scope, each once, and whether the first stands for itself."""
+    """Return the users' representatives in their common scope, each once, and whether the first represents itself."""
     home = operations[found[0]].scope
     if all(operations[index].scope == home for index in found):
         return found, True
@@ -58,7 +58,7 @@ def _lift(found: list[int], operations: Sequence[Operation], scopes: Sequence[Sc
 
 
 def chain(scope: int, scopes: Sequence[Scope]) -> list[int]:
-    """Return `scope` and the scopes around it, the innermost first."""
+    """Return `scope` and the scopes around it, innermost first."""
     found = [scope]
     while scope:
         scope = scopes[scope].parent
@@ -67,7 +67,7 @@ def chain(scope: int, scopes: Sequence[Scope]) -> list[int]:
 
 
 def lift(index: int, home: int, operations: Sequence[Operation], scopes: Sequence[Scope]) -> int:
-    """Return the operation of scope `home` that is operation `index` or the region around it."""
+    """Return the representative of operation `index` in scope `home`: itself, or the region around it."""
     while (scope := operations[index].scope) != home:
         index = scopes[scope].region
     return index
@@ -78,7 +78,7 @@ def lifetimes(
 ) -> list[tuple[int, int]]:
     """Return the first and the last operation, in the list's order, during which each buffer is in use.
 
-    `users` of each are operations of its home scope; a region ends with the last operation inside it.
+    `users` are operations of the buffer's home scope; a region ends with the last operation inside it.
     """
     if len(scopes) == 1:
         return [(found[0], found[-1]) for found in users]
@@ -91,7 +91,7 @@ def lifetimes(
 
 
 def may_miss_a_turn(index: int, operations: Sequence[Operation], scopes: Sequence[Scope]) -> bool:
-    """Return whether an operation lies in a region inside a loop: then not every turn that runs need run it."""
+    """Return whether an operation lies in a region inside a loop, so that it need not run in every turn."""
     regions = [scopes[scope].region for scope in chain(operations[index].scope, scopes) if scope]
     entries = [operations[region].entry for region in regions[1:]]
     return any(isinstance(entry, RegionEntry) and entry.kind.is_loop for entry in entries)

@@ -1,1 +1,1 @@
-"""Every rule that a plan must obey, derived independently of how the plan was made."""
+"""Checks a plan against all rules that it must obey, however it was made."""

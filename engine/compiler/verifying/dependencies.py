@@ -1,4 +1,4 @@
-"""Requirements on a plan's dependencies: conflicting accesses are ordered, and readers see their source's result."""
+"""Rules for a plan's dependencies: conflicting accesses are ordered, and readers see their source's result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def by_owner(touches: list[list[Touch]]) -> dict[PortRef, list[Touch]]:
 
 
 def conflict_problems(reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """Find operations that touch one byte, at least one writing, and may run at the same time."""
+    """Find operations that touch the same byte, of which at least one writes it, and may run at the same time."""
     return [
         f"operations {one.operation} and {other.operation} must be ordered, since both touch {owner}"
         for owner, found in by_owner(touches).items()
@@ -35,7 +35,7 @@ def conflict_problems(reach: Reach, touches: list[list[Touch]]) -> list[str]:
 
 
 class _Flow:
-    """The connections of a plan as operations: which make what a port shows, read it and change it."""
+    """The connections of a plan as operations: those that write a port's contents, read them and change them."""
 
     def __init__(self, plan: Plan, reach: Reach, touches: list[list[Touch]]) -> None:
         self.plan, self.reach, self.touches = plan, reach, touches
@@ -60,7 +60,7 @@ class _Flow:
         return {spec.name for spec in self.plan.description.by_id[node].description.outputs}
 
     def is_late(self, operation: int, other: int) -> bool:
-        """True when an operation ends the turn or the frame in which `other` runs."""
+        """True when an operation belongs to the end of the turn or frame in which `other` runs."""
         made = self.plan.operations[operation]
         if is_copy_of_delay(made):
             ends = all(
@@ -75,7 +75,7 @@ class _Flow:
 
 
 def flow_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """Readers of a port run after its writer; other writers run before this writer or after the reader."""
+    """Check that readers of a port run after its writer, and other writers before this writer or after the reader."""
     flow = _Flow(plan, reach, touches)
     problems = []
     for connection in plan.description.connections:
@@ -106,14 +106,15 @@ def flow_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[
 
 
 def _misplaced(flow: _Flow, writer: int, reader: int, made: set[int]) -> str:
-    """Return the rule that a writer and a reader of a port break, or nothing."""
+    """Return the rule that a writer and a reader of a port break; "" for none."""
     reach = flow.reach
     if reach.exclusive(writer, reader):
         return ""
     if flow.is_late(writer, reader):
         if reach.before(reader, writer):
             return ""
-        # Of two that end the same scope, a delay that another one stores must be read before it is written.
+        # Both may be copies at the end of one scope: a delay that another delay stores must be read before it is
+        # written.
         return "must come after"
     if writer in made or flow.is_late(reader, writer):
         return "" if reach.before(writer, reader) else "must come before"
@@ -125,7 +126,7 @@ def _misplaced(flow: _Flow, writer: int, reader: int, made: set[int]) -> str:
 
 
 def default_problems(plan: Plan, reach: Reach) -> list[str]:
-    """Find buffers made inside a region at any depth and read outside that are not filled before the region."""
+    """Find buffers written inside a region and read outside it, at any depth, that are not filled before the region."""
     readers = [
         (connection.source, plan.description.by_id[connection.target.node].region)
         for connection in plan.description.connections
@@ -160,7 +161,7 @@ def default_problems(plan: Plan, reach: Reach) -> list[str]:
 
 
 def _chain(plan: Plan, scope: str) -> list[str]:
-    """Return the scopes from the top, which is left out, down to `scope`."""
+    """Return the scopes from below the top down to `scope`."""
     found: list[str] = []
     while scope != TOP:
         found.insert(0, scope)

@@ -1,7 +1,7 @@
-"""Memory by replay: a plan is simulated, and every reader must find the contents written to its buffer.
+"""Checks memory by replay: it simulates a plan, and each reader must see the contents written to its buffer.
 
-This knows nothing of live ranges. Random numbers choose branches and the turns of loops, so a few replays find mistakes
-that depend on them. Operations that can run at the same time must not use the same bytes at all.
+The replay knows nothing of live ranges. It chooses branches and the turns of loops at random, so a few replays find
+errors that depend on them. Operations that can run at the same time must not use the same bytes at all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _REPLAYS = 6
 
 
 def memory_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """Return the faults of buffers that share memory, and of those that are swapped between frames."""
+    """Return the errors of buffers that share memory, and of those that are swapped between frames."""
     sharers = _sharers(plan)
     problems = _concurrent(sharers, reach, touches)
     for seed in range(_REPLAYS):
@@ -40,7 +40,7 @@ def memory_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> lis
 
 
 def _sharers(plan: Plan) -> dict[PortRef, set[PortRef]]:
-    """Return for each buffer in the arena the others that share some of its bytes."""
+    """Return, for each buffer in the arena, the other buffers that share some of its bytes."""
     ends = {o: at + plan.buffers.allocations[o].layout.size_bytes for o, at in plan.placement.offsets.items()}
     found: dict[PortRef, set[PortRef]] = {owner: set() for owner in ends}
     here: list[PortRef] = []
@@ -54,7 +54,7 @@ def _sharers(plan: Plan) -> dict[PortRef, set[PortRef]]:
 
 
 def _concurrent(sharers: dict[PortRef, set[PortRef]], reach: Reach, touches: list[list[Touch]]) -> set[str]:
-    """Find buffers that share bytes and are used by one operation, or by two that may run at the same time."""
+    """Find buffers that share bytes although one operation uses both, or two that may run at the same time."""
     users: dict[PortRef, dict[int, None]] = {}
     for touch in (touch for found in touches for touch in found):
         users.setdefault(touch.place.owner, {})[touch.operation] = None
@@ -68,7 +68,7 @@ def _concurrent(sharers: dict[PortRef, set[PortRef]], reach: Reach, touches: lis
 
 
 def _looked_at(plan: Plan) -> set[PortRef]:
-    """Return the buffers that are read after a frame: shown ports, and outputs that feed nothing."""
+    """Return the buffers that are read after a frame: displayed ports, and unconnected outputs."""
     fed = {connection.source for connection in plan.description.connections}
     ports = {PortRef(node.id, d.buffer) for node in plan.description.nodes for d in node.description.displays}
     outputs = {PortRef(node.id, s.name) for node in plan.description.nodes for s in node.description.outputs}
@@ -76,7 +76,7 @@ def _looked_at(plan: Plan) -> set[PortRef]:
 
 
 class _Replay:
-    """One frame; `there` are the buffers that hold their own contents."""
+    """One frame; `there` are the buffers that currently hold their own contents."""
 
     def __init__(self, plan: Plan, sharers: dict[PortRef, set[PortRef]], touches: list[list[Touch]], seed: int) -> None:
         self._plan = plan
@@ -109,7 +109,7 @@ class _Replay:
         whole = {touch.place.owner for touch in found if touch.writes and self._is_whole(touch)}
         for touch in found:
             owner = touch.place.owner
-            # A block's own buffers may be passed to a kernel as read and written when it only writes them.
+            # A kernel may declare a buffer of its own block as read and written although it only writes it.
             if owner not in self.there and not (owner in whole and (touch.writes or owner.node in nodes)):
                 self.problems.add(
                     f"operation {index} of {', '.join(nodes)} must find {owner} in memory, got other contents"

@@ -1,6 +1,6 @@
-"""Touches: the bytes that each operation reads and writes, and the resulting order of operations.
+"""Touches: the bytes that each operation reads and writes, and the order of operations that a plan implies.
 
-Both follow from a plan's entries, places and dependencies alone; `verify.py` compares them with the rules.
+They are derived only from a plan's entries, places and dependencies; `verify.py` compares them with the rules.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.patch.changes import PortRef
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Operation `operation` reads or writes the bytes of a place; reading and writing them are two touches."""
+    """A read or a write of a place's bytes by an operation; doing both gives two touches."""
 
     operation: int
     place: Place
@@ -35,7 +35,10 @@ class Touch:
 
 
 def all_touches(plan: Plan) -> list[list[Touch]]:
-    """Return the touches of every operation; a region has only its condition, since its bodies have their own."""
+    """Return the touches of every operation.
+
+    A region touches only its condition, since its bodies' touches are separate.
+    """
     status = [
         plan.buffers.places[PortRef(node.id, status.buffer)]
         for node in plan.description.nodes
@@ -74,17 +77,17 @@ def _touches(plan: Plan, index: int, operation: Operation, status: list[Place]) 
 
 
 def is_copy_of_delay(operation: Operation) -> bool:
-    """True for the copies that a delay makes when its scope starts and ends."""
+    """True for the copies of a delay at the start and end of its scope."""
     return operation.place < 0 and isinstance(operation.entry, CopyEntry)
 
 
 def is_fill(operation: Operation) -> bool:
-    """True for the fill of a region's output before the region."""
+    """True for an operation that fills a region's output before the region."""
     return operation.place < 0 and operation.node != "" and not is_copy_of_delay(operation)
 
 
 class Reach:
-    """The order of any two operations by dependencies, in any scopes."""
+    """The order that dependencies give any two operations, in any scopes."""
 
     def __init__(self, operations: Sequence[Operation], scopes: Sequence[Scope]) -> None:
         self._ancestors: list[int] = []
@@ -98,7 +101,7 @@ class Reach:
             self._ways.append((*around, (operation.scope, index)))
 
     def lift(self, a: int, b: int) -> tuple[int, int]:
-        """Return the representative of each in the innermost common scope: itself, or the region around it."""
+        """Return each one's representative in the innermost common scope: itself, or the region around it."""
         for (scope_a, up), (scope_b, down) in zip(self._ways[a], self._ways[b], strict=False):
             if scope_a != scope_b:
                 break
@@ -108,22 +111,22 @@ class Reach:
         return pair
 
     def before(self, a: int, b: int) -> bool:
-        """True when `a`, with the region around it, ends before `b` starts."""
+        """True when `a`, or the region around it, ends before `b` starts."""
         first, second = self.lift(a, b)
         return bool(self._ancestors[second] >> first & 1)
 
     def together(self, a: int, b: int) -> bool:
-        """True when nothing orders two different operations, so that they may run at the same time."""
+        """True when nothing orders two different operations, so they may run at the same time."""
         first, second = self.lift(a, b)
         return first != second and not (self._ancestors[second] >> first | self._ancestors[first] >> second) & 1
 
     def exclusive(self, a: int, b: int) -> bool:
-        """True when the two are in different branches of one region, so that only one of them runs."""
+        """True when the two are in different branches of a region, so only one of them runs."""
         first, second = self.lift(a, b)
         return first == second and a != b
 
     def around(self, operation: int) -> tuple[int, ...]:
-        """Return the regions, as operations, around an operation, the outermost first, and then itself."""
+        """Return the region operations around an operation, outermost first, followed by the operation itself."""
         return tuple(index for _, index in self._ways[operation])
 
     def inside(self, operation: int, scope: int) -> bool:

@@ -1,7 +1,7 @@
-"""The verifier: all rules that a plan must obey, checked from scratch, however the plan was made.
+"""The verifier: checks all rules that a plan must obey, from scratch, however the plan was made.
 
-Verifying takes longer than planning, so it is optional: with WARPLOOM_VERIFY=1 in the environment, `make_plan` verifies
-each plan. Tests of the compiler and of the runtime do so.
+Verifying takes longer than planning, so it is optional: `make_plan` verifies each plan if WARPLOOM_VERIFY=1 is in the
+environment. Tests of the compiler and of the runtime set it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from engine.types.layout import ALLOCATION_ALIGNMENT
 
 
 class BrokenPlan(GraphValidationError):
-    """A plan breaks rules, which is a mistake of the compiler; its one error names them."""
+    """A plan breaks rules, which is a bug of the compiler; its single error names them."""
 
 
 def require_sound(plan: Plan) -> None:
@@ -50,10 +50,10 @@ def require_sound(plan: Plan) -> None:
 
 
 def verify(plan: Plan) -> list[str]:
-    """Return the mistakes in a plan, a sentence each; an empty list when every invariant holds."""
+    """Return the errors in a plan, each as a sentence; an empty list if the plan is valid."""
     problems = _scope_problems(plan)
     if problems:
-        return problems  # the other rules could not be checked
+        return problems  # without valid scopes, the other rules can't be checked
     reach, touches = Reach(plan.operations, plan.scopes), all_touches(plan)
     return [
         *_entry_problems(plan),
@@ -70,7 +70,7 @@ def verify(plan: Plan) -> list[str]:
 
 
 def _scope_problems(plan: Plan) -> list[str]:
-    """Every operation lies in one scope and waits for earlier ones of it; every body belongs to its region."""
+    """Check that every operation is in one scope and waits for earlier ones there, and that bodies have regions."""
     problems = []
     scopes, operations = plan.scopes, plan.operations
     if not scopes or (scopes[0].region, scopes[0].parent) != (-1, -1):
@@ -103,7 +103,7 @@ def _scope_problems(plan: Plan) -> list[str]:
 
 
 def _entry_problems(plan: Plan) -> list[str]:
-    """Every block's entries are operations of its scope, each once, and nothing else is."""
+    """Check that the operations of a scope are exactly its blocks' entries, each once."""
     expected: dict[tuple[str, int, str], AnyEntry] = {}
     copies: list[tuple[str, PortRef, PortRef]] = []
     problems: list[str] = []
@@ -158,7 +158,7 @@ def _entry_problems(plan: Plan) -> list[str]:
 
 
 def _stores(plan: Plan, node: str, entry: object) -> bool:
-    """True when an entry writes a stored buffer; a buffer that is not stored may be computed by several kernels."""
+    """True when an entry writes a stored buffer. An unstored buffer may be computed by several kernels."""
     if not isinstance(entry, KernelEntry):
         return True
     places, allocations = plan.buffers.blocks[node].places, plan.buffers.allocations
@@ -167,7 +167,7 @@ def _stores(plan: Plan, node: str, entry: object) -> bool:
 
 
 def _place_problems(plan: Plan) -> list[str]:
-    """Every place is inside its allocation, every view and in-place output inside its source."""
+    """Check that each place is inside its allocation, and each view or in-place output inside its source."""
     problems = []
     places, allocations = plan.buffers.places, plan.buffers.allocations
     for port, place in places.items():
@@ -200,7 +200,7 @@ def _place_problems(plan: Plan) -> list[str]:
 
 
 def _launch_problems(plan: Plan) -> list[str]:
-    """Every kernel has a launch with exactly as many thread blocks as its threads need."""
+    """Check that every kernel has a launch with exactly the thread blocks that its threads need."""
     problems = []
     for index, operation in enumerate(plan.operations):
         entry = operation.entry
@@ -217,7 +217,7 @@ def _launch_problems(plan: Plan) -> list[str]:
 
 
 def _frame_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """The frame uniforms come before their readers; status words are cleared first and read back last."""
+    """Check that frame uniforms precede their readers, and status words are first cleared and last read back."""
     problems = []
     blocks = [node.description for node in plan.description.nodes]
     statuses = [(node, status) for node in plan.description.nodes for status in node.description.statuses]
@@ -254,7 +254,7 @@ def _frame_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> lis
 
 
 def _access_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """Every operation names the buffers that it touches; a region those that its bodies touch."""
+    """Check that every operation declares the buffers that it touches, and a region those of its bodies."""
     reads: list[set[PortRef]] = [set() for _ in touches]
     writes: list[set[PortRef]] = [set() for _ in touches]
     for touch in (touch for found in touches for touch in found):
