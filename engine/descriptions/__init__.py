@@ -1,1 +1,1 @@
-"""Descriptions: what one block asks of the graph, and the builder that its `describe` calls."""
+"""Descriptions: the work that one block requests of the graph, and the builder that its `describe` calls."""

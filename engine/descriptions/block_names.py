@@ -1,4 +1,4 @@
-"""`BlockNames`: the ports, parameters and buffers of one block, and what an author's arguments mean by them."""
+"""`BlockNames`: one block's ports, parameters and buffers, and the meaning of its author's arguments."""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -24,7 +24,7 @@ from engine.types import DType
 
 
 class BlockNames:
-    """What the calls of one `describe` may name; anything else is refused by BlockCallError."""
+    """The names that the calls of one `describe` may use; any other raises BlockCallError."""
 
     def __init__(
         self,
@@ -33,22 +33,23 @@ class BlockNames:
         live: Collection[str],
         structural: Mapping[str, int],
     ) -> None:
-        """`live` are the live parameters, `structural` the integer structural ones."""
+        """`live` are the live parameters; `structural` are the integer structural parameters."""
         self._id = type_id
         self._live = live
         self._ports = ports
         self._structural = structural
         self._buffers: dict[str, InternalBuffer] = {}
-        #: Ports and internal buffers.
+        #: The names of ports and internal buffers.
         self._names = set(ports)
 
     def argument(self, value: object) -> Argument:
-        """Return the kernel argument for `value`; BlockCallError when there is none."""
+        """Return the kernel argument for `value`. Raise BlockCallError when there is none."""
         match value:
             case BufferHandle():
                 spec = self._ports.get(self._known(value, "argument"))
                 if spec is None:
-                    # Only the kernels know which launch fills an internal buffer first, so all of them are ordered.
+                    # Only the kernels know which launch fills an internal buffer first, so all launches that use it are
+                    # ordered.
                     return self._access(value, reads=True, writes=True)
                 return self._access(value, reads=spec.is_input, writes=not spec.is_input)
             case ParameterHandle(name=name) if name in self._live:
@@ -72,7 +73,7 @@ class BlockNames:
         seen = self._buffers.get(name)
         spec = self._ports.get(name if seen is None else seen.of or name)
         if spec is not None and not spec.is_input and (spec.inplace or spec.state):
-            reads = True  # the block reuses the contents
+            reads = True  # the block reuses the old contents
         if spec is not None and spec.is_input:
             if any(p.inplace == spec.name for p in self._ports.values()):
                 writes = True
@@ -80,7 +81,7 @@ class BlockNames:
                 raise checks.refuse(self._id, "written buffer", "be an output or a buffer of the block's own", name)
         return BufferArgument(name, reads, writes)
 
-    # What the author passes
+    # Checks of the author's arguments
 
     def _known(self, handle: object, what: str) -> str:
         """Return the name of a port or internal buffer of this block."""
@@ -105,7 +106,7 @@ class BlockNames:
         return dtype  # type: ignore[return-value]
 
     def _shape(self, rule: object) -> str:
-        """Return a shape rule that can be parsed and names ports, buffers and whole numbers of this block only."""
+        """Return a valid shape rule that names only ports, buffers and integer parameters of this block."""
         rule = checks.text(self._id, "shape", rule)
         self._checked(check_rule, rule)
         return rule

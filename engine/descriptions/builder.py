@@ -52,19 +52,19 @@ from engine.libraries.call import CallOn, LibraryCall
 from engine.ops import OpGraph
 from engine.types import NAMED, DType, any_type, c128, u8, u32
 
-#: The most threads of a thread block, and the most dynamic shared memory that any GPU has for one.
+#: The most threads in a thread block, and the most dynamic shared memory that any GPU has for one.
 MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024
-#: Turns the counter of an append buffer into its count.
+#: The kernel that turns the counter of an append buffer into its count.
 _COUNT = Kernel("append.cu", "count_appended")
-#: Stores live parameters where a library reads them.
+#: The kernel that stores live parameters where a library reads them.
 _STORE = Kernel("libraries.cu", "store_numbers")
 _CALL = "be a library call such as blas.Gemm().on(a=..., b=..., out=...)"
 
 
 class BlockBuilder(BlockNames):
-    """Collects one block's work in the order of the calls."""
+    """Collects one block's work, in the order of the calls."""
 
-    #: Pass it to a kernel that takes a `const Frame*`: frame index, time, time step and seed.
+    #: For a kernel that takes a `const Frame*`: frame index, time, time step and seed.
     frame = FrameArgument()
 
     def __init__(
@@ -75,9 +75,9 @@ class BlockBuilder(BlockNames):
         structural: Mapping[str, int],
         folder: Path | None,
     ) -> None:
-        """`live` are the live parameters, `structural` the integer structural ones.
+        """`live` are the live parameters; `structural` are the integer structural parameters.
 
-        `folder` is where the block's own kernels lie.
+        `folder` has the block's own kernels.
         """
         super().__init__(type_id, ports, live, structural)
         self._folder = folder
@@ -97,17 +97,17 @@ class BlockBuilder(BlockNames):
             self._begin_append(spec)
 
     def number(self) -> int:
-        """Return 1, 2 and so on, call by call, for names of buffers."""
+        """Return the next of the numbers 1, 2 and so on, for names of buffers."""
         self._numbers += 1
         return self._numbers
 
     @property
     def entry_count(self) -> int:
-        """How many entries were written so far."""
+        """The number of entries so far."""
         return len(self._entries)
 
     def count_for(self, count: int, work: ServedParts) -> None:
-        """Set the parts of the block, such as layers of a network, of the last entries."""
+        """Set the parts of the block, such as layers of a network, that the last `count` entries work for."""
         whole = checks.whole(self._id, "number of entries", count, 1, len(self._entries))
         checks.instance(self._id, "work", work, ServedParts, "be a ServedParts")
         self._work += [(number, work) for number in range(len(self._entries) - whole, len(self._entries))]
@@ -128,10 +128,10 @@ class BlockBuilder(BlockNames):
         `build.frame`. `thread_block` defaults to 256 threads in one dimension and 16 x 16 in two.
 
         With `count`, the first number (u32) of that buffer is the number of threads with work, and the launch costs no
-        more than that: the grid has at most as many thread blocks as run at once, and the kernel, which takes the count
-        as an argument, loops over its grid with `for_each_counted` of `kernels/count.cuh`. Use it where the count is
-        often far below `num_threads`, as with append buffers; a CPU vectorises such a loop less well. When `count` is
-        an input that is not connected, the grid covers `num_threads`.
+        more than these. The grid has at most as many thread blocks as run at once. The kernel takes the count as an
+        argument, and loops over its grid with `for_each_counted` of `kernels/count.cuh`. Use this if the count is often
+        far below `num_threads`, as with append buffers; a CPU vectorises such a loop less well. When `count` is an
+        unconnected input, the grid covers `num_threads`.
         """
         where = self._id
         checks.instance(where, "kernel", kernel, Kernel, "be a Kernel(file, entry)")
@@ -163,11 +163,11 @@ class BlockBuilder(BlockNames):
         thread_blocks: Size | None = None,
         buffers: Mapping[str, BufferHandle] | None = None,
     ) -> None:
-        """Run an op graph over the elements of `over`; OpError when the graph is wrong.
+        """Run an op graph over the elements of `over`. Raise OpError when the graph is wrong.
 
-        The graph's inputs, outputs and parameters are ports, internal buffers and live parameters of the same names,
-        except for those that `buffers` names. A graph with aggregates takes the number of `thread_blocks` that share
-        the elements, which is also the size of these outputs.
+        The graph's inputs, outputs and parameters are the ports, internal buffers and live parameters of the same
+        names; `buffers` may name others. In a graph with aggregates, `thread_blocks` share the elements; the outputs of
+        aggregates have the same size.
         """
         if not isinstance(graph, OpGraph | OpGraphSource):
             raise checks.refuse(self._id, "graph", "be an op graph", graph)
@@ -204,9 +204,9 @@ class BlockBuilder(BlockNames):
     def capture(self, *calls: CallOn) -> None:
         """Call libraries one after another, as one captured node: `build.capture(blas.Gemm().on(a=self.a, ...))`.
 
-        The buffers between several calls are `build.buffer`s. A live parameter for a number costs a kernel that stores
-        it, and no more than that when its value changes. A buffer of one element for a number costs nothing; it must
-        be of the type in which the call computes.
+        The buffers between several calls are `build.buffer`s. Passing a live parameter as a number adds a kernel that
+        stores it; changing its value adds no other cost. Passing a buffer of one element as a number adds nothing; it
+        must have the type in which the call computes.
         """
         if not calls:
             raise checks.refuse(self._id, "captured calls", "have at least one", calls)
@@ -215,7 +215,7 @@ class BlockBuilder(BlockNames):
         self._entries.append(CaptureEntry(made, workspace))
 
     def _call(self, made: CallOn) -> CapturedCall:
-        """Return a call with buffers as arguments, and add what stores its numbers if one of them is live."""
+        """Return a call with buffers as arguments. If one of its numbers is live, add a kernel that stores them."""
         call, operands = made.call, []
         for slot, handle in made.buffers.items():
             is_output = slot in call.outputs
@@ -237,7 +237,7 @@ class BlockBuilder(BlockNames):
         return CapturedCall(call, tuple(operands), numbers, stored)
 
     def _info(self, call: LibraryCall, operands: Sequence[tuple[str, BufferArgument]]) -> BufferArgument:
-        """Make the word in which a call says whether it failed, which is read back after each frame."""
+        """Create the status word of a call, which shows whether it failed and is read back after each frame."""
         word = self._own(f"info{self._count(CaptureEntry)}_{len(self._statuses)}", u32)
         written = [given.name for slot, given in operands if slot in call.outputs and given.name in self._ports]
         outputs = [spec.name for spec in self._ports.values() if not spec.is_input]
@@ -245,7 +245,7 @@ class BlockBuilder(BlockNames):
         return BufferArgument(word.name, reads=False, writes=True)
 
     def _own(self, name: str, dtype: DType, size: int = 1) -> BufferArgument:
-        """Make an internal buffer, and return it as an argument that is written and read."""
+        """Create an internal buffer, and return it as an argument that is written and read."""
         return self._access(self.buffer(name, dtype, f"[{size}]"), reads=True, writes=True)
 
     def _count(self, kind: type[Entry]) -> int:
@@ -271,11 +271,11 @@ class BlockBuilder(BlockNames):
         state: bool = False,
         initial: np.ndarray[Any, Any] | None = None,
     ) -> BufferHandle:
-        """Allocate a buffer that only this block sees; `state` keeps its contents from frame to frame.
+        """Allocate a buffer that only this block can access; `state` keeps its contents from frame to frame.
 
-        State is zeros at first, or `initial`, an array of its type and shape; when a block is described again with
-        other numbers in it, the state begins again with these. With the shape "captured", the library call that fills a
-        buffer decides its layout, and `dtype` is ignored.
+        State starts with zeros, or with `initial`, an array of its type and shape. If a new description of the block
+        has another `initial`, the state starts again with that. With the shape "captured", the library call that fills
+        the buffer decides its layout, and `dtype` is ignored.
         """
         where = self._id
         if not isinstance(name, str) or not name.isidentifier():
@@ -305,9 +305,9 @@ class BlockBuilder(BlockNames):
         return BufferHandle(made.name)
 
     def provide(self, port: BufferHandle, array: np.ndarray[Any, Any]) -> None:
-        """Give an output contents, and with them its shape: the array is uploaded once, before the first launch.
+        """Set the contents, and so the shape, of an output. The array is uploaded once, before the first launch.
 
-        For a `state` output, whose shape is its own, it is the initial contents, as `initial` of `buffer`.
+        For a `state` output, which has its own shape rule, the array is the initial contents, as `initial` of `buffer`.
         """
         self._contents.provide(self._ports[self._output(port, "port of provide")], array)
 
@@ -324,15 +324,18 @@ class BlockBuilder(BlockNames):
         self._views.append(View(shows, shown, transform))
 
     def adopt(self, port: BufferHandle, array: object) -> None:
-        """Make an output the user's own memory, with its element type and shape; nothing is copied.
+        """Let an output be the user's own memory, with its element type and shape; nothing is copied.
 
-        `array` comes from numpy, CuPy, PyTorch or another library, or is an `ExternalArray`; DeviceError when its
+        `array` comes from numpy, CuPy, PyTorch or another library, or is an `ExternalArray`. Raise DeviceError if its
         memory can't be used.
         """
         self._contents.adopt(self._output(port, "port of adopt"), array)
 
     def delay(self, target: BufferHandle, source: BufferHandle, *, initial: float = 0.0) -> None:
-        """Make the output `target` hold what `source` held at the end of the last frame, and `initial` in the first."""
+        """Let the output `target` hold the contents of `source` at the end of the last frame.
+
+        At first, it is `initial`.
+        """
         shown, kept = self._output(target, "target of a delay"), self._known(source, "source of a delay")
         self._entries.append(
             DelayEntry(
@@ -343,7 +346,7 @@ class BlockBuilder(BlockNames):
         )
 
     def define(self, port: BufferHandle, *, dtype: DType | None = None, shape: str | None = None) -> None:
-        """Set an output's shape rule, or the element type of an output of any type, where parameters decide them."""
+        """Set an output's shape rule, or the element type of an output of any type, when parameters decide them."""
         name = self._output(port, "port of define")
         spec = self._defined.get(name) or self._ports[name]
         if dtype is not None and self._ports[name].dtype.kind != "any":
@@ -364,7 +367,7 @@ class BlockBuilder(BlockNames):
         self._requirements.append(Requirement(extent, message, None if port is None else self._port(port)))
 
     def cover(self, port: BufferHandle, rank: int) -> None:
-        """Require that the last `rank` axes of a port hold all its elements; it may have fewer axes."""
+        """Require that the last `rank` axes of a port contain all its elements; it may have fewer axes."""
         name, rank = self._known(port, "port"), checks.whole(self._id, "rank", rank, 1, MOST_AXES)
         axes = "*".join(f"{name}.last{axis}" for axis in range(rank))
         message = f"{name} must have at most {rank} axes, since the kernel counts along {rank}: reshape it"
@@ -390,7 +393,7 @@ class BlockBuilder(BlockNames):
         self._control = checks.instance(self._id, "control", control, Control, "be a Control")
 
     def compose(self, composition: Composition) -> None:
-        """Make the block stand for other blocks; see `engine.patch.composite`."""
+        """Let the block stand for other blocks; see `engine.patch.composite`."""
         self._composition = checks.instance(self._id, "composition", composition, Composition, "be a Composition")
 
     def show(self, pixels: BufferHandle) -> None:
@@ -398,10 +401,10 @@ class BlockBuilder(BlockNames):
         self._displays.append(Display(self._known(pixels, "picture")))
 
     def save(self, buffer: BufferHandle, path: str, depth: str = "usual") -> None:
-        """Save a buffer to `path` when outputs are saved: an array as .npy, or a picture by what `path` ends in.
+        """Save a buffer to `path` when outputs are saved: as an array if it ends in .npy, otherwise as a picture.
 
-        A picture is a 2-D buffer: `uchar4` is sRGB of 8 bits, `float4` linear light, saved with `depth`, one of
-        PICTURE_DEPTHS that the format has.
+        A picture is a 2-D buffer. `uchar4` is 8-bit sRGB; `float4` is linear light, and saved with `depth`, which is
+        one of the format's PICTURE_DEPTHS.
         """
         path = checks.text(self._id, "path", str(path) if isinstance(path, Path) else path)
         depth = picture_depth(path, checks.text(self._id, "depth", depth))
@@ -431,17 +434,17 @@ class BlockBuilder(BlockNames):
         check_outputs(self._id, made)
         return made
 
-    # Kernels reserve a place for each element of an append buffer by an atomic addition to a counter, which may exceed
-    # the capacity. The count that other blocks see does not.
+    # To append an element, a kernel adds 1 to a counter atomically, which may exceed the capacity. The count that other
+    # blocks read never does.
 
     def _begin_append(self, spec: PortSpec) -> None:
-        """Make the counter of an append buffer; it starts at 0 each time the block runs, unless the buffer is state."""
+        """Create the counter of an append buffer. It is 0 at each run of the block, unless the buffer is state."""
         counter = self.buffer(counter_name(spec.name), u32, "[1]", state=spec.state)
         if not spec.state:
             self.fill(counter, 0)
 
     def _end_append(self, spec: PortSpec) -> None:
-        """Turn the counter into the count, and read it back."""
+        """Add a kernel that turns the counter into the count, and read the counter back."""
         data, counter = BufferHandle(spec.name), BufferHandle(counter_name(spec.name))
         count = BufferHandle(count_name(spec.name))
         self.launch(_COUNT, num_threads=1, thread_block=1, args=(counter, count, data.size))
@@ -453,7 +456,7 @@ class BlockBuilder(BlockNames):
 
 
 def _number(argument: Argument) -> float | BufferArgument:
-    """Return a number of a library call as the call keeps it; a live one is 0 there."""
+    """Return a number as a library call stores it; for a live number, the call stores 0."""
     if isinstance(argument, BufferArgument):
         return BufferArgument(argument.name, reads=True, writes=False)
     return float(argument.value) if isinstance(argument, ValueArgument) else 0.0

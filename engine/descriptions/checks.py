@@ -1,4 +1,4 @@
-"""Checks of what a block's author passes: each returns the value as plain data, or raises an error with the rule."""
+"""Checks of arguments from a block's author. Each returns plain data, or raises an error that states the rule."""
 
 import math
 import operator
@@ -19,11 +19,11 @@ class BlockDefinitionError(TypeError):
 
 
 class BlockCallError(WarploomError, ValueError):
-    """A block's code has passed something wrong to the builder; raised at the call."""
+    """A block's code has passed an invalid argument to the builder; raised at the call."""
 
 
 def refuse(where: str, what: str, rule: str, value: object) -> BlockCallError:
-    """Return the error with the rule for `what`, passed by the block `where`."""
+    """Return an error that states the rule for `what`, an argument from the block `where`."""
     return BlockCallError(f"{where}: {what} must {rule}, got {shown(value)}")
 
 
@@ -55,7 +55,7 @@ def number(where: str, what: str, value: object) -> float:
 
 
 def text(where: str, what: str, value: object) -> str:
-    """Return a text that is not empty and can name a file."""
+    """Return a text that is not empty and could be a file's name."""
     if not isinstance(value, str) or not value.strip() or "\0" in value or not value.isprintable():
         raise refuse(where, what, "be a text of printable characters", value)
     return str.__str__(value)
@@ -102,7 +102,7 @@ def dimensions(where: str, what: str, sizes: object) -> tuple[Any, ...]:
 
 @contextmanager
 def declaring(what: str = "") -> Iterator[str]:
-    """Name the class whose body calls a function such as `port`, for messages; an error is one in its definition."""
+    """Yield, for messages, the class whose body calls a function such as `port`; errors become definition errors."""
     frame = sys._getframe(3) if what else None
     name = frame.f_code.co_qualname.rpartition(".")[2] if frame is not None else ""
     try:

@@ -1,4 +1,4 @@
-"""`Contents`: what outputs and states of one block hold before anything runs."""
+"""`Contents`: the initial contents of one block's outputs and states."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from engine.types import DType
 
 
 class Contents:
-    """Collects arrays by the names of ports and internal buffers: what is uploaded, begun with, or the user's own."""
+    """Collects arrays by port or internal buffer: uploaded contents, initial states, and the user's own memory."""
 
     def __init__(self, type_id: str) -> None:
         self._id = type_id
@@ -25,7 +25,7 @@ class Contents:
         return bool(self.provided or self.initials or self.adopted)
 
     def provide(self, port: PortSpec, array: np.ndarray[Any, Any]) -> None:
-        """Give an output contents; those of a state are what it begins with."""
+        """Set the contents of an output; for a state, these are the initial contents."""
         contents = np.asarray(array, order="C")
         if contents.dtype.hasobject or not contents.size:
             raise checks.refuse(self._id, "contents", "be an array of numbers, not empty", array)
@@ -45,5 +45,5 @@ class Contents:
         self.initials[name] = np.array(initial, order="C")
 
     def adopt(self, name: str, array: object) -> None:
-        """Make an output the user's own memory; DeviceError when that can't be used."""
+        """Let an output be the user's own memory. Raise DeviceError when the memory can't be used."""
         self.adopted[name] = array if isinstance(array, ExternalArray) else describe_external(array)

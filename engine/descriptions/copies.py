@@ -1,4 +1,4 @@
-"""How blocks describe a copy: one kernel for any element type and any strides."""
+"""Describes copies: one kernel for any element type and any strides."""
 
 from engine.arguments import checked
 from engine.descriptions.builder import BlockBuilder
@@ -13,7 +13,7 @@ _KERNEL = Kernel("buffers.cu", entry="copy_strided")
 
 @checked()
 def describe_copy(build: BlockBuilder, x: BufferHandle, out: BufferHandle) -> None:
-    """Copy `x`, which may have gaps, to `out`: one thread an element; axes that x does not have count as of size 1."""
+    """Copy `x`, which may have gaps, to `out`, with one thread per element. Axes that `x` lacks count as size 1."""
     sizes = [x.last(axis) for axis in (3, 2, 1, 0)]
     strides = [x.last_stride(axis) for axis in (3, 2, 1, 0)]
     in_four = sizes[0] * sizes[1] * sizes[2] * sizes[3]

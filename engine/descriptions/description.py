@@ -1,7 +1,7 @@
-"""`BlockDescription`: what one block asks of the graph, as plain data.
+"""`BlockDescription`: the work that one block requests of the graph, as plain data.
 
-The compiler reads it; nothing in it is bound to a device. Structurally equal descriptions give the same graph nodes, so
-replacing one by the other needs no rebuild.
+The compiler reads it, and nothing in it is bound to a device. Structurally equal descriptions give the same graph
+nodes, so one can replace the other without a rebuild.
 """
 
 from __future__ import annotations
@@ -45,35 +45,35 @@ class BlockDescription:
     ports: tuple[PortSpec, ...]
     entries: tuple[Entry, ...]
     buffers: tuple[InternalBuffer, ...] = ()
-    #: Buffers that are shown or saved; they add nothing to the graph.
+    #: Buffers that are shown or saved; they add no graph nodes.
     displays: tuple[Display, ...] = field(default=(), compare=False)
     #: Integer structural parameters, for shape rules.
     structural: tuple[tuple[str, int], ...] = ()
-    #: Contents of output ports that the block provides itself; compared by dtype and shape only.
+    #: Contents that the block provides for its outputs; compared only by dtype and shape.
     contents: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict, compare=False)
-    #: Initial contents of internal state buffers other than zeros; a change restarts the state.
+    #: Initial contents of internal state buffers that don't start with zeros; a change restarts the state.
     initials: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict, compare=False)
-    #: What makes the block a region, or None.
+    #: The control of a region block; None for other blocks.
     control: Control | None = None
-    #: Requirements on the block's shapes beyond its ports' rules.
+    #: Requirements on shapes in addition to the ports' rules.
     requirements: tuple[Requirement, ...] = ()
     #: Words that are read back after each frame.
     statuses: tuple[Status, ...] = ()
-    #: Arrays that the user owns, by output port; compared by dtype and shape only.
+    #: Arrays that the user owns, by output port; compared only by dtype and shape.
     externals: Mapping[str, ExternalArray] = field(default_factory=dict, compare=False)
     #: Folders that are searched for kernels before the common ones.
     kernel_folders: tuple[str, ...] = field(default=(), compare=False)
-    #: Outputs that show an input's memory in another way.
+    #: Outputs that are views of inputs.
     views: tuple[View, ...] = ()
-    #: The blocks that a composite stands for, or None.
+    #: The blocks that a composite stands for; None for other blocks.
     composition: Composition | None = None
-    #: Parameters that are compiled into kernels, each with its value as text.
+    #: Names and values, as text, of parameters that are constants in kernels.
     constants: tuple[tuple[str, str], ...] = ()
-    #: Which parts of the block entries work for, by their numbers.
+    #: The parts of the block that each entry works for, with the entry's number.
     work: tuple[tuple[int, ServedParts], ...] = ()
 
     def parts(self) -> Iterator[BlockDescription]:
-        """Yield the description itself, or those of the blocks that a composite stands for, at any depth."""
+        """Yield the description itself or, for a composite, the descriptions of its blocks, at any depth."""
         if self.composition is None:
             yield self
         else:
@@ -82,7 +82,10 @@ class BlockDescription:
 
     @cached_property
     def brings_arrays(self) -> bool:
-        """True when it holds arrays, or blocks that may hold some: it differs from others that are equal to it."""
+        """True when the description, or one of its blocks, may hold arrays.
+
+        Equal descriptions then may differ in these.
+        """
         return bool(self.contents or self.initials or self.externals) or self.composition is not None
 
     @cached_property
@@ -97,7 +100,7 @@ class BlockDescription:
 
     @cached_property
     def view_of(self) -> dict[str, View]:
-        """The views, by the output that owns no memory of its own."""
+        """The views, by output."""
         return {view.target: view for view in self.views}
 
     @cached_property
@@ -107,7 +110,7 @@ class BlockDescription:
 
     @cached_property
     def captured(self) -> dict[str, tuple[CapturedCall, str]]:
-        """The library call that fills a port or an internal buffer, with the call's slot for it."""
+        """The library call that fills each port or internal buffer, with the call's slot for it."""
         return {
             argument.name: (made, slot)
             for entry in self.entries
@@ -133,26 +136,26 @@ class BlockDescription:
 
     @cached_property
     def delays(self) -> tuple[DelayEntry, ...]:
-        """The entries that keep a buffer for the next frame or turn."""
+        """The entries that keep a buffer's contents for the next frame or turn."""
         return tuple(entry for entry in self.entries if isinstance(entry, DelayEntry))
 
     @cached_property
     def delayed_inputs(self) -> frozenset[str]:
-        """Inputs that are not needed in the frame in which they are written."""
+        """Inputs that may be written after the block has run, since they are read in the next frame."""
         return frozenset(spec.name for spec in self.ports if spec.delayed)
 
     @cached_property
     def read_inputs(self) -> frozenset[str]:
-        """Inputs that some entry accesses; an input that is only the source of a view is not among them."""
+        """Inputs that some entry accesses; an input that is only the source of a view does not count."""
         seen = {buffer.name: buffer.of for buffer in self.buffers if buffer.of is not None}
         names = (argument.name for entry in self.all_entries for argument in buffer_arguments(entry))
         return frozenset(seen.get(name, name) for name in names)
 
     @cached_property
     def unfilled_outputs(self) -> tuple[str, ...]:
-        """Outputs that no entry may write, and that have no provided contents either.
+        """Outputs without provided contents that no entry can write.
 
-        Whether a kernel writes its arguments depends on its code (`engine.runtime.check.kernel_checks`).
+        Whether a kernel really writes its arguments depends on its code (`engine.runtime.check.kernel_checks`).
         """
         seen = {buffer.name: buffer.of for buffer in self.buffers if buffer.of is not None}
         touched = [argument for entry in self.all_entries for argument in buffer_arguments(entry)]
@@ -163,7 +166,7 @@ class BlockDescription:
 
     @cached_property
     def does_nothing(self) -> bool:
-        """True for a block with inputs alone that neither reads nor shows any of them."""
+        """True for a block that has only inputs and neither reads nor shows them."""
         return bool(self.ports) and not (self.outputs or self.all_entries or self.displays or self.composition)
 
     @cached_property
@@ -173,12 +176,12 @@ class BlockDescription:
 
     @cached_property
     def is_sentinel(self) -> bool:
-        """True for the block of a check of what an output gives."""
+        """True for the block of a sentinel, which checks an output."""
         return any(status.kind is StatusKind.CHECKED for status in self.statuses)
 
     @cached_property
     def keeps(self) -> bool:
-        """True when what one of its ports holds must last to the end of the frame."""
+        """True when the contents of one of its ports must last to the end of the frame."""
         return any(status.keeps for status in self.statuses)
 
     @cached_property
@@ -194,19 +197,19 @@ class BlockDescription:
 
     @cached_property
     def all_entries(self) -> tuple[Entry, ...]:
-        """The entries, with those that make the block a region."""
+        """The entries, including those that make the block a region."""
         return (*self.entries, *self.control.begin, *self.control.turn) if self.control else self.entries
 
     def kernels(self) -> tuple[Kernel, ...]:
-        """Return the kernels of the entries, each once, in order."""
+        """Return the distinct kernels of the entries, in order."""
         return tuple(dict.fromkeys(entry.kernel for entry in self.all_entries if isinstance(entry, KernelEntry)))
 
     def layout_inputs(self, connected: Container[str]) -> frozenset[str]:
-        """Return the connected inputs that the layouts of the outputs follow from."""
+        """Return the connected inputs that the layouts of the outputs depend on."""
         return frozenset(port for rule in self.rules.outputs for port in self.layout_ports(rule, connected))
 
     def layout_ports(self, rule: OutputRule, connected: Container[str]) -> set[str]:
-        """Return the ports among `connected` that the layout of one output follows from."""
+        """Return the ports among `connected` that the layout of one output depends on."""
         names = [spec.name for spec in self.inputs]
         found: set[str] = set()
 
@@ -228,10 +231,10 @@ class BlockDescription:
         return found
 
     def structural_equals(self, other: BlockDescription) -> bool:
-        """True when both give the same graph nodes.
+        """True when both descriptions give the same graph nodes.
 
-        Kernels, launches and ports must be the same; the contents of provided buffers may differ, but not their dtypes
-        and shapes. State with an initial array must have one in both.
+        Kernels, launches and ports must be equal. Provided buffers may have other contents, but need the same dtype and
+        shape. A state with an initial array must have one in both.
         """
         return self == other and all(
             mine._content_layout() == theirs._content_layout()
@@ -240,7 +243,7 @@ class BlockDescription:
 
     def _content_layout(self) -> dict[str, tuple[object, ...]]:
         arrays = {name: (array.dtype.str, array.shape) for name, array in self.contents.items()}
-        # Vectors need aligned addresses, so the alignment is part of the layout.
+        # Vectors need aligned addresses, so the alignment counts as part of the layout.
         adopted = {
             name: (array.dtype.str, array.shape, array.strides, math.gcd(array.pointer, 16))
             for name, array in self.externals.items()
@@ -267,10 +270,10 @@ class Child:
 
 @dataclass(frozen=True)
 class Composition:
-    """The children of a composite, what connects them, and what of them the composite shows.
+    """The children of a composite, their connections, and the ports and parameters that the composite exposes.
 
-    An exposed input that feeds several children, or a parameter that sets several, is listed once for each. With
-    `as_child_graph` the children become one child graph of the CUDA graph.
+    An exposed input is listed once for each child that it feeds, and a parameter once for each that it sets. With
+    `as_child_graph`, the children become one child graph of the CUDA graph.
     """
 
     children: tuple[Child, ...]
@@ -282,7 +285,7 @@ class Composition:
 
 
 def check_outputs(where: str, description: BlockDescription) -> None:
-    """Raise BlockCallError unless each output has its contents from one place, and no view or delay is written to."""
+    """Raise BlockCallError unless each output has a single source of contents, and no entry writes a view or delay."""
     views = description.view_of.keys()
     delayed = {entry.target.name for entry in description.delays}
     given = (views, delayed, description.contents.keys(), description.externals.keys())

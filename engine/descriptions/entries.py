@@ -1,4 +1,4 @@
-"""The parts of a description: launches, fills, copies, library calls and their arguments, regions, buffers, views."""
+"""The parts of a description: launches, fills, copies, library calls, their arguments, regions, buffers, views."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -15,9 +15,9 @@ from engine.types.bits import ByBits
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel by its source and entry point.
+    """A kernel, identified by its source and entry point.
 
-    The source is a file's name or says more, such as the options with which a file is compiled. Files are looked up
+    The source is a file's name, or an object with more details, such as a file's compile options. Files are looked up
     beside the block's own source first, then in the kernel folders.
     """
 
@@ -33,7 +33,7 @@ class Kernel:
 
     @property
     def label(self) -> str:
-        """What messages call it: "saxpy.cu:saxpy"."""
+        """The kernel's name in messages: "saxpy.cu:saxpy"."""
         return f"{self.source if isinstance(self.source, str) else self.source.label}:{self.entry}"
 
 
@@ -48,7 +48,7 @@ class BufferArgument:
 
 @dataclass(frozen=True)
 class ParameterArgument:
-    """A live parameter's value."""
+    """The value of a live parameter."""
 
     name: str
 
@@ -62,7 +62,7 @@ class ExtentArgument:
 
 @dataclass(frozen=True, eq=False)
 class ValueArgument(ByBits):
-    """A constant number, or the bytes of a struct of numbers."""
+    """A constant: a number, or the bytes of a struct of numbers."""
 
     value: int | float | bytes
 
@@ -74,14 +74,14 @@ class FrameArgument:
 
 @dataclass(frozen=True)
 class ConditionArgument:
-    """The handle (64 bits) of a region's condition, which its kernels set with `cudaGraphSetConditional`."""
+    """The handle (64 bits) of a region's condition; kernels of the region set it with `cudaGraphSetConditional`."""
 
 
 @dataclass(frozen=True)
 class ElementArgument:
     """The number of a port's element type, as a kernel argument: see `kernels/elements.cuh`.
 
-    With `scalar`, it is the type of the numbers that an element is made of, or 0 where these are of several types.
+    With `scalar`, it is the type of the numbers in an element, or 0 if these have several types.
     """
 
     name: str
@@ -101,9 +101,9 @@ Size = Extent | int
 
 
 class ServedParts(NamedTuple):
-    """Parts of a block, such as layers of a network, that an entry works for.
+    """The parts of a block, such as layers of a network, that an entry works for.
 
-    Its time counts for those in `timed`, in equal shares; those in `done` are computed on the way.
+    Its time is shared equally among the parts in `timed`; the entry also computes the parts in `done`.
     """
 
     timed: tuple[str, ...]
@@ -114,8 +114,8 @@ class ServedParts(NamedTuple):
 class KernelEntry:
     """One kernel launch: `num_threads` per dimension, rounded up to whole thread blocks.
 
-    The first number (u32) of the buffer `count` says on the device how many of the threads have work: the kernel loops
-    over its grid, which may then be smaller.
+    The first number (u32) of the buffer `count` is the number of threads with work. Then the kernel loops over its
+    grid, which may be smaller.
     """
 
     kernel: Kernel
@@ -132,7 +132,7 @@ class KernelEntry:
 
     @cached_property
     def live_parameters(self) -> dict[str, tuple[int, ...]]:
-        """The indices of the arguments that take each live parameter's value, by its name."""
+        """The indices of the arguments that take each live parameter's value, by parameter."""
         found: dict[str, tuple[int, ...]] = {}
         for index, argument in enumerate(self.arguments):
             if isinstance(argument, ParameterArgument):
@@ -168,16 +168,19 @@ class CopyEntry:
 
 @dataclass(frozen=True, eq=False)
 class DelayEntry(ByBits):
-    """`target` holds in the next frame what `source` holds at the end of this one, and `initial` in the first."""
+    """In each frame, `target` holds the contents of `source` at the end of the last frame.
+
+    At first, it is `initial`.
+    """
 
     target: BufferArgument
     source: BufferArgument
     initial: float = 0.0
 
 
-#: How many numbers a library call may have.
+#: The most numbers of a library call.
 STORED = 4
-#: The thread blocks of launches that choose none, by the number of their dimensions.
+#: The default thread blocks of launches, by number of dimensions.
 THREAD_BLOCKS = ((256, 1, 1), (16, 16, 1), (8, 8, 4))
 
 
@@ -185,8 +188,8 @@ THREAD_BLOCKS = ((256, 1, 1), (16, 16, 1), (8, 8, 4))
 class CapturedCall:
     """A library call with the buffers in its slots, and its numbers.
 
-    Each is known, or is read from a buffer. With `stored`, none is known: those without a buffer of their own are read
-    from that one, which has 16 bytes for each number.
+    Each number is a constant, or is read from a buffer. With `stored`, none is a constant: numbers without a buffer of
+    their own are read from `stored`, which has 16 bytes for each number.
     """
 
     call: LibraryCall
@@ -197,19 +200,19 @@ class CapturedCall:
 
 @dataclass(frozen=True)
 class CaptureEntry:
-    """Library calls, one after another, as one captured node; `workspace` is scratch memory that all of them use."""
+    """Consecutive library calls as one captured node; `workspace` is scratch memory that they all use."""
 
     calls: tuple[CapturedCall, ...]
     workspace: BufferArgument
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The calls' name in messages."""
         return ", ".join(made.call.label for made in self.calls)
 
     @cached_property
     def buffers(self) -> tuple[BufferArgument, ...]:
-        """The buffers that the calls touch, each once for everything that is done to it."""
+        """The distinct buffers that the calls access, each with all its kinds of access."""
         found = {self.workspace.name: self.workspace}
         for made in self.calls:
             numbers = [number for _, number in made.numbers if isinstance(number, BufferArgument)]
@@ -246,10 +249,10 @@ class RegionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Control:
-    """What makes a block a region.
+    """The kernels and the condition that make a block a region.
 
     `begin` runs before the body and sets the condition; `turn` runs inside the body, at the end of each iteration.
-    `entered` is the internal buffer of one u32 in which `begin` notes whether the first body runs (1) or not (0).
+    `entered` is an internal buffer of one u32, which `begin` sets to 1 if the first body runs, and otherwise to 0.
     """
 
     kind: RegionKind
@@ -260,7 +263,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What must hold once shapes are known: `extent` is at least 0; otherwise `message` is reported at `port`."""
+    """A requirement on shapes: `extent` must be at least 0; otherwise `message` is reported at `port`."""
 
     extent: Extent
     message: str
@@ -268,20 +271,20 @@ class Requirement:
 
 
 class StatusKind(StrEnum):
-    """What a word that is read back after each frame means."""
+    """The meaning of a word that is read back after each frame."""
 
-    APPENDED = "appended"  # how many elements were appended, including those beyond the capacity
-    STOPPED = "stopped"  # not 0 when a loop was ended by its limit
-    INFO = "info"  # not 0 when a library call failed for what its operands hold
-    CHECKED = "checked"  # several words: what a sentinel has found (`engine.compiler.sentinels`)
+    APPENDED = "appended"  # the number of appended elements, including those beyond the capacity
+    STOPPED = "stopped"  # not 0 if a loop has reached its limit
+    INFO = "info"  # not 0 if a library call failed because of its operands' contents
+    CHECKED = "checked"  # several words: the results of a sentinel (`engine.compiler.sentinels`)
 
 
 @dataclass(frozen=True)
 class Status:
-    """An internal buffer that is read back after each frame, mostly one word (u32).
+    """An internal buffer that is read back after each frame, usually one word (u32).
 
-    It is compared with `capacity`, or means what the library call that wrote it says. With `keeps`, the port's contents
-    last to the end of the frame.
+    It is compared with `capacity`, or its meaning is defined by the library call that wrote it. With `keeps`, the
+    port's contents last to the end of the frame.
     """
 
     buffer: str
@@ -294,9 +297,9 @@ class Status:
 
 @dataclass(frozen=True)
 class InternalBuffer:
-    """A buffer that only this block sees; `state` keeps its contents from frame to frame.
+    """A buffer that only this block can access; `state` keeps its contents from frame to frame.
 
-    With `of`, it is the same elements as that port or buffer, seen in another shape.
+    With `of`, it has the same elements as that port or buffer, in another shape.
     """
 
     name: str
@@ -308,9 +311,9 @@ class InternalBuffer:
 
 @dataclass(frozen=True)
 class Display:
-    """A buffer of `uchar4` that a viewer shows, or one that a file receives.
+    """A buffer of `uchar4` that a viewer shows, or a buffer that is saved to a file.
 
-    `path` is where it is to be saved, or None; `depth` is one of PICTURE_DEPTHS.
+    `path` is the file, or None for a viewer; `depth` is one of PICTURE_DEPTHS.
     """
 
     buffer: str
@@ -329,18 +332,18 @@ def buffer_arguments(entry: Entry) -> tuple[BufferArgument, ...]:
             return (source, target)
 
 
-#: The largest index or size that is taken.
+#: The largest accepted index or size.
 MOST = 2**63 - 1
 
-# A view is an output that owns no memory: it shows its source's memory at an offset, with a shape and strides of its
-# own, and costs nothing at run time.
+# A view is an output without its own memory: it shows its source's memory at an offset, with its own shape and
+# strides, and costs nothing at run time.
 
 
 @dataclass(frozen=True)
 class SliceView:
-    """Every `step`-th position of one axis from `start` up to `stop`, counted as Python counts.
+    """Every `step`-th position of one axis from `start` up to `stop`, numbered as in Python.
 
-    A negative number counts from the end; `stop` None means to the end. `step` is at least 1.
+    A negative number counts from the end; with `stop` None, the slice goes to the end. `step` is at least 1.
     """
 
     axis: int
@@ -356,7 +359,7 @@ class SliceView:
 
 @dataclass(frozen=True)
 class ReshapeView:
-    """The same elements in the same order in another shape; one size may be -1 and follows from the others."""
+    """The same elements in the same order in another shape; one size may be -1, and follows from the others."""
 
     shape: tuple[int, ...]
 
@@ -367,7 +370,7 @@ class ReshapeView:
 
 @dataclass(frozen=True)
 class TransposeView:
-    """The axes in another order, as numpy's `transpose` takes it."""
+    """The axes in another order, as in numpy's `transpose`."""
 
     order: tuple[int, ...]
 
@@ -378,7 +381,7 @@ class TransposeView:
 
 @dataclass(frozen=True)
 class ReinterpretView:
-    """The same bytes as elements of another type; the last axis grows or shrinks with the size of an element."""
+    """The same bytes as elements of another type; the last axis changes with the size of an element."""
 
     dtype: DType
 

@@ -1,7 +1,7 @@
-"""Extents: integers that follow from shapes, as expressions over ports and parameters, and what evaluates them.
+"""Extents: integers that depend on shapes, written as expressions over ports and parameters, and their evaluation.
 
-Grammar (dimensions and strides count from 0; `last` counts from the last axis backwards, and takes an axis that does
-not exist for one of size 1 and stride 0)::
+Grammar (dimensions and strides are numbered from 0; `last` numbers them from the last axis backwards, and treats a
+missing axis as one of size 1 and stride 0)::
 
     dimension = integer | "N" | parameter | port ".size" | port ".dim" K | port ".stride" K
               | port ".last" K | port ".laststride" K
@@ -26,14 +26,13 @@ from engine.types.layout import contiguous_strides
 
 
 class ShapeRuleError(ValueError):
-    """A shape rule is malformed or cannot hold for the given shapes."""
+    """A shape rule is malformed, or can't be satisfied by the given shapes."""
 
 
 class ShapeContext(msgspec.Struct, frozen=True, gc=False):
-    """What an expression may refer to: input shapes in port order, output shapes so far, structural integer parameters.
+    """The values for an expression: input shapes in port order, output shapes so far, and integer parameters.
 
-    An optional input that is not connected has the shape None. `strides`, in elements, lists only buffers that are not
-    contiguous.
+    An unconnected optional input has the shape None. `strides`, in elements, has only buffers that are not contiguous.
     """
 
     inputs: Mapping[str, Shape | None]
@@ -42,7 +41,7 @@ class ShapeContext(msgspec.Struct, frozen=True, gc=False):
     strides: Mapping[str, tuple[int, ...]] = {}
 
     def resolve(self, name: str) -> str:
-        """Return the port that `name` means: itself, or the input of that index."""
+        """Return the port with this name, or the input with this index."""
         if not name.isdigit():
             return name
         if int(name) >= len(self.inputs):
@@ -50,7 +49,7 @@ class ShapeContext(msgspec.Struct, frozen=True, gc=False):
         return list(self.inputs)[int(name)]
 
     def shape(self, name: str) -> Shape:
-        """Shape of a port by name, or of an input by its index."""
+        """Return the shape of a port, given by name, or of an input, given by index."""
         name = self.resolve(name)
         shape = self.inputs.get(name)
         if shape is None:
@@ -64,12 +63,12 @@ class ShapeContext(msgspec.Struct, frozen=True, gc=False):
         )
 
     def buffer_strides(self, name: str) -> tuple[int, ...]:
-        """Strides of a port, in elements."""
+        """Return the strides of a port, in elements."""
         strides = self.strides.get(self.resolve(name))
         return contiguous_strides(self.shape(name)) if strides is None else strides
 
     def parameter(self, name: str) -> int:
-        """Value of a structural whole-number parameter."""
+        """Return the value of a structural integer parameter."""
         value = self.parameters.get(name)
         if value is None:
             known = ", ".join(self.parameters) or "none"
@@ -77,7 +76,7 @@ class ShapeContext(msgspec.Struct, frozen=True, gc=False):
         return value
 
 
-#: A dimension's value in a context.
+#: A function that returns a dimension's value in a context.
 Dimension = Callable[[ShapeContext], int]
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -90,9 +89,9 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 _AXIS = re.compile(r"(dim|stride|last|laststride)(\d+)$")
 
 
-#: What Python raises for a text that is no expression, or too deep a one.
+#: The exceptions that Python raises for a text that is no expression, or too deeply nested.
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-#: The longest expression; one that refers to itself twice in a loop grows beyond any memory.
+#: The longest expression. An expression that contains itself twice, built in a loop, would outgrow any memory.
 LONGEST = 4096
 
 
@@ -109,15 +108,15 @@ def _operator(form: str) -> Callable[[Extent, Extent | int], Extent]:
 
 @dataclass(frozen=True)
 class Extent:
-    """An integer that is known once shapes are: a dimension expression that takes Python's integer operators.
+    """An integer that is known once shapes are known: a dimension expression with Python's integer operators.
 
-    `port.size` in a block's `describe` is one; adding, subtracting, multiplying, floor-dividing and `%` give another.
+    In a block's `describe`, `port.size` is an extent, and so is the result of `+`, `-`, `*`, `//` or `%` with extents.
     """
 
     text: str
 
     def evaluate(self, context: ShapeContext) -> int:
-        """Return the integer that the expression has in `context`."""
+        """Return the value of the expression in `context`."""
         return parse_extent(self.text)(context)
 
     __add__, __radd__ = _operator("({0} + {1})"), _operator("({1} + {0})")
@@ -131,7 +130,7 @@ class Extent:
 
 @lru_cache(maxsize=4096)
 def parse_extent(text: str) -> Dimension:
-    """Return the function that computes one dimension expression; ShapeRuleError when it is malformed."""
+    """Return a function that computes one dimension expression. Raise ShapeRuleError when it is malformed."""
     try:
         dimension = compile_dimension(ast.parse(text.strip(), mode="eval").body)
     except UNPARSABLE as problem:
@@ -143,7 +142,7 @@ def parse_extent(text: str) -> Dimension:
         except ZeroDivisionError:
             raise ShapeRuleError(f"{text!r} must not divide by zero") from None
 
-    # Only an expression that divides needs the check.
+    # Only a division needs the check.
     return evaluate if any(character in text for character in "/%") else dimension
 
 
@@ -159,7 +158,7 @@ def _names(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def check_extent(text: str, ports: Collection[str], parameters: Collection[str]) -> None:
-    """Raise ShapeRuleError when an expression is malformed or names something else than these."""
+    """Raise ShapeRuleError when an expression is malformed, or has a name that is not among these."""
     named, sizes = _names(text)
     for name in named:
         if name not in ports:
@@ -170,7 +169,7 @@ def check_extent(text: str, ports: Collection[str], parameters: Collection[str])
 
 
 def compile_dimension(node: ast.expr) -> Dimension:
-    """Return the function that computes an expression; ShapeRuleError when it is no integer arithmetic."""
+    """Return a function that computes an expression. Raise ShapeRuleError if it is not integer arithmetic."""
     match node:
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
             return lambda _: value

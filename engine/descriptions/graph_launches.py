@@ -1,4 +1,4 @@
-"""How an op graph is launched: what `BlockBuilder.compute` passes to `launch`."""
+"""The launch of an op graph: the arguments that `BlockBuilder.compute` passes to `launch`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from engine.ops import (
     OutputPointer,
 )
 
-#: The sizes that a kernel takes of a port.
+#: The sizes of a port that a kernel may take.
 _SIZES = {"size": "{}.size", "width": "{}.last0", "height": "{}.last1", "depth": "{}.last2"}
 
 
 @dataclass(frozen=True)
 class GraphLaunch:
-    """The arguments of a launch."""
+    """The arguments of a launch of an op graph."""
 
     num_threads: tuple[Size, ...]
     args: tuple[object, ...]
@@ -34,9 +34,9 @@ class GraphLaunch:
 def graph_launch(
     kernel: OpKernel, over: BufferHandle, thread_blocks: Size | None, names: Mapping[str, str]
 ) -> GraphLaunch:
-    """Return how the kernel of an op graph is launched over the elements of a port or internal buffer.
+    """Return the arguments that launch an op graph's kernel over the elements of a port or internal buffer.
 
-    `names` are the ports and buffers of its inputs and outputs. With aggregates, `thread_blocks` share the elements.
+    `names` are the ports and buffers for its inputs and outputs. With aggregates, `thread_blocks` share the elements.
     """
     args = tuple([_passed(argument, over, names, kernel.numbers) for argument in kernel.arguments])
     if thread_blocks is not None:
@@ -52,7 +52,7 @@ def graph_launch(
 
 
 def counted_axes(kernel: OpKernel) -> Mapping[str, int]:
-    """Return along how many axes ports of an op graph are read and, as "", its elements are computed; 1 is left out."""
+    """Return how many axes each port is read along, and under "" how many axes are computed; 1 is left out."""
     axes = {"": kernel.rank} if kernel.rank > 1 else {}
     for argument in kernel.arguments:
         if isinstance(argument, OpExtent) and argument.port and argument.kind != "size":

@@ -1,4 +1,4 @@
-"""Handles: what `describe` gets for buffers and live parameters, whose contents and values come later."""
+"""Handles that `describe` gets for buffers and live parameters, whose contents and values are not known yet."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,41 +6,41 @@ from typing import Any
 from engine.descriptions.checks import whole
 from engine.descriptions.extents import Extent
 
-#: More axes than any buffer has.
+#: A limit that no buffer's number of axes reaches.
 MOST_AXES = 64
 
 
 @dataclass(frozen=True)
 class BufferHandle:
-    """A buffer as `describe` sees it: a name, and extents that are known once shapes are."""
+    """A buffer in `describe`: a name, and extents whose values are known once shapes are."""
 
     name: str
 
     @property
     def size(self) -> Extent:
-        """Number of elements."""
+        """The number of elements."""
         return Extent(f"{self.name}.size")
 
     def dim(self, axis: int) -> Extent:
-        """Size of one dimension."""
+        """Return the size of one dimension."""
         return Extent(f"{self.name}.dim{whole(self.name, 'axis', axis, 0, MOST_AXES)}")
 
     def stride(self, axis: int) -> Extent:
-        """Distance between neighbours along one dimension, in elements."""
+        """Return the distance between neighbours along one dimension, in elements."""
         return Extent(f"{self.name}.stride{whole(self.name, 'axis', axis, 0, MOST_AXES)}")
 
     def last(self, axis: int) -> Extent:
-        """Size of a dimension that is counted from the last one backwards; 1 when there is none."""
+        """Return the size of a dimension, numbered from the last one backwards; 1 if it is missing."""
         return Extent(f"{self.name}.last{whole(self.name, 'axis', axis, 0, MOST_AXES)}")
 
     def last_stride(self, axis: int) -> Extent:
-        """Distance between neighbours along such a dimension, in elements; 0 when there is none."""
+        """Return the distance between neighbours along such a dimension, in elements; 0 if it is missing."""
         return Extent(f"{self.name}.laststride{whole(self.name, 'axis', axis, 0, MOST_AXES)}")
 
 
 @dataclass(frozen=True, eq=False)
 class ParameterHandle:
-    """A live parameter as `describe` sees it: it can be passed to a kernel, but its value is not known yet."""
+    """A live parameter in `describe`: it can be passed to a kernel, but its value is not known yet."""
 
     name: str
 

@@ -1,14 +1,14 @@
-"""How many bits a saved picture has for each number: what file formats can hold."""
+"""The number of bits for each number in a saved picture, and the depths that file formats support."""
 
 from pathlib import PurePath
 
 from engine.arguments import checked
 from engine.diagnostics import PatchError
 
-#: What a person can choose; the first is what is usual for the format.
+#: The depths that a person can choose from; the first one is the format's usual depth.
 PICTURE_DEPTHS = ("usual", "8 bits", "16 bits", "half", "float")
 
-#: The depths of files by how they end, the usual one first: it holds all values where the format can.
+#: The depths of files by suffix, the usual one first: it holds all values if the format can.
 _DEPTHS = {
     ".png": ("8 bits", "16 bits"),
     **dict.fromkeys((".tif", ".tiff"), ("float", "16 bits", "8 bits")),
@@ -20,10 +20,10 @@ _DEPTHS = {
 
 @checked()
 def picture_depth(path: str, depth: str = "usual") -> str:
-    """Return one of PICTURE_DEPTHS but "usual": how a picture is saved to a file of this name.
+    """Return the depth with which a picture is saved to a file of this name: one of PICTURE_DEPTHS except "usual".
 
-    Of formats that are not listed here, such as JPEG and WebP, it is 8 bits. PatchError when the format has no such
-    depth.
+    Formats that are not in the table, such as JPEG and WebP, have 8 bits. Raise PatchError when the format does not
+    have the requested depth.
     """
     suffix = PurePath(path).suffix.lower()
     depths = _DEPTHS.get(suffix, ("8 bits",))

@@ -1,4 +1,4 @@
-"""`PortSpec`: a buffer port as a description and the compiler see it."""
+"""`PortSpec`: the declaration of a buffer port, for descriptions and the compiler."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from engine.types import DType, f32, float4
 from engine.types.bits import ByBits
 
-#: Kinds of elements that inputs of any type may require: a test of an element type, and the kind's name in messages.
+#: The kinds of elements that inputs of any type may require: a test of an element type, and the name in messages.
 KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {
     "number": (lambda dtype: dtype.kind in ("float", "integer", "boolean"), "single real numbers or booleans"),
     "complex": (lambda dtype: dtype.kind == "complex", "complex numbers"),
@@ -16,16 +16,16 @@ KINDS: dict[str, tuple[Callable[[DType], bool], str]] = {
 
 @dataclass(frozen=True, eq=False)
 class PortSpec(ByBits):
-    """A port as its block type declares it.
+    """The declaration of a port by its block type.
 
     `dtype` may be `any_type`. Then `dtype_rule` is the rule for an output ("same(x)", "data", "view", or "given" by the
     block), or for an input ("same(x)", or a key of `KINDS`). `inplace` names the input whose memory an output reuses. A
     `state` output keeps its contents from frame to frame.
 
     A `strided` input takes layouts that are not contiguous. A `delayed` input is read in the next frame, so its writer
-    may run later in this one. `default` is what an output holds when its region is skipped; with None, it must not
-    leave its region. The count of an `append` output is a port of its own. `advised` makes a check of the patch mention
-    an optional input that is not connected. `replaces` are names that it had before.
+    may run later in this frame. When an output's region is skipped, the output holds `default`; with None, it must not
+    leave its region. The count of an `append` output is another port. If an optional input has `advised` and is
+    unconnected, a check of the patch mentions it. `replaces` are former names.
     """
 
     name: str
@@ -52,10 +52,10 @@ class PortSpec(ByBits):
 
 
 def count_name(append: str) -> str:
-    """Name of the output port that holds how many elements an append buffer has."""
+    """Return the name of the output port with an append buffer's number of elements."""
     return f"{append}_count"
 
 
 def counter_name(append: str) -> str:
-    """Name of the internal buffer that counts the reservations in an append buffer, which may exceed its capacity."""
+    """Return the name of an append buffer's counter of reservations, which may exceed the capacity."""
     return f"{append}_counter"

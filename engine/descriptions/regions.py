@@ -1,4 +1,4 @@
-"""How blocks describe regions: which kernels set a region's condition, and when."""
+"""Describes regions: the kernels that set a region's condition, and when they run."""
 
 from engine.arguments import checked
 from engine.descriptions.builder import BlockBuilder
@@ -18,13 +18,13 @@ from engine.descriptions.handles import BufferHandle
 from engine.types import u32
 
 _FILE = "control.cu"
-#: The buffer in which a region notes whether its body runs.
+#: The buffer in which a region records whether its body runs.
 _ENTERED = "entered"
 
 
 @checked()
 def describe_if(build: BlockBuilder, condition: BufferHandle, element: int, *, otherwise: bool = False) -> None:
-    """Make a region that runs once unless an element of `condition` is 0; `otherwise` adds a branch for that case."""
+    """Make a region that runs once unless an element of `condition` is 0; `otherwise` adds a branch for 0."""
     entered = build.buffer(_ENTERED, u32, "[1]")
     begin = _launch("begin_if", ConditionArgument(), *_element(build, condition, element), _write(entered))
     build.control(Control(RegionKind.IF_ELSE if otherwise else RegionKind.IF, (begin,), _ENTERED))
@@ -36,7 +36,7 @@ def describe_while(
 ) -> None:
     """Make a region that repeats until an element of `condition` is 0, at most `limit` times.
 
-    `turns`, an output of one u32, counts the completed iterations.
+    `turns`, an output of one u32, is the number of completed iterations.
     """
     stopped, entered = _stopped(build, turns, limit), build.buffer(_ENTERED, u32, "[1]")
     most = build.argument(limit)
@@ -52,9 +52,9 @@ def describe_while(
 def describe_for(
     build: BlockBuilder, count: object, counts: BufferHandle, *, index: BufferHandle, limit: object
 ) -> None:
-    """Make a region that runs `count` times, or as often as the first element of `counts` says, at most `limit` times.
+    """Make a region that runs `count` times, or as often as the first element of `counts`, at most `limit` times.
 
-    `index`, an output of one u32, is the number of the iteration from 0 on, and afterwards how many there were.
+    `index`, an output of one u32, is the number of the iteration from 0 on; after the loop, it is their count.
     """
     stopped, entered = _stopped(build, index, limit), build.buffer(_ENTERED, u32, "[1]")
     times = (build.argument(count), build.argument(counts), build.element_type(counts))
@@ -69,7 +69,7 @@ def _launch(entry: str, *arguments: Argument) -> KernelEntry:
 
 
 def _element(build: BlockBuilder, condition: BufferHandle, element: int) -> tuple[Argument, ...]:
-    """Return the arguments for an element of a buffer, which must have that element."""
+    """Return the arguments for an element of a buffer, and require that the element exists."""
     element = whole("region", "element", element, 0, 2**32 - 1)
     build.require(
         condition.size - 1 - element,

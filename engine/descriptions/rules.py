@@ -1,4 +1,4 @@
-"""The rules of one block's description, parsed into the form in which the compiler evaluates them."""
+"""The rules of one block's description, parsed into a form that the compiler can evaluate."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -22,7 +22,7 @@ from engine.types import DType, Shape
 
 
 class InputRule(msgspec.Struct, frozen=True, gc=False):
-    """What an input must be; None for `dtype`, `rank` or `shape` accepts any."""
+    """The requirements on an input; None for `dtype`, `rank` or `shape` accepts any."""
 
     name: str
     spec: PortSpec
@@ -32,10 +32,10 @@ class InputRule(msgspec.Struct, frozen=True, gc=False):
 
 
 class OutputRule(msgspec.Struct, frozen=True, gc=False):
-    """How an output's layout follows.
+    """The rule for an output's layout.
 
-    With `dtype` None, it is that of the first connected input of `dtype_from`. With `shape` None, the layout comes from
-    contents, a view, the user's array or an in-place input.
+    With `dtype` None, the type is that of the first connected input in `dtype_from`. With `shape` None, the layout
+    comes from contents, a view, the user's array or an in-place input.
     """
 
     name: str
@@ -43,15 +43,15 @@ class OutputRule(msgspec.Struct, frozen=True, gc=False):
     dtype: DType | None
     dtype_from: tuple[str, ...]
     shape: Callable[[ShapeContext], Shape] | None
-    #: The ports that the shape names; with `alternatives`, only the first of them that is connected counts.
+    #: The ports in the shape rule; with `alternatives`, only the first connected one counts.
     shape_from: tuple[str, ...] = ()
     alternatives: bool = False
 
 
 class BufferRule(msgspec.Struct, frozen=True, gc=False):
-    """The layout of an internal buffer; with `shape` None, the library call that fills it says it.
+    """The layout of an internal buffer; with `shape` None, the library call that fills it decides.
 
-    With `of`, it is the elements of that port or buffer.
+    With `of`, it has the elements of that port or buffer.
     """
 
     name: str
@@ -61,10 +61,10 @@ class BufferRule(msgspec.Struct, frozen=True, gc=False):
 
 
 class LaunchRule(msgspec.Struct, frozen=True, gc=False):
-    """The numbers of a launch that follow from shapes: threads by axis, and arguments by position.
+    """A launch's numbers that depend on shapes: threads by axis, and arguments by position.
 
-    `place` is the launch's position in its block: the entries, then those that begin a region, the region itself, and
-    those that end an iteration.
+    `place` is the launch's position in its block: the entries, the kernels that begin a region, the region itself, and
+    the kernels that end an iteration.
     """
 
     place: int
@@ -74,13 +74,13 @@ class LaunchRule(msgspec.Struct, frozen=True, gc=False):
 
 
 class BlockRules(msgspec.Struct, frozen=True, gc=False):
-    """The rules of a block; `needed` inputs must be connected, `moves` are the fills, copies and delays."""
+    """The rules of a block; `needed` inputs must be connected; `moves` are the fills, copies and delays."""
 
     inputs: tuple[InputRule, ...]
     outputs: tuple[OutputRule, ...]
     buffers: tuple[BufferRule, ...]
     launches: tuple[LaunchRule, ...]
-    #: Other expressions: requirements, then the capacities of status words.
+    #: Further expressions: those of requirements, then the capacities of status words.
     extents: tuple[Dimension, ...]
     parameters: Mapping[str, int]
     needed: tuple[str, ...]
@@ -88,7 +88,7 @@ class BlockRules(msgspec.Struct, frozen=True, gc=False):
     output_of: Mapping[str, OutputRule]
     moves: tuple[Entry, ...]
     captures: tuple[CaptureEntry, ...]
-    #: Inputs of any type with a rule: the type of another port, or numbers.
+    #: Inputs of any type that have a rule: the type of another port, or a kind of elements.
     typed_inputs: tuple[PortSpec, ...]
     #: Append buffers among the outputs.
     appends: tuple[str, ...]
@@ -96,7 +96,7 @@ class BlockRules(msgspec.Struct, frozen=True, gc=False):
 
 
 def launch_rule(entry: KernelEntry, place: int = 0) -> LaunchRule:
-    """Return the parsed numbers of a launch."""
+    """Return the numbers of a launch in parsed form."""
     return LaunchRule(
         place,
         entry,
@@ -122,9 +122,9 @@ def block_rules(
     statuses: tuple[Status, ...],
     given: frozenset[str],
 ) -> BlockRules:
-    """Return the rules of a description that has these parts; the outputs `given` get their layout from elsewhere.
+    """Return the rules of a description with these parts; the outputs in `given` get their layout elsewhere.
 
-    Descriptions of the same parts share one object. A malformed rule raises its ShapeRuleError where it is evaluated.
+    Descriptions with equal parts share one object. A malformed rule raises its ShapeRuleError when it is evaluated.
     """
     inputs = tuple(_input(spec) for spec in ports if spec.is_input)
     outputs = tuple(_output(spec, given) for spec in ports if not spec.is_input)
@@ -181,7 +181,7 @@ def _buffer(buffer: InternalBuffer) -> BufferRule:
 
 
 def _shape(text: str) -> Callable[[ShapeContext], Shape]:
-    """Return the function that computes a shape; for a malformed rule, a function that raises its ShapeRuleError."""
+    """Return a function that computes a shape; for a malformed rule, it raises the rule's ShapeRuleError."""
     try:
         return parse_rule(text).evaluate
     except ShapeRuleError:

@@ -1,13 +1,13 @@
-"""Shape rules: how an output's shape follows from the inputs' shapes and structural parameters.
+"""Shape rules, by which an output's shape follows from the inputs' shapes and structural parameters.
 
-Grammar (names are ports; a number is an input by its index; see `extents.py` for dimensions)::
+Grammar (names are ports; a number is an input's index; see `extents.py` for dimensions)::
 
     rule = "same" | "same(" name {"," name} ")" | "broadcast(" name "," name {"," name} ")" | "scalar"
          | "[" dimension { "," dimension } "]" | "data" | "view" | "captured"
 
-`same` means the first input, `same(a, b)` the first of these that is connected, `N` dimension 0 of the first input.
-With `data` the block provides the contents and with them the shape; with `view` the output is a view of an input; with
-`captured` the library call that fills the output decides its shape and element type. Each rule is parsed once.
+`same` means the first input, and `same(a, b)` the first of these that is connected; `N` is dimension 0 of the first
+input. With `data`, the block provides the contents and so the shape. With `view`, the output is a view of an input.
+With `captured`, the library call that fills the output decides its shape and element type. Each rule is parsed once.
 """
 
 import ast
@@ -18,7 +18,7 @@ from functools import lru_cache
 from engine.descriptions.extents import UNPARSABLE, ShapeContext, ShapeRuleError, compile_dimension
 from engine.types import Shape
 
-#: Rules of outputs whose shape comes from elsewhere.
+#: Rules for outputs whose shape is decided elsewhere.
 GIVEN = frozenset({"data", "view", "captured"})
 _WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N"})
 
@@ -27,8 +27,8 @@ _WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N"})
 class ShapeRule:
     """A parsed rule.
 
-    `names` are the ports and parameters that it names; `N` and `same` name the port "0". With `alternatives`, only the
-    first of them that is connected counts.
+    `names` are the ports and parameters in the rule; `N` and `same` refer to the port "0". With `alternatives`, only
+    the first connected one counts.
     """
 
     evaluate: Callable[[ShapeContext], Shape]
@@ -38,7 +38,7 @@ class ShapeRule:
 
 @lru_cache(maxsize=4096)
 def parse_rule(text: str) -> ShapeRule:
-    """Return what a rule's text means; ShapeRuleError when it is malformed."""
+    """Return the parsed rule. Raise ShapeRuleError when it is malformed."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except UNPARSABLE:
@@ -60,12 +60,12 @@ def parse_rule(text: str) -> ShapeRule:
 
 
 def same_names(rule: str | None) -> tuple[str, ...]:
-    """Return the ports of a rule for element types, "same(a, b)"; none when it is another word."""
+    """Return the ports in an element type's rule "same(a, b)"; none for another rule."""
     return parse_rule(rule).names if rule and rule.startswith("same") else ()
 
 
 def check_rule(rule: str, ports: Collection[str], parameters: Collection[str]) -> None:
-    """Raise ShapeRuleError when `rule` is malformed or names something that is neither port nor parameter."""
+    """Raise ShapeRuleError when `rule` is malformed, or has a name that is neither a port nor a parameter."""
     if rule in GIVEN:
         return
     unknown = [name for name in parse_rule(rule).names if not (name in ports or name in parameters or name.isdigit())]

@@ -1,6 +1,6 @@
-"""A kernel's argument block: one piece of memory that holds every argument at the offset where the kernel reads it.
+"""A kernel's argument block: one piece of memory that holds each argument at the offset where the kernel reads it.
 
-It is made once per kernel node. Changing a scalar is one write into it, which makes a HOT update cheap.
+It is created once per kernel node. Changing a scalar is a single write into it, which makes a HOT update cheap.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _FLOAT_BY_SIZE = {2: "e", 4: "f", 8: "d"}
 
 
 class ArgumentError(DeviceError):
-    """A value does not fit the kernel's parameter; nothing is wrong with the device."""
+    """A value does not fit the kernel's parameter; the device itself is fine."""
 
 
 class ArgumentLayout:
-    """The offsets of a kernel's arguments in its block, and ways to write values there in one call.
+    """The offsets of a kernel's arguments in its block, and methods that write all values in one call.
 
-    A recipe packs values of certain types with one `struct` format, after replacing buffers by their addresses.
+    A recipe replaces buffers by their addresses, and packs values of certain types with one `struct` format.
     """
 
     __slots__ = (
@@ -60,25 +60,29 @@ class ArgumentLayout:
         self.parameters = parameters
         self.offsets = tuple(parameter.offset for parameter in parameters)
         self.sizes = tuple(parameter.size_bytes for parameter in parameters)
-        #: Bytes of a block; at least 8, so that there is an address to point to.
+        #: Bytes of a block; at least 8, so that it has an address.
         self.size_bytes = max([8, *(offset + size for offset, size in zip(self.offsets, self.sizes, strict=True))])
-        #: Where the sizes of buffers lie: for each 8 bytes of a block, the size of the buffer whose address they hold.
+        #: Offset of the buffer sizes: for every 8 bytes of a block, the size of the buffer whose address they hold.
         self.sizes_at = -(-self.size_bytes // 8) * 8
         self._recipes: dict[tuple[type, ...], _Recipe | None] = {}
         self._write_addresses = struct.Struct(f"={len(parameters)}Q").pack_into
-        #: How `struct` calls the type of each argument; None where it has no type or one that `struct` lacks.
+        #: The `struct` format of each argument; None if it has no type, or a type that `struct` lacks.
         self.formats = formats = [_FORMATS.get(_kind(parameter)) for parameter in parameters]
-        #: What packs a value of each argument; it may refuse values that `write_one` accepts.
+        #: Functions that pack a value of each argument; they may refuse values that `write_one` accepts.
         self.writers: tuple[Callable[[Any], bytes], ...] = tuple(
             struct.Struct("<" + code).pack if code else partial(pack, parameter)
             for parameter, code in zip(parameters, formats, strict=True)
         )
-        #: Packs plain numbers into memory at an offset, correctly or not at all, when every parameter has a type.
+        #: Packs plain numbers into memory at an offset, correctly or not at all. None unless every parameter has a
+        #: type.
         self.write_plain: Callable[..., None] | None = None
         self._is_typed = all(formats)
 
     def pack(self, values: Sequence[object]) -> KernelArguments:
-        """Return a block with these values; ArgumentError when their number is wrong or one does not fit."""
+        """Return a block with these values.
+
+        Raise ArgumentError if there are too many or too few, or if one does not fit.
+        """
         if len(values) != len(self.sizes):
             raise ArgumentError(f"kernel takes {len(self.sizes)} arguments, got {len(values)}")
         piece = fresh_bytes(2 * self.sizes_at)
@@ -93,7 +97,7 @@ class ArgumentLayout:
         return KernelArguments(self, piece, piece.address)
 
     def write(self, piece: Piece, values: Sequence[object]) -> None:
-        """Write all arguments; ArgumentError when one does not fit."""
+        """Write all arguments. Raise ArgumentError when one does not fit."""
         kinds = tuple(map(type, values))
         try:
             recipe = self._recipes[kinds]
@@ -109,14 +113,14 @@ class ArgumentLayout:
             self.write_size(piece, index, _size_of(values[index]))
 
     def extents(self, buffers: Iterable[tuple[int, int]]) -> bytes:
-        """Return what `KernelArguments.limit` takes for buffers of these sizes in bytes, by the arguments' indices."""
+        """Return the argument of `KernelArguments.limit` for buffers, given as argument index and size in bytes."""
         words = [0] * (self.sizes_at // 8)
         for index, size_bytes in buffers:
             words[self.offsets[index] // 8] = size_bytes + 1
         return struct.pack(f"<{len(words)}Q", *words)
 
     def write_size(self, piece: Piece, index: int, size_bytes: int | None) -> None:
-        """Write how many bytes the buffer has whose address is an argument; None where that is not known."""
+        """Write the size in bytes of the buffer whose address is an argument; None if the size is unknown."""
         start = piece.offset + self.sizes_at + self.offsets[index]
         _WORD.pack_into(piece.memory, start, 0 if size_bytes is None else size_bytes + 1)
 
@@ -125,7 +129,7 @@ class ArgumentLayout:
         self._write_addresses(piece.memory, piece.offset, *[address + offset for offset in self.offsets])
 
     def write_one(self, piece: Piece, index: int, value: object) -> None:
-        """Write one argument; ArgumentError when it does not fit."""
+        """Write one argument. Raise ArgumentError when it does not fit."""
         try:
             is_plain = type(value) is float or type(value) is int
             data = self.writers[index](value) if is_plain else pack(self.parameters[index], value)
@@ -137,7 +141,7 @@ class ArgumentLayout:
             self.write_size(piece, index, None if is_plain else _size_of(value))
 
     def _recipe(self, values: Sequence[object]) -> _Recipe | None:
-        """Return the recipe for values of these types; None when they must be written one by one."""
+        """Return the recipe for values of these types; None if they must be written one by one."""
         form, end, buffers = "<", 0, []
         for index, (parameter, value) in enumerate(zip(self.parameters, values, strict=True)):
             code: str | None
@@ -154,7 +158,7 @@ class ArgumentLayout:
 
 
 def _size_of(value: object) -> int | None:
-    """Return the bytes of a buffer; None for an object that is not a buffer, or a buffer without this information."""
+    """Return the bytes of a buffer; None for other objects, and for a buffer of unknown size."""
     size: int | None = getattr(value, "size_bytes", None) if hasattr(value, "pointer") else None
     return size
 
@@ -163,7 +167,7 @@ _Recipe = tuple[Callable[..., None], tuple[int, ...]]
 
 
 def _is_written(recipe: _Recipe, piece: Piece, values: Sequence[object]) -> bool:
-    """Write all arguments by a recipe; False when it is for other types or a value does not fit as it is."""
+    """Write all arguments by a recipe. Return False if it is for other types, or if a value needs converting."""
     write, buffers = recipe
     try:
         if buffers:
@@ -177,13 +181,13 @@ def _is_written(recipe: _Recipe, piece: Piece, values: Sequence[object]) -> bool
     return True
 
 
-#: Layouts by the `id` of their parameters: a kernel always has the same parameters object.
+#: Layouts by the `id` of their parameters; a kernel always has the same parameters object.
 _LAYOUTS: dict[int, ArgumentLayout] = {}
 _MOST_LAYOUTS = 1024
 
 
 def layout_of(parameters: Sequence[KernelParameter]) -> ArgumentLayout:
-    """Return the layout of a kernel's arguments, which is made once for each kernel."""
+    """Return the layout of a kernel's arguments, which is created once per kernel."""
     found = _LAYOUTS.get(id(parameters))
     if found is not None and found.parameters is parameters:
         return found
@@ -195,7 +199,7 @@ def layout_of(parameters: Sequence[KernelParameter]) -> ArgumentLayout:
 
 
 def pack_arguments(parameters: Sequence[KernelParameter], values: Sequence[object]) -> KernelArguments:
-    """Return the packed arguments of a launch; ArgumentError when their number is wrong or one does not fit.
+    """Return the packed arguments of a launch. Raise ArgumentError if their number is wrong or one does not fit.
 
     A value is a buffer (anything with `pointer`), a numpy scalar or array, a Python number, or the bytes of a struct.
     """
@@ -207,10 +211,9 @@ def pack_arguments(parameters: Sequence[KernelParameter], values: Sequence[objec
 class KernelArguments(msgspec.Struct, eq=False, gc=False):
     """The packed arguments of one kernel launch.
 
-    `block` is the parameter space, laid out as the kernel declares it; its address never changes. Behind it are the
-    sizes of the buffers whose addresses it holds, plus 1; 0 where the size is not known. By these, a device that checks
-    accesses knows what each pointer may reach. `version` grows with every write, so that a reader can detect new
-    values.
+    `block` is the parameter space, laid out as the kernel declares it; its address never changes. It is followed by the
+    sizes, plus 1, of the buffers whose addresses it holds; 0 means unknown. From these, a device that checks accesses
+    knows which memory each pointer may reach. `version` grows with every write, so that a reader can detect new values.
     """
 
     layout: ArgumentLayout
@@ -225,17 +228,17 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
 
     @property
     def memory(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """The same with the sizes of buffers, which begin at `layout.sizes_at`."""
+        """The same bytes followed by the sizes of buffers, which begin at `layout.sizes_at`."""
         return self._piece.bytes
 
     def limit(self, sizes: bytes) -> None:
-        """Return the sizes in bytes of the buffers whose addresses are arguments, for `layout.extents`."""
+        """Set the sizes of the buffers whose addresses are arguments, as `layout.extents` returns them."""
         start = self._piece.offset + self.layout.sizes_at
         self._piece.memory[start : start + len(sizes)] = sizes
 
     @property
     def buffers(self) -> list[tuple[int, int]]:
-        """First address and size of each buffer whose size is known."""
+        """The first address and the size of each buffer whose size is known."""
         slots = self.layout.sizes_at // 8
         words = self.memory.view(np.uint64).tolist()
         return [(first, size - 1) for first, size in zip(words[:slots], words[slots:], strict=True) if size]
@@ -251,10 +254,10 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
         self.version += 1
 
     def writer(self, index: int, written: dict[Key, None], key: Key) -> Callable[[object], None]:
-        """Return a fast `set` for one argument, which also enters `key` in `written` at each call."""
+        """Return a fast `set` for one argument; each call also enters `key` in `written`."""
         layout = self.layout
         code, start = layout.formats[index], self._piece.offset + layout.offsets[index]
-        if code is None or code == "e":  # no memoryview holds f16
+        if code is None or code == "e":  # memoryviews can't hold f16
 
             def write(value: object) -> None:
                 self.set(index, value)
@@ -262,7 +265,7 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
 
             return write
         cell: Any = self._piece.memory[start : start + layout.sizes[index]].cast(cast("Literal['f']", code))
-        most = _MOST_F32 if code == "f" else math.inf  # a cell takes more, as infinity
+        most = _MOST_F32 if code == "f" else math.inf  # a cell would store a larger number as infinity
 
         def write_cell(value: Any) -> None:
             try:
@@ -274,14 +277,14 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
             if is_written:
                 self.version += 1
             else:
-                self.set(index, value)  # which converts it or raises an error
+                self.set(index, value)  # converts it, or raises an error
             written[key] = None
 
         return write_cell
 
 
 def _code_of(parameter: KernelParameter, value: object) -> str | None:
-    """Return the struct format that packs numbers of this type as `pack` does; None when there is none."""
+    """Return the struct format that packs numbers of this type like `pack`; None if there is none."""
     kind = _kind(parameter)
     if kind in _CHECKED:
         return None
@@ -294,7 +297,7 @@ def _code_of(parameter: KernelParameter, value: object) -> str | None:
 
 
 def _kind(parameter: KernelParameter) -> str:
-    """Return the type of a parameter as its source declares it, else as PTX has it; "" for none."""
+    """Return a parameter's type as its source declares it, otherwise as in PTX; "" if unknown."""
     return parameter.declared or parameter.ptx_type or ""
 
 
@@ -303,14 +306,14 @@ def _takes_address(parameter: KernelParameter) -> bool:
 
 
 def check_address(parameter: KernelParameter) -> None:
-    """Raise ArgumentError when a parameter can't take the address of a buffer."""
+    """Raise ArgumentError when a parameter can't hold the address of a buffer."""
     if not _takes_address(parameter):
         wanted = "number (f64)" if parameter.ptx_type == "f64" else f"{parameter.size_bytes}-byte value"
         raise ArgumentError(f"argument {parameter.name} must be a {wanted}, got a buffer")
 
 
 def pack(parameter: KernelParameter, value: object) -> bytes:
-    """Return the bytes of an argument; ArgumentError when the value does not fit the parameter."""
+    """Return the bytes of an argument. Raise ArgumentError when the value does not fit the parameter."""
     size = parameter.size_bytes
     pointer = getattr(value, "pointer", None)
     if pointer is not None:
@@ -339,7 +342,7 @@ def pack(parameter: KernelParameter, value: object) -> bytes:
     if is_float and not float(value).is_integer():
         raise ArgumentError(f"argument {parameter.name} must be an integer ({kind or None}), got {value!r}")
     number, end = int(value), 1 << (8 * size)
-    # Without a source, `.u16` is any number of 16 bits: PTX types a `short` so.
+    # Without a source, `.u16` is any number of 16 bits, since PTX uses it for a `short` too.
     low, high = (0 if kind == parameter.declared != "" and kind[0] == "u" else -end // 2), end - 1
     if kind[:1] == "s":
         high = end // 2 - 1
@@ -363,5 +366,5 @@ def _pack_brain(parameter: KernelParameter, value: Any) -> bytes:
     return number.tobytes()
 
 
-#: What packs numbers of the types that `struct` doesn't have, or takes wrongly: any number would be true.
+#: Packing functions for types that `struct` lacks or accepts too freely: it takes any number as a boolean.
 _CHECKED: dict[str, Callable[[KernelParameter, Any], bytes]] = {"boolean": _pack_boolean, "bf16": _pack_brain}

@@ -1,7 +1,7 @@
 """The Device protocol, which `cuda` and `host` implement, and buffers in a device's memory.
 
-The concepts are those of the CUDA driver API: a module holds kernels, a graph holds nodes that are ordered by explicit
-dependencies, an executable is an instantiated graph whose kernel nodes can be updated in place.
+The concepts are those of the CUDA driver API. A module holds kernels. A graph holds nodes, ordered by explicit
+dependencies. An executable is an instantiated graph whose kernel nodes can be updated in place.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from engine.device.protocol import (
 )
 from engine.diagnostics import DeviceError
 
-#: What CUDA C++ is compiled for to run on the host: the newest that NVRTC writes typed PTX for (`ld.global.f32`). The
-#: host runs later PTX too, but NVRTC unrolls more there, so that kernels/ takes 1.5 times as long to load.
+#: The architecture that CUDA C++ is compiled for on the host: the newest with typed PTX from NVRTC (`ld.global.f32`).
+#: The host runs later PTX too, but NVRTC unrolls more there, and kernels/ takes 1.5 times as long to load.
 HOST_ARCHITECTURE = "compute_90"
 
 
@@ -43,15 +43,15 @@ class DeviceInfo:
 
     name: str  # "host" or "cuda:0"
     title: str  # "NVIDIA H200" or the CPU's model
-    #: What NVRTC compiles for: "compute_90" gives PTX for the host, "sm_90" a CUBIN for that GPU.
+    #: NVRTC's target: "compute_90" gives PTX for the host, "sm_90" a CUBIN for that GPU.
     architecture: str
     memory_bytes: int
     cores: int  # CPU threads used, or multiprocessors
-    limits: MultiprocessorLimits | None = None  # what each multiprocessor has; None on the host
-    has_own_memory: bool = True  # False when it uses the computer's memory: reading back is a plain copy then
-    is_asynchronous: bool = True  # False when a launch returns only when its work is done
-    checks_accesses: bool = False  # True when it checks each access of a kernel, for which it must know buffers' sizes
-    peak_bytes_per_s: float | None = None  # what its memory can read and write in all; None where that is not known
+    limits: MultiprocessorLimits | None = None  # the resources of each multiprocessor; None on the host
+    has_own_memory: bool = True  # False if it uses the computer's memory, so that reading back is a plain copy
+    is_asynchronous: bool = True  # False if a launch returns only when its work is done
+    checks_accesses: bool = False  # True if it checks every access of a kernel, for which it needs the sizes of buffers
+    peak_bytes_per_s: float | None = None  # the total bandwidth of its memory; None if unknown
 
 
 class Device(Protocol):
@@ -61,7 +61,7 @@ class Device(Protocol):
     def info(self) -> DeviceInfo: ...
     @property
     def memory_free_bytes(self) -> int:
-        """Bytes that can be allocated now."""
+        """The bytes that can be allocated now."""
         ...
 
     def activate(self) -> None:
@@ -69,17 +69,18 @@ class Device(Protocol):
         ...
 
     def allocate(self, size_bytes: int) -> Memory:
-        """Allocate memory; when there is not enough, the DeviceError names the requested and the free size."""
+        """Allocate memory. If there is not enough, the DeviceError has the requested and the free size."""
         ...
 
     def adopt(self, array: object) -> Memory:
-        """Return the memory of an array that another library owns, to be used in place, not copied.
+        """Return the memory of an array that another library owns, for use in place.
 
-        The array must be writable and in this device's memory: on the host a numpy array or anything with
-        `__array_interface__` or `__dlpack__`; on CUDA anything with `__cuda_array_interface__` or `__dlpack__`; on both
-        an `ExternalArray`. The array is kept alive until `free`, which returns it to its owner. Work that its producer
-        names is waited for here; later writes of the producer must be finished before a launch. With strides, the
-        memory reaches from the first element to the end of the last. DeviceError says why an array cannot be used.
+        The array must be writable and in this device's memory: on the host a numpy array or an object with
+        `__array_interface__` or `__dlpack__`; on CUDA one with `__cuda_array_interface__` or `__dlpack__`; on both an
+        `ExternalArray`. The array is kept alive until `free`, which returns it to its owner. This call waits for work
+        that the array's producer names; later writes of the producer must be finished before a launch. With strides,
+        the memory reaches from the first element to the end of the last. Raise a DeviceError with the reason if the
+        array can't be used.
         """
         ...
 
@@ -89,22 +90,22 @@ class Device(Protocol):
 
     def pinned(self, array: np.ndarray[Any, Any]) -> PinnedArray: ...
     def write(self, target: Memory, array: np.ndarray[Any, Any]) -> None:
-        """Copy a host array to the start of `target` and wait."""
+        """Copy a host array to the start of `target`, and wait."""
         ...
 
     def read(self, source: Memory, array: np.ndarray[Any, Any]) -> None:
-        """Fill a C-contiguous host array from the start of `source` and wait."""
+        """Fill a C-contiguous host array from the start of `source`, and wait."""
         ...
 
     def fill(self, target: Memory, value: int) -> None:
-        """Set every byte of `target` and wait."""
+        """Set every byte of `target`, and wait."""
         ...
 
     def load_module(self, image: str | bytes, *, best: BestCode | None = None) -> Module:
-        """Load PTX text, or CUBIN bytes on CUDA; KernelError with the line when it cannot be loaded.
+        """Load PTX text, or CUBIN bytes on CUDA. Raise KernelError with the line if it can't be loaded.
 
-        With the `best` code of the same kernels, `image` is compiled in as little time as possible, and runs until that
-        is optimised in the background.
+        With the `best` code of the same kernels, `image` is compiled as fast as possible, and runs until `best` is
+        compiled in the background.
         """
         ...
 
@@ -121,9 +122,9 @@ class Device(Protocol):
         ...
 
     def set_kernel_time_limit(self, limit_s: float | None) -> None:
-        """Stop each kernel, and each loop, that computes for longer than so many seconds; None is no limit.
+        """Stop each kernel, and each loop, that computes for more than `limit_s` seconds; None means no limit.
 
-        Only the host can stop kernels. DeviceError unless the limit is a positive number.
+        Only the host can stop kernels. Raise DeviceError unless the limit is a positive number.
         """
         ...
 
@@ -135,17 +136,17 @@ class Device(Protocol):
         ...
 
     def capture(self, label: str, issue: Issue) -> Capture:
-        """Record what `issue` asks of a library, for `Graph.add_captured`; nothing is computed now.
+        """Record the library calls of `issue`, for `Graph.add_captured`; nothing is computed now.
 
-        `issue` and all that it refers to, such as a library's plan, are kept as long as the capture is in use. `label`
-        is what messages call it. DeviceError when `issue` fails or does what can't be recorded.
+        `issue` and all that it refers to, such as a library's plan, stay alive while the capture is in use. `label` is
+        the name in messages. Raise DeviceError if `issue` fails, or does something that can't be recorded.
         """
         ...
 
     def synchronize(self) -> None: ...
     def create_stream(self) -> Stream: ...
     def create_event(self, *, timed: bool = True) -> Event:
-        """Make an event; one that is not timed costs less to record, and is only waited for."""
+        """Create an event. One that is not timed costs less to record, and can only be waited for."""
         ...
 
     def create_graph(self) -> Graph: ...
@@ -168,7 +169,7 @@ class Buffer:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the data, which may be fewer than were allocated."""
+        """The bytes of the data, which may be fewer than the allocated bytes."""
         return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
     def download(self) -> np.ndarray[Any, Any]:
@@ -178,7 +179,7 @@ class Buffer:
         return array
 
     def upload(self, array: np.ndarray[Any, Any]) -> None:
-        """Replace the contents; DeviceError unless dtype and shape are the buffer's own."""
+        """Replace the contents. Raise DeviceError unless dtype and shape are the buffer's own."""
         array = _numbers(array)
         if array.dtype != self.dtype or array.shape != self.shape:
             raise DeviceError(
@@ -200,7 +201,7 @@ def upload(device: Device, array: np.ndarray[Any, Any]) -> Buffer:
 
 
 def _numbers(array: object) -> np.ndarray[Any, Any]:
-    """Return what is to be uploaded as a C-contiguous array; DeviceError when it holds Python's objects."""
+    """Return the array to upload in C-contiguous form. Raise DeviceError when it holds Python objects."""
     try:
         found = np.asarray(array, order="C")
     except Exception as problem:
@@ -213,7 +214,7 @@ def _numbers(array: object) -> np.ndarray[Any, Any]:
 
 
 def launch_config(grid: Sequence[int], thread_block: Sequence[int], shared_bytes: int) -> LaunchConfig:
-    """Return a launch's configuration; extents that are left out are 1."""
+    """Return a launch's configuration; missing extents are 1."""
     return LaunchConfig(
         _dim3("grid", grid), _dim3("thread block", thread_block), whole_number("shared_bytes", shared_bytes)
     )
@@ -227,7 +228,7 @@ def _dim3(what: str, extents: Sequence[int]) -> Dim3:
 
 
 def checked_time_limit(limit_s: object, name: str = "kernel_time_limit_s") -> float | None:
-    """Return a time limit of kernels; DeviceError unless it is a positive number of seconds, or None for no limit."""
+    """Return a kernel time limit. Raise DeviceError unless it is a positive number of seconds, or None for no limit."""
     if limit_s is None:
         return None
     if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not 0 < limit_s < math.inf:
@@ -236,7 +237,7 @@ def checked_time_limit(limit_s: object, name: str = "kernel_time_limit_s") -> fl
 
 
 def whole_number(what: str, value: object) -> int:
-    """Return a whole number, also numpy's, as Python's; DeviceError when it is none."""
+    """Return a whole number, which may be numpy's, as a Python int. For anything else, raise DeviceError."""
     try:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:

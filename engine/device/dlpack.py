@@ -1,6 +1,7 @@
-"""Arrays of other libraries by DLPack (https://dmlc.github.io/dlpack): the structures of its C header, read in place.
+"""Arrays of other libraries by DLPack (https://dmlc.github.io/dlpack); the structures of its C header are read in
+place.
 
-numpy's own reader understands arrays on the CPU only.
+numpy's own reader accepts only arrays on the CPU.
 """
 
 import ctypes
@@ -13,7 +14,7 @@ import numpy as np
 from engine.diagnostics import DeviceError
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
-#: The newest version of the protocol that is understood; a producer may use an older one.
+#: The newest supported version of the protocol; a producer may use an older one.
 VERSION = (1, 0)
 _READ_ONLY = 1
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
@@ -65,7 +66,7 @@ _rename = _capsule_function("PyCapsule_SetName", ctypes.c_int, ctypes.py_object,
 
 
 class DlpackTensor:
-    """An array that a producer lends; `release` returns it, or else the end of this object does.
+    """An array that a producer lends. It is returned by `release`, or when this object is collected.
 
     `pointer` is the address of the first element; `strides` are in bytes, or None for a C-contiguous array.
     """
@@ -79,9 +80,9 @@ class DlpackTensor:
         else:
             raise DeviceError("DLPack capsule must be an unused one, got one that was taken already or none at all")
         managed: Any = kind.from_address(address)
-        _rename(capsule, used)  # from now on the capsule does not delete it
+        _rename(capsule, used)  # renamed, the capsule no longer deletes the array
         self._finalizer = weakref.finalize(self, _delete, address, managed.deleter)
-        self._finalizer.atexit = False  # the library that made it may be unloaded by then
+        self._finalizer.atexit = False  # the producing library may be unloaded by then
         self.read_only = False
         if kind is _Versioned:
             if managed.major != VERSION[0]:
@@ -102,7 +103,7 @@ class DlpackTensor:
             self.strides = tuple(int(tensor.strides[axis]) * self.dtype.itemsize for axis in range(tensor.ndim))
 
     def release(self) -> None:
-        """Return the array to its producer; a second call does nothing."""
+        """Return the array to its producer. A second call does nothing."""
         self._finalizer()
 
 

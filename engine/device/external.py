@@ -1,7 +1,7 @@
-"""Arrays of other libraries, described so that a device can use their memory in place.
+"""Descriptions of other libraries' arrays, with which a device can use their memory in place.
 
 An array may be numpy's or have `__array_interface__` (on the CPU), `__cuda_array_interface__` (on a GPU) or
-`__dlpack__` (either). A `Buffer` of a device is one too.
+`__dlpack__` (either). A device's `Buffer` is such an array too.
 """
 
 import math
@@ -17,7 +17,7 @@ from engine.device.device import Buffer
 from engine.device.dlpack import DlpackTensor
 from engine.diagnostics import DeviceError
 
-#: CUDA's legacy default stream, as both protocols number it.
+#: CUDA's legacy default stream, by its number in both protocols.
 LEGACY_STREAM = 1
 _ELEMENT_KINDS = "biufcV"
 
@@ -27,8 +27,8 @@ class ExternalArray:
     """Memory that another library owns.
 
     `pointer` is the address of the first element; `strides` are in bytes, None for a C-contiguous array. `device` is
-    "cpu" or "cuda:0" and so on, or "cuda" when the producer does not name the GPU; `stream` is the CUDA stream whose
-    work produces the contents. The memory lasts as long as `keep`.
+    "cpu", "cuda:0" and so on, or "cuda" if the producer does not name the GPU. `stream` is the CUDA stream whose work
+    produces the contents. The memory stays valid as long as `keep` lives.
     """
 
     pointer: int
@@ -42,7 +42,7 @@ class ExternalArray:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes from the first element to the end of the last; 0 for an array without elements."""
+        """The bytes from the first element to the end of the last; 0 for an array without elements."""
         if 0 in self.shape:
             return 0
         if self.strides is None:
@@ -50,15 +50,15 @@ class ExternalArray:
         return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.dtype.itemsize
 
     def release(self) -> None:
-        """Give memory that DLPack lent back to its owner, even while `keep` lives."""
+        """Return memory lent by DLPack to its owner, even while `keep` lives."""
         if isinstance(self.keep, DlpackTensor):
             self.keep.release()
 
 
 def describe_external(array: object) -> ExternalArray:
-    """Describe an array of any library; DeviceError says why it cannot be used in place.
+    """Describe an array of any library. Raise a DeviceError with the reason if it can't be used in place.
 
-    The producer of a GPU array with `__dlpack__` lets the legacy default stream wait for the contents.
+    The producer of a GPU array with `__dlpack__` makes the legacy default stream wait for the contents.
     """
     if isinstance(array, np.ndarray):
         return _from_interface(array.__array_interface__, "cpu", array, array.dtype)
@@ -81,7 +81,7 @@ def describe_external(array: object) -> ExternalArray:
 
 @contextmanager
 def described(array: object) -> Iterator[ExternalArray]:
-    """Describe an array unless it is described already; when the body fails, a lent array is returned."""
+    """Describe an array unless it is a description. If the body fails, return a lent array to its owner."""
     external = array if isinstance(array, ExternalArray) else describe_external(array)
     try:
         yield external
@@ -92,7 +92,7 @@ def described(array: object) -> Iterator[ExternalArray]:
 
 
 def writable_bytes(external: ExternalArray, device: str) -> int:
-    """Return the size in bytes of an array that a device may use as its own memory; DeviceError otherwise.
+    """Return the size in bytes of an array that a device may use as its own memory; otherwise raise DeviceError.
 
     It must be in memory of `device`, have at least one byte, be writable, and begin with its first element.
     """
@@ -113,7 +113,7 @@ def writable_bytes(external: ExternalArray, device: str) -> int:
 def _attribute(array: object, name: str) -> Mapping[str, Any] | None:
     try:
         found: Mapping[str, Any] | None = getattr(array, name, None)
-    except (RuntimeError, TypeError) as reason:  # a tensor that needs gradients, for example, refuses
+    except (RuntimeError, TypeError) as reason:  # for example a tensor that needs gradients
         raise DeviceError(f"external array must share its memory, got {reason}") from reason
     return found
 
@@ -121,7 +121,7 @@ def _attribute(array: object, name: str) -> Mapping[str, Any] | None:
 def _from_interface(
     interface: Mapping[str, Any], device: str, keep: object, dtype: np.dtype[Any] | None = None
 ) -> ExternalArray:
-    """Read an array interface; numpy's and CUDA's have the same entries, which numpy and numba document."""
+    """Read an array interface. numpy and CUDA use the same entries, which numpy and numba document."""
     if interface.get("mask") is not None or np.ma.isMaskedArray(keep):
         raise DeviceError("external array must have no mask, got one; fill the masked elements first")
     data = interface.get("data")
@@ -163,7 +163,7 @@ def _from_dlpack(array: Any) -> ExternalArray:
     try:
         try:
             capsule = array.__dlpack__(max_version=dlpack.VERSION, **options)
-        except TypeError:  # a producer older than version 1
+        except TypeError:  # the producer is older than version 1
             capsule = array.__dlpack__(**options)
     except (BufferError, RuntimeError, TypeError, ValueError) as reason:
         raise DeviceError(f"external array must share its memory, got {reason}") from reason
@@ -185,7 +185,7 @@ def _from_dlpack(array: Any) -> ExternalArray:
 def _unless_contiguous(
     shape: tuple[int, ...], strides: tuple[int, ...] | None, item_bytes: int
 ) -> tuple[int, ...] | None:
-    """Return the strides, or None when they are those of a C-contiguous array."""
+    """Return the strides, or None if they are those of a C-contiguous array."""
     if strides is None or 0 in shape:
         return None
     expected = item_bytes

@@ -1,4 +1,4 @@
-"""Graphs under construction: one class for both devices, over a small backend that makes the device's nodes."""
+"""Graphs under construction: one class for both devices, over a small backend that creates the device's nodes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from engine.diagnostics import DeviceError
 
 
 class GraphBackend(Protocol):
-    """A device's work for one graph with all its bodies and child graphs.
+    """A device's part in one graph with all its bodies and child graphs.
 
-    `tree` holds the nodes and the rules. A backend is asked only for what the rules allow, and checks what depends on
+    `tree` holds the nodes and the rules. A backend gets only requests that the rules allow. It checks what depends on
     the device: the kernel, its launch and its arguments, memory and events.
     """
 
@@ -36,19 +36,19 @@ class GraphBackend(Protocol):
     def tree(self) -> GraphTree: ...
 
     def create_condition(self, graph: int, default: int) -> Condition:
-        """Make a condition in a graph of the tree."""
+        """Create a condition in a graph of the tree."""
         ...
 
     def make(self, node: GraphNode, record: NodeRecord) -> None:
-        """Make the device's nodes for a node of the tree; those of the nodes in `record.after` exist already."""
+        """Create the device's nodes for a node of the tree; those for the nodes in `record.after` already exist."""
         ...
 
     def unmake(self, first: GraphNode) -> None:
-        """Undo `make` for the nodes from `first` on, as far as they were made; the tree still has them."""
+        """Undo `make` for the nodes from `first` on, as far as they were created; the tree still has them."""
         ...
 
     def remove(self, works: Mapping[GraphNode, Work]) -> None:
-        """Remove the device's nodes for a node, the first in `works`, and for the nodes in it."""
+        """Remove the device's nodes for a node, the first in `works`, and for the nodes inside it."""
         ...
 
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
@@ -56,7 +56,7 @@ class GraphBackend(Protocol):
         ...
 
     def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
-        """Give a kernel node another launch; the tree still has the old one."""
+        """Change the launch of a kernel node; the tree still has the old launch."""
         ...
 
     def clone(self) -> GraphBackend:
@@ -66,15 +66,15 @@ class GraphBackend(Protocol):
     def instantiate(self) -> Executable: ...
 
     def destroy(self) -> None:
-        """Release what only the graph uses; executables keep what they need."""
+        """Release what only the graph uses; executables keep their own resources."""
         ...
 
 
 class Graph:
-    """A graph under construction, or a body of a conditional node in one.
+    """A graph under construction, or the body of a conditional node inside one.
 
     `after` lists the nodes that must finish first; they belong to the same graph or body. Changes of a graph don't
-    reach the executables that were made of it before. A body is instantiated and destroyed with its graph.
+    affect executables made from it earlier. A body is instantiated and destroyed together with its graph.
     """
 
     __slots__ = ("_backend", "_number", "_tree")
@@ -87,7 +87,7 @@ class Graph:
     def add_kernel(
         self, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[GraphNode]
     ) -> GraphNode:
-        """Add a kernel launch; DeviceError when the launch or the arguments don't fit the kernel."""
+        """Add a kernel launch. Raise DeviceError when the launch or the arguments don't fit the kernel."""
         return self._add(KernelWork(kernel, config, arguments), after)
 
     def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[GraphNode]) -> GraphNode:
@@ -103,21 +103,21 @@ class Graph:
         size_bytes: int,
         after: Sequence[GraphNode],
     ) -> GraphNode:
-        """Copy bytes between device memory and pinned arrays in any direction."""
+        """Copy bytes between device memory and pinned arrays, in any direction."""
         return self._add(CopyWork(target, source, size_bytes), after)
 
     def add_event_record(self, event: Event, after: Sequence[GraphNode]) -> GraphNode:
-        """Record an event at every launch; DeviceError in a body, where CUDA allows none."""
+        """Record an event at every launch. Raise DeviceError in a body, where CUDA doesn't allow this."""
         return self._add(EventWork(event), after)
 
     def add_captured(self, capture: Capture, after: Sequence[GraphNode]) -> GraphNode:
-        """Add what `Device.capture` returned; the same capture may be added several times."""
+        """Add work recorded by `Device.capture`; the same capture may be added several times."""
         return self._add(CapturedWork(capture), after)
 
     def add_child(self, child: Graph, after: Sequence[GraphNode]) -> GraphNode:
-        """Add copies of all nodes of another graph as one node; DeviceError when it has conditions.
+        """Add copies of all nodes of another graph as one node. Raise DeviceError when that graph has conditions.
 
-        Node `i` of `child` is node `added + 1 + i` of this graph, where `added` is the node that is returned.
+        Node `i` of `child` becomes node `added + 1 + i` of this graph, where `added` is the returned node.
         """
         self._check_live()
         if type(child) is not Graph or type(child._backend) is not type(self._backend):
@@ -127,10 +127,10 @@ class Graph:
         return node
 
     def create_condition(self, default: int) -> Condition:
-        """Make a condition for one conditional node of this graph or of a body in it.
+        """Create a condition for one conditional node of this graph or of a body inside it.
 
-        Each launch of the whole graph sets it to `default` (0 to 2^32 - 1); after that, only kernels set it. The
-        condition of a loop inside another loop must therefore be set again by a kernel at each turn of the outer one.
+        Each launch of the whole graph sets it to `default` (0 to 2^32 - 1); after that, only kernels set it. If a loop
+        lies inside another loop, a kernel must therefore set its condition again in each turn of the outer loop.
         """
         self._check_live()
         if not 0 <= default < 1 << 32:
@@ -142,26 +142,29 @@ class Graph:
     def add_conditional(
         self, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode]
     ) -> tuple[GraphNode, tuple[Graph, ...]]:
-        """Add a conditional node; its bodies are empty graphs, to be filled before the whole is instantiated."""
+        """Add a conditional node.
+
+        Its bodies are empty graphs, which must be filled before the graph is instantiated.
+        """
         self._check_live()
         node, bodies = self._tree.add_conditional(self._number, kind, condition, after)
         self._make(node)
         return node, tuple(Graph(self._backend, body) for body in bodies)
 
     def clone(self) -> Graph:
-        """Return a whole graph with the same nodes and numbers; changes of one don't reach the other.
+        """Return a whole graph with the same nodes and numbers. Later changes of one don't affect the other.
 
-        Both have the same argument blocks. DeviceError for a body, and when there are conditions, which CUDA cannot
-        clone.
+        Both have the same argument blocks. Raise DeviceError for a body, and for a graph with conditions, which CUDA
+        can't clone.
         """
         self._whole("cloned graph")
         return Graph(self._backend.clone())
 
     def remove(self, *nodes: GraphNode) -> None:
-        """Remove nodes, with the nodes in them when they are child graphs; nodes that waited for them no longer do.
+        """Remove nodes, and the nodes inside child graphs. Nodes that waited for them no longer do.
 
-        Their numbers are not used again. DeviceError for a conditional node, and when the graph was instantiated:
-        remove nodes from a clone then. Several at once take no longer than one.
+        Their numbers are not reused. Raise DeviceError for a conditional node, and if the graph was instantiated: then
+        remove the nodes from a clone. Removing several at once takes no longer than removing one.
         """
         self._check_live()
         for works in self._tree.remove(self._number, tuple(dict.fromkeys(nodes))):
@@ -175,16 +178,16 @@ class Graph:
     def set_kernel(
         self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
     ) -> None:
-        """Give a kernel node another function, launch or arguments; executables made before keep theirs."""
+        """Give a kernel node another function, launch or arguments. Existing executables keep theirs."""
         self._check_live()
         work = KernelWork(kernel, config, arguments)
         self._backend.set_kernel(node, self._tree.kernel(self._number, node), work)
         self._tree.set_work(node, work)
 
     def instantiate(self) -> Executable:
-        """Make an executable, which begins with what the argument blocks hold now.
+        """Create an executable, which begins with the current contents of the argument blocks.
 
-        DeviceError when a condition has no conditional node, or when nodes wait for each other in a circle.
+        Raise DeviceError when a condition has no conditional node, or when nodes wait for each other in a cycle.
         """
         self._whole("instantiated graph").take_executable()
         return self._backend.instantiate()
@@ -210,14 +213,14 @@ class Graph:
         return node
 
     def _make(self, first: GraphNode) -> None:
-        """Let the backend make the tree's nodes from `first` on; when that fails, all of them are dropped."""
+        """Let the backend create the tree's nodes from `first` on. If that fails, drop all of them."""
         tree, backend = self._tree, self._backend
         late: list[tuple[GraphNode, list[GraphNode]]] = []
         try:
             for index, record in enumerate(tree.nodes[first:], first):
                 node = GraphNode(index)
                 missing = [other for other in record.after if other >= node]
-                if missing:  # their order was changed in the child graph
+                if missing:  # the child graph has changed its order of nodes
                     late.append((node, missing))
                     record = replace(record, after=tuple(other for other in record.after if other < node))
                 backend.make(node, record)
@@ -229,7 +232,7 @@ class Graph:
             raise
 
     def _whole(self, what: str) -> GraphTree:
-        """Return the tree of a whole graph; DeviceError for a body."""
+        """Return the tree of a whole graph. Raise DeviceError for a body."""
         if self._number != ROOT:
             raise DeviceError(f"{what} must be a graph of its own, got the body of a conditional node")
         self._check_live()

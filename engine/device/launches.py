@@ -1,4 +1,4 @@
-"""CUDA's limits of a launch, which both devices hold to, and launches that a device shapes to suit a kernel."""
+"""CUDA's limits for launches, which both devices enforce, and launches whose shape a device chooses."""
 
 from functools import lru_cache
 
@@ -6,18 +6,18 @@ from engine.device.occupancy import KernelResources, MultiprocessorLimits, occup
 from engine.device.protocol import Dim3, LaunchConfig
 from engine.diagnostics import DeviceError
 
-#: Limits along x, y and z: of a grid, counted in thread blocks, and of a thread block, counted in threads.
+#: Limits along x, y and z: of a grid in thread blocks, and of a thread block in threads.
 #: (CUDA C++ Programming Guide, technical specifications for compute capability 7.5 and later.)
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 THREAD_BLOCK_LIMITS = (1024, 1024, 64)
-#: The fewest threads of a thread block that is chosen by what runs at once.
+#: The fewest threads of a thread block that is chosen by occupancy.
 LEAST_THREADS = 64
 
 
 def check_shape(name: str, config: LaunchConfig, max_threads: int) -> None:
-    """Raise DeviceError unless a kernel of at most `max_threads` threads a thread block can be launched like this.
+    """Raise DeviceError unless a kernel with at most `max_threads` per thread block can be launched like this.
 
-    Whether its shared memory fits is up to the device: see `shared_memory_error`.
+    Whether its shared memory fits depends on the device: see `shared_memory_error`.
     """
     _check_extents(f"grid of kernel {name}", config.grid, GRID_LIMITS)
     _check_extents(f"thread block of kernel {name}", config.thread_block, THREAD_BLOCK_LIMITS)
@@ -32,7 +32,7 @@ def check_shape(name: str, config: LaunchConfig, max_threads: int) -> None:
 
 
 def shared_memory_error(name: str, static_bytes: int, shared_bytes: int) -> DeviceError:
-    """Return the error for a kernel whose static and dynamic shared memory don't fit in a multiprocessor."""
+    """Return the error for a kernel whose static and dynamic shared memory exceed a multiprocessor's."""
     return DeviceError(
         f"dynamic shared memory of kernel {name} must fit in a multiprocessor beside its {static_bytes} static bytes, "
         f"got {shared_bytes} bytes"
@@ -48,9 +48,9 @@ def _check_extents(what: str, extents: Dim3, limits: Dim3) -> None:
 def free_launch(
     config: LaunchConfig, elements: int, resources: KernelResources, limits: MultiprocessorLimits
 ) -> LaunchConfig:
-    """Return a launch over the same elements, of which each thread computes so many along x.
+    """Return a launch over the same elements in which each thread computes several along x.
 
-    Thread blocks become those of which most threads run at once, and the largest of such.
+    The thread block is the largest of those for which the most threads run at once.
     """
     sizes = [config.thread_block]
     x, y, z = config.thread_block

@@ -1,4 +1,4 @@
-"""What the nodes of a graph do, as plain data, and an order in which they can run."""
+"""The work of a graph's nodes as plain data, and an order in which they can run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from engine.device.protocol import (
 from engine.diagnostics import DeviceError
 
 
-class KernelWork(msgspec.Struct, frozen=True, gc=False):  # a dataclass takes ten times as long to make
+class KernelWork(msgspec.Struct, frozen=True, gc=False):  # a dataclass takes ten times as long to create
     """Launch a kernel."""
 
     kernel: LoadedKernel
@@ -56,7 +56,7 @@ class EventWork:
 
 @dataclass(frozen=True, slots=True)
 class CapturedWork:
-    """Do what a library was asked to do."""
+    """Do recorded library calls."""
 
     capture: Capture
 
@@ -70,7 +70,7 @@ class ChildWork:
 
 @dataclass(frozen=True, slots=True)
 class ConditionalWork:
-    """Run the bodies, graphs `first_body` and following of the tree, as `kind` and `condition` say."""
+    """Run bodies, depending on `kind` and `condition`: graphs `first_body` and following of the tree."""
 
     kind: ConditionalKind
     condition: Condition
@@ -78,19 +78,19 @@ class ConditionalWork:
 
     @property
     def bodies(self) -> range:
-        """Numbers of the bodies in the tree."""
+        """The numbers of the bodies in the tree."""
         return range(self.first_body, self.first_body + (2 if self.kind is ConditionalKind.IF_ELSE else 1))
 
 
 @dataclass(frozen=True, slots=True)
 class NoWork:
-    """Do nothing: the node was removed, and its number is not used again."""
+    """Do nothing: the node was removed, and its number is not reused."""
 
 
 Work = KernelWork | MemsetWork | CopyWork | EventWork | CapturedWork | ChildWork | ConditionalWork | NoWork
 
 
-#: What a message calls a node.
+#: The name of each kind of work in messages.
 KINDS: dict[type[Work], str] = {
     KernelWork: "a kernel",
     MemsetWork: "a memset",
@@ -103,7 +103,7 @@ KINDS: dict[type[Work], str] = {
 
 
 class NodeRecord(msgspec.Struct, frozen=True, gc=False):
-    """A node: what it does, the number of its graph or body in the tree, and the nodes that it waits for."""
+    """A node: its work, the number of its graph or body in the tree, and the nodes that it waits for."""
 
     work: Work
     graph: int
@@ -111,9 +111,9 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 def execution_order(nodes: Sequence[NodeRecord]) -> Sequence[GraphNode]:
-    """Return all nodes, each after those that it waits for; in the order of adding when none waits for a later one.
+    """Return all nodes, each after those that it waits for; if no node waits for a later one, in the order of adding.
 
-    When nodes wait for each other in a circle, the DeviceError names them.
+    If nodes wait for each other in a cycle, the DeviceError names them.
     """
     if not any(record.after and max(record.after) > index for index, record in enumerate(nodes)):
         return range(len(nodes))  # type: ignore[return-value]  # nodes are numbers

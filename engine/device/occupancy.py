@@ -1,8 +1,8 @@
-"""Occupancy: how many threads of a kernel a multiprocessor can run at once, and what limits their number.
+"""Occupancy: how many threads of a kernel a multiprocessor can run at once, and which resource limits them.
 
-The formulas are those of NVIDIA's occupancy calculator: a multiprocessor accepts whole thread blocks as long as it has
-warps, registers and shared memory for one more. Named barriers are left out: only kernels with hand-written barriers
-run out of them.
+The formulas are those of NVIDIA's occupancy calculator: a multiprocessor accepts whole thread blocks as long as warps,
+registers and shared memory are left. Named barriers are ignored, since only kernels with hand-written barriers use
+them up.
 """
 
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from enum import StrEnum
 from functools import lru_cache
 
 WARP_THREADS = 32
-#: Registers are allocated to whole warps in units of this many (compute capability 7.5 and later).
+#: Registers are allocated per warp, in units of this size (compute capability 7.5 and later).
 REGISTER_UNIT = 256
-#: The partitions of a multiprocessor; each has its share of the registers.
+#: The partitions of a multiprocessor, each with its share of the registers.
 PARTITIONS = 4
 
 
 @dataclass(frozen=True)
 class KernelResources:
-    """What a compiled kernel takes: registers of each thread, static shared bytes of a thread block.
+    """The resources of a compiled kernel: registers per thread, static shared bytes per thread block.
 
-    A thread has `local_bytes` of private memory for arrays and for values that did not fit into its registers.
+    A thread has `local_bytes` of private memory, for arrays and for values that did not fit into its registers.
     """
 
     registers: int
@@ -30,9 +30,9 @@ class KernelResources:
 
 @dataclass(frozen=True)
 class MultiprocessorLimits:
-    """What one multiprocessor has for all thread blocks that run on it at once.
+    """The resources of one multiprocessor, shared by all thread blocks that run on it at once.
 
-    The system takes `reserved_shared_bytes` for each thread block, and rounds a thread block's shared memory up to a
+    The system reserves `reserved_shared_bytes` for each thread block, and rounds a thread block's shared memory up to a
     multiple of `shared_unit` bytes. One thread block may have at most `block_registers` registers.
     """
 
@@ -46,17 +46,17 @@ class MultiprocessorLimits:
 
 
 class Limit(StrEnum):
-    """What limits the number of thread blocks on a multiprocessor."""
+    """The resource that limits the number of thread blocks on a multiprocessor."""
 
-    THREADS = "threads"  #: no warps are left for one more thread block
-    THREAD_BLOCKS = "thread blocks"  #: it cannot run more, however small they are
+    THREADS = "threads"  #: no warps are left for another thread block
+    THREAD_BLOCKS = "thread blocks"  #: it can't run more, however small they are
     REGISTERS = "registers"
     SHARED_MEMORY = "shared memory"
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """How much of a kernel runs at once on one multiprocessor; a launch with 0 thread blocks fails."""
+    """The part of a launch that runs at once on one multiprocessor; a launch with 0 thread blocks fails."""
 
     thread_blocks: int
     active_threads: int
@@ -65,12 +65,12 @@ class Occupancy:
 
     @property
     def share(self) -> float:
-        """Active threads as a share of all that the multiprocessor can run, from 0 to 1."""
+        """Active threads as a share, from 0 to 1, of the threads that the multiprocessor can run."""
         return self.active_threads / self.max_threads
 
 
 def shared_unit(capability: tuple[int, int]) -> int:
-    """Return the unit, in bytes, to which devices of a compute capability round shared memory up."""
+    """Return the unit, in bytes, to which shared memory is rounded up on a compute capability."""
     return 256 if capability < (8, 0) else 128
 
 
@@ -80,7 +80,7 @@ def occupancy(
 ) -> Occupancy:
     """Return the occupancy of a launch with `shared_bytes` of dynamic shared memory.
 
-    When several limits are equally tight, it names the first of `Limit`.
+    If several limits are equally tight, it names the first one in `Limit`.
     """
     threads = thread_block[0] * thread_block[1] * thread_block[2]
     warps = -(-threads // WARP_THREADS)
@@ -105,7 +105,7 @@ def _by_registers(registers: int, warps: int, limits: MultiprocessorLimits) -> i
         return limits.thread_blocks
     of_warp = _round_up(registers * WARP_THREADS, REGISTER_UNIT)
     if of_warp * _round_up(warps, PARTITIONS) > limits.block_registers:
-        return 0  # the hardware counts as if a thread block were spread evenly over the partitions
+        return 0  # the hardware assumes that thread blocks are spread evenly over the partitions
     return limits.registers // PARTITIONS // of_warp * PARTITIONS // warps
 
 

@@ -1,4 +1,4 @@
-"""Opening a device by its name, and listing the devices of this machine."""
+"""Opens a device by its name, and lists the devices of this machine."""
 
 import importlib.util
 import logging
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class DeviceStatus:
-    """A device that this machine has or could have; `reason` says why it is not usable, "" when it is.
+    """A device that this machine has or could have; `reason` is why it is unusable, "" if it is usable.
 
     `architecture`, `memory_bytes` and `cores` are those of `DeviceInfo`; "" and 0 when there is no such device.
     """
@@ -30,14 +30,14 @@ class DeviceStatus:
 
 @checked(DeviceError, name="checked by `check_device_name`", kernel_time_limit_s="checked for every device")
 def open_device(name: str = "auto", *, plain_edges: bool = False, kernel_time_limit_s: float | None = None) -> Device:
-    """Open "host", "cuda:0", "cuda:1" ..., or with "auto" the first CUDA device that works, else the host.
+    """Open "host", "cuda:0", "cuda:1" ...; "auto" is the first CUDA device that works, or else the host.
 
-    The host stops a kernel that computes for longer than `kernel_time_limit_s` with a KernelFault; by default there is
-    no limit. A CUDA device can't stop kernels, and has none.
+    The host stops a kernel that computes for longer than `kernel_time_limit_s`, with a KernelFault; by default there is
+    no limit. A CUDA device can't stop kernels, so the limit has no effect there.
 
-    With `plain_edges`, no node of a graph begins before those that it waits for are complete; without, kernels on a
-    CUDA device may begin early and wait. The results are the same. Raises DeviceError with the reason when the device
-    that was named cannot be used.
+    With `plain_edges`, no node of a graph starts before the nodes that it waits for are complete. Without, kernels on a
+    CUDA device may start early and then wait. The results are the same. Raise a DeviceError with the reason when the
+    named device can't be used.
     """
     check_device_name(name)
     checked_time_limit(kernel_time_limit_s)
@@ -58,13 +58,13 @@ def _open_named(name: str, plain_edges: bool) -> Device:
 
 
 def check_device_name(name: str) -> None:
-    """Raise a DeviceError with the allowed names, unless `open_device` takes such a name."""
+    """Raise a DeviceError with the allowed names, unless `open_device` accepts this one."""
     if not isinstance(name, str) or not re.fullmatch(r"auto|host|cuda(:[0-9]{1,4})?", name):
         raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got "{str(name)[:SHOWN]}"')
 
 
 def list_devices() -> list[DeviceStatus]:
-    """Return the CUDA devices in order, then the host; for a device that cannot be used, the reason."""
+    """Return the CUDA devices in order, then the host; an unusable device has a reason."""
     host = _open_host()
     try:
         info = host.info
@@ -78,7 +78,7 @@ def _open_first(plain_edges: bool) -> Device:
         if status.usable:
             try:
                 return open_device(status.name, plain_edges=plain_edges)
-            except DeviceError as reason:  # busy in exclusive mode, for example; the next one may be free
+            except DeviceError as reason:  # for example busy in exclusive mode; the next one may be free
                 _log.warning("%s", reason)
     return _open_host()
 

@@ -1,4 +1,4 @@
-"""What compiles kernels once more in the background, to code that runs faster."""
+"""Compiles kernels again in the background, to faster code."""
 
 import os
 import threading
@@ -8,17 +8,17 @@ from contextlib import suppress
 
 from engine.processes.scope import Cancelled, CancelScope
 
-#: How long a thread waits before its first job: the frame that runs a new kernel first would compete with it.
+#: The pause before a thread's first job, which would otherwise compete with the first frame of a new kernel.
 PAUSE_S = 0.01
 
 
-#: How many jobs have ended in this process: other code may run now than what was measured before.
+#: The number of jobs that have ended in this process. When it changes, earlier measurements may be out of date.
 finished_jobs = 0
 _count = threading.Lock()
 
 
 class OptimiserJob:
-    """Work that is done once, by the queue's thread or by a caller that cannot wait for its turn."""
+    """Work that is done once, by the queue's thread or by a caller that can't wait for its turn."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work: Callable[[], None] | None = work
@@ -27,7 +27,7 @@ class OptimiserJob:
         self.is_queued = False
 
     def run(self) -> None:
-        """Do the work, or wait while another thread does it; return at once when it is done."""
+        """Do the work, or wait while another thread does it. Return at once if it is done."""
         with self._lock:
             work, self._work = self._work, None
             if work is not None:
@@ -36,7 +36,7 @@ class OptimiserJob:
                 _finish()
 
     def cancel(self) -> None:
-        """Stop the work: its result is no longer needed."""
+        """Stop the work, since its result is no longer needed."""
         self._scope.cancel()
 
 
@@ -47,9 +47,9 @@ def _finish() -> None:
 
 
 class OptimiserQueue:
-    """Jobs, the newest first, several at once; their threads end when none is left.
+    """Jobs, run newest first and several at once. The threads end when no job is left.
 
-    Who edits a kernel waits for the last version of it, and not for those before.
+    A person who edits a kernel waits only for its last version.
     """
 
     def __init__(self, most_threads: int) -> None:
@@ -66,11 +66,11 @@ class OptimiserQueue:
             self._jobs.append(job)
             if self._threads < self._most_threads:
                 self._threads += 1
-                # Not a daemon: the process must not end inside LLVM.
+                # Not a daemon, since the process must not end inside LLVM.
                 threading.Thread(target=self._run, name="warploom-optimiser").start()
 
     def discard(self, job: OptimiserJob) -> None:
-        """Take out a job that has not begun; it may be added again."""
+        """Remove a job that has not started; it may be added again."""
         with self._lock:
             if job in self._jobs:
                 self._jobs.remove(job)
@@ -90,5 +90,5 @@ class OptimiserQueue:
             job.run()
 
 
-#: A core is left to the frames, and a process takes about 150 MB.
+#: One core is left for the frames. A process takes about 150 MB.
 QUEUE = OptimiserQueue(max(1, min(4, (os.cpu_count() or 1) - 1)))

@@ -1,6 +1,6 @@
 """The objects of a device: memory, modules with kernels, events, streams and executables.
 
-`cuda` and `host` implement these protocols. `graph.Graph` is one class for both; `device.Device` makes all of them.
+`cuda` and `host` implement these protocols. `graph.Graph` is one class for both; `device.Device` creates all objects.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Dim3 = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class LaunchConfig:
-    """How a kernel is launched: the grid in thread blocks, the thread block in threads, dynamic shared bytes.
+    """The shape of a launch: the grid in thread blocks, the thread block in threads, and dynamic shared bytes.
 
-    In a launch that `is_free` the threads don't know of each other. It has a thread for each element; a device may have
-    a thread compute several, and choose the thread block.
+    In a launch that `is_free`, threads don't depend on each other, and there is one per element. A device may let a
+    thread compute several elements, and choose the thread block.
     """
 
     grid: Dim3
@@ -50,10 +50,10 @@ class LaunchConfig:
 
 @dataclass(frozen=True)
 class BestCode:
-    """Code that takes longer to compile and runs faster, with the same results in every bit.
+    """Code that takes longer to compile and runs faster, with bit-identical results.
 
-    `ptx` returns it; a worker process calls it, so it must be one that can be pickled. When all launches are `is_free`,
-    its threads compute `elements_per_thread` each, along x.
+    `ptx` returns the code. A worker process calls it, so it must be picklable. If all launches are `is_free`, each
+    thread computes `elements_per_thread` elements along x.
     """
 
     ptx: Callable[[], str]
@@ -62,15 +62,15 @@ class BestCode:
 
 
 class ConditionalKind(Enum):
-    """What a conditional node does with its bodies when it is reached."""
+    """What a conditional node does with its bodies."""
 
     IF = "IF"  #: one body, which runs once unless the condition is 0
     IF_ELSE = "IF_ELSE"  #: two bodies: the first runs unless the condition is 0, else the second
-    WHILE = "WHILE"  #: one body, which runs while the condition is not 0; it is read before each turn
+    WHILE = "WHILE"  #: one body, which runs while the condition, read before each turn, is not 0
 
 
 class Memory(Protocol):
-    """One allocation on the device. It is freed by `free`, once, or with its device."""
+    """One allocation on the device. `free` frees it, once; otherwise its device does."""
 
     @property
     def pointer(self) -> int: ...
@@ -79,8 +79,11 @@ class Memory(Protocol):
     def free(self) -> None: ...
 
 
-class MemoryPart(msgspec.Struct, frozen=True):  # a dataclass takes three times as long to make
-    """A part of an allocation, used like a whole one; it lasts as long as the whole. `part_of` checks that it fits."""
+class MemoryPart(msgspec.Struct, frozen=True):  # a dataclass takes three times as long to create
+    """A part of an allocation, used like a whole one. It is valid as long as the whole.
+
+    `part_of` checks that it fits.
+    """
 
     whole: Memory
     offset: int
@@ -88,16 +91,16 @@ class MemoryPart(msgspec.Struct, frozen=True):  # a dataclass takes three times 
 
     @property
     def pointer(self) -> int:
-        """Address on the device; DeviceError after the whole was freed."""
+        """The address on the device. Raise DeviceError after the whole was freed."""
         return self.whole.pointer + self.offset
 
     def free(self) -> None:
-        """DeviceError: memory is freed as a whole."""
+        """Raise DeviceError: memory is only freed as a whole."""
         raise DeviceError("memory must be freed as a whole, got a part of it")
 
 
 def part_of(whole: Memory, offset: int, size_bytes: int) -> MemoryPart:
-    """Return a part of an allocation; DeviceError when it does not lie in it."""
+    """Return a part of an allocation. Raise DeviceError if it does not lie inside it."""
     if offset < 0 or size_bytes < 0 or offset + size_bytes > whole.size_bytes:
         raise DeviceError(
             f"part must lie in the {whole.size_bytes} bytes of the whole, got {size_bytes} bytes from byte {offset} on"
@@ -106,7 +109,7 @@ def part_of(whole: Memory, offset: int, size_bytes: int) -> MemoryPart:
 
 
 class PinnedArray(Protocol):
-    """A host array that copy nodes and stream copies read or write; touch `array` only while no copy runs."""
+    """A host array that copy nodes and stream copies access; use `array` only while no copy runs."""
 
     @property
     def array(self) -> np.ndarray[Any, Any]: ...
@@ -124,15 +127,15 @@ class LoadedKernel(Protocol):
     def max_threads(self) -> int: ...
     @property
     def resources(self) -> KernelResources | None:
-        """What it takes of a multiprocessor; None on the host, which has none."""
+        """The resources of a multiprocessor that it needs; None on the host, which has no multiprocessors."""
         ...
 
     def fit(self, config: LaunchConfig) -> LaunchConfig:
-        """Return how a launch is carried out with the code that the kernel has now; only one that is free differs."""
+        """Return a launch adjusted to the kernel's present code; only a free launch changes."""
         ...
 
     def occupancy(self, config: LaunchConfig) -> Occupancy | None:
-        """Return how much of a launch, as `fit` returns it, runs at once on a multiprocessor; None on the host."""
+        """Return the part of a launch, as `fit` returns it, that runs at once on a multiprocessor; None on the host."""
         ...
 
 
@@ -143,16 +146,16 @@ class Module(Protocol):
     def kernel_names(self) -> tuple[str, ...]: ...
     @property
     def is_best(self) -> bool:
-        """True once all kernels run the best code that `load_module` was given."""
+        """True once all kernels run the best code that `load_module` got."""
         ...
 
     def kernel(self, name: str) -> LoadedKernel: ...
     def unload(self, *, is_replaced: bool = False) -> None:
-        """Release the code. When it `is_replaced` by newer code, stop what is still done to make it better."""
+        """Release the code. With `is_replaced`, newer code replaces it: stop optimising it."""
         ...
 
     def postpone(self) -> None:
-        """The module is unused: postpone pending optimisation until a kernel is requested again."""
+        """Postpone pending optimisation of an unused module until a kernel is requested again."""
         ...
 
 
@@ -160,36 +163,36 @@ class Event(Protocol):
     """A point in a stream's work, with its time."""
 
     def elapsed_ns(self, since: Event) -> int:
-        """Nanoseconds from `since` to this event; both must have been recorded and reached."""
+        """Return the nanoseconds from `since` to this event; both must be recorded and reached."""
         ...
 
     @property
     def is_reached(self) -> bool:
-        """True when the work before the last record is done, or when nothing was recorded; asking never waits."""
+        """True when the work before the last record is done, or nothing was recorded. Reading this never waits."""
         ...
 
     def synchronize(self) -> None:
-        """Wait until it is reached."""
+        """Wait until the event is reached."""
         ...
 
     def destroy(self) -> None: ...
 
 
 class Stream(Protocol):
-    """A queue of work that runs in order. On the host, each piece of work is done when the call returns."""
+    """A queue of work that runs in order. On the host, each call returns when its work is done."""
 
     def record(self, event: Event) -> None: ...
     def wait(self, event: Event) -> None:
-        """Let later work of this stream wait on the device for the last record of `event`; the caller doesn't wait.
+        """Let later work of this stream wait, on the device, for the last record of `event`; the caller doesn't wait.
 
         An event that was never recorded is not waited for.
         """
         ...
 
     def copy(self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int) -> None:
-        """Copy the first bytes; returns at once, and neither end may change until the stream has done it.
+        """Copy the first bytes. This returns at once, and neither end may change until the copy is done.
 
-        DeviceError when either end has fewer bytes.
+        Raise DeviceError when either end has fewer bytes.
         """
         ...
 
@@ -197,19 +200,19 @@ class Stream(Protocol):
     def destroy(self) -> None: ...
 
 
-#: Calls a library, whose work goes to the stream that it is given.
+#: Calls a library, which puts its work into the given stream.
 Issue = Callable[[Stream], None]
 
 
 class Capture(Protocol):
-    """What a library was asked to do, kept to be done whenever a graph comes to it.
+    """Recorded library calls, which are made whenever a graph reaches them.
 
     CUDA records the library's own kernels and copies once, as a graph. The host calls the library each time.
     """
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
         ...
 
 
@@ -219,7 +222,7 @@ class Executable(Protocol):
     def launch(self, stream: Stream) -> None: ...
 
     def upload(self, stream: Stream) -> None:
-        """Upload the graph to the device on `stream`, so that the first launch takes no longer than others."""
+        """Upload the graph to the device on `stream`, so that the first launch takes no longer than later ones."""
         ...
 
     def update_kernel(
@@ -227,15 +230,15 @@ class Executable(Protocol):
     ) -> None:
         """Give a kernel node new arguments, a new launch or another function, from the next launch on.
 
-        The node may be in a body or in a child graph (`Graph.add_child` says how those nodes are numbered).
+        The node may be in a body or in a child graph (`Graph.add_child` explains the numbers of such nodes).
         """
         ...
 
     def update_captured(self, node: GraphNode, capture: Capture) -> None:
-        """Let a captured node do something else from the next launch on.
+        """Let a captured node do other library calls from the next launch on.
 
-        DeviceError, and no change, when the device would need another graph for that: on CUDA, when the library runs
-        other kernels, or in another order.
+        If the device would need another graph for that, raise DeviceError and change nothing. On CUDA, this is so if
+        the library runs other kernels, or runs them in another order.
         """
         ...
 
@@ -244,7 +247,7 @@ class Executable(Protocol):
         ...
 
     def refresh(self, nodes: Collection[GraphNode]) -> None:
-        """Take over what was written into the argument blocks of kernel nodes, from the next launch on."""
+        """Use the new contents of kernel nodes' argument blocks, from the next launch on."""
         ...
 
     def destroy(self) -> None: ...

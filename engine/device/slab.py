@@ -1,7 +1,7 @@
-"""Small pieces of memory with known addresses, for what a driver or native code reads by address.
+"""Small pieces of memory with known addresses, which a driver or native code reads.
 
-Making a numpy array and asking for its address takes longer than adding a kernel node should. So the pieces are cut
-from larger arrays.
+Creating a numpy array and reading its address takes longer than adding a kernel node should. So the pieces are cut from
+larger arrays.
 """
 
 import threading

@@ -1,6 +1,6 @@
 """The nodes of a graph and of every body and child graph in it, with the rules for adding and changing them.
 
-No device is involved: both devices refuse the same graphs and changes, with the same words.
+No device is involved, so all devices refuse the same graphs and changes, with the same messages.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ class GraphTree:
 
     def __init__(self) -> None:
         self.nodes: list[NodeRecord] = []
-        #: For each graph of the tree, the node that it belongs to; None for the whole graph.
+        #: For each graph of the tree, the node that contains it; None for the whole graph.
         self.owners: list[GraphNode | None] = [None]
         #: False after the graph was destroyed.
         self.is_live = True
         self._is_body: list[bool] = [False]  # for each graph: whether it is a body or inside one
-        #: For each graph, whether it is the body of a loop or inside one.
+        #: For each graph, whether it is a loop's body or inside one.
         self.repeats: list[bool] = [False]
-        #: The graph in which each condition was made, and the conditional nodes that have one.
+        #: The graph in which each condition was created, and the conditional nodes that have one.
         self._conditions: dict[Condition, int] = {}
         self._used: dict[Condition, GraphNode] = {}
         self._has_executable = False
         self._is_reordered = False
-        self._has_gaps = False  # nodes that were removed
+        self._has_gaps = False  # whether nodes were removed
 
     def add(self, graph: int, work: Work, after: Sequence[GraphNode]) -> GraphNode:
-        """Add a node; DeviceError when it is not allowed there."""
+        """Add a node. Raise DeviceError if the graph doesn't allow it."""
         if self._is_body[graph] and isinstance(work, EventWork):
             raise DeviceError(
                 "event record must be outside of conditional nodes, got one in a body, where CUDA allows none; "
@@ -90,7 +90,7 @@ class GraphTree:
     def add_conditional(
         self, graph: int, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode]
     ) -> tuple[GraphNode, range]:
-        """Add a conditional node and return it with the numbers of its bodies."""
+        """Add a conditional node. Return it with the numbers of its bodies."""
         if condition not in self._conditions or self._conditions[condition] not in self._line(graph):
             raise DeviceError("condition must be made in this graph or in one around it, got one of another graph")
         if condition in self._used:
@@ -106,11 +106,11 @@ class GraphTree:
         return node, work.bodies
 
     def add_condition(self, graph: int, condition: Condition) -> None:
-        """Enter a condition that was made in a graph."""
+        """Register a condition that was created in a graph."""
         self._conditions[condition] = graph
 
     def clone(self) -> GraphTree:
-        """Return a copy that can be changed by itself; DeviceError when CUDA cannot clone the graph."""
+        """Return an independent copy. Raise DeviceError if CUDA can't clone the graph."""
         if self._conditions:
             raise DeviceError(
                 f"graph must have no conditions to be cloned, since CUDA cannot clone conditional nodes, "
@@ -123,7 +123,10 @@ class GraphTree:
         return twin
 
     def remove(self, graph: int, nodes: Sequence[GraphNode]) -> list[dict[GraphNode, Work]]:
-        """Remove nodes and return what each did, with the nodes in it; DeviceError when one must stay."""
+        """Remove nodes. Return the work of each and of the nodes inside it.
+
+        Raise DeviceError if one can't be removed.
+        """
         if not nodes:
             return []
         for node in nodes:
@@ -149,9 +152,9 @@ class GraphTree:
     def set_after(
         self, graph: int, node: GraphNode, after: Sequence[GraphNode]
     ) -> tuple[list[GraphNode], list[GraphNode]]:
-        """Let a node wait for these nodes only; return those that it no longer waits for, and the new ones.
+        """Let a node wait for exactly these nodes. Return those that it no longer waits for, and the new ones.
 
-        It may wait for nodes that were added later; `take_executable` finds circles.
+        It may wait for nodes added after it; `take_executable` detects cycles.
         """
         record = self._record(graph, node, "node that waits")
         order = self._order(graph, after)
@@ -165,7 +168,7 @@ class GraphTree:
         return gone, added
 
     def kernel(self, graph: int, node: GraphNode) -> KernelWork:
-        """Return what a kernel node of a graph launches; DeviceError for other nodes."""
+        """Return the launch of a kernel node of a graph. Raise DeviceError for other nodes."""
         work = self._record(graph, node, "changed node").work
         if not isinstance(work, KernelWork):
             raise DeviceError(f"changed node must be a kernel, got node {node}, which is {KINDS[type(work)]}")
@@ -176,31 +179,31 @@ class GraphTree:
         self.nodes[node] = replace(self.nodes[node], work=work)
 
     def _inside(self, node: GraphNode) -> range:
-        """Return the number of a node and, for a child graph, those of the nodes in it, which follow it."""
+        """Return the number of a node and, for a child graph, of the nodes inside it, which follow it."""
         work = self.nodes[node].work
         if not isinstance(work, ChildWork):
             return range(node, node + 1)
-        # The node after them belongs to a graph that was added before the child.
+        # The first node after these belongs to a graph that was added before the child.
         older = (index for index in range(node + 1, len(self.nodes)) if self.nodes[index].graph < work.graph)
         return range(node, next(older, len(self.nodes)))
 
     def _record(self, graph: int, node: GraphNode, what: str) -> NodeRecord:
-        """Return a node of a graph of the tree; DeviceError, which begins with `what`, when there is none."""
+        """Return a node of a graph of the tree. If there is none, raise a DeviceError that begins with `what`."""
         if not 0 <= node < len(self.nodes) or self.nodes[node].graph != graph or self.nodes[node].work is _NO_WORK:
             raise DeviceError(f"{what} must be one of the same graph or body, got {node}")
         return self.nodes[node]
 
     def order(self) -> Sequence[GraphNode]:
-        """Return all nodes, each after those that it waits for; DeviceError when they wait in a circle."""
+        """Return all nodes, each after those that it waits for. Raise DeviceError when they form a cycle."""
         return execution_order(self.nodes) if self._is_reordered else list(map(GraphNode, range(len(self.nodes))))
 
     def take_executable(self) -> None:
-        """Check and note that an executable is made; DeviceError for a second one of a graph with conditions.
+        """Check the graph and record an executable. Raise DeviceError for a second one of a graph with conditions.
 
-        CUDA allows only one: a condition's handle belongs to its graph.
+        CUDA allows only one, since a condition's handle belongs to its graph.
         """
         unused = self._conditions.keys() - self._used.keys()
-        if unused:  # CUDA may refuse to instantiate it
+        if unused:  # CUDA may refuse to instantiate such a graph
             raise DeviceError(f"every condition must have a conditional node, got {len(unused)} without one")
         if self._is_reordered:
             self.order()
@@ -209,7 +212,7 @@ class GraphTree:
         self._has_executable = True
 
     def forget(self, node: GraphNode) -> None:
-        """Drop a node that could not be made, with everything that was added after it."""
+        """Drop a node that could not be created, and everything that was added after it."""
         del self.nodes[node:]
         graphs = [index for index, owner in enumerate(self.owners) if owner is not None and owner >= node]
         for index in reversed(graphs):
@@ -217,10 +220,10 @@ class GraphTree:
         self._used = {condition: user for condition, user in self._used.items() if user < node}
 
     def _order(self, graph: int, after: Sequence[GraphNode]) -> tuple[GraphNode, ...]:
-        """Return the nodes to wait for, each once, as the driver requires."""
+        """Return the distinct nodes to wait for, as the driver requires."""
         nodes, order = self.nodes, tuple(after)
         count = len(nodes)
-        # A single graph from which nothing was removed has every number that was given out.
+        # In a single graph without removed nodes, every number up to the last is a node.
         is_plain = len(self.owners) == 1 and not self._has_gaps
         for node in order:
             if not 0 <= node < count or not (

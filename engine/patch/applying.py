@@ -1,4 +1,4 @@
-"""Applying changes to nodes and connections: whether one fits, and an index that answers questions without a walk."""
+"""Applies changes to nodes and connections: checks whether one fits, and keeps an index for questions about them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from engine.patch.regions import Scopes, region_of
 
 
 def check_change(change: Change, nodes: Container[str], connections: Mapping[PortRef, Connection]) -> None:
-    """Raise PatchError unless a change fits a patch of these nodes, by id, and connections, by the input they feed.
+    """Raise PatchError unless a change fits a patch with these nodes, by id, and connections, by input.
 
     Another thread may have removed the change's node, or added it already.
     """
     match change:
-        case changes.Connected():  # the most frequent come first: a patch is opened by thousands of them
+        case changes.Connected():  # the most frequent changes come first, since opening a patch makes thousands of them
             connection = change.connection
             source, target = connection.source, connection.target
             if source.node not in nodes or target.node not in nodes:
@@ -52,7 +52,7 @@ def _misfit(change: Change, rule: str) -> PatchError:
 
 
 def not_applied(change: Change, problem: PatchError) -> Diagnostic:
-    """Return the diagnostic of a change that was left out, at the change's node."""
+    """Return the diagnostic for a change that was not applied, at the change's node."""
     node = next(iter(nodes_of(change)), None)
     return error(str(problem), node=node, remedy="it is left out; look whether somebody else edits the same patch")
 
@@ -63,7 +63,7 @@ def apply_change(
     sentinels: dict[PortRef, Sentinel],
     change: Change,
 ) -> None:
-    """Apply a change: `nodes` are by id, `connections` by the input that they feed, `sentinels` by output."""
+    """Apply a change; `nodes` are by id, `connections` by input, `sentinels` by output."""
     match change:
         case changes.NodeAdded(node):
             nodes[node.id] = node
@@ -83,7 +83,7 @@ def apply_change(
 
 
 class PatchIndex:
-    """The connections at each node and the nodes in each region, found without a walk over the patch."""
+    """The connections of each node and the nodes in each region, found without searching the patch."""
 
     def __init__(self) -> None:
         self._touching: dict[str, dict[Connection, None]] = {}
@@ -112,7 +112,7 @@ class PatchIndex:
                     self._touching[end.node].pop(connection, None)
 
     def touching(self, node_id: str) -> list[Connection]:
-        """Return the connections that start or end at a node, in the order in which they were made."""
+        """Return the connections that start or end at a node, oldest first."""
         return list(self._touching.get(node_id, ()))
 
     @property
@@ -123,13 +123,13 @@ class PatchIndex:
         return self._scopes
 
     def members(self, region: str) -> Iterable[str]:
-        """Return the nodes that lie directly in a region block, in any of its branches."""
+        """Return the nodes directly in a region block, in any of its branches."""
         return self._members.get(region, ())
 
     def following(
         self, node_id: str, counts: Callable[[Connection], bool], *, backwards: bool = False
     ) -> Iterator[str]:
-        """Yield the direct successors of a block or region (backwards: its predecessors) along some connections."""
+        """Yield the direct successors of a block or region along these connections; `backwards` gives predecessors."""
         scopes = self.scopes
         waiting = [node_id]
         while waiting:

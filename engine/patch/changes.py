@@ -1,7 +1,7 @@
 """What a patch holds, as plain structs: ports, nodes, connections, sentinels. Changes of them.
 
-Every edit is a list of changes, each with an inverse: undo applies the inverses in reverse order. The same structs go
-to the engine's inbox, in this process or another.
+Every edit is a list of changes, and each change has an inverse: undo applies the inverses in reverse order. The same
+structs are sent to the engine's inbox, in this process or another.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PortRef(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 
 
 class OwnPort(PortRef, frozen=True, gc=True, dict=True, eq=False):
-    """A port that knows of which patch it is; as data it is the `PortRef`, to which it is equal."""
+    """A port that knows its patch. It equals the `PortRef` that represents it as data."""
 
     @classmethod
     def of(cls, patch: object, node: str, port: str) -> OwnPort:
@@ -58,10 +58,10 @@ class OwnPort(PortRef, frozen=True, gc=True, dict=True, eq=False):
 
 
 class Node(msgspec.Struct, kw_only=True, frozen=True):
-    """A placed block: its type, where it is on the canvas, and the parameters that were set.
+    """A placed block: its type, its position on the canvas, and the parameters that were set.
 
     `region` is its scope: "" outside all regions, a region block's id for its body, "id.else" for the other branch.
-    `extra` keeps fields of a newer file format, so that saving loses nothing.
+    `extra` has fields of newer file formats, so that saving loses nothing.
     """
 
     id: str
@@ -170,13 +170,13 @@ def parse_sentinel(fields: Mapping[str, Any], where: str) -> Sentinel:
 
 
 class NodeAdded(msgspec.Struct, frozen=True, tag=True):
-    """A node came into the patch."""
+    """A node was added to the patch."""
 
     node: Node
 
 
 class NodeRemoved(msgspec.Struct, frozen=True, tag=True):
-    """A node left the patch; its connections left before it."""
+    """A node was removed from the patch, after its connections."""
 
     node: Node
 
@@ -188,7 +188,7 @@ class Connected(msgspec.Struct, frozen=True, tag=True):
 
 
 class Disconnected(msgspec.Struct, frozen=True, tag=True):
-    """A connection was taken away."""
+    """A connection was removed."""
 
     connection: Connection
 
@@ -211,7 +211,7 @@ class NodeMoved(msgspec.Struct, frozen=True, tag=True):
 
 
 class NodeRenamed(msgspec.Struct, frozen=True, tag=True):
-    """A node has another title; its id stays."""
+    """A node got another title; its id stays."""
 
     node: str
     title: str
@@ -227,7 +227,7 @@ class NodeRegionChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 class SentinelChanged(msgspec.Struct, frozen=True, tag=True):
-    """The elements of an output are checked otherwise; None stands for no check."""
+    """The sentinel of an output changed; None stands for no check."""
 
     port: PortRef
     value: Sentinel | None
@@ -235,7 +235,7 @@ class SentinelChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 class BlockTypesChanged(msgspec.Struct, frozen=True, tag=True):
-    """Block types were added, removed or changed: nodes of these types show and run the new version. `types` are ids.
+    """Block types were added, removed or changed; their nodes now show and run the new version. `types` are ids.
 
     The patch itself stays the same, so this is never part of an edit.
     """
@@ -299,7 +299,7 @@ def merge(first: Change, second: Change) -> Change | None:
 
 
 def applied(node: Node, change: NodeChanged) -> Node:
-    """Return `node` after a change that sets something of it."""
+    """Return `node` after a change of one of its properties."""
     field = _NEW_VALUE[type(change)]
     value = getattr(change, field)
     if isinstance(change, ParameterChanged):
@@ -309,6 +309,6 @@ def applied(node: Node, change: NodeChanged) -> Node:
 
 
 def what_is_set(change: Change) -> tuple[object, ...]:
-    """Return a key for the property that a change sets: equal keys mean the same property of the same nodes."""
+    """Return a key for the property that a change sets; changes of the same property of the same nodes share it."""
     part = {ParameterChanged: "parameter", SentinelChanged: "port"}.get(type(change))
     return type(change), *nodes_of(change), getattr(change, part) if part is not None else None

@@ -1,4 +1,4 @@
-"""Compares two patches: the changes that lead from one to the other, and a description of the differences in words."""
+"""Compares two patches: finds the changes that lead from one to the other, and describes the differences in words."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ def difference(before: PatchContents, after: PatchContents) -> list[Change]:
         if port not in checked or port not in after.sentinels
     ]
     steps += [changes.Disconnected(c) for c in before.connections if c not in stay]
-    # In between, every block must lie in a region of the patch, and no region inside itself.
+    # At each step, every block must lie in an existing region, and no region inside itself.
     moving = [
         n for n in kept if old[n].region != new[n].region or (old[n].region and region_of(old[n].region) not in kept)
     ]
@@ -42,7 +42,7 @@ def difference(before: PatchContents, after: PatchContents) -> list[Change]:
 
 
 def describe_difference(before: PatchContents, after: PatchContents) -> list[str]:
-    """Return the differences between two patches as text: a line for each block and connection."""
+    """Return the differences between two patches as text, one line per block or connection."""
     old, new = before.nodes, after.nodes
     lines = [f"added: {_name(after, node)}" for node in new if node not in old]
     lines += [f"removed: {_name(before, node)}" for node in old if node not in new]
@@ -93,13 +93,13 @@ def _settings(old: Node, new: Node) -> Iterator[Change]:
 
 
 def _is_same_block(old: Node, new: Node) -> bool:
-    """True when the blocks differ in settings at most. A parameter that is null in a file is no setting."""
+    """True when the blocks have the same type and settings. A parameter that is null in a file is not a setting."""
     nulls = [{name for name, value in node.parameters.items() if value is None} for node in (old, new)]
     return same((old.type, old.version, old.extra, nulls[0]), (new.type, new.version, new.extra, nulls[1]))
 
 
 def _is_same_place(a: Position, b: Position) -> bool:
-    """True for positions that are equal as they are written to a file."""
+    """True for positions that are equal when written to a file."""
     return all(round(x, 2) == round(y, 2) for x, y in zip(a, b, strict=True))
 
 

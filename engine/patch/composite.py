@@ -1,6 +1,6 @@
 """`Composite`: a block type made of other blocks, and the builder that its `compose` calls.
 
-Inside, a composite is a patch: its children follow the rules of every patch. From outside it is a block like any other,
+Inside, a composite is a patch, and its children follow a patch's rules. From outside, it is a block like any other,
 with the ports and parameters that it exposes. The compiler replaces it by its children (`engine.compiler.inlining`), so
 a composite adds no work.
 """
@@ -304,15 +304,15 @@ def _constant(rule: str) -> str:
 
 
 class Composite(Block, abstract=True):
-    """A block type made of others: subclass it like `Block`, and define `compose` instead of `describe`.
+    """A block type made of other blocks: subclass it like `Block`, and define `compose` instead of `describe`.
 
-    Ports and parameters are those that `compose` exposes. A composite may declare its own structural parameters, which
-    `compose` can read; its exposed ports must not depend on them. With `as_child_graph=True` its blocks become one
+    `compose` exposes the ports and parameters. A composite may also declare its own structural parameters, which
+    `compose` can read; the exposed ports must not depend on them. With `as_child_graph=True`, its blocks become one
     child graph of the CUDA graph.
     """
 
     as_child_graph: ClassVar[bool] = False
-    #: True when a child is a region, at any depth.
+    #: True when it contains a region, at any depth.
     holds_regions: ClassVar[bool] = False
     _own: ClassVar[frozenset[str]] = frozenset()
 
@@ -323,11 +323,14 @@ class Composite(Block, abstract=True):
         super().__init_subclass__(**keywords)
 
     def compose(self, build: CompositeBuilder) -> None:
-        """Describe the blocks of the composite by calls of `build`."""
+        """Define the blocks of the composite by calls of `build`."""
         raise NotImplementedError(f"composite {self.id} must define compose")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Compose the children's descriptions; PatchError when this exposes something else than the type declares."""
+        """Compose the children's descriptions.
+
+        Raise PatchError if the result exposes other ports than the type declares.
+        """
         inner = self._composed()
         declared = type(self)
         got = (_ports(inner.ports), _types(inner.parameters))
@@ -348,7 +351,7 @@ class Composite(Block, abstract=True):
             raise BlockDefinitionError(
                 f"composite {cls.id}: parameter {live[0]} must be structural, or be exposed from a child"
             )
-        if "ports" not in vars(cls):  # other threads may still use these while a type is declared again
+        if "ports" not in vars(cls):  # when a type is declared again, other threads may still use its ports
             cls.ports, cls.parameters = {}, own
         cls._own = frozenset(own)
         try:

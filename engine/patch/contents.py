@@ -1,4 +1,4 @@
-"""`PatchContents`: the nodes and connections of a patch, and questions about them."""
+"""`PatchContents`: the nodes and connections of a patch, and queries about them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from engine.types.element_numbers import number_of
 
 
 class NodeRef:
-    """A handle on a node: `ref["port"]` is a port, `ref.id` the node's id, `ref.body` the scope inside a region block.
+    """A handle on a node: `ref["port"]` is a port, `ref.id` is its id, and `ref.body` the scope inside a region block.
 
-    A parameter that a value is to drive is named like a port. As a scope, the handle of a region block stands for its
-    body.
+    `ref["parameter"]` also stands for a parameter that a value drives. Used as a scope, the handle of a region block
+    stands for its body.
     """
 
     __slots__ = ("id", "patch")
@@ -45,12 +45,12 @@ class NodeRef:
 
     @property
     def body(self) -> str:
-        """The scope inside a region block; RegionRefused when the block holds no others."""
+        """The scope inside a region block. Raise RegionRefused if the block is not a region."""
         return self._scope("")
 
     @property
     def otherwise(self) -> str:
-        """The scope of the branch that runs when the condition does not hold; RegionRefused when there is none."""
+        """The scope of the branch that runs if the condition is false. Raise RegionRefused if there is none."""
         return self._scope(OTHERWISE)
 
     def _scope(self, branch: str) -> str:
@@ -63,16 +63,16 @@ class NodeRef:
 
 
 def named(parameter: object) -> str:
-    """Return the name of a parameter; PatchError when it is not a text."""
+    """Return the name of a parameter. Raise PatchError when it is not a text."""
     if not isinstance(parameter, str):
         raise PatchError(f"parameter must be a name, got {shown(parameter)}")
     return parameter
 
 
 class PatchContents:
-    """Nodes, connections and parameter values, indexed so that no question needs a walk over the patch.
+    """Nodes, connections and parameter values, indexed so that no query searches the whole patch.
 
-    Questions about unknown nodes raise PatchError.
+    Queries about unknown nodes raise PatchError.
     """
 
     #: Whether connections carry buffers, which sentinels can check.
@@ -87,26 +87,26 @@ class PatchContents:
         self.nodes: dict[str, Node] = {}
         #: The sentinels, by output.
         self.sentinels: dict[PortRef, Sentinel] = {}
-        #: Where the patch was loaded from or saved to; relative media paths start at its folder.
+        #: The file that the patch was loaded from or saved to. Relative media paths start at its folder.
         self.path: Path | None = None
-        #: A digest of the file's contents when it was last read or written here; empty before that.
+        #: A digest of the file's contents when it was last read or written here; empty if it never was.
         self.file_digest = b""
         self.extra: dict[str, Any] = {}
-        #: Whether the patch is trusted. A patch made by a script is; a loaded patch must be trusted explicitly.
+        #: Whether the patch is trusted. A patch that a script made is; a loaded patch must be trusted explicitly.
         self.trusted = True
         self._by_target: dict[PortRef, Connection] = {}
         self._index = PatchIndex()
-        #: The types of nodes with adaptive types, each with the values that it was made for.
+        #: The types of nodes with adaptive types, each with the parameter values that determine it.
         self._adapted: dict[str, tuple[Node, object, type[Block] | None]] = {}
 
     @property
     def connections(self) -> list[Connection]:
-        """Every connection, in the order in which they were made."""
+        """Every connection, oldest first."""
         return list(self._by_target.values())
 
     @property
     def folder(self) -> Path:
-        """Where relative media paths start: the file's folder, or the working directory before there is a file."""
+        """The folder that relative media paths start at: the file's, or the working directory if there is no file."""
         return self.path.resolve().parent if self.path else Path.cwd()
 
     def source_of(self, target: PortRef) -> PortRef | None:
@@ -115,7 +115,7 @@ class PatchContents:
         return connection.source if connection else None
 
     def is_value_connection(self, connection: Connection) -> bool:
-        """True when a connection drives a parameter with a value; the compiler doesn't see such a connection."""
+        """True when a connection drives a parameter with a value. The compiler doesn't see such connections."""
         if not isinstance(connection, Connection):
             raise PatchError(f"connection must be one of the patch, got {shown(connection)}")
         ends = self._type_of(self.own(connection.source).node), self._type_of(self.own(connection.target).node)
@@ -130,7 +130,7 @@ class PatchContents:
         return self.type_of(self._require(node_id))
 
     def type_of(self, node: Node) -> type[Block] | None:
-        """Return the block type of a node that is in the patch, or that may come; None when it is not known."""
+        """Return the block type of a node that is in the patch, or may be added; None when it is unknown."""
         if not isinstance(node, Node):
             raise PatchError(f"node must be one of `nodes`, got {shown(node)}")
         block_type = self.catalogue.get(node.type)
@@ -140,16 +140,16 @@ class PatchContents:
         if known is None or known[0] is not node or known[1] != (self.path, block_type, generation()):
             resolved, problem = self.catalogue.resolve(node.type, node.parameters, lambda: self.folder)
             if problem is not None and resolved is block_type and known is not None:
-                resolved = known[2]  # a mistake in the values doesn't remove the node's ports
+                resolved = known[2]  # an error in the values doesn't remove the node's ports
             known = self._adapted[node.id] = node, (self.path, block_type, generation()), resolved
         return known[2]
 
     def decides_interface(self, node_id: str, parameter: str) -> bool:
-        """True when the ports and parameters of a node follow from the value of this parameter."""
+        """True when a node's ports and parameters depend on the value of this parameter."""
         return decides_interface(self.catalogue.get(self._require(node_id).type), named(parameter))
 
     def value(self, node: NodeRef | str, parameter: str) -> Any:
-        """Return a parameter's value: the set value, or the default when there is none or the type refuses it."""
+        """Return a parameter's value: the value that was set, if the type accepts it, and otherwise the default."""
         found, parameter = self._require(self._id_of(node)), named(parameter)
         parameter = self._renamed(found.type).get(parameter, parameter)
         if parameter not in found.parameters:
@@ -164,11 +164,11 @@ class PatchContents:
             return spec.default
 
     def parameter(self, node_id: str, name: str) -> ParameterSpec:
-        """Return the declaration of a parameter; PatchError when the node has none of this name."""
+        """Return a parameter's declaration. Raise PatchError when the node has no parameter of this name."""
         return self._known_type(node_id).parameter(name)
 
     def title(self, node_id: str) -> str:
-        """Return a node's title on the canvas; a long title is cut, since megabytes take seconds to lay out."""
+        """Return a node's title on the canvas. A long title is cut, since laying out megabytes takes seconds."""
         node = self._require(node_id)
         block_type = self.type_of(node)
         title = node.title or (block_type.title if block_type else node.type)
@@ -176,11 +176,11 @@ class PatchContents:
 
     @property
     def scopes(self) -> Scopes:
-        """Which blocks lie in which regions."""
+        """The region that each block lies in."""
         return self._index.scopes
 
     def members(self, region: NodeRef | str) -> list[str]:
-        """Return the nodes that lie directly in a region block, in any of its branches."""
+        """Return the nodes directly in a region block, in any of its branches."""
         found = self._require(self._id_of(region)).id
         return list(self._index.members(found))
 
@@ -193,12 +193,12 @@ class PatchContents:
         ]
 
     def feeds(self, port: PortRef) -> bool:
-        """True when a connection that carries a buffer starts at an output."""
+        """True when an output has a connection that carries a buffer."""
         touching = self._index.touching(self.own(port).node)
         return any(c.source == port and not self.is_value_connection(c) for c in touching)
 
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
-        """Return the connection that `connect` would make, or raise its error."""
+        """Return the connection that `connect` would make, or raise the error that it would raise."""
         source, target = self._present(self.own(source)), self._present(self.own(target))
         connection = Connection(source, target)
         source_type, target_type = self._known_type(source.node), self._known_type(target.node)
@@ -212,13 +212,13 @@ class PatchContents:
             rules.check_values_acyclic(connection, partial(self._values_feed, replaced=target))
         elif self._orders(connection):
             rules.check_branches(connection, scopes)
-            # The connection that this one replaces does not count.
+            # Ignore the connection that this one replaces.
             counts = partial(self._orders, replaced=target)
             rules.check_acyclic(connection, lambda node: self._index.following(node, counts), scopes)
         return connection
 
     def check_sentinel(self, port: PortRef | Connection) -> PortRef:
-        """Return the output that a sentinel is to check; raises a PatchError with the reason when it is not allowed."""
+        """Return the output for a sentinel to check. Raise a PatchError with the reason if it can't be checked."""
         if not self.takes_sentinels:
             raise PatchError("sentinel must check a buffer between blocks, got a connection inside a block")
         if isinstance(port, Connection) and self._by_target.get(self.own(port.target)) != port:
@@ -236,13 +236,13 @@ class PatchContents:
         return found
 
     def find_end(self, ref: PortRef) -> rules.End | None:
-        """Return the declaration of a port, value output or parameter, or None when the node's type has none."""
+        """Return the declaration of a port, value output or parameter; None when the node's type has none."""
         return rules.find_end(self.block_type(self.own(ref).node), ref.port)
 
     def fitting_ends(self, start: PortRef) -> set[PortRef]:
-        """Return every end that a connection with `start` at its other end may have.
+        """Return every end that a connection from or to `start` could have.
 
-        The same as asking `check_connection` for each, with one walk along the connections for all of them.
+        The result equals that of `check_connection` for each end, but takes a single walk along the connections.
         """
         start = self.own(start)
         spec = self.find_end(start)
@@ -270,9 +270,9 @@ class PatchContents:
         return found
 
     def _before(self, start: str, *, backwards: bool, values: bool) -> Collection[str]:
-        """Return `start` and its dependencies (backwards) or dependents, through values or through buffers.
+        """Return `start` with its dependents, or backwards with its dependencies, through values or through buffers.
 
-        Seen from outside, a region stands for the blocks in it.
+        A region's blocks count as the region.
         """
         if values:
             return rules.reached(partial(self._values_feed, backwards=backwards), [start])
@@ -281,7 +281,7 @@ class PatchContents:
         return rules.reached(following, [start, *around])
 
     def _take(self, change: Change) -> None:
-        """Apply a change; PatchError, and nothing is changed, when it can't be."""
+        """Apply a change. If that is impossible, raise PatchError and change nothing."""
         check_change(change, self.nodes, self._by_target)
         apply_change(self.nodes, self._by_target, self.sentinels, change)
         self._index.follow(change)
@@ -289,9 +289,9 @@ class PatchContents:
             self._adapted.pop(change.node.id, None)
 
     def _carried(self, change: Change) -> Change:
-        """Return a change with the present names of ports and parameters that it calls by their old ones.
+        """Return a change in which old names of ports and parameters are replaced by the present ones.
 
-        An old name that is still in use here, or whose new one has a value or a connection of its own, stays.
+        An old name stays if this node still uses it, or if the present name already has a value or connection.
         """
         match change:
             case changes.NodeAdded(node):
@@ -322,7 +322,7 @@ class PatchContents:
         return change
 
     def _present(self, port: PortRef) -> PortRef:
-        """Return a port by the name that it has now."""
+        """Return a port under its present name."""
         node = self.nodes.get(port.node)
         new = self._renamed(node.type).get(port.port) if node is not None else None
         return PortRef(port.node, new) if new is not None else port
@@ -332,7 +332,7 @@ class PatchContents:
         return block_type.renamed if block_type is not None else {}
 
     def _scope(self, node: str, region: NodeRef | str) -> str:
-        """Return the text of a scope that blocks may lie in; `node` is what a message calls the block."""
+        """Return the text of a valid scope; `node` is the name of the block in messages."""
         scope = self._id_of(region)
         if scope:
             owner = region_of(scope)
@@ -342,7 +342,10 @@ class PatchContents:
         return scope
 
     def _orders(self, connection: Connection, replaced: PortRef | None = None) -> bool:
-        """True when the source must run before the target: not into `replaced` or a delayed input, and no value."""
+        """True when the source must run before the target.
+
+        Value connections, delayed inputs and `replaced` don't count.
+        """
         if connection.target == replaced or self.is_value_connection(connection):
             return False
         block_type = self._type_of(connection.target.node)
@@ -350,7 +353,7 @@ class PatchContents:
         return spec is None or not spec.delayed
 
     def _values_feed(self, node_id: str, replaced: PortRef | None = None, *, backwards: bool = False) -> Iterator[str]:
-        """Yield the blocks that a block's values feed, or that feed it, ignoring the connection into `replaced`."""
+        """Yield the blocks that a block's values feed, or that feed it; connections into `replaced` are ignored."""
         for connection in self._index.touching(node_id):
             near, far = connection.source.node, connection.target.node
             if backwards:
@@ -359,7 +362,7 @@ class PatchContents:
                 yield far
 
     def own(self, port: PortRef) -> PortRef:
-        """Return a port as data; PatchError when it is one of another patch, whose nodes may have the same ids."""
+        """Return a port as data. Raise PatchError for a port of another patch, whose nodes may have the same ids."""
         if not (isinstance(port, PortRef) and isinstance(port.node, str) and isinstance(port.port, str)):
             raise PatchError(f"port must be one of a node, such as node['out'], got {shown(port)}")
         if not isinstance(port, OwnPort):
@@ -369,7 +372,7 @@ class PatchContents:
         return port.plain
 
     def _id_of(self, node: NodeRef | str) -> str:
-        """Return a node's id, given itself or a handle on the node; PatchError for a node of another patch."""
+        """Return the id of a node, given as an id or a handle. Raise PatchError for a node of another patch."""
         if isinstance(node, str):
             return node
         if not isinstance(node, NodeRef):
@@ -379,7 +382,7 @@ class PatchContents:
         return node.id
 
     def _each(self, nodes: NodeRef | str | Collection[NodeRef | str]) -> list[Node]:
-        """Return one or several nodes, given themselves or handles on them, each once."""
+        """Return the distinct ids of one or several nodes, given as ids or handles."""
         try:
             each = [nodes] if isinstance(nodes, (NodeRef, str)) else list(nodes)
         except TypeError:
@@ -389,7 +392,7 @@ class PatchContents:
     def _require(self, node_id: str) -> Node:
         try:
             return self.nodes[node_id]
-        except (KeyError, TypeError):  # TypeError for an object that can't be an id
+        except (KeyError, TypeError):  # an object of another type may not be hashable
             known = ", ".join(itertools.islice(self.nodes, 20)) or "no nodes"
             more = ", ..." if len(self.nodes) > 20 else ""
             raise PatchError(f"node must be one of {known}{more}, got {shown(node_id)}") from None

@@ -41,20 +41,21 @@ ChangeListener = Callable[[Change], None]
 class Patch(PatchContents):
     """Nodes, connections, parameter values and sentinels, with undo.
 
-    Edits either happen whole or raise PatchError and change nothing. Listeners hear every change, in order, on the
-    thread that edits; a patch belongs to one thread.
+    An edit is applied completely, or raises PatchError and changes nothing. Listeners get every change, in order, on
+    the thread that edits; a patch belongs to one thread.
     """
 
     def __init__(self, catalogue: Catalogue | None = None) -> None:
         super().__init__(catalogue)
         self.history = History()
-        #: True while listeners hear the changes of an undo or a redo.
+        #: True while listeners are notified of the changes of an undo or a redo.
         self.is_undoing = False
         self._listeners: list[ChangeListener] = []
         self._when_done: list[Callable[[], None]] = []
-        self._has_news = False  # listeners heard a change since `when_done` was last called
+        self._has_news = False  # listeners got a change since `when_done` was last called
         self._open_edit: Edit | None = None
-        #: Ids of nodes that were removed: the last good graph may still run such a node, so no other gets its id.
+        #: Ids of removed nodes. No new node gets one of these, since the last good graph may still run the removed
+        #: node.
         self._gone: set[str] = set()
 
     def __getitem__(self, node_id: str) -> NodeRef:
@@ -62,9 +63,9 @@ class Patch(PatchContents):
         return NodeRef(self, node_id)
 
     def excerpt(self, node_ids: Collection[str]) -> Patch:
-        """Return some nodes, the connections between them and their sentinels as a patch with nothing to undo.
+        """Return some nodes, with the connections between them and their sentinels, as a patch without undo steps.
 
-        A node whose region is not among them moves to the innermost region around it that is.
+        If a node's region is not among them, the node moves to the innermost region around it that is.
         """
         chosen = frozenset(node.id for node in self._each(node_ids))
         made: list[Change] = []
@@ -90,10 +91,11 @@ class Patch(PatchContents):
         region: NodeRef | str = TOP,
         **values: Any,
     ) -> NodeRef:
-        """Place a block of type `type_id` with the given parameter values and return a handle on it.
+        """Place a block of type `type_id` with these parameter values, and return a handle on it.
 
-        `region` is where it lies: a region block (its body), or a scope such as `choice.otherwise`. A seed that isn't
-        given is the first one from its default on that no other node has, so that the same script makes the same patch.
+        `region` is its scope: a region block (its body), or a scope such as `choice.otherwise`. A seed without a value
+        gets the first number, from its default on, that no other node has. So the same script always makes the same
+        patch.
         """
         block_type = self.catalogue.require(type_id)
         checked = self._fresh(block_type, values) | self._checked(block_type, values)
@@ -123,10 +125,10 @@ class Patch(PatchContents):
         name: str = "Insert",
         region: NodeRef | str = TOP,
     ) -> dict[str, str]:
-        """Add the nodes, connections and sentinels of another patch and return each node's new id by its old one.
+        """Add the nodes, connections and sentinels of another patch. Return each node's new id by its old one.
 
-        Nodes keep ids that are free, and stay in regions that are pasted too; the others go to `region`. Placeholders
-        and their connections are added unchecked.
+        Nodes keep their ids if these are free. They stay in their regions if these are pasted too, and otherwise go to
+        `region`. Placeholders and their connections are added unchecked.
         """
         _require_patch(other)
         outer, offset = self._scope("what is inserted", region), rules.checked_position(offset)
@@ -135,7 +137,7 @@ class Patch(PatchContents):
         return ids
 
     def become(self, other: PatchContents, name: str) -> None:
-        """Become equal to another patch, in one undo step."""
+        """Make this patch equal to another one, in one undo step."""
         _require_patch(other)
         self._do(name, *difference(self, other))
         self.extra = other.extra
@@ -150,7 +152,10 @@ class Patch(PatchContents):
         self._do(f"Delete {self.title(found.id)}", *made, changes.NodeRemoved(found))
 
     def connect(self, source: PortRef, target: PortRef) -> Connection:
-        """Connect an output to an input, in place of its last connection; ConnectionRefused if that is not allowed."""
+        """Connect an output to an input, replacing the input's connection.
+
+        Raise ConnectionRefused if it is not allowed.
+        """
         connection = self.check_connection(source, target)
         existing = self._by_target.get(connection.target)
         if existing == connection:
@@ -160,7 +165,7 @@ class Patch(PatchContents):
         return connection
 
     def disconnect(self, connection: Connection | PortRef) -> None:
-        """Remove a connection, given itself or the input it feeds."""
+        """Remove a connection, given as a connection or as the input that it feeds."""
         target = self.own(connection.target if isinstance(connection, Connection) else connection)
         existing = self._by_target.get(target)
         if existing is None or (isinstance(connection, Connection) and existing != connection):
@@ -177,13 +182,13 @@ class Patch(PatchContents):
         maximum: float | None = None,
         action: SentinelAction | str = SentinelAction.MARK,
     ) -> Sentinel:
-        """Check the elements in a connection in every frame; replaces an earlier check.
+        """Check the elements in a connection in every frame, replacing an earlier check.
 
         `port` is the connection, or the output that feeds it: all connections of one output share its sentinel. An
-        element is wrong if it is NaN, infinite, less than `minimum` or greater than `maximum`. Then the `action` is to
-        "mark" the node with a diagnostic, or also to "freeze": the engine pauses after that very frame. The sentinel
-        goes with the last connection. A PatchError names the wrong field, or the reason why the output can't be
-        checked.
+        element is wrong if it is NaN, infinite, less than `minimum` or greater than `maximum`. With the `action`
+        "mark", a wrong element gives the node a diagnostic; with "freeze", the engine also pauses after that very
+        frame. When the last connection is removed, so is the sentinel. A PatchError names the wrong field, or the
+        reason why the output can't be checked.
         """
         found = self.check_sentinel(port)
         given = {"nan": nan, "infinity": infinity, "minimum": minimum, "maximum": maximum, "action": action}
@@ -193,7 +198,7 @@ class Patch(PatchContents):
         return sentinel
 
     def remove_sentinel(self, port: PortRef | Connection) -> None:
-        """Check an output, given itself or a connection that it feeds, no longer."""
+        """Stop checking an output, given as an output or as a connection that it feeds."""
         found = self._present(self.own(port.source if isinstance(port, Connection) else port))
         if found not in self.sentinels:
             raise PatchError(f"sentinel to remove must be in the patch, got none of {found}")
@@ -219,16 +224,16 @@ class Patch(PatchContents):
             self._do(f"Reset {parameter} of {self.title(found.id)}", change)
 
     def move(self, node: NodeRef | str, position: Position, *, gesture: object = None) -> None:
-        """Put a node elsewhere on the canvas."""
+        """Move a node to another position on the canvas."""
         found, position = self._require(self._id_of(node)), rules.checked_position(position)
         if position != found.position:
             change = changes.NodeMoved(found.id, position, found.position)
             self._do(f"Move {self.title(found.id)}", change, gesture=gesture)
 
     def move_into(self, nodes: NodeRef | str | Collection[NodeRef | str], region: NodeRef | str) -> None:
-        """Move nodes into a region, or with "" outside all regions; a region block takes its members along.
+        """Move nodes into a region, or with "" out of all regions. A region block's members move with it.
 
-        RegionRefused when the region can't hold them, WouldCycle when the region would then depend on itself.
+        Raise RegionRefused if the region can't hold them, and WouldCycle if the region would then depend on itself.
         """
         found = self._each(nodes)
         scope = self._scope(", ".join(node.id for node in found), region)
@@ -251,7 +256,7 @@ class Patch(PatchContents):
 
     @contextmanager
     def edit(self, name: str, *, gesture: object = None) -> Iterator[None]:
-        """Make all edits inside one undo step; an exception undoes the edits so far."""
+        """Make all edits inside one undo step. An exception undoes them."""
         outer = self._open_edit
         if not isinstance(name, str):
             raise PatchError(f"name of an edit must be a text, got {shown(name)}")
@@ -261,7 +266,7 @@ class Patch(PatchContents):
         self._open_edit, start = edit, len(edit.changes)
         try:
             yield
-            if outer is None:  # within an edit, a connection may go and come back
+            if outer is None:  # a connection may come and go within an edit
                 for port in [port for port in self.sentinels if not self.feeds(port)]:
                     self._apply(changes.SentinelChanged(port, None, self.sentinels[port]), edit)
         except BaseException:
@@ -275,7 +280,7 @@ class Patch(PatchContents):
                 self._tell_done()
 
     def shelve(self, edit: Callable[[Patch], object]) -> None:
-        """Make an edit and take it back before anyone hears of it: nothing changes, and redo brings the edit."""
+        """Make an edit and take it back before listeners are notified. Nothing changes, but redo applies the edit."""
         if not callable(edit):
             raise PatchError(f"edit must be a function of a patch, got {shown(edit)}")
         last, listeners, when_done = self.history.last, self._listeners, self._when_done
@@ -302,9 +307,9 @@ class Patch(PatchContents):
         return edit.name if edit else None
 
     def subscribe(self, listener: ChangeListener, when_done: Callable[[], None] | None = None) -> Callable[[], None]:
-        """Call `listener` with every change from now on; return a function that ends it.
+        """Call `listener` with every change from now on. Return a function that ends the subscription.
 
-        `when_done` is called once after the changes of an edit, an undo, a redo or a `restore`, however many they are.
+        `when_done` is called once after all changes of an edit, an undo, a redo or a `restore`.
         """
         if not callable(listener) or not (when_done is None or callable(when_done)):
             raise PatchError(f"listener must be a function of a change, got {shown(listener)} and {shown(when_done)}")
@@ -320,7 +325,7 @@ class Patch(PatchContents):
         return end
 
     def restore(self, changes: list[Change]) -> None:
-        """Apply changes, which are not checked, without an undo step; files load a patch with it."""
+        """Apply changes unchecked and without an undo step. Loading a file uses this."""
         try:
             for change in changes:
                 self._apply(change)
@@ -328,19 +333,19 @@ class Patch(PatchContents):
             self._tell_done()
 
     def _checked(self, block_type: type[Block], values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of a new node as its type takes them; those that decide its interface are checked first."""
+        """Return a new node's values as its type accepts them; those that decide its interface are checked first."""
         deciding = {name: value for name, value in values.items() if decides_interface(block_type, name)}
         specs = [(block_type.parameter(name), value) for name, value in deciding.items()]
         checked = {spec.name: spec.coerce(value) for spec, value in specs}
         adapted, problem = self.catalogue.resolve(block_type.id, checked, lambda: self.folder)
         assert adapted is not None
         if problem is not None and adapted is block_type and block_type.is_adaptive and len(deciding) < len(values):
-            raise PatchError(problem.message)  # why the others are not known
+            raise PatchError(problem.message)  # the reason why the other parameters are unknown
         specs = [(adapted.parameter(name), value) for name, value in values.items() if name not in deciding]
         return {**checked, **{spec.name: spec.coerce(value) for spec, value in specs}}
 
     def _fresh(self, block_type: type[Block], given: Mapping[str, Any]) -> dict[str, int]:
-        """Return unused values for a new node's `fresh` parameters that are not given and can't be the default."""
+        """Return unused values for a new node's `fresh` parameters that have no value and can't use the default."""
         missing = [spec for spec in block_type.parameters.values() if spec.fresh and spec.name not in given]
         if not missing:
             return {}
@@ -378,8 +383,8 @@ class Patch(PatchContents):
                 self._apply(change, self._open_edit)
 
     def _apply(self, change: Change, edit: Edit | None = None) -> None:
-        """Apply a change, as a part of `edit` from when it is done: a listener that raises has the edit taken back."""
-        if isinstance(change, changes.NodeRemoved):  # its connections leave before it
+        """Apply a change, and add it to `edit` once it is done. If a listener raises, the edit is taken back."""
+        if isinstance(change, changes.NodeRemoved):  # a node's connections are removed before it
             self._gone.add(change.node.id)
             for connection in self.connections_of(change.node.id):
                 self._apply(changes.Disconnected(connection))
@@ -403,7 +408,7 @@ class Patch(PatchContents):
                 tell()
 
     def _carry_over(self, types: Collection[str]) -> None:
-        """Bring values and connections to the names that ports and parameters of changed types have now."""
+        """Move values and connections to the present names of ports and parameters, for nodes of changed types."""
         for node in list(self.nodes.values()):
             renamed = self._renamed(node.type) if node.type in types else {}
             for old, new in renamed.items():
@@ -426,9 +431,9 @@ class Patch(PatchContents):
 def _copies(
     patch: Patch, offset: Position, region: str, taken: Collection[str], *, with_sentinels: bool
 ) -> tuple[dict[str, str], list[Change]]:
-    """Return a new id for each node of `patch`, and the changes that add a copy of it to another patch.
+    """Return a new id for each node of `patch`, and the changes that add copies to another patch.
 
-    `taken` are the ids in use there. Nodes outside all regions go to `region`.
+    `taken` are ids in use in that patch. Nodes outside all regions go to `region`.
     """
     ids: dict[str, str] = {}
     used = set(taken)

@@ -7,9 +7,8 @@
      "connections": [{"source": "load.image", "target": "blur.image"}],
      "sentinels": [{"port": "load.image", "nan": true, "infinity": true, "maximum": 1.0, "action": "freeze"}]}
 
-A node that lies in a region has a "region": a region block's id, or "id.else" for its other branch.
-"sentinels" is left out where there are none.
-Unknown block types and unknown fields are kept as they are. A file is written whole and then moved into place.
+A node in a region has a "region": a region block's id, or "id.else" for its other branch. "sentinels" may be missing.
+Unknown block types and unknown fields are kept as they are. A file is written completely and then moved into place.
 """
 
 from __future__ import annotations
@@ -55,15 +54,16 @@ SCHEMA = 1
 SUFFIX = ".loom"
 _OPEN_FILES = Path("/proc/self/fd")
 _TRIES = 100
-#: Moving a finished file into place takes far less.
+#: Seconds; moving a finished file into place takes far less.
 _MOVING_S = 0.01
-#: The example patches that come with Warploom; runs and edits never change them.
+#: Warploom's example patches; runs and edits never change them.
 EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
 _NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "parameters"}
-# A pair of numbers over four lines, as `json` indents it; no JSON string looks like one, since it has no line breaks.
+# A pair of numbers on four lines, as `json` indents it. No JSON string looks like this, since strings hold no line
+# breaks.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
 _PATCH_FIELDS = {"schema", "nodes", "connections", "sentinels"}
-#: The fields of a node that may be missing: defaults, whose types they must have, and these types in words.
+#: The optional fields of a node: their defaults, which also have the required types, and these types in words.
 _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
     ("version", 1, "a whole number"),
     ("title", "", "text"),
@@ -74,7 +74,7 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
 
 @checked(PatchError)
 def save_patch(patch: Patch, path: Path | str) -> None:
-    """Write the patch; PatchError when the file can't be written, which leaves the old file intact."""
+    """Write the patch. If the file can't be written, raise PatchError and keep the old file intact."""
     path = Path(path)
     data = dump_patch(patch).encode()
     try:
@@ -90,9 +90,9 @@ def save_patch(patch: Patch, path: Path | str) -> None:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that its path always holds either the old or the new contents, even after a crash.
 
-    The file keeps its permissions. Where `path` is a symbolic link, the file that it leads to is written. The new
-    contents have no name until they are complete, so a process that is killed leaves nothing behind, or at most
-    `.NAME.part`, which the next save removes. A pipe or a device, such as /dev/stdout, is written directly.
+    The file keeps its permissions. If `path` is a symbolic link, its target is written. The new contents have no name
+    until they are complete. So a process that is killed leaves nothing behind, or at most `.NAME.part`, which the next
+    save removes. A pipe or a device, such as /dev/stdout, is written directly.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
@@ -117,16 +117,16 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def _create(part: Path) -> int:
-    """Open a new file: one without a name where the file system has such files, otherwise `part`."""
+    """Open a new file: an unnamed file if the file system has them, otherwise `part`."""
     if hasattr(os, "O_TMPFILE") and _OPEN_FILES.is_dir():
-        with suppress(OSError):  # a fault of the folder itself is reported below
+        with suppress(OSError):  # an error of the folder itself is reported below
             return os.open(part.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
     _remove_left(part)
     return os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666)
 
 
 def _move(handle: int, part: Path, path: Path) -> bool:
-    """Move an open file to `path`, through the name `part`; return False if another program did so first."""
+    """Move an open file to `path` under the temporary name `part`. Return False if another program did so first."""
     if os.fstat(handle).st_nlink == 0:
         _remove_left(part)
         folder = os.open(part.parent, os.O_DIRECTORY)
@@ -146,7 +146,7 @@ def _move(handle: int, part: Path, path: Path) -> bool:
 
 
 def _remove_left(part: Path) -> None:
-    """Remove the file of a save that was killed; one that is just being moved by another program is gone by itself."""
+    """Remove the file left by a save that was killed. If another program is just moving it, it disappears anyway."""
     with suppress(FileNotFoundError):
         found = part.stat()
         time.sleep(_MOVING_S)
@@ -155,7 +155,7 @@ def _remove_left(part: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name survive a loss of power, on file systems that can."""
+    """Make the new name survive a loss of power, if the file system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -166,13 +166,13 @@ def _sync_folder(folder: Path) -> None:
 
 @checked(PatchError)
 def load_patch(path: Path | str, catalogue: Catalogue | None = None, *, trust: bool = False) -> Patch:
-    """Read a patch; PatchError names the file, the place in it and what to do.
+    """Read a patch. A PatchError names the file, the place in it and the remedy.
 
-    With `trust`, it may write files outside its folder and listen to the network (`engine.patch.trust`).
+    With `trust`, the patch may write files outside its folder and listen to the network (`engine.patch.trust`).
     """
     path = Path(path)
     try:
-        if path.is_char_device() or path.is_block_device():  # it may have no end
+        if path.is_char_device() or path.is_block_device():  # reading it may never end
             raise PatchError(f"{path} must be a patch (UTF-8 JSON), got a device")
         data = path.read_bytes()
     except (OSError, ValueError) as problem:  # ValueError for a NUL in the path
@@ -185,7 +185,7 @@ def load_patch(path: Path | str, catalogue: Catalogue | None = None, *, trust: b
 
 
 def read_patch(data: bytes, path: Path, catalogue: Catalogue | None = None) -> Patch:
-    """Return the patch that the file at `path` holds as `data`; it is not trusted."""
+    """Return the patch in `data`, the contents of the file at `path`; it is not trusted."""
     try:
         text = data.decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError as problem:
@@ -202,7 +202,7 @@ def file_version(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class FrozenPatch:
-    """A patch at one moment, as it is written to a file. Another thread may dump it, since nodes never change."""
+    """A patch at one moment, in the form that files store. Another thread may dump it, since nodes never change."""
 
     nodes: dict[str, Node]
     connections: list[Connection]
@@ -229,15 +229,15 @@ def dump_patch(patch: Patch | FrozenPatch) -> str:
         checks = sorted(patch.sentinels.items(), key=lambda check: str(check[0]))
         document["sentinels"] = [{"port": str(port), **dump_sentinel(sentinel)} for port, sentinel in checks]
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    # Half a surrogate pair, which a file may hold escaped, is written escaped again.
+    # Half a surrogate pair can't be encoded; it is written as the escape sequence that a file may hold.
     return _SPREAD_PAIR.sub(r"[\1, \2]", text).encode(errors="backslashreplace").decode() + "\n"
 
 
 def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = None) -> Patch:
-    """Return the patch in `text`, which is not trusted; `name` is what messages call it."""
+    """Return the patch in `text`, which is not trusted; `name` is its name in messages."""
     try:
         document = json.loads(text)
-        check_depth(document, MOST_DEPTH + 4)  # of a parameter's value, in a node of the list of an object
+        check_depth(document, MOST_DEPTH + 4)  # the parameter's value is in a node of the list of an object
     except json.JSONDecodeError as problem:
         raise PatchError(f"{name}:{problem.lineno}: must be JSON: {problem.msg}") from problem
     except RecursionError as problem:
@@ -257,7 +257,7 @@ def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = No
 
 
 def fill_patch(patch: Patch, document: dict[str, Any], name: str) -> None:
-    """Fill an empty patch with the nodes and connections of a JSON object; `name` is what messages call it."""
+    """Fill an empty patch with the nodes and connections of a JSON object; `name` is its name in messages."""
     patch.extra = {key: value for key, value in document.items() if key not in _PATCH_FIELDS}
     nodes = [_parse_node(item, f"{name}: nodes[{i}]") for i, item in enumerate(_list(document, "nodes", name))]
     changes: list[Change] = []
@@ -308,7 +308,7 @@ def dump_node(node: Node) -> dict[str, Any]:
     fields["parameters"] = {
         name: _dump_value(value)
         for name, value in sorted(node.parameters.items())
-        if not isinstance(value, UserArray)  # the user's memory, which no file can hold
+        if not isinstance(value, UserArray)  # files can't hold the user's memory
     }
     return fields
 
@@ -365,10 +365,10 @@ def _parse_value(value: Any, where: str) -> Any:
 
 
 def _converted(node: Node, patch: Patch) -> Node:
-    """Bring parameter values to their declared types; numbers stay as they were written, 1 or 1.0, to be saved so.
+    """Convert parameter values to their declared types. Numbers stay as written, 1 or 1.0, so that they are saved so.
 
-    A value that the type refuses is kept, like the values of a placeholder: block types change, and a patch must open
-    so that a person can fix it. The engine reports it on the node.
+    A value that the type refuses is kept, like the values of a placeholder. Block types change, and a patch must open
+    so that a person can fix it; the engine reports the value on the node.
     """
     block_type = patch.type_of(node)
     specs = block_type.parameters if block_type is not None else {}
@@ -380,9 +380,9 @@ def _converted(node: Node, patch: Patch) -> Node:
 
 
 def _check_regions(nodes: list[Node], name: str) -> None:
-    """Raise unless every region is a node of the file, and none lies inside itself.
+    """Raise an error unless every region is a node of the file, and none lies inside itself.
 
-    Only the compiler checks that this node's type is a region, so that a faulty patch can be opened and fixed.
+    Whether that node's type is a region is left to the compiler, so that a faulty patch can be opened and fixed.
     """
     scopes = Scopes({node.id: node.region for node in nodes if node.region})
     known = {node.id for node in nodes}

@@ -1,4 +1,4 @@
-"""The undo history: one entry for each thing a person did."""
+"""The undo history, with one entry for each action of a person."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ class Edit:
     gesture: object = None
 
 
-#: The saved state when undo can't reach it any more.
+#: Stands for the saved state when undo can no longer reach it.
 OUT_OF_REACH = Edit("")
 
 
@@ -32,12 +32,12 @@ class History:
 
     @property
     def undo_name(self) -> str | None:
-        """Name of the edit that undo would take back."""
+        """The name of the edit that undo would take back."""
         return self._done[-1].name if self._done else None
 
     @property
     def redo_name(self) -> str | None:
-        """Name of the edit that redo would bring back."""
+        """The name of the edit that redo would apply."""
         return self._undone[-1].name if self._undone else None
 
     @property
@@ -47,7 +47,7 @@ class History:
 
     @property
     def names(self) -> list[str]:
-        """Names of the edits done so far, oldest first."""
+        """The names of the edits so far, oldest first."""
         return [edit.name for edit in self._done]
 
     @property
@@ -56,13 +56,13 @@ class History:
         return (self._done[-1] if self._done else None) is self._saved
 
     def mark_saved(self) -> None:
-        """Remember the present state as the saved one; later changes of the same gesture become a step of their own."""
+        """Mark the present state as saved. Later changes of the same gesture become a separate step."""
         self._saved = self._done[-1] if self._done else None
         if self._saved is not None:
             self._saved.gesture = None
 
     def record(self, edit: Edit) -> None:
-        """Add a finished edit, and forget the edits that could be redone."""
+        """Add a finished edit, and drop the edits that could be redone."""
         if not edit.changes:
             return
         self._undone.clear()
@@ -73,7 +73,7 @@ class History:
         self._done.append(edit)
         if len(self._done) > self._limit:
             oldest = self._done.pop(0)
-            # Undoing everything leads to the state after `oldest` from now on, no longer to the one before it.
+            # Undoing everything now leads to the state after `oldest`, and no longer to the state before it.
             if self._saved is None:
                 self._saved = OUT_OF_REACH
             elif self._saved is oldest:
@@ -98,7 +98,7 @@ class History:
 
 
 def _merged(changes: list[Change], more: list[Change]) -> list[Change]:
-    """Return the changes of both lists; a thing of a node that both set is set once, by the last value."""
+    """Return the changes of both lists. If both set the same property, only one change with the last value remains."""
     result = list(changes)
     places = {what_is_set(change): index for index, change in enumerate(result)}
     for change in more:

@@ -1,4 +1,4 @@
-"""A patch inside a block: `InnerPatch`, which a person opens and edits, and `InnerBlock`, whose nodes hold one."""
+"""Patches inside blocks: `InnerPatch`, which a person opens and edits, and `InnerBlock`, whose nodes hold one."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ GRAPH = "graph"
 
 
 class InnerPatch(Patch):
-    """A patch that a person edits inside a block. Its nodes have the order of the JSON, which that of ports follows."""
+    """A patch that a person edits inside a block. Its nodes have the order of the JSON, which decides that of ports."""
 
-    #: The names of such a patch and of its nodes in messages.
+    #: The names, in messages, of such a patch and of its nodes.
     kind: ClassVar[str]
     holds: ClassVar[str]
-    #: The node types that no other patch has.
+    #: The node types that only this kind of patch has.
     own_types: ClassVar[Collection[str]]
-    #: True when it may have blocks of the library beside its own types.
+    #: True when it may also have blocks of the library.
     takes_blocks: ClassVar[bool] = False
-    #: The node types that are ports or parameters of the block outside, each with what new ones are called.
+    #: The node types that are ports or parameters of the block outside, each with the default name of new ones.
     ends: ClassVar[Mapping[str, str]] = {}
-    #: True when `flow` infers the types of ports; otherwise the node types declare them.
+    #: True when `flow` infers the types of ports; otherwise node types declare them.
     infers_types: ClassVar[bool] = False
-    #: The cached property that is worked out from all nodes and connections, and again after an edit.
+    #: The cached property that is computed from all nodes and connections, and again after an edit.
     derived: ClassVar[str]
     takes_sentinels = False
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
-        """Return the patch that JSON holds; PatchError when it has another form.
+        """Return the patch in JSON data. Raise PatchError if the data are malformed.
 
         Unknown block types and settings are kept.
         """
@@ -52,7 +52,7 @@ class InnerPatch(Patch):
     @property
     @abstractmethod
     def problems(self) -> Collection[Diagnostic]:
-        """The patch's faults, each with its node and port."""
+        """The patch's errors, each with its node and port."""
 
     @property
     @abstractmethod
@@ -60,7 +60,7 @@ class InnerPatch(Patch):
         """The nodes that have an effect."""
 
     def feeding(self, ends: Iterable[str]) -> set[str]:
-        """Return some nodes and all that they follow from."""
+        """Return these nodes and all nodes that they depend on."""
         found = set(ends)
         waiting = list(found)
         while waiting:
@@ -76,20 +76,20 @@ class InnerPatch(Patch):
         return {}
 
     def flow(self, port: PortRef, *, is_input: bool) -> object | None:
-        """Return the type of a port; None where it is not known."""
+        """Return the type of a port; None if it is unknown."""
         return None
 
     def title(self, node_id: str) -> str:
-        """Return a node's title on the canvas: an end with its name."""
+        """Return a node's title on the canvas; an end's title includes its name."""
         node, title = self._require(node_id), super().title(node_id)
         return title if node.title or node.type not in self.ends else f"{title} {self.end_name(node)}"
 
     def end_name(self, end: Node) -> str:
-        """Return the name of an end at the block outside."""
+        """Return the name of an end as a port or parameter of the block outside."""
         return self.value(end.id, "name") or end.id
 
     def json(self) -> dict[str, Any]:
-        """Return the patch as JSON, with the places and titles of its nodes."""
+        """Return the patch as JSON, including positions and titles of its nodes."""
         ties = sorted((str(c.target), str(c.source)) for c in self.connections)
         return {
             **self.extra,
@@ -98,7 +98,7 @@ class InnerPatch(Patch):
         }
 
     def arrange(self, order: Iterable[str]) -> None:
-        """Set the order of the nodes. Undo needs this, since a restored node would be the last one."""
+        """Set the order of the nodes. Undo needs this, since a restored node would come last."""
         for node_id in order:
             self.nodes[node_id] = self.nodes.pop(node_id)
         self._forget_derived()
@@ -125,24 +125,24 @@ def _node(node: Node) -> dict[str, Any]:
 class InnerBlock(AdaptiveBlock, abstract=True):
     """A block type whose nodes run the patch in their parameter `graph`.
 
-    A type names the patch and defines `interface`, whose content describes the block.
+    A type names its kind of patch and defines `interface`; the content of the interface describes the block.
     """
 
     inner_patch: ClassVar[type[InnerPatch]]
 
     def describe(self, build: BlockBuilder) -> None:
-        """Describe the work of the patch; nothing while there is none."""
+        """Describe the work of the patch; without a patch, do nothing."""
         if self.content is not None:
             self.content.describe(build)
 
 
 def inner_kind(patch: PatchContents, node: str) -> type[InnerPatch] | None:
-    """Return the kind of patch that a block holds, which a person can open; None when it holds none."""
+    """Return the kind of patch that a person can open in a block; None if the block holds none."""
     return _kind_of(patch.block_type(node)) if node in patch.nodes else None
 
 
 def open_inner(outer: PatchContents, node: str) -> InnerPatch:
-    """Return the patch that a block holds; PatchError when it holds none, or its JSON has another form."""
+    """Return the patch in a block. Raise PatchError if the block holds none, or its JSON is malformed."""
     kind = inner_kind(outer, node)
     if kind is None:
         raise PatchError(f"block must hold a patch to open, got {node}")
@@ -150,8 +150,8 @@ def open_inner(outer: PatchContents, node: str) -> InnerPatch:
 
 
 def owner_of(types: Collection[str]) -> type[InnerPatch] | None:
-    """Return the kind of inner patch that alone may have one of these node types; None when they are blocks."""
-    default_catalogue()  # which loads the library
+    """Return the only kind of inner patch that may have one of these node types; None for ordinary blocks."""
+    default_catalogue()  # this loads the library
     kinds = filter(None, map(_kind_of, block_types.all().values()))
     return next((kind for kind in kinds if any(type_id in kind.own_types for type_id in types)), None)
 

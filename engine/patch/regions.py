@@ -1,8 +1,8 @@
-"""Regions: the scope of each block, and the order that a connection across a region's border causes.
+"""Regions: the scope of each block, and the order that a connection across a region's border requires.
 
 A *scope* is a text: `TOP` outside all regions, a region block's id for its body, or "id.else" for the other branch of a
-region that has two. A connection from inside a region to a block outside it orders the whole region before that block:
-both ends are lifted to the scope that they have in common.
+region with two. A connection from inside a region to a block outside orders the whole region before that block: both
+ends are lifted to their common scope.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +38,7 @@ def scope_text(region: str, branch: str = "") -> str:
 
 @dataclass(frozen=True)
 class Scopes:
-    """The scope of every block that lies in a region, by id; blocks outside all regions may be left out."""
+    """The scope of every block in a region, by id; blocks outside all regions may be left out."""
 
     scope_of: Mapping[str, str]
     _chains: dict[str, tuple[str, ...]] = field(default_factory=lambda: {TOP: ()}, init=False, repr=False)
@@ -61,10 +61,10 @@ class Scopes:
         return chain
 
     def lift(self, source: str, target: str) -> tuple[str, str]:
-        """Return, for each of two blocks, the block or region that represents it in their innermost common scope.
+        """Return the representative of each of two blocks in their innermost common scope: the block or its region.
 
-        The two are equal when one block is the region around the other, and when the blocks lie in different branches
-        of one region: such a connection orders nothing.
+        The two are equal if one block is a region around the other, and if the blocks lie in different branches of one
+        region. Such a connection orders nothing.
         """
         scope_a, scope_b = self.scope_of.get(source, TOP), self.scope_of.get(target, TOP)
         if scope_a == scope_b:
@@ -77,13 +77,13 @@ class Scopes:
         )
 
     def common(self, scopes: Iterable[str]) -> str:
-        """Return the innermost scope that lies around all of these, or is one of them; `TOP` for none."""
+        """Return the innermost scope that is, or contains, all of these; `TOP` for none."""
         chains = [self.chain(scope) for scope in scopes]
         around = chains[0][: min(_shared(chains[0], chain) for chain in chains)] if chains else ()
         return around[-1] if around else TOP
 
     def lifted(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-        """Return the pairs of blocks that are ordered, each lifted to the scope that it orders in."""
+        """Return the pairs of blocks that are ordered, each lifted to the common scope of its two blocks."""
         for source, target in pairs:
             a, b = self.lift(source, target)
             if a != b or source == target:
@@ -91,12 +91,12 @@ class Scopes:
 
 
 def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
-    """Return how many scopes two chains begin with in common."""
+    """Return the number of leading scopes that two chains share."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def check_region(node: str, region: str, block_type: type[Block] | None, branch: str) -> None:
-    """Raise RegionRefused unless blocks may lie in this branch of a region block; an unknown type may be a region."""
+    """Raise RegionRefused unless blocks may lie in this branch of a region block. An unknown type may be a region."""
     if block_type is None or branch in block_type.regions:
         return
     if not block_type.regions:

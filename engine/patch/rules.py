@@ -1,4 +1,4 @@
-"""The rules of connections, with one exception type for each reason of a refusal, and limits of a node's fields.
+"""The rules of connections, with an exception type for each reason to refuse one, and limits of a node's fields.
 
 Edits and files obey the same rules, so every edited patch can be saved and loaded again.
 """
@@ -17,11 +17,11 @@ from engine.patch.regions import Scopes
 
 #: Yields the direct successors of a node.
 Following = Callable[[str], Iterable[str]]
-#: An end of a connection: a port, the value output of a value block, or a parameter that the connection drives.
+#: An end of a connection: a port, the output of a value block, or a parameter that the connection drives.
 End = PortSpec | ValueSpec | ParameterSpec
 #: The types of the parameters that a value can drive.
 DRIVABLE = ("float", "int", "bool")
-#: The most characters of a node's id, and of a title.
+#: The most characters of a node's id, and of its title.
 LONGEST_NAME, LONGEST_TITLE = 200, 1000
 
 
@@ -50,7 +50,7 @@ class WouldCycle(ConnectionRefused):
 
 
 class CrossesBranches(ConnectionRefused):
-    """The connection goes from one branch of a region to the other, and only one of them runs."""
+    """The connection goes from one branch of a region to the other, but only one of them runs."""
 
 
 def check_node_id(node_id: object) -> None:
@@ -64,14 +64,14 @@ def check_node_id(node_id: object) -> None:
 
 
 def checked_title(title: object) -> str:
-    """Return a title of a node; PatchError when it is not a text, has half a surrogate pair, or is too long."""
+    """Return a node's title. Raise PatchError when it is not a text, has half a surrogate pair, or is too long."""
     if not isinstance(title, str) or len(title) > LONGEST_TITLE or any("\ud800" <= c <= "\udfff" for c in title):
         raise PatchError(f"title must be a text of at most {LONGEST_TITLE} characters, got {shown(title)}")
     return str.__str__(title)
 
 
 def checked_position(position: object) -> Position:
-    """Return a position on the canvas, rounded as a file holds it; PatchError when it is not two numbers."""
+    """Return a position on the canvas, rounded as in a file. Raise PatchError when it is not two numbers."""
     try:
         x, y = map(_coordinate, position)  # type: ignore[call-overload]
     except Exception:  # noqa: BLE001 - a value of another type may raise anything
@@ -82,15 +82,15 @@ def checked_position(position: object) -> Position:
 
 
 def _coordinate(value: object) -> float | None:
-    """Return a coordinate of a node, an integer if it is whole; None when it is none."""
+    """Return a coordinate of a node, as an integer if it is whole; None if it is invalid."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return None
     rounded = int(value) if isinstance(value, numbers.Integral) else round(float(value), 2)
-    return rounded if abs(rounded) <= 1e9 else None  # NaN is not
+    return rounded if abs(rounded) <= 1e9 else None  # False for NaN
 
 
 def find_end(block_type: type[Block] | None, name: str) -> End | None:
-    """Return the declaration of a port, value output or parameter, or None; an unknown type has none."""
+    """Return the declaration of a port, value output or parameter, or None. An unknown type has none."""
     if block_type is None:
         return None
     name = block_type.renamed.get(name, name)
@@ -98,7 +98,7 @@ def find_end(block_type: type[Block] | None, name: str) -> End | None:
 
 
 def require_end(node: str, block_type: type[Block], name: str) -> End:
-    """Return the declaration of a port, value output or parameter; raise an UnknownPort with the existing ones."""
+    """Return the declaration of a port, value output or parameter. For a missing one, raise UnknownPort with a list."""
     spec = find_end(block_type, name) if isinstance(name, str) else None
     if spec is None:
         known = ", ".join((*block_type.ports, *block_type.values_out))
@@ -107,12 +107,12 @@ def require_end(node: str, block_type: type[Block], name: str) -> End:
 
 
 def ends_of(block_type: type[Block]) -> tuple[End, ...]:
-    """Return everything of a block type that a connection may lead to or from, or is refused with a reason."""
+    """Return all ends of a block type that connections may use, including those that are always refused."""
     return (*block_type.ports.values(), *block_type.values_out.values(), *block_type.parameters.values())
 
 
 def is_target(end: End) -> bool:
-    """Return whether connections lead to this end, not from it."""
+    """Return whether connections lead to this end rather than from it."""
     return isinstance(end, ParameterSpec) or (isinstance(end, PortSpec) and end.is_input)
 
 
@@ -122,7 +122,7 @@ def is_drivable(spec: ParameterSpec) -> bool:
 
 
 def fits(one: End, other: End) -> bool:
-    """Return whether the two are a source and a target of types that go together."""
+    """Return whether one is a source and the other a target, with matching types."""
     if is_target(one) == is_target(other):
         return False
     source, target = (other, one) if is_target(one) else (one, other)
@@ -134,7 +134,7 @@ def fits(one: End, other: End) -> bool:
 
 
 def check_types(connection: Connection, source: End, target: End) -> None:
-    """Raise unless `source` is an output that `target` takes: an input its elements, a parameter its value."""
+    """Raise an error unless `source` is an output that `target` accepts, as an input or as a driven parameter."""
     if isinstance(source, ParameterSpec):
         raise WrongDirection(f"source {connection.source} must be an output, got a parameter")
     if isinstance(source, PortSpec) and source.is_input:
@@ -177,9 +177,9 @@ def _check_drives(connection: Connection, source: PortSpec | ValueSpec, target: 
 
 
 def is_value_connection(connection: Connection, source: type[Block] | None, target: type[Block] | None) -> bool:
-    """True when a connection drives a parameter, or was meant to; both block types may be unknown.
+    """True when a connection drives a parameter, or was meant to; either block type may be unknown.
 
-    An input with its own value, which is used while it is not connected, counts as an input.
+    An input with its own value, used while it is unconnected, counts as an input.
     """
     port = connection.target.port
     drives = target is not None and port in target.parameters and port not in target.ports
@@ -187,7 +187,7 @@ def is_value_connection(connection: Connection, source: type[Block] | None, targ
 
 
 def find_way(following: Following, start: str, goal: str) -> list[str] | None:
-    """Return the nodes on a way from `start` to `goal`, both included, or None."""
+    """Return the nodes on a path from `start` to `goal`, both included; None if there is none."""
     came_from = reached(following, [start], goal)
     if goal not in came_from:
         return None
@@ -198,7 +198,7 @@ def find_way(following: Following, start: str, goal: str) -> list[str] | None:
 
 
 def reached(following: Following, starts: Iterable[str], goal: str | None = None) -> dict[str, str | None]:
-    """Return the nodes that can be reached, `starts` included, each with the one before it; stop at `goal`."""
+    """Return the reachable nodes, including `starts`, each with its predecessor on the path; stop at `goal`."""
     came_from: dict[str, str | None] = dict.fromkeys(starts)
     waiting = list(came_from)
     while waiting and goal not in came_from:
@@ -211,7 +211,7 @@ def reached(following: Following, starts: Iterable[str], goal: str | None = None
 
 
 def find_cycle(pairs: Iterable[tuple[str, str]]) -> list[str] | None:
-    """Return the nodes of one cycle among pairs of nodes, its first node also at the end, or None."""
+    """Return the nodes of one cycle among pairs of nodes, with the first repeated at the end; None if there is none."""
     edges = list(dict.fromkeys(pairs))
     feeding: dict[str, list[str]] = {}
     missing: dict[str, int] = {}
@@ -227,7 +227,7 @@ def find_cycle(pairs: Iterable[tuple[str, str]]) -> list[str] | None:
     left = {node for node, count in missing.items() if count}
     if not left:
         return None
-    # Each node that is left is fed by one that is left, so walking upstream must return to a node.
+    # Each remaining node is fed by another remaining one, so walking upstream must return to a node.
     fed_by = {target: source for source, target in edges if source in left and target in left}
     way = [min(left)]
     while way[-1] not in way[:-1]:
@@ -236,7 +236,7 @@ def find_cycle(pairs: Iterable[tuple[str, str]]) -> list[str] | None:
 
 
 def crossed_region(connection: Connection, scopes: Scopes) -> str | None:
-    """Return the region of whose branches a connection ties one to the other, or None."""
+    """Return the region whose two branches a connection ties together, or None."""
     source, target = connection.source.node, connection.target.node
     a, b = scopes.lift(source, target)
     return a if a == b and a not in (source, target) else None
@@ -252,14 +252,14 @@ def check_branches(connection: Connection, scopes: Scopes) -> None:
 
 
 def check_acyclic(connection: Connection, following: Following, scopes: Scopes) -> None:
-    """Raise WouldCycle, naming the nodes on the way, when `connection` would close a cycle.
+    """Raise WouldCycle, with the nodes on the path, when `connection` would close a cycle.
 
-    `following` yields the successors of each block, with both ends of each connection lifted to their common scope.
+    `following` yields the successors of each block, where both ends of a connection are lifted to their common scope.
     """
     source, target = connection.source.node, connection.target.node
     a, b = scopes.lift(source, target)
     if a == b and source != target:
-        return  # between a region and its own body, which orders nothing
+        return  # between a region and its own body, it orders nothing
     path = find_way(following, b, a)
     if path is not None:
         way = " -> ".join([a, *path])
@@ -267,9 +267,9 @@ def check_acyclic(connection: Connection, following: Following, scopes: Scopes) 
 
 
 def check_values_acyclic(connection: Connection, following: Following) -> None:
-    """Raise WouldCycle when a value would be needed to compute itself; `following` gives the blocks that values feed.
+    """Raise WouldCycle when a value would depend on itself; `following` yields the blocks that a block's values feed.
 
-    Value blocks run before the graph, also those in regions.
+    Value blocks run before the graph, even those in regions.
     """
     path = find_way(following, connection.target.node, connection.source.node)
     if path is not None:
@@ -278,7 +278,7 @@ def check_values_acyclic(connection: Connection, following: Following) -> None:
 
 
 def check_move(connections: Iterable[Connection], before: Scopes, after: Scopes) -> None:
-    """Raise when a move between regions would close a new cycle or connect two branches."""
+    """Raise an error when a move between regions would close a new cycle or connect two branches."""
     made = list(connections)
     for connection in made:
         if crossed_region(connection, before) is None:

@@ -1,7 +1,7 @@
-"""Actions that only a trusted patch may do, since a patch is a document that may come from anywhere.
+"""Actions that only a trusted patch may take, since a patch is a document that may come from anywhere.
 
-A patch that isn't trusted (`Patch.trusted`) writes files in its own folder or in the one that the person names, and
-listens to this machine only. Block files beside it are trusted separately: `catalogue.trust_blocks`.
+A patch that isn't trusted (`Patch.trusted`) writes files only in its own folder or in one that the person names, and
+listens only to this machine. Block files beside it are trusted separately: `catalogue.trust_blocks`.
 """
 
 import os
@@ -17,12 +17,12 @@ REMEDY = "if you know the patch, trust it: File > Trust, `--trust`, or `load_pat
 
 
 def asks_for_trust(diagnostic: Diagnostic) -> bool:
-    """True for what `refuse_file` and `refuse_source` return."""
+    """True for diagnostics from `refuse_file` and `refuse_source`."""
     return diagnostic.mend is Mend.TRUST and diagnostic.remedy == REMEDY
 
 
 def refuse_file(node: str, path: Path, folder: Path) -> Diagnostic | None:
-    """Return why a node of an untrusted patch may not write a file, or None when it lies in `folder`.
+    """Return why a node of an untrusted patch may not write a file; None if the file lies in `folder`.
 
     Symbolic links are followed.
     """
@@ -41,11 +41,11 @@ def refuse_file(node: str, path: Path, folder: Path) -> Diagnostic | None:
 
 @dataclass(frozen=True)
 class SavePlace:
-    """Where outputs are saved.
+    """The place where outputs are saved.
 
-    With `folder`, viewers, save blocks and unconnected outputs all go there, each under a different name. Without it,
-    only save blocks go to files: to their own paths, of which relative ones start at `base`. An untrusted patch writes
-    nothing elsewhere.
+    With `folder`, viewers, save blocks and unconnected outputs are all saved there, under different names. Without it,
+    only save blocks write files: to their own paths, which start at `base` if they are relative. An untrusted patch
+    writes nowhere else.
     """
 
     patch_folder: Path
@@ -54,7 +54,7 @@ class SavePlace:
 
     @property
     def base(self) -> Path:
-        """The patch's folder, for an example the working directory."""
+        """The patch's folder; for an example patch, the working directory."""
         return Path.cwd() if self.patch_folder == EXAMPLES_FOLDER else self.patch_folder
 
     def refusal(self, node: str, path: Path) -> Diagnostic | None:
@@ -62,12 +62,12 @@ class SavePlace:
         return None if self.trusted else refuse_file(node, path, self.folder or self.base)
 
     def refusals(self, files: Iterable[tuple[str, str]]) -> list[Diagnostic]:
-        """Return why nodes may not write the files that they name."""
+        """Return why nodes may not write their files, for those that may not."""
         return [told for node, path in files if (told := self.refusal(node, self.base / path))]
 
 
 def refuse_source(node: str, source: str) -> Diagnostic | None:
-    """Return why a node of an untrusted patch may not listen to a source, or None when only this machine reaches it."""
+    """Return why a node of an untrusted patch may not listen to a source; None if only this machine can reach it."""
     kind, _, place = source.partition(":")
     host, _, port = place.rpartition(":")
     if kind != "osc" or _is_this_machine(host):
@@ -80,5 +80,5 @@ def refuse_source(node: str, source: str) -> Diagnostic | None:
 def _is_this_machine(host: str) -> bool:
     try:
         return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:  # another name, which may be any machine's
+    except ValueError:  # another host name, which may be any machine's
         return False

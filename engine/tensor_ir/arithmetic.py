@@ -1,6 +1,6 @@
 """`Arithmetic`: the methods and operators of nodes and lazy tensors.
 
-Both only define how an operation is applied.
+A subclass, nodes or lazy tensors, only defines how an operation is applied.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.types import TensorType, indexed, real_number, whole_numbers, whole_shape
 from engine.types import DType, bf16, f16, f32, s64, u64
 
-#: Operands of arithmetic: a number becomes a constant of the other operand's element type.
+#: Operands of arithmetic. A number becomes a constant of the other operand's element type.
 Number = int | float
 
 
 class Arithmetic:
     """Operators and methods that apply operations; shapes broadcast, and numbers become constants.
 
-    Axes are those of one example, counted from 0, or from -1 backwards. `==` and `!=` compare identity, so that tensors
-    can be keys; `equal` compares elements.
+    Axes are those of one example, numbered from 0, or from -1 backwards. `==` and `!=` compare identity, so that
+    tensors can be keys; `equal` compares elements.
     """
 
     __slots__ = ()
@@ -31,7 +31,7 @@ class Arithmetic:
     type: TensorType
 
     def _call(self, operation: str, /, *operands: Arithmetic | Number, **settings: object) -> Self:
-        """Apply an operation, by its name in `OPERATIONS`, to operands of which this is one."""
+        """Apply an operation, by its name in `OPERATIONS`, to operands that include this one."""
         raise NotImplementedError
 
     def elementwise(self, name: str, *others: Arithmetic | Number, numbers: Sequence[float] = ()) -> Self:
@@ -45,7 +45,7 @@ class Arithmetic:
         )
 
     def _reversed(self, name: str, first: Number) -> Self:
-        """Apply an operation of the table to a number and this."""
+        """Apply an operation of the table to a number and this tensor."""
         return self._call("Elementwise", first, self, name=name)
 
     def __add__(self, other: Arithmetic | Number) -> Self:
@@ -87,11 +87,11 @@ class Arithmetic:
         return self.elementwise("abs")
 
     def abs(self) -> Self:
-        """Return the size of each element."""
+        """Return the absolute value of each element."""
         return self.elementwise("abs")
 
     def sign(self) -> Self:
-        """Return -1, 0 or 1 by the sign of each element."""
+        """Return the sign of each element: -1, 0 or 1."""
         return self.elementwise("sign")
 
     def square(self) -> Self:
@@ -127,15 +127,15 @@ class Arithmetic:
         return self.elementwise("tanh")
 
     def abs_pow(self, power: float) -> Self:
-        """Return the size of each element to the power of a number."""
+        """Return the absolute value of each element, raised to a power."""
         return self.elementwise("abs_pow", numbers=(power,))
 
     def relu(self) -> Self:
-        """Return each element, but at least 0."""
+        """Return the larger of each element and 0."""
         return self.elementwise("relu")
 
     def crelu(self) -> Self:
-        """Return each element, but at least 0 and at most 1."""
+        """Return each element, clamped to the range from 0 to 1."""
         return self.elementwise("crelu")
 
     def screlu(self) -> Self:
@@ -155,53 +155,53 @@ class Arithmetic:
         return self.elementwise("softplus")
 
     def gelu(self, *, tanh: bool = False) -> Self:
-        """Return x times the normal distribution's share below x, of each element x; `tanh` approximates it."""
+        """Return x times the normal distribution's probability below x, for each element x; `tanh` approximates it."""
         return self.elementwise("gelu_tanh" if tanh else "gelu")
 
     def maximum(self, other: Arithmetic | Number) -> Self:
-        """Return the larger of two elements; a NaN where one is."""
+        """Return the larger of two elements; NaN if either is NaN."""
         return self.elementwise("maximum", other)
 
     def minimum(self, other: Arithmetic | Number) -> Self:
-        """Return the smaller of two elements; a NaN where one is."""
+        """Return the smaller of two elements; NaN if either is NaN."""
         return self.elementwise("minimum", other)
 
     def equal(self, other: Arithmetic | Number) -> Self:
-        """Return, as booleans, whether elements are equal."""
+        """Return booleans: whether elements are equal."""
         return self.elementwise("equal", other)
 
     def not_equal(self, other: Arithmetic | Number) -> Self:
-        """Return, as booleans, whether elements differ."""
+        """Return booleans: whether elements differ."""
         return self.elementwise("not_equal", other)
 
     def less(self, other: Arithmetic | Number) -> Self:
-        """Return, as booleans, whether elements lie below others."""
+        """Return booleans: whether elements are less than the others."""
         return self.elementwise("less", other)
 
     def less_equal(self, other: Arithmetic | Number) -> Self:
-        """Return, as booleans, whether elements lie below others or equal them."""
+        """Return booleans: whether elements are less than or equal to the others."""
         return self.elementwise("less_equal", other)
 
     def greater(self, other: Arithmetic | Number) -> Self:
-        """Return, as booleans, whether elements lie above others."""
+        """Return booleans: whether elements are greater than the others."""
         return self.elementwise("greater", other)
 
     def greater_equal(self, other: Arithmetic | Number) -> Self:
-        """Return, as booleans, whether elements lie above others or equal them."""
+        """Return booleans: whether elements are greater than or equal to the others."""
         return self.elementwise("greater_equal", other)
 
     def where(self, chosen: Arithmetic | Number, other: Arithmetic | Number) -> Self:
-        """Return elements of `chosen` where this, which is boolean, holds, and of `other` elsewhere."""
+        """Return elements of `chosen` where this boolean tensor is true, and of `other` elsewhere."""
         if not isinstance(chosen, Arithmetic) and not isinstance(other, Arithmetic):
             raise InvalidOperation(f"where must have a tensor to choose from, got {chosen!r} and {other!r}")
         return self.elementwise("where", chosen, other)
 
     def cast(self, dtype: DType) -> Self:
-        """Return the elements as another type."""
+        """Return the elements converted to another type."""
         return self if dtype == self.type.dtype else self._call("Cast", self, dtype=dtype)
 
     def stop_gradient(self) -> Self:
-        """Return the same elements, to which no gradient passes."""
+        """Return the same elements; no gradient passes to this tensor."""
         return self._call("StopGradient", self)
 
     def copy(self) -> Self:
@@ -211,11 +211,11 @@ class Arithmetic:
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """Return the sum over some axes of an example, by default all.
 
-        As numpy's, the sum of booleans and signed whole numbers is s64 and that of unsigned ones u64, for all sizes.
-        That of floats has their type: it is worked out in f32 for f16 and bf16, and rounded at the end.
+        As in numpy, the sum of booleans and signed whole numbers is s64, and that of unsigned ones u64, for all sizes.
+        A sum of floats has their type; for f16 and bf16 it is computed in f32 and rounded at the end.
         """
         axes = self._axes(axis)
-        # Axes that lie together are reduced at once, in f32.
+        # Adjacent axes are reduced at once, in f32.
         wide = self._wide() if axes and axes[-1] - axes[0] >= len(axes) else self._whole()
         total = wide._reduced("sum", axes, keepdims)
         return total.cast(self.type.dtype) if self.type.dtype in (f16, bf16) else total
@@ -229,12 +229,12 @@ class Arithmetic:
         return self._reduced("min", axis, keepdims)
 
     def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
-        """Return the mean over some axes of an example, by default all; for f16 computed as f32."""
+        """Return the mean over some axes of an example, by default all; f16 is computed as f32."""
         total = self._wide().sum(axis, keepdims=keepdims)
         return (total / prod(self.type.shape[each] for each in self._axes(axis))).cast(self.type.dtype)
 
     def _whole(self) -> Self:
-        """Return whole numbers and booleans as the type in which numpy sums them, and floats as they are."""
+        """Return whole numbers and booleans in the type in which numpy sums them; floats stay as they are."""
         dtype = self.type.dtype
         if dtype.kind not in ("integer", "boolean"):
             return self
@@ -246,7 +246,7 @@ class Arithmetic:
         return found if keepdims else found.reshape([n for at, n in enumerate(self.type.shape) if at not in axes])
 
     def _axes(self, axis: int | Sequence[int] | None) -> tuple[int, ...]:
-        """Return axes counted from 0, in order; ShapeMismatch for one that isn't there, or is there twice."""
+        """Return axes numbered from 0, in order. Raise ShapeMismatch for a missing or repeated one."""
         count = len(self.type.shape)
         if axis is None:
             return tuple(range(count))
@@ -260,32 +260,32 @@ class Arithmetic:
         return found
 
     def _axis(self, axis: int) -> int:
-        """Return one axis counted from 0; ShapeMismatch when it isn't there."""
+        """Return one axis numbered from 0. Raise ShapeMismatch when it doesn't exist."""
         return self._axes([axis])[0]
 
     def sum_batch(self) -> Self:
-        """Return the sum of all examples; whole numbers as those of `sum`."""
+        """Return the sum of all examples; whole numbers are summed as in `sum`."""
         return self._call("ReduceAcrossBatch", self._whole())
 
     def mean_batch(self) -> Self:
-        """Return the mean of all examples; for f16 computed as f32."""
+        """Return the mean of all examples; f16 is computed as f32."""
         total = self._wide().sum_batch()
         return (total / self._call("BatchSize", dtype=total.type.dtype)).cast(self.type.dtype)
 
     def _wide(self) -> Self:
-        """Return the elements in a type whose range sums and counts of them don't leave."""
+        """Return the elements in a type that can hold their sums and counts."""
         return self.cast(f32) if self.type.dtype in (f16, bf16) else self._whole()
 
     def reshape(self, *shape: int | Sequence[int]) -> Self:
-        """Return the same elements in another shape, of which one size may be -1: it follows from the others."""
+        """Return the same elements in another shape. One size may be -1; it follows from the others."""
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], SupportsIndex) else shape
         found = whole_shape(whole_numbers("sizes of a shape", given), self.type.size)
         return self if found == self.type.shape else self._call("Reshape", self, shape=found)
 
     def transpose(self, permutation: Sequence[int] | None = None) -> Self:
-        """Return the last axes of an example in another order, by default all in reverse order.
+        """Return an example's last axes in another order, by default all axes in reverse order.
 
-        `permutation` is that of the last n axes, numbered from 0: axis i of the result is axis permutation[i].
+        `permutation` covers the last n axes, numbered from 0: axis i of the result is axis permutation[i].
         """
         count = len(self.type.shape)
         last = tuple(range(count))[::-1] if permutation is None else whole_numbers("permutation", permutation)
@@ -293,25 +293,25 @@ class Arithmetic:
         return self._call("Transpose", self, permutation=(*range(kept), *(kept + axis for axis in last)))
 
     def broadcast_to(self, *shape: int) -> Self:
-        """Return the elements repeated along axes of size 1 and new ones in front."""
+        """Return the elements repeated along axes of size 1, and along new axes in front."""
         sizes = whole_numbers("sizes of a shape", shape)
         return self if sizes == self.type.shape else self._call("BroadcastTo", self, type=self.type.with_shape(sizes))
 
     def concat(self, *others: Arithmetic, axis: int = 0) -> Self:
-        """Return this and other tensors one behind the other along an axis."""
+        """Return this and other tensors, joined along an axis."""
         at = self._axis(axis)
         return self._call("Concat", self, *others, axis=at)
 
     def __getitem__(self, index: int | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]) -> Self:
-        """Return a part of each example, as numpy has it; steps must be above 0."""
+        """Return a part of each example, with numpy's indexing; steps must be above 0."""
         starts, sizes, steps, shape = indexed(index if isinstance(index, tuple) else (index,), self.type.shape)
         return self._call("Slice", self, starts=starts, sizes=sizes, steps=steps).reshape(shape)
 
-    def __iter__(self) -> NoReturn:  # Python would call __getitem__ with growing numbers
+    def __iter__(self) -> NoReturn:  # otherwise Python would call __getitem__ with 0, 1, 2 and so on
         raise TypeError("a tensor can't be iterated over; index it")
 
     def pad(self, *widths: tuple[int, int], value: float = 0.0) -> Self:
-        """Return the elements with more of one value around; each axis has its number of those before and behind."""
+        """Return the elements surrounded by a constant value; each axis has its numbers of values before and behind."""
         if not all(isinstance(width, Sequence) and len(width) == 2 for width in widths):
             raise InvalidOperation(f"padding must be two numbers for each axis, got {', '.join(map(shown, widths))}")
         low, high = (whole_numbers("padding", side) for side in ([w[0] for w in widths], [w[1] for w in widths]))
@@ -319,22 +319,22 @@ class Arithmetic:
         return self._call("Pad", self, low=low, high=high, interior=(0,) * len(widths), value=number)
 
     def gather(self, indices: Arithmetic, axis: int = 0) -> Self:
-        """Return slices along an axis, by their numbers: s32 or s64, whose axes take the axis's place.
+        """Return slices along an axis by their indices, s32 or s64; the axes of the indices replace the axis.
 
-        A number out of range, such as -1, gives zeros.
+        An index out of range, such as -1, gives zeros.
         """
         at = self._axis(axis)
         return self._call("Gather", self, indices, axis=at)
 
     def scatter_add(self, indices: Arithmetic, updates: Arithmetic, axis: int = 0) -> Self:
-        """Return the elements, with slices along an axis added to those of these numbers; none out of range is."""
+        """Return the elements with slices added along an axis at these indices; an index out of range adds nothing."""
         at = self._axis(axis)
         return self + self._call("ScatterAdd", indices, updates, axis=at, size=self.type.shape[at])
 
     def select(self, chosen: Arithmetic, groups: int | None = None) -> Self:
-        """Return one of so many equal groups of rows of a column, for each example the one of the chosen number.
+        """Split the rows of a column into `groups` equal groups, and return one of them for each example.
 
-        `chosen` is one whole number, or a sparse column with a row for each group and one of them set.
+        `chosen` is the group's number, or a sparse column that has a row for each group and a single 1.
         """
         if chosen.type.nnz is not None:
             groups = chosen.type.shape[0]

@@ -6,7 +6,7 @@ from engine.diagnostics import WarploomError
 class TensorError(WarploomError):
     """A tensor graph is wrong, or can't be executed.
 
-    `reason` is the message without the node and the line of code, for a person who sees where it is.
+    `reason` is the message without the node and the line of code, for a reader who already sees the place.
     """
 
     def __init__(self, message: str, reason: str = "") -> None:
@@ -15,19 +15,19 @@ class TensorError(WarploomError):
 
 
 class ShapeMismatch(TensorError):
-    """Shapes don't fit each other or the operation."""
+    """Shapes don't match each other or the operation."""
 
 
 class InvalidOperation(TensorError):
-    """An operation can't be applied to its operands, or not here."""
+    """An operation can't be applied to its operands, or not in this place."""
 
 
 class MergeFailed(TensorError):
-    """Two graphs can't become one."""
+    """Two graphs can't be merged."""
 
 
 class TopologicalSortFailed(TensorError):
-    """The nodes of a graph can't be put in an order in which each follows its inputs."""
+    """The nodes of a graph can't be sorted so that each comes after its inputs."""
 
 
 class ExecutionFailed(TensorError):

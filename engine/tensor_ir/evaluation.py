@@ -1,4 +1,4 @@
-"""`evaluate`: a graph computed with numpy, node by node. It is the reference for what devices compute."""
+"""`evaluate`: computes a graph with numpy, node by node. It is the reference for devices' results."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from engine.types import Array, DType, bf16, f16, from_bf16, s32, to_bf16
 def evaluate(
     wanted: Sequence[TensorNode], values: Mapping[TensorNode, npt.ArrayLike], batch: int | None = None
 ) -> list[Array]:
-    """Compute nodes from the values of others, such as leaves.
+    """Compute nodes from the values of other nodes, such as leaves.
 
-    Arrays have the node's shape, behind a batch axis for a batched node; bf16 is given and returned as f32. The batch
-    size is that of the values; without batched ones, it is `batch`, or 1. ShapeMismatch for a value of another shape,
-    ExecutionFailed for a leaf without value.
+    Arrays have the node's shape, and a batch axis in front for a batched node; bf16 is passed and returned as f32. The
+    batch size is that of the values. Without batched values, it is `batch`, or 1. Raise ShapeMismatch for a value of
+    another shape, and ExecutionFailed for a leaf without a value.
     """
     held = {node: _given(node, np.asarray(value)) for node, value in values.items()}
     batch = _batch([(node, array) for node, array in held.items() if node.type.batched], batch)
@@ -30,7 +30,7 @@ def evaluate(
 
 
 def _given(node: TensorNode, value: Array) -> Array:
-    """Return the value of a node with a batch axis in front."""
+    """Return the value of a node, with a batch axis in front."""
     type_ = node.type
     shape = type_.shape if type_.nnz is None else type_.stored_shape
     array = value if type_.batched else value[np.newaxis]
@@ -41,7 +41,7 @@ def _given(node: TensorNode, value: Array) -> Array:
 
 
 def _batch(batched: Sequence[tuple[TensorNode, Array]], batch: int | None) -> int:
-    """Return the number of examples, on which all batched values must agree."""
+    """Return the number of examples; all batched values must agree on it."""
     for node, array in batched:
         if batch is not None and len(array) != batch:
             raise ShapeMismatch(f"value of {node!r} must have {batch} examples, as others have, got {len(array)}")
@@ -60,7 +60,7 @@ def _computed(node: TensorNode, inputs: Sequence[Array], batch: int) -> Array:
 
 
 def _told(operation: TensorOperation, batch: int) -> Array:
-    """Return the value of a node without inputs, which may depend on the number of examples."""
+    """Return the value of a node without inputs; it may depend on the number of examples."""
     match operation:
         case BatchSize():
             return np.full(1, batch)
@@ -71,7 +71,7 @@ def _told(operation: TensorOperation, batch: int) -> Array:
 
 
 def _rounded(array: Array, dtype: DType) -> Array:
-    """Return elements as an element type; f16 and bf16 as f32 that hold such."""
+    """Return elements rounded to an element type; f16 and bf16 values are stored in f32."""
     with np.errstate(all="ignore"):
         if dtype == bf16:
             return from_bf16(to_bf16(array.astype(np.float32)))

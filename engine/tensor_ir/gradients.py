@@ -1,4 +1,4 @@
-"""Reverse-mode differentiation: gradients are nodes like others, so they can be differentiated again."""
+"""Reverse-mode differentiation. Gradients are ordinary nodes, so they can be differentiated again."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from engine.tensor_ir.types import FLOATS, TensorType, broadcast_shapes
 def gradients(
     of: TensorNode, wanted: Sequence[TensorNode], seed: TensorNode | None = None
 ) -> Mapping[TensorNode, TensorNode]:
-    """Return the gradient of `of` with respect to each wanted node; nodes that it doesn't depend on are left out.
+    """Return the gradient of `of` with respect to each wanted node. Nodes that it doesn't depend on are left out.
 
-    `seed` is the gradient of `of`, of its type. Without it, `of` must be one number that isn't batched, and the seed is
-    1. InvalidOperation for a wanted node that requires no gradient.
+    `seed` is the gradient of `of`, and has the same type. Without it, `of` must be a single number that isn't batched,
+    and the seed is 1. Raise InvalidOperation for a wanted node that requires no gradient.
     """
     for node in wanted:
         if not node.requires_grad:
@@ -58,7 +58,7 @@ def gradients(
 
 
 def _leading_to(order: Sequence[TensorNode], wanted: Collection[TensorNode]) -> set[TensorNode]:
-    """Return the nodes through which a gradient passes on its way to a wanted node, and those."""
+    """Return the wanted nodes, and the nodes through which a gradient reaches them."""
     found: set[TensorNode] = set()
     for node in order:
         if node in wanted or (node.requires_grad and any(other in found for other in node.inputs)):
@@ -67,7 +67,7 @@ def _leading_to(order: Sequence[TensorNode], wanted: Collection[TensorNode]) -> 
 
 
 def _fitting(part: TensorNode, other: TensorNode, node: TensorNode) -> TensorNode:
-    """Return the gradient of an input, summed to the input's type; InvalidOperation when it can't be."""
+    """Return an input's gradient, summed to the input's type. Raise InvalidOperation when it does not fit."""
     given, wanted = part.type, other.type
     try:
         broadcasts = broadcast_shapes(given.shape, wanted.shape) == given.shape

@@ -1,4 +1,4 @@
-"""`TensorNode` and `TensorGraph`: operations on tensors, and what they are applied to."""
+"""`TensorNode` and `TensorGraph`: operations on tensors, and their operands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.tensor_ir.errors import InvalidOperation, MergeFailed, ShapeMismatch
 from engine.tensor_ir.types import FLOATS, TensorType
 from engine.types import DType
 
-#: Packages whose frames are not the user's code.
+#: Packages whose frames don't count as the user's code.
 _OURS = ("engine.tensor_ir", "engine.tensor_runtime")
 _numbers = count()
 _is_without_gradients = ContextVar("_is_without_gradients", default=False)
@@ -30,7 +30,7 @@ _allows_tf32 = ContextVar("_allows_tf32", default=False)
 
 @contextmanager
 def no_grad() -> Iterator[None]:
-    """Make the nodes that are made inside, in this thread, pass no gradient."""
+    """Create nodes that pass no gradient, inside the `with` block and in this thread."""
     before = _is_without_gradients.set(True)
     try:
         yield
@@ -40,7 +40,7 @@ def no_grad() -> Iterator[None]:
 
 @contextmanager
 def made_for(parts: tuple[str, ...]) -> Iterator[None]:
-    """Make nodes that are made inside, in this thread, count for these parts of a network; see `TensorNode.parts`."""
+    """Let nodes created inside, in this thread, count for these parts of a network; see `TensorNode.parts`."""
     before = _parts.set(parts)
     try:
         yield
@@ -50,9 +50,9 @@ def made_for(parts: tuple[str, ...]) -> Iterator[None]:
 
 @contextmanager
 def allow_tf32() -> Iterator[None]:
-    """Let the products that are made inside, in this thread, and their gradients round factors of f32 on a GPU.
+    """Let products created inside, in this thread, and their gradients round f32 factors on a GPU.
 
-    They have 11 significant bits then, and tensor cores multiply them far faster. Other devices take no notice.
+    The factors then have 11 significant bits, and tensor cores multiply them far faster. Other devices ignore this.
     """
     before = _allows_tf32.set(True)
     try:
@@ -62,12 +62,12 @@ def allow_tf32() -> Iterator[None]:
 
 
 def is_tf32_allowed() -> bool:
-    """Return whether products that are made now may round their factors."""
+    """Return whether products created now may round their factors."""
     return _allows_tf32.get()
 
 
 class Origin(NamedTuple):
-    """Where in the user's code a node was made."""
+    """The place in the user's code where a node was created."""
 
     file: str
     line: int
@@ -77,15 +77,15 @@ class Origin(NamedTuple):
 
 
 class TensorOperation:
-    """What is computed of tensors. Subclasses are frozen dataclasses, so that equal operations are the same.
+    """A computation on tensors. Subclasses are frozen dataclasses, so equal operations are interchangeable.
 
-    One of your own has `result`, `evaluate`, `backward` if it can be differentiated, and `lower` or `element`; nothing
-    else knows it.
+    Your own operation has `result` and `evaluate`, `backward` if it can be differentiated, and `lower` or `element`. No
+    other code needs to know it.
     """
 
-    #: Whether its elements are its input's, in the same order in memory.
+    #: Whether the result's elements are its input's, in the same order in memory.
     keeps_elements: ClassVar[bool] = False
-    #: Whether an element is computed from elements of the input at another place than its own.
+    #: Whether an element is computed from input elements at other places.
     moves_elements: ClassVar[bool] = False
 
     @property
@@ -95,40 +95,43 @@ class TensorOperation:
 
     @property
     def is_quick(self) -> bool:
-        """Whether an element takes no longer to compute than to read."""
+        """Whether computing an element takes no longer than reading it."""
         return True
 
     @property
     def label(self) -> str:
-        """What messages and instruction lists call it."""
+        """The operation's name in messages and instruction lists."""
         return type(self).__name__
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return what it gives for inputs of these types; ShapeMismatch or InvalidOperation when they don't fit."""
+        """Return the result's type for these input types.
+
+        Raise ShapeMismatch or InvalidOperation when they don't fit.
+        """
         raise NotImplementedError
 
     def evaluate(self, *inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Compute the operation with numpy, as a reference.
 
-        Each array has a batch axis in front, of size 1 for a tensor that isn't batched, as has the result. f16 and
-        bf16 are given as f32, and the result is rounded to them.
+        Each array has a batch axis in front, with size 1 for a tensor that isn't batched; so has the result. f16 and
+        bf16 are passed as f32, and the result is rounded to them.
         """
         raise NotImplementedError
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the gradient of each input, None for one that has none.
+        """Return the gradient of each input, None for an input without one.
 
-        `node` is an application of the operation. A gradient may have a shape to which its input is broadcast; it is
-        summed to the input's own then.
+        `node` is an application of the operation. A gradient may have a shape that its input broadcasts to; the caller
+        then sums it to the input's shape.
         """
         raise InvalidOperation(f"{self.label} must have a gradient rule to be differentiated")
 
     def is_elementwise(self, node: TensorNode) -> bool:
-        """Return whether `element` writes it: each element follows from a few elements of the inputs."""
+        """Return whether `element` writes the node: each element depends on only a few elements of the inputs."""
         return self.keeps_elements
 
     def element(self, at: Any) -> OpPort:
-        """Write how one element is computed into a kernel, which may compute other nodes too.
+        """Write the computation of one element into a kernel, which may compute other nodes too.
 
         `at` is a `lowering.elements.Element`.
         """
@@ -136,11 +139,11 @@ class TensorOperation:
         return found
 
     def takes_elements(self, node: TensorNode) -> bool:
-        """Return whether `lower` includes the computation of its inputs in a kernel of its own."""
+        """Return whether the kernel that `lower` writes also computes this node's inputs."""
         return False
 
     def lower(self, step: Any) -> None:
-        """Write what computes it: kernels, library calls, fills and copies. It isn't called for elementwise nodes.
+        """Write the node's computation: kernels, library calls, fills and copies. Not called for element-wise nodes.
 
         `step` is a `lowering.step.LoweringStep`.
         """
@@ -148,7 +151,7 @@ class TensorOperation:
 
 
 class NodeOptions(TypedDict, total=False):
-    """What a node may be given besides its operation and inputs."""
+    """Optional arguments of a node, besides its operation and inputs."""
 
     name: str
     requires_grad: bool | None
@@ -156,7 +159,7 @@ class NodeOptions(TypedDict, total=False):
     parts: tuple[str, ...] | None
 
 
-#: The operations that methods of tensors apply, by the names of their classes; `operations` enters its own.
+#: The operations that tensors' methods apply, by class name; the package `operations` registers its own.
 OPERATIONS: dict[str, Callable[..., TensorOperation]] = {}
 
 
@@ -174,12 +177,13 @@ class TensorOperand(Arithmetic):
         raise NotImplementedError
 
     def apply(self, operation: TensorOperation, *others: TensorOperand) -> Self:
-        """Apply an operation, which may be one of your own, to this and others."""
+        """Apply an operation, which may be your own, to this node and others."""
         return self._apply(operation, self._node(), *(other._node() for other in others))
 
     def _call(self, operation: str, /, *operands: Arithmetic | Number, **settings: object) -> Self:
         nodes = [operand for operand in operands if isinstance(operand, Arithmetic)]
-        dtype = nodes[-1].type.dtype if nodes else self.type.dtype  # of two that are chosen from, not of the condition
+        # `where` has the condition first, and takes the type of the chosen operands.
+        dtype = nodes[-1].type.dtype if nodes else self.type.dtype
         return self._apply(OPERATIONS[operation](**settings), *(self._operand(operand, dtype) for operand in operands))
 
     def _operand(self, value: Arithmetic | Number, dtype: DType) -> TensorNode:
@@ -197,12 +201,12 @@ class TensorOperand(Arithmetic):
 class TensorNode(TensorOperand):
     """An operation applied to nodes; a leaf, such as an input or a weight, is applied to none.
 
-    `requires_grad` says whether it can have a gradient. By default, leaves of floats can, and so can nodes computed
-    from them, unless made under `no_grad`.
+    `requires_grad` is whether the node can have a gradient. By default, leaves of floats can, and so can nodes computed
+    from them, unless created under `no_grad`.
 
-    `parts` are those of a network, such as its layers, that it is computed for, the one that it mainly is first: where
-    nothing else is said, those of `made_for`. A gradient counts for the part that is differentiated, an update for the
-    part that has the weights, and what replaces several nodes for the parts of all, in their order.
+    `parts` are the parts of a network, such as its layers, that the node is computed for, the main one first. The
+    default is the parts of `made_for`. A gradient counts for the part that is differentiated, and an update for the
+    part that has the weights. A node that replaces several nodes counts for all their parts, in order.
     """
 
     __slots__ = (
@@ -222,7 +226,7 @@ class TensorNode(TensorOperand):
         origin: Origin | None = None,
         parts: tuple[str, ...] | None = None,
     ) -> None:
-        #: Grows from node to node in all graphs, so a node has a higher number than its inputs.
+        #: Increases from node to node across all graphs, so a node has a higher number than its inputs.
         self.number = next(_numbers)
         self._graph = graph
         self.operation = operation
@@ -242,14 +246,14 @@ class TensorNode(TensorOperand):
 
     @property
     def graph(self) -> TensorGraph:
-        """The graph that it belongs to."""
+        """The graph that the node belongs to."""
         if self._graph.merged_into is not None:
             self._graph = self._graph.root
         return self._graph
 
     @property
     def label(self) -> str:
-        """Its name, or its operation and number."""
+        """The node's name, or its operation and number."""
         return self.name or f"{self.operation.label}{self.number}"
 
     def __repr__(self) -> str:
@@ -263,29 +267,29 @@ class TensorNode(TensorOperand):
 
 
 class TensorGraph:
-    """Nodes in the order in which they were made, so each after its inputs."""
+    """Nodes in the order of their creation, so that each comes after its inputs."""
 
-    #: Whether tensors without elements are refused, as devices have none.
+    #: Whether tensors without elements are refused, since devices can't hold them.
     needs_elements: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._nodes: list[TensorNode] = []
-        #: The graph that took over its nodes.
+        #: The graph that took over this graph's nodes.
         self.merged_into: TensorGraph | None = None
 
     @property
     def root(self) -> TensorGraph:
-        """The graph that has its nodes now."""
+        """The graph that has this graph's nodes now."""
         graph = self
         while graph.merged_into is not None:
             graph = graph.merged_into
-        while self.merged_into is not None:  # the next search is short
+        while self.merged_into is not None:  # shorten the path for the next search
             self.merged_into, self = graph, self.merged_into
         return graph
 
     @property
     def nodes(self) -> Sequence[TensorNode]:
-        """Its nodes, each after its inputs."""
+        """The graph's nodes, each after its inputs."""
         return self._nodes
 
     def add(
@@ -298,7 +302,7 @@ class TensorGraph:
         origin: Origin | None = None,
         parts: tuple[str, ...] | None = None,
     ) -> TensorNode:
-        """Apply an operation; ShapeMismatch or InvalidOperation, with the line of the user's code, when it can't be."""
+        """Apply an operation. On error, raise ShapeMismatch or InvalidOperation with the line of the user's code."""
         origin = origin or caller()
         if not isinstance(operation, TensorOperation):
             raise InvalidOperation(f"operation must be a TensorOperation, got {shown(operation)}")
@@ -324,18 +328,18 @@ class TensorGraph:
         type_: TensorType,
         **options: Unpack[NodeOptions],
     ) -> TensorNode:
-        """Make a node whose type is known, and whose inputs are nodes of this graph."""
+        """Create a node whose type is known, and whose inputs are nodes of this graph."""
         made = TensorNode(self, operation, inputs, type_, **options)
         self._nodes.append(made)
         return made
 
     def merge(self, other: TensorGraph) -> TensorGraph:
-        """Make one graph of both, and return it; MergeFailed where they must stay apart."""
+        """Merge both graphs, and return the merged one. Raise MergeFailed if they must stay apart."""
         raise MergeFailed("nodes must be of one graph, got some of two builders")
 
 
 def caller() -> Origin | None:
-    """Return the line of the user's code that is being run."""
+    """Return the current line of the user's code."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
@@ -346,9 +350,9 @@ def caller() -> Origin | None:
 
 
 def reachable_nodes(wanted: Iterable[TensorNode], known: Container[TensorNode] = ()) -> list[TensorNode]:
-    """Return what the wanted nodes are computed from, themselves included, each after its inputs.
+    """Return the wanted nodes and all nodes that they are computed from, each after its inputs.
 
-    Nodes that are `known` are left out, with what only they need.
+    `known` nodes are left out, and so are nodes that only these need.
     """
     found: set[TensorNode] = set()
     waiting = [node for node in wanted if node not in known]
@@ -361,7 +365,7 @@ def reachable_nodes(wanted: Iterable[TensorNode], known: Container[TensorNode] =
 
 
 def users(nodes: Iterable[TensorNode]) -> dict[TensorNode, list[TensorNode]]:
-    """Return, for each node, which of the nodes have it as an input."""
+    """Return, for each node, the given nodes that have it as an input."""
     found: dict[TensorNode, list[TensorNode]] = {}
     for node in nodes:
         for other in dict.fromkeys(node.inputs):

@@ -17,17 +17,17 @@ from engine.tensor_ir.operations.leaves import Constant
 from engine.tensor_ir.ordering import topological_order
 from engine.tensor_ir.types import TensorType
 
-#: Says of a node what only its owner knows, such as "computed"; "" for nothing.
+#: Returns a fact about a node that only its owner knows, such as "computed"; "" for none.
 Remark = Callable[[TensorNode], str]
 
 
 def no_remark(node: TensorNode) -> str:
-    """Say nothing."""
+    """Return no remark."""
     return ""
 
 
 class NodeRole(Enum):
-    """What a node is in its graph."""
+    """The role of a node in its graph."""
 
     INPUT = "input"
     WEIGHT = "weight"  #: a leaf whose gradient is wanted
@@ -36,7 +36,7 @@ class NodeRole(Enum):
 
 
 class NodeInfo(msgspec.Struct, frozen=True):
-    """A node by itself: `inputs` are the labels of its inputs, by slot."""
+    """A node as plain data: `inputs` are the labels of its inputs, by slot."""
 
     number: int
     label: str
@@ -63,7 +63,7 @@ def node_info(node: TensorNode) -> NodeInfo:
 
 
 def role_of(node: TensorNode) -> NodeRole:
-    """Return what a node is in its graph."""
+    """Return the role of a node in its graph."""
     if node.inputs:
         return NodeRole.OPERATION
     if isinstance(node.operation, Constant):
@@ -72,7 +72,10 @@ def role_of(node: TensorNode) -> NodeRole:
 
 
 def graph_text(wanted: Iterable[TensorNode], remark: Remark = no_remark) -> str:
-    """Return what the wanted nodes are computed from, each after its inputs; TopologicalSortFailed for a cycle."""
+    """Return the wanted nodes and what they are computed from, each after its inputs.
+
+    Raise TopologicalSortFailed for a cycle.
+    """
     order = topological_order(wanted)
     leaves = sum(not node.inputs for node in order)
     head = f"graph of {plural(len(order), 'node')}, {leaves} of them {'a leaf' if leaves == 1 else 'leaves'}"
@@ -80,7 +83,7 @@ def graph_text(wanted: Iterable[TensorNode], remark: Remark = no_remark) -> str:
 
 
 def node_text(node: TensorNode, remark: Remark = no_remark) -> str:
-    """Return a node, its type, its inputs by slot, and where it was made: "Add7: f32[3, 4] of a, b; main.py:12"."""
+    """Return a node with its type, its inputs by slot, and its origin: "Add7: f32[3, 4] of a, b; main.py:12"."""
     parts = [f"{node.label}: {node.type}"]
     if node.inputs:
         parts[0] += f" of {', '.join(other.label for other in node.inputs)}"
@@ -103,7 +106,7 @@ FILL_OF = {
 
 
 def graph_dot(wanted: Iterable[TensorNode], remark: Remark = no_remark) -> str:
-    """Return what the wanted nodes are computed from; arrows into a node of several inputs have their slot's number."""
+    """Return the graph that computes the wanted nodes; arrows into a node with several inputs are numbered by slot."""
     lines = ["digraph tensors {", '  node [shape=box, style="rounded,filled"];']
     lines += (f"  {line}" for node in topological_order(wanted) for line in _node(node, remark))
     return "\n".join([*lines, "}", ""])
@@ -127,14 +130,14 @@ def box_lines(node: TensorNode, remark: Remark) -> list[str]:
 
 
 _LINE_HEIGHT, _PADDING, _MARGIN = 16.0, 8.0, 20.0
-#: A larger drawing is of no use, and its arrows pass too many boxes.
+#: Nodes in the largest drawing. A larger one would be unreadable, with arrows that pass too many boxes.
 LARGEST = 2000
 
 
 def graph_svg(wanted: Iterable[TensorNode], remark: Remark = no_remark) -> str:
-    """Return what the wanted nodes are computed from, from top to bottom; a pointer over a node shows all of it.
+    """Return the graph that computes the wanted nodes, from top to bottom; a node's tooltip shows its full text.
 
-    InvalidOperation for more than 2,000 nodes.
+    Raise InvalidOperation for more than 2,000 nodes.
     """
     order = topological_order(wanted)
     if len(order) > LARGEST:

@@ -1,4 +1,4 @@
-"""The order in which nodes can be computed."""
+"""An order in which nodes can be computed."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import TypeVar, cast
 from engine.tensor_ir.errors import TopologicalSortFailed
 from engine.tensor_ir.graph import TensorNode
 
-#: So many nodes of a cycle are named.
+#: The most nodes of a cycle that a message names.
 NAMED = 6
 
 _N = TypeVar("_N", bound=TensorNode)
 
 
 def topological_order(wanted: Iterable[_N], is_known: Callable[[_N], bool] = lambda node: False) -> list[_N]:
-    """Return what the wanted nodes are computed from, themselves included, each after its inputs.
+    """Return the wanted nodes and all nodes that they are computed from, each after its inputs.
 
-    It goes depth first, so that a node comes soon after its inputs. Known nodes are left out, with what only they need.
-    TopologicalSortFailed names the nodes of a cycle.
+    The order is depth first, so that a node comes soon after its inputs. Known nodes are left out, and so are nodes
+    that only these need. TopologicalSortFailed names the nodes of a cycle.
     """
     order: list[_N] = []
     done: set[_N] = set()
-    path: dict[_N, None] = {}  # from a wanted node to the one that is being visited
+    path: dict[_N, None] = {}  # from a wanted node to the current one
     waiting = [node for node in wanted if not is_known(node)][::-1]
     while waiting:
         node = waiting[-1]
         if node in done:
             waiting.pop()
-        elif node in path:  # all of its inputs are done
+        elif node in path:  # all inputs are done
             waiting.pop()
             del path[node]
             done.add(node)

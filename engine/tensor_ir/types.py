@@ -1,4 +1,4 @@
-"""`TensorType`: the facts of a tensor before it is computed; shapes and indices as people write them."""
+"""`TensorType`: the facts about a tensor that are known in advance. Also shapes and indices as people write them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FLOATS: tuple[DType, ...] = (f16, bf16, f32, f64)
 class TensorType(msgspec.Struct, frozen=True, gc=False):
     """Shape and element type of a tensor.
 
-    `shape` is that of one example of a batch; a `batched` tensor has one more axis in front, whose size is set when the
-    graph is executed. With `nnz`, it is a sparse column [n, 1] of at most so many ones, stored as their row numbers:
-    s32[nnz], with -1 where there are fewer.
+    `shape` is that of one example. A `batched` tensor has one more axis in front, whose size is set when the graph
+    runs. With `nnz`, it is a sparse column [n, 1] with at most `nnz` ones. It is stored as their row numbers: s32[nnz],
+    with -1 in unused places.
     """
 
     shape: Shape
@@ -34,7 +34,7 @@ class TensorType(msgspec.Struct, frozen=True, gc=False):
     nnz: int | None = None
 
     def __str__(self) -> str:
-        """As in "f32[768, 1], batched, 32 nonzero"."""
+        """Return text such as "f32[768, 1], batched, 32 nonzero"."""
         words = [f"{self.dtype}{list(self.shape)}"]
         words += ["batched"] * self.batched
         words += [f"{self.nnz} nonzero"] * (self.nnz is not None)
@@ -42,12 +42,12 @@ class TensorType(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def size(self) -> int:
-        """Number of elements of one example."""
+        """The number of elements of one example."""
         return prod(self.shape)
 
     @property
     def stored_shape(self) -> Shape:
-        """The shape in memory, less the batch axis: a column [n, 1] is stored as a vector [n]."""
+        """The shape in memory without the batch axis: a column [n, 1] is stored as a vector [n]."""
         if self.nnz is not None:
             return (self.nnz,)
         return self.shape[:1] if len(self.shape) == 2 and self.shape[1] == 1 else self.shape
@@ -58,12 +58,12 @@ class TensorType(msgspec.Struct, frozen=True, gc=False):
         return self.dtype if self.nnz is None else s32
 
     def with_shape(self, shape: Sequence[int]) -> TensorType:
-        """Return the type of another tensor of the same elements and batch."""
+        """Return the type with another shape, and the same element type and batch."""
         return TensorType(tuple(shape), self.dtype, self.batched)
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """Return the shape to which all of these can be broadcast, as numpy does it; ShapeMismatch when there is none."""
+    """Return the shape that all of these broadcast to, by numpy's rules. Raise ShapeMismatch when there is none."""
     if all(shape == shapes[0] for shape in shapes):
         return shapes[0] if shapes else ()
     sizes = []
@@ -76,14 +76,14 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def require_dense(*given: TensorType) -> None:
-    """InvalidOperation unless all tensors are dense."""
+    """Raise InvalidOperation unless all tensors are dense."""
     for type_ in given:
         if type_.nnz is not None:
             raise InvalidOperation(f"operands must be dense, got {type_}")
 
 
 def require_floats(*given: TensorType) -> None:
-    """InvalidOperation unless all tensors are dense and of one type of floats."""
+    """Raise InvalidOperation unless all tensors are dense and have one type of floats."""
     require_dense(*given)
     for type_ in given:
         if type_.dtype not in FLOATS:
@@ -95,7 +95,7 @@ def require_floats(*given: TensorType) -> None:
 
 
 def whole_number(subject: str, value: SupportsIndex) -> int:
-    """Return a number that is whole, of any type of integers; InvalidOperation, which names it, for anything else."""
+    """Return a whole number of any integer type. For anything else, raise InvalidOperation with the subject."""
     try:
         return whole(value)
     except TypeError:
@@ -103,14 +103,14 @@ def whole_number(subject: str, value: SupportsIndex) -> int:
 
 
 def real_number(subject: str, value: object, *, finite: bool = True) -> float:
-    """Return a real number, if wanted a finite one; InvalidOperation, which names it, for anything else."""
+    """Return a real number, by default a finite one. For anything else, raise InvalidOperation with the subject."""
     if isinstance(value, Real) and (not finite or isfinite(value)):
         return float(value)
     raise InvalidOperation(f"{subject} must be a {'finite ' * finite}number, got {shown(value)}")
 
 
 def whole_numbers(subject: str, values: Iterable[Any]) -> tuple[int, ...]:
-    """Return numbers that are whole, of any type of integers; ShapeMismatch, which names them, for anything else."""
+    """Return whole numbers of any integer type. For anything else, raise ShapeMismatch with the subject."""
     try:
         return tuple(map(whole, values))
     except TypeError:
@@ -118,7 +118,7 @@ def whole_numbers(subject: str, values: Iterable[Any]) -> tuple[int, ...]:
 
 
 def whole_shape(sizes: Sequence[int], count: int) -> Shape:
-    """Return a shape with a size of -1, if any, computed from the number of elements; ShapeMismatch if none fits."""
+    """Return a shape; a size of -1 is computed from the number of elements. Raise ShapeMismatch if none fits."""
     if sizes.count(-1) > 1 or any(size < -1 for size in sizes):
         raise ShapeMismatch(f"shape must have sizes of which one may be -1, got {list(sizes)}")
     known = prod(size for size in sizes if size != -1)
@@ -130,7 +130,7 @@ def whole_shape(sizes: Sequence[int], count: int) -> Shape:
 def indexed(
     index: Sequence[int | slice | EllipsisType], shape: Shape
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], Shape]:
-    """Return starts, sizes and steps of what numpy's index names of a shape, and the shape less the axes of ints."""
+    """Return starts, sizes and steps of a numpy index into a shape, and the shape without the axes of ints."""
     if list(map(type, index)).count(EllipsisType) > 1 or len(index) - (... in index) > len(shape):
         raise ShapeMismatch(f"index must have at most {len(shape)} axes and one ellipsis, got {list(index)}")
     at = index.index(...) if ... in index else len(index)

@@ -1,4 +1,4 @@
-"""`Program`: what computes nodes on a device, compiled to a graph once and launched on any buffers."""
+"""`Program`: the computation of some nodes, compiled to a graph on a device and launched with any buffers."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from engine.tensor_runtime.tensors import TensorBuffer, Tensors
 from engine.types import DType
 from engine.types.layout import ALLOCATION_ALIGNMENT
 
-#: How many batch sizes a program stays compiled for.
+#: The number of batch sizes for which a program stays compiled.
 KEPT_SIZES = 4
 
 
 class EntryTime(NamedTuple):
-    """How long one operation of a program takes: the names of the nodes that it computes, and what it is."""
+    """The time of one operation of a program, with the names of the nodes that it computes, and its kind of work."""
 
     nodes: tuple[str, ...]
     what: str
@@ -46,7 +46,7 @@ class EntryTime(NamedTuple):
 
 
 class Ancillary(NamedTuple):
-    """A buffer of a program's own: the names of the nodes whose computation writes it first, and what it holds."""
+    """A buffer that a program needs internally, with its type and the names of the nodes that write it first."""
 
     nodes: tuple[str, ...]
     dtype: DType
@@ -55,10 +55,10 @@ class Ancillary(NamedTuple):
 
 
 class Program:
-    """What computes nodes from others, on a device; it is compiled for each batch size when that is first run.
+    """The computation of nodes from others, on a device. It is compiled for each batch size at the first run.
 
-    `inputs` are nodes whose buffers `run` is given, leaves among them; `wanted` are computed. Programs for graphs of
-    the same structure can share one object: it keeps none of the nodes.
+    `inputs` are nodes, including leaves, whose buffers are passed to `run`; `wanted` nodes are computed. Programs for
+    graphs with the same structure can share one object, which keeps none of the nodes.
     """
 
     def __init__(
@@ -70,25 +70,25 @@ class Program:
         is_loop: bool = False,
         names: Mapping[TensorNode, str] | None = None,
     ) -> None:
-        """If it `is_loop`, one launch can run it several times, one after another. `names` are for `profile`."""
+        """With `is_loop`, one launch can run the program several times in sequence. `names` are for `profile`."""
         stores = [item if isinstance(item, Wanted) else Wanted(item) for item in wanted]
         self.tensors = tensors
         self.input_types = tuple(node.type for node in inputs)
-        #: The wanted nodes that have buffers of their own, in order.
+        #: The types of wanted nodes that have their own buffers, in order.
         self.output_types = tuple(store.node.type for store in stores if store.over is None)
         self._lowered = ProgramBlock(inputs, stores, names or {}, is_loop=is_loop)
         self._turns = tensors.turns() if is_loop else None
-        #: By batch size and alignments of the buffers.
+        #: Compiled programs by batch size and alignments of the buffers.
         self._compiled: OrderedDict[tuple[int, Sequence[int]], _Compiled] = OrderedDict()
 
     def run(
         self, inputs: Sequence[TensorBuffer], outputs: Sequence[TensorBuffer], batch: int = 1, *, turns: int = 1
     ) -> None:
-        """Launch it; the results are there after `Tensors.synchronize`, or for what is launched later.
+        """Launch the program. Results are ready after `Tensors.synchronize`, and for everything launched later.
 
-        A loop runs so many `turns`, which read what the turn before has replaced.
+        A loop runs `turns` times, and each turn reads the buffers that the turn before has replaced.
 
-        ShapeMismatch when a buffer is of another type or batch size; ExecutionFailed when the device can't do it.
+        Raise ShapeMismatch for a buffer of the wrong type or batch size, and ExecutionFailed if the device refuses it.
         """
         for kind, types, buffers in (("input", self.input_types, inputs), ("output", self.output_types, outputs)):
             if len(types) != len(buffers):
@@ -116,9 +116,9 @@ class Program:
     def profile(
         self, inputs: Sequence[TensorBuffer], outputs: Sequence[TensorBuffer], batch: int = 1, *, launches: int = 10
     ) -> list[EntryTime]:
-        """Launch it several times with a clock at each operation, and return the median of each.
+        """Launch the program several times with a clock at each operation, and return the median times.
 
-        The clocks themselves take some microseconds, and operations of a loop are timed as one.
+        The clocks add some microseconds, and all operations of a loop are timed as one.
         """
         memories = [buffer.memory for buffer in (*inputs, *outputs)]
         if self._turns is not None:
@@ -146,7 +146,7 @@ class Program:
         ]
 
     def ancillary(self, batch: int = 1) -> list[Ancillary]:
-        """Return the buffers between inputs and outputs for a batch size; most share memory with each other."""
+        """Return the buffers between inputs and outputs for a batch size; most of them share memory."""
         plan, found = self.plan(batch), dict[PortRef, Ancillary]()
         for operation in plan.operations:
             for place in operation.access.writes:
@@ -163,12 +163,12 @@ class Program:
         return self._lowered.names[operation.place] if is_own else ()
 
     def plan(self, batch: int = 1) -> Plan:
-        """Return how the program is compiled for a batch size: its operations and buffers."""
+        """Return the plan for a batch size, with its operations and buffers."""
         known = (compiled.graph.plan for (size, _), compiled in self._compiled.items() if size == batch)
         return next(known, None) or self._plan(batch, [])
 
     def close(self) -> None:
-        """Free its device memory; it must not be run again."""
+        """Free the program's device memory; it can't run again."""
         self.tensors.synchronize()
         if self._turns is not None:
             self._turns.free()
@@ -193,7 +193,7 @@ class Program:
             self.tensors.synchronize()
             _, oldest = self._compiled.popitem(last=False)
             oldest.close()
-        self.tensors.synchronize()  # the program's own buffers are zeroed, and may be in use
+        self.tensors.synchronize()  # zeroing the program's own buffers may be in progress
         try:
             compiled = _Compiled(self.tensors, self._plan(batch, alignments), memories)
         except ExecutionFailed:
@@ -205,13 +205,13 @@ class Program:
 
 
 def _alignments(memories: Sequence[Memory]) -> Sequence[int]:
-    """Return which alignment each memory has; none where all have that of memory that is allocated."""
+    """Return the alignment of each memory; nothing if all are aligned like allocated memory."""
     found = tuple([gcd(memory.pointer, ALLOCATION_ALIGNMENT) for memory in memories])
     return found if min(found, default=ALLOCATION_ALIGNMENT) < ALLOCATION_ALIGNMENT else ()
 
 
 class _Compiled:
-    """A program for one batch size as a graph, with the memory of its own buffers."""
+    """A program for one batch size as a graph, with the memory of its internal buffers."""
 
     def __init__(self, tensors: Tensors, plan: Plan, memories: Sequence[Memory]) -> None:
         self._tensors, services = tensors, tensors.services
@@ -233,13 +233,13 @@ class _Compiled:
                 libraries=services.libraries,
             )
             self.graph: CompiledGraph = compile_plan(plan, tensors.device, self._resources)
-            self._memory.status = None  # it goes with the graph
+            self._memory.status = None  # freed together with the graph
         except BaseException:
             self._memory.abandon(services.pool, services.states)
             raise
 
     def rebind(self, memories: Sequence[Memory]) -> None:
-        """Have the next launch use other memory, by an update of what it touches."""
+        """Make the next launch use other memory, by updating the graph nodes that access it."""
         moved = {
             owner: memory
             for owner, memory, old in zip(self._owners, memories, self._bound, strict=True)
@@ -258,11 +258,11 @@ class _Compiled:
         if adjustment is not None:
             adjustment.apply()
             return
-        self.graph.status = None  # it goes with the next one
+        self.graph.status = None  # freed together with the next graph
         self.graph.destroy()
         self.graph = compile_plan(plan, tensors.device, self._resources)
 
     def close(self) -> None:
-        """Give its memory back."""
+        """Free its memory."""
         self.graph.destroy()
         self._memory.release(self._tensors.services.pool)

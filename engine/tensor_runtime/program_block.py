@@ -1,4 +1,4 @@
-"""`ProgramBlock`: a tensor program as the description of a block, before a device is asked."""
+"""`ProgramBlock`: a tensor program as a block's description, made without a device."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: The most turns of a loop in one launch.
 MOST_TURNS = 2**31 - 1
-#: The nodes of the description: what has the memory of the ports, the program, and the loop around it.
+#: The ids of the description's nodes: the block with the ports' memory, the program, and the loop around it.
 MEMORY, PROGRAM, _LOOP = "memory", "program", "loop"
 
 
 class Wanted(NamedTuple):
-    """A node that a program computes; with `over`, its buffer is that of an input, which it replaces."""
+    """A node for a program to compute. With `over`, it replaces that input in the input's buffer."""
 
     node: TensorNode
     over: TensorNode | None = None
 
 
 class ProgramBlock:
-    """The description of a program's block, whose ports are `x0`, `x1` and so on; it holds for every batch size."""
+    """The description of a program as a block with ports `x0`, `x1` and so on, for every batch size."""
 
     def __init__(
         self, inputs: Sequence[TensorNode], stores: Sequence[Wanted], names: Mapping[TensorNode, str], *, is_loop: bool
@@ -66,9 +66,9 @@ class ProgramBlock:
         self.names = [tuple([names.get(node, node.label) for node in nodes if node.inputs]) for nodes in written]
 
     def description(self, types: Sequence[TensorType], batch: int, alignments: Sequence[int]) -> GraphDescription:
-        """Return the program for a batch size: its block, and one that has the memory of its ports.
+        """Return the program for a batch size as two blocks: the program's own, and one that has the ports' memory.
 
-        Memory is aligned as memory that is allocated, unless `alignments` say otherwise.
+        The memory is aligned like allocated memory, unless `alignments` is given.
         """
         block = BlockDescription(
             self._block.ports,
@@ -97,7 +97,7 @@ class ProgramBlock:
 
 
 def _loop() -> BlockDescription:
-    """Return a region that runs as often as its input says."""
+    """Return a region that runs as many times as its input's value."""
     ports = {
         "turns": PortSpec("turns", "in", u32, "", "same"),
         "index": PortSpec("index", "out", u32, "", "[1]"),
@@ -112,6 +112,6 @@ def _port(name: str, type_: TensorType, inplace: str | None = None) -> PortSpec:
 
 
 def _array(type_: TensorType, batch: int, alignment: int) -> ExternalArray:
-    """Return an array that stands for memory whose address is passed at launch."""
+    """Return an array as a stand-in for memory whose address is passed at launch."""
     shape = (*((batch,) if type_.batched else ()), *type_.stored_shape)
     return ExternalArray(alignment, type_.stored_dtype.numpy, shape, None, False, "", None)

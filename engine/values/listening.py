@@ -1,6 +1,6 @@
-"""Listening: the table of inputs from outside, and the threads that receive OSC and MIDI into it.
+"""Listening: the table of external inputs, and the threads that receive OSC and MIDI into it.
 
-Value blocks name the source that they need (`ValueBlock.source`); a listener runs while some block needs it.
+Value blocks name the source that they need (`ValueBlock.source`); a listener runs as long as some block needs it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from engine.diagnostics import Diagnostic, warning
 
-#: More names than any set of controllers has; values under further names are dropped, so that memory is bounded.
+#: The limit for names, far more than any set of controllers has. Further names are dropped, so memory is bounded.
 MOST_NAMES = 20_000
 
 
@@ -25,17 +25,17 @@ class Inputs:
     """
 
     def __init__(self) -> None:
-        #: What value blocks read. Setting and reading one item of a dict is atomic, so only `add` needs the lock.
+        #: The values by name. Setting and reading one item of a dict is atomic, so only `add` needs the lock.
         self.table: dict[str, float] = {}
         self._adding = threading.Lock()
 
     def set(self, name: str, value: float) -> None:
-        """Set an input; numbers that aren't finite are dropped, since no parameter could take them."""
+        """Set an input. Numbers that aren't finite are dropped, since no parameter can take them."""
         if math.isfinite(value) and (name in self.table or len(self.table) < MOST_NAMES):
             self.table[name] = float(value)
 
     def post(self, name: str, value: float) -> None:
-        """Set a key or button, and count under "NAME#" how often it rose from 0: a tap may be shorter than a frame."""
+        """Set a key or button. "NAME#" counts how often it rose from 0, since a tap may be shorter than a frame."""
         if value > 0 and not self.table.get(name, 0.0) > 0:
             self.add(f"{name}#", 1.0)
         self.set(name, value)
@@ -46,16 +46,16 @@ class Inputs:
             self.set(name, self.table.get(name, 0.0) + amount)
 
 
-#: How long a listener waits before it tries again after a failure: a port in use, a missing device.
+#: The time until a listener tries again after a failure such as a port in use or a missing device.
 RETRY_S = 2.0
-#: The same when a part of the machine is missing, which libraries may report in the terminal each time.
+#: The same if a part of the system is missing, since libraries may print an error each time.
 LONG_RETRY_S = 30.0
-#: How long closing waits for a driver that hangs; its thread is then abandoned.
+#: The time that closing waits for a driver that hangs; then its thread is abandoned.
 _PATIENCE_S = 2.0
 
 
 class Unavailable(Exception):
-    """A source is not available now; it is tried again in `RETRY_S`, or with `is_lasting` in `LONG_RETRY_S`."""
+    """A source is not available now. It is tried again in `RETRY_S` or, with `is_lasting`, in `LONG_RETRY_S`."""
 
     def __init__(self, text: str, remedy: str, *, is_lasting: bool = False) -> None:
         super().__init__(text)
@@ -64,7 +64,7 @@ class Unavailable(Exception):
 
 
 class Listener(ABC):
-    """A thread that listens to one source until `close`; failures are reported, and it tries again."""
+    """A thread that listens to one source until `close`. It reports failures and then tries again."""
 
     def __init__(self, source: str, inputs: Inputs) -> None:
         self.source = source
@@ -80,14 +80,14 @@ class Listener(ABC):
         return self._thread.is_alive()
 
     def start(self, after: Iterable[Listener] = ()) -> None:
-        """Begin, once the listeners `after` which it comes have released their ports and devices."""
+        """Start, once the listeners in `after` have released their ports and devices."""
         self._after = tuple(after)
         self._thread.start()
 
     def stop(self) -> None:
         """Ask the thread to end and release its port or device, without waiting."""
         if not self.stopping.is_set():
-            self.wake()  # first: the thread may release what wakes it as soon as `stopping` is set
+            self.wake()  # first, since the thread may release the waking object as soon as `stopping` is set
             self.stopping.set()
 
     def close(self) -> None:
@@ -96,19 +96,22 @@ class Listener(ABC):
         self._thread.join(_PATIENCE_S)
 
     def problem_at(self, node: str) -> Diagnostic | None:
-        """Return why nothing is received, as a warning at a node, or None."""
+        """Return, as a warning at a node, why nothing is received; None if there is no problem."""
         problem = self._problem
         return None if problem is None else warning(str(problem), node=node, remedy=problem.remedy)
 
     @abstractmethod
     def listen(self) -> None:
-        """Listen until `stopping` is set, calling `ready` once that works; Unavailable when it doesn't, or stops to."""
+        """Listen until `stopping` is set, and call `ready` once that works.
+
+        Raise Unavailable if it doesn't, or no longer does.
+        """
 
     def wake(self) -> None:  # noqa: B027 - not needed by listeners that wait on `stopping` itself
-        """Have `listen` look at `stopping`; called from another thread."""
+        """Make `listen` check `stopping`; called from another thread."""
 
     def release(self) -> None:  # noqa: B027 - not needed where `listen` releases everything
-        """Release what `listen` doesn't; called when the thread ends."""
+        """Release resources that `listen` doesn't; called when the thread ends."""
 
     def ready(self) -> None:
         """Report that there is no problem any more."""
@@ -131,12 +134,12 @@ class Listener(ABC):
         self.release()
 
 
-#: The listener class of a source, by the word before its first colon.
+#: The listener class of a source, by the part of the source before its first colon.
 Kinds = dict[str, Callable[[str, Inputs], Listener]]
 
 
 class Listeners:
-    """The listeners that are needed now, by source."""
+    """The listeners that are needed at present, by source."""
 
     def __init__(self, inputs: Inputs, kinds: Kinds) -> None:
         self._inputs = inputs
@@ -145,9 +148,9 @@ class Listeners:
         self._leaving: list[Listener] = []
 
     def need(self, sources: Iterable[str]) -> None:
-        """Listen to exactly these sources, without those of unknown kinds.
+        """Listen to exactly these sources; unknown kinds are ignored.
 
-        This doesn't wait for drivers: a new listener begins when the old ones have ended.
+        This doesn't wait for drivers: a new listener starts when the old ones have ended.
         """
         wanted = dict.fromkeys(s for s in sources if s.partition(":")[0] in self._kinds)
         for source in [known for known in self.open if known not in wanted]:

@@ -1,4 +1,4 @@
-"""MIDI: controllers, notes and pitch bend of one device, each under a name of its own."""
+"""MIDI: the controllers, notes and pitch bend of one device, each under its own name."""
 
 from typing import Any
 
@@ -10,23 +10,24 @@ _INSTALL = "pip install mido python-rtmidi"
 
 @checked()
 def midi_name(kind: str, channel: int, number: int | None = None, source: str = "") -> str:
-    """Return the name of an input: kind is "cc", "note", "strikes" or "pitch"; channel 0 stands for any of 1 to 16."""
+    """Return the name of an input; `kind` is "cc", "note", "strikes" or "pitch", and channel 0 is any of 1 to 16."""
     part = "" if number is None else f":{number}"
     return f"midi:{kind}:{channel}{part}" + (f"@{source.removeprefix('midi:')}" if source else "")
 
 
 class MidiListener(Listener):
-    """Listens to one MIDI device; a source is "midi:NAME" with a part of its name, or "midi:" for the first one.
+    """Listens to one MIDI device. A source is "midi:NAME", with a part of the device's name, or "midi:" for the first
+    one.
 
-    Values are as MIDI has them: 0 to 127 of controllers and of a note's velocity, which is 0 while the note is up;
-    -8192 to 8191 of pitch bend. "strikes" counts how often a note went down.
+    Values are MIDI's own: 0 to 127 for controllers and for a note's velocity, which is 0 while the note is up; -8192 to
+    8191 for pitch bend. "strikes" counts how often a note was pressed.
     """
 
-    #: The device that was unplugged, until one is found again.
+    #: The name of a device that was unplugged, until one is found again.
     _lost = ""
 
     def listen(self) -> None:
-        """Receive messages until `close`; Unavailable without the library, or without such a device."""
+        """Receive messages until `close`. Raise Unavailable without the library, or without such a device."""
         try:
             import mido
 
@@ -34,7 +35,7 @@ class MidiListener(Listener):
         except ImportError as problem:
             text = f"MIDI must have the libraries mido and python-rtmidi, got none ({problem})"
             raise Unavailable(text, _INSTALL) from problem
-        except Exception as problem:  # the driver's own error types, which only the library knows
+        except Exception as problem:  # the driver's error types, which only the library knows
             text = f"MIDI must be there on this machine, got {type(problem).__name__}: {problem}"
             raise Unavailable(text, "it is tried again every half minute", is_lasting=True) from problem
         part = self.source.removeprefix("midi:")
@@ -64,7 +65,7 @@ class MidiListener(Listener):
         return Unavailable(f"MIDI device {self._lost} must be connected, got it unplugged", "connect it again")
 
     def _store(self, message: Any) -> None:
-        """Store one message; the library calls this on a thread of its own."""
+        """Store one message. The library calls this on its own thread."""
         match message.type:
             case "control_change":
                 self._set("cc", message.channel, message.control, message.value)

@@ -1,4 +1,4 @@
-"""OSC: messages over UDP, each argument under the name of its address."""
+"""OSC: messages over UDP, with each argument under the name of its address."""
 
 import logging
 import select
@@ -15,15 +15,15 @@ _MOST_BYTES = 65_536
 
 @checked()
 def osc_name(address: str, index: int | str = 0, source: str = "") -> str:
-    """Return the name of a message's argument; the index "count" stands for the number of messages received."""
+    """Return the name of a message's argument; the index "count" is the number of messages received."""
     return f"osc:{address}/{index}" + (f"@{source.removeprefix('osc:')}" if source else "")
 
 
 class OscListener(Listener):
-    """Listens to one UDP port; a source is "osc:HOST:PORT", with the local address to bind.
+    """Listens to one UDP port. A source is "osc:HOST:PORT", with the local address to bind.
 
-    Numbers and booleans are stored; strings and blobs are ignored, and so are packets that aren't OSC, since anybody
-    may send them. The messages of a bundle take effect on arrival, with any time tag.
+    Numbers and booleans are stored. Strings, blobs, and packets that aren't OSC are ignored, since anybody may send
+    them. The messages of a bundle take effect on arrival, whatever their time tag.
     """
 
     def __init__(self, source: str, inputs: Inputs) -> None:
@@ -31,7 +31,7 @@ class OscListener(Listener):
         self._wake_read, self._wake_write = socket.socketpair()
 
     def listen(self) -> None:
-        """Receive datagrams until `close`; Unavailable without python-osc, or when the port is taken."""
+        """Receive datagrams until `close`. Raise Unavailable without python-osc, or when the port is taken."""
         try:
             from pythonosc.osc_packet import OscPacket, ParseError
         except ImportError as problem:

@@ -1,4 +1,4 @@
-"""Steps: the value blocks of the running value graph, each with its outputs and what they drive."""
+"""Steps: the value blocks of the running value graph, each with its outputs and the parameters that these drive."""
 
 import math
 from collections.abc import Sequence
@@ -34,32 +34,32 @@ class ValueOutput:
 class ValueStep:
     """Runs one value block in each frame.
 
-    When its code raises, that is `problem` for as long as it lasts, and the outputs keep their last values. So they do
-    while it takes longer than the frame waits for.
+    If the block's code raises, the error is `problem` until it runs again, and the outputs keep their last values. The
+    outputs also keep them while the code takes longer than a frame waits.
     """
 
     def __init__(self, block: ValueBlock, code: CodeRunner) -> None:
         self.block = block
         self._code = code
         self._ours = is_ours(type(block))
-        #: What took too long; the block's code isn't run again before a parameter of it changes.
+        #: The error of an update that took too long. The code isn't run again until one of its parameters changes.
         self.gave_up: Diagnostic | None = None
         self.outputs = [ValueOutput(spec.name, spec.type) for spec in block.value_outputs()]
-        #: The source that the block needs, and the listener for it.
+        #: The source that the block needs; below, the listener for it.
         self.source = ""
         self.listener: Listener | None = None
-        #: Why the source may not be listened to.
+        #: The reason why the source may not be used.
         self.refused: Diagnostic | None = None
         self.problem: Diagnostic | None = None
         self._start_problem: Diagnostic | None = None
         self._settings_problem: Diagnostic | None = None
         self._has_run = False
         self._is_rewired = True
-        #: The update that is under way.
+        #: The update that is running.
         self._call: Call[list[float], Diagnostic] | None = None
 
     def begin(self) -> None:
-        """Have the block forget its past, and with it the values of its outputs."""
+        """Reset the block's state, and the values of its outputs."""
         self._finish()
         self.gave_up, self._has_run, self._is_rewired = None, False, True
         for output in self.outputs:
@@ -68,9 +68,9 @@ class ValueStep:
         self._start_problem = found if isinstance(found, Diagnostic) else None
 
     def check(self, patience_s: float) -> bool:
-        """Have the block check its parameters; it runs only if they are valid.
+        """Let the block check its parameters; it runs only if they are valid.
 
-        False, with nothing done, if the update under way takes longer than `patience_s`.
+        If a running update takes longer than `patience_s`, do nothing and return False.
         """
         if self._call is not None and self._call.result(patience_s) is None:
             return False
@@ -80,21 +80,20 @@ class ValueStep:
         return True
 
     def rewire(self) -> None:
-        """Pass on all outputs in the next run, changed or not, since they drive other parameters."""
+        """Pass on all outputs in the next run, even unchanged ones, since they drive other parameters."""
         self._is_rewired = True
 
     def drive_again(self) -> None:
-        """Pass on all outputs as they are."""
+        """Pass on all outputs with their present values."""
         if self._has_run:
             for output in self.outputs:
                 for drive in output.drives:
                     drive.put(output.value)
 
     def run(self, now: Moment, patience_s: float) -> bool:
-        """Update the block and pass on its outputs; return whether its diagnostics have changed.
+        """Update the block and pass on its outputs. Return whether its diagnostics have changed.
 
-        An update that takes longer than `patience_s` continues beside the frames, and a later run passes its outputs
-        on.
+        An update that takes longer than `patience_s` continues while frames run, and a later run passes on its outputs.
         """
         problem, changed = self.gave_up or self._start_problem or self._settings_problem, False
         if problem is None:
@@ -107,7 +106,7 @@ class ValueStep:
                 if self._call is None:
                     self._call = self._code.begin(partial(self._updated, now), partial(self._failed, "update"))
                 elif patience_s < math.inf:
-                    patience_s = 0  # this frame's share was spent by an earlier one
+                    patience_s = 0  # an earlier step has used up this frame's share
                 result = self._call.result(patience_s)
                 if result is None:
                     if self._is_rewired:
@@ -132,12 +131,12 @@ class ValueStep:
         return True
 
     def close(self) -> None:
-        """Give up the update under way."""
+        """Abandon a running update."""
         if self._call is not None:
             self._call.abandon()
 
     def _finish(self) -> None:
-        """Wait for the update under way, whose outputs don't count any more."""
+        """Wait for a running update, and ignore its outputs."""
         call, self._call = self._call, None
         if call is not None:
             call.result()
@@ -149,7 +148,7 @@ class ValueStep:
         return told
 
     def _updated(self, now: Moment) -> list[float]:
-        """Update the block and return the values of its outputs; PatchError when one is no finite number."""
+        """Update the block and return its outputs' values. Raise PatchError when one is not a finite number."""
         self.block.update(now)
         attributes: dict[str, Any] = self.block.__dict__
         for output in self.outputs:
@@ -171,7 +170,7 @@ class ValueStep:
         return changed
 
     def _restore(self) -> bool:
-        """Restore the last good values of the outputs, also in newly driven parameters."""
+        """Restore the last good values of the outputs, even in newly driven parameters."""
         changed = False
         for output in self.outputs:
             self.block.__dict__[output.name] = output.value
@@ -182,7 +181,7 @@ class ValueStep:
 
 
 def read_settings(block: ValueBlock, code: CodeRunner) -> tuple[str, Diagnostic | None]:
-    """Return the source that a value block needs, and the error of its parameters, or None."""
+    """Return the source that a value block needs, and the error in its parameters, or None."""
 
     def read() -> str:
         block.check()
@@ -196,12 +195,12 @@ def read_settings(block: ValueBlock, code: CodeRunner) -> tuple[str, Diagnostic 
 
 
 def failure(block: ValueBlock, method: str, problem: BaseException) -> Diagnostic:
-    """Return an exception of a block's code as an error on its node, with the line."""
+    """Return an exception in a block's code as an error on its node, with the line."""
     return code_diagnostic(problem, f"{method} of {block.id}", block.source_file(), block.node)
 
 
 def _converted(output: ValueOutput, value: Any) -> float:
-    """Return a value of another type as the declared one; PatchError when it isn't a finite number."""
+    """Return a value converted to the declared type. Raise PatchError when it isn't a finite number."""
     try:
         number = float(value)
         good = math.isfinite(number) and not isinstance(value, str)

@@ -1,4 +1,4 @@
-"""`ValueGraph`: the value blocks of a patch, run once a frame on the engine's thread."""
+"""`ValueGraph`: the value blocks of a patch, which run once per frame on the engine's thread."""
 
 import math
 import time
@@ -17,51 +17,54 @@ from engine.values.steps import ValueStep
 from engine.values.wiring import Drive, Parameters, TypeOf, wire_values
 
 LISTENERS: Kinds = {"osc": OscListener, "midi": MidiListener}
-#: How long a frame waits for the update of a block while the engine runs freely.
+#: The time that a frame waits for the update of a block while the engine runs freely.
 PATIENCE_S = 0.1
-#: Diagnostics of a node that has some change no faster than this while the engine runs freely.
+#: While the engine runs freely, a node's changed diagnostics are reported at most once in this interval.
 TELL_INTERVAL_NS = 100_000_000
 
 
 class ValueGraph:
     """Follows the value blocks and value connections of a patch, and computes them in `update`.
 
-    `parameters` is told which parameters are driven, and writes their values. Edits only leave marks: the steps are
-    built when they are needed next.
+    `parameters` is notified of driven parameters, and writes their values. Edits only set marks; the steps are rebuilt
+    when they are needed next.
     """
 
     def __init__(self, type_of: TypeOf, parameters: Parameters, code: CodeRunner, kinds: Kinds = LISTENERS) -> None:
-        """`type_of` gives the block type of any node; `code` runs blocks; `kinds` are what can be listened to."""
+        """`type_of` returns any node's block type; `code` runs blocks.
+
+        `kinds` are the sources that can be listened to.
+        """
         self._code = code
         self.inputs = Inputs()
         self.diagnostics: tuple[Diagnostic, ...] = ()
-        #: The patch may listen to the network, see `engine.patch.trust`.
+        #: True if the patch may listen to the network; see `engine.patch.trust`.
         self.trusted = False
         self._type_of = type_of
         self._parameters = parameters
         self._listeners = Listeners(self.inputs, kinds)
         self._blocks: dict[str, ValueBlock] = {}
         self._connections: dict[PortRef, Connection] = {}  # by target
-        self._driven: Counter[str] = Counter()  # connections by the node that they drive
+        self._driven: Counter[str] = Counter()  # the number of connections, by the node that they drive
         self._steps: list[ValueStep] = []
         self._step_of: dict[str, ValueStep] = {}
         self._drives: dict[PortRef, Drive] = {}  # by target
         self._problems: list[Diagnostic] = []
         self._is_wired = True
         self._has_new_settings = False
-        self._unchecked: list[ValueStep] = []  # their updates are still under way
+        self._unchecked: list[ValueStep] = []  # steps whose updates are still running
         self._is_untold = False  # `diagnostics` may be out of date
         self._told_ns = 0
 
-    # Following the patch
+    # Follows the patch
 
     def place(self, block: ValueBlock) -> None:
-        """Add the block of a node, or replace it."""
+        """Add or replace the block of a node."""
         self._blocks[block.node] = block
         self._is_wired = False
 
     def remove(self, node: str) -> bool:
-        """Remove a value block; return False for any other node."""
+        """Remove a value block. Return False for any other node."""
         if node not in self._blocks:
             return False
         del self._blocks[node]
@@ -69,7 +72,7 @@ class ValueGraph:
         return True
 
     def rewire(self, node: str | None = None) -> None:
-        """Follow that a device block, or any of them, came, went or was replaced."""
+        """Note that a device block was added, removed or replaced; None means any of them."""
         if self._connections and (node is None or self._driven[node]):
             self._is_wired = False
 
@@ -80,7 +83,7 @@ class ValueGraph:
         self._is_wired = False
 
     def disconnect(self, connection: Connection) -> None:
-        """Remove a value connection; its parameter gets the patch's value again."""
+        """Remove a value connection; its parameter returns to the patch's value."""
         del self._connections[connection.target]
         self._driven[connection.target.node] -= 1
         self._drives.pop(connection.target, None)
@@ -88,7 +91,7 @@ class ValueGraph:
         self._is_wired = False
 
     def has(self, connection: Connection) -> bool:
-        """True for a connection that is here."""
+        """True if the graph has this connection."""
         return self._connections.get(connection.target) == connection
 
     @property
@@ -97,13 +100,16 @@ class ValueGraph:
         return tuple(self._connections.values())
 
     def set_parameter(self, node: str | None, *, structural: bool) -> None:
-        """Follow a new parameter value of a value block; a structural one has all blocks check theirs again."""
+        """Note a new parameter value of a value block.
+
+        A structural one makes all blocks check their parameters again.
+        """
         self._has_new_settings |= structural
         if node in self._step_of:
             self._step_of[node].gave_up = None
 
     def begin_again(self) -> None:
-        """Have every block forget its past; parameters have the patch's values until they are driven again."""
+        """Reset the state of every block. Parameters have the patch's values until they are driven again."""
         for step in self._steps:
             step.begin()
         for target in self._drives:
@@ -111,20 +117,21 @@ class ValueGraph:
         self._drives, self._is_wired = {}, False
 
     def drive_again(self) -> None:
-        """Give driven parameters their present values again, after their blocks were replaced."""
+        """Write the present values to driven parameters again, after their blocks were replaced."""
         if not self._is_wired:
             self._wire()
         for step in self._steps:
             step.drive_again()
         self._tell(fresh=True)
 
-    # Each frame
+    # Every frame
 
     def update(self, now: Moment, *, fresh: bool = True) -> bool:
-        """Compute all values for the frame that begins; return whether `diagnostics` have changed.
+        """Compute all values for the frame that starts. Return whether `diagnostics` have changed.
 
-        Unless `fresh`, changes at places that have diagnostics already wait for an interval that people can read: a
-        value may leave its bounds in every other frame. A slow block keeps its last values meanwhile.
+        A value may leave its bounds in every other frame. So unless `fresh`, a changed diagnostic at the same place
+        waits for an interval in which people can read it. While a slow block is updated, its outputs keep their last
+        values.
         """
         if not self._is_wired:
             self._wire()
@@ -143,19 +150,19 @@ class ValueGraph:
         return self._drives[port].value if port in self._drives else None
 
     def snapshot(self) -> dict[str, float]:
-        """Return the value of every output and of every driven parameter, by "node.port"."""
+        """Return the values of all outputs and all driven parameters, by "node.port"."""
         values = {f"{step.block.node}.{output.name}": output.value for step in self._steps for output in step.outputs}
         values.update({str(target): drive.value for target, drive in self._drives.items()})
         return values
 
     @property
     def is_empty(self) -> bool:
-        """True while the patch has no value blocks and there is nothing to update."""
+        """True if the patch has no value blocks and nothing needs an update."""
         return not (self._blocks or self._has_new_settings or self._is_untold) and self._is_wired
 
     @property
     def is_listening(self) -> bool:
-        """True while a block listens to a source outside, such as MIDI or OSC."""
+        """True while a block listens to an external source, such as MIDI or OSC."""
         return bool(self._listeners.open)
 
     @property
@@ -203,7 +210,7 @@ class ValueGraph:
     def _drive(self, connection: Connection) -> Drive:
         target = connection.target
         block_type = self._type_of(target.node)
-        assert block_type is not None  # else the connection would have been left out
+        assert block_type is not None  # otherwise the connection would have been left out
         spec = block_type.parameter(target.port)
         put = self._parameters.drive(target.node, spec.name)
         return Drive(connection, spec, self._parameters.values[target.node][spec.name], put)

@@ -12,13 +12,13 @@ from engine.patch import rules
 from engine.patch.changes import Connection, PortRef
 from engine.types.bits import same
 
-#: Gives a node's block type, or None when it is not known.
+#: Returns a node's block type, or None when it is unknown.
 TypeOf = Callable[[str], type[Block] | None]
 
 
 @dataclass
 class ValueWiring:
-    """The value blocks, each after those that drive it, the connections that work, and problems with the others."""
+    """The value blocks, each after those that drive it; the valid connections; and the errors of the others."""
 
     order: list[str]
     connections: list[Connection] = field(default_factory=list)
@@ -26,11 +26,11 @@ class ValueWiring:
 
 
 def wire_values(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeOf) -> ValueWiring:
-    """Return how value blocks work together.
+    """Return the wiring of value blocks.
 
-    `connections` are value connections. A patch from a file may hold some that no edit would make: they are left out
-    with a warning on the node. Connections at blocks of unknown types are left out silently: those nodes have errors
-    already.
+    `connections` are value connections. A patch from a file may have some that no edit could make. These are left out,
+    with a warning on the node. Connections at blocks of unknown types are left out silently, since those nodes already
+    have errors.
     """
     found = ValueWiring([])
     for connection in connections:
@@ -42,13 +42,13 @@ def wire_values(nodes: Iterable[str], connections: Iterable[Connection], type_of
             rules.check_types(
                 connection, end, rules.require_end(connection.target.node, target, connection.target.port)
             )
-        except rules.UnknownPort as problem:  # another version of the block type had it
+        except rules.UnknownPort as problem:  # another version of the block type had this output
             remedy = f"connect {connection.source} to another parameter, or delete the connection"
             found.problems.append(_left_out(connection, f"{problem}: it is left out", remedy))
         except PatchError as problem:
             found.problems.append(_left_out(connection, str(problem)))
         else:
-            # By the name that the output has now.
+            # Use the present name of the output.
             found.connections.append(Connection(PortRef(connection.source.node, end.name), connection.target))
     among = set(nodes := list(nodes))
     while True:
@@ -73,12 +73,12 @@ def _left_out(connection: Connection, text: str, remedy: str = "") -> Diagnostic
     return warning(text, node=target.node, port=target.port, remedy=remedy)
 
 
-#: Gives a parameter a value that fits it.
+#: Sets a parameter to a valid value.
 Put = Callable[[Any], None]
 
 
 class Parameters(Protocol):
-    """What a value graph needs of the parameter store, which alone writes values."""
+    """The part of the parameter store that a value graph uses; only the store writes values."""
 
     @property
     def values(self) -> Mapping[str, Mapping[str, Any]]: ...
@@ -86,7 +86,7 @@ class Parameters(Protocol):
     def release(self, node_id: str, name: str) -> None: ...
 
 
-#: The bounds of parameters without bounds of their own: what f32 and s32 hold, so that kernels can take every value.
+#: The bounds of parameters without their own bounds: the range of f32 and s32, so that kernels can take every value.
 _WIDEST: dict[str, tuple[float, float]] = {
     "float": (-3.4028234663852886e38, 3.4028234663852886e38),
     "int": (-(2**31), 2**31 - 1),
@@ -96,12 +96,12 @@ _CONVERT: dict[str, Callable[[float], float]] = {"float": float, "int": round, "
 
 
 class Drive:
-    """A connection at work: `put` rounds a value, clamps it to the parameter's bounds, and passes on a new one."""
+    """An active connection: `put` rounds a value, clamps it to the parameter's bounds, and passes on a new one."""
 
     __slots__ = ("_convert", "_high", "_low", "_put", "_type", "clamped", "connection", "value")
 
     def __init__(self, connection: Connection, spec: ParameterSpec, value: Any, put: Put) -> None:
-        """`value` is the parameter's present value, and `put` sets another."""
+        """`value` is the parameter's present value; `put` sets another."""
         low, high = _WIDEST[spec.type]
         self.connection = connection
         self.value = value
@@ -111,11 +111,11 @@ class Drive:
         least, most = spec.bounds
         self._low = low if least is None else least
         self._high = high if most is None else most
-        #: 1 while the value is above the parameter's bounds, -1 while it is below, else 0.
+        #: 1 if the value is above the parameter's bounds, -1 if it is below, otherwise 0.
         self.clamped = 0
 
     def put(self, value: float) -> bool:
-        """Give the parameter a finite value, unless it has that; return whether `diagnostic` has changed."""
+        """Set the parameter to a finite value, unless it has that. Return whether `diagnostic` has changed."""
         taken: float = self._convert(value)
         clamped = 0
         if taken > self._high:

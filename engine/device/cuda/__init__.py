@@ -1,1 +1,1 @@
-"""A CUDA device, on the driver API; `engine.device.open` imports this room only when one is opened."""
+"""A CUDA device, on the driver API. `engine.device.open` imports this package only to open one."""

@@ -1,21 +1,21 @@
-"""Facts of a CUBIN's kernels: those that wait first, and the number of parameters of each."""
+"""Reads facts about kernels from a CUBIN: which of them wait first, and how many parameters each has."""
 
 import struct
 
 from engine.diagnostics import KernelError
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
-_NO_BITS = 8  # a section that takes no place in the file
+_NO_BITS = 8  # the type of a section that takes no space in the file
 _TEXT, _INFO = ".text.", ".nv.info."
-#: Formats of the records in a section of facts about a kernel. Only the last has a length and data behind its 4 bytes.
+#: Formats of the records in a section of kernel facts. Only the last one has a length, and data after its 4 bytes.
 _FORMATS, _WITH_DATA = (1, 2, 3, 4), 4
-#: The records that describe one parameter each, up to 4 KB of parameters and beyond.
+#: The record that describes one parameter: for up to 4 KB of parameters, and for more.
 _PARAMETERS = (0x17, 0x45)
-#: An instruction has 16 bytes. It begins with its operation (9 bits), the kind of its operands (3) and its guard (4).
+#: An instruction has 16 bytes. It starts with its operation (9 bits), the kind of its operands (3) and its guard (4).
 _INSTRUCTION_BYTES, _OPERATION = 16, 0x1FF
-#: ACQBULK, with no guard: what `griddepcontrol.wait` becomes.
+#: ACQBULK without a guard: the instruction for `griddepcontrol.wait`.
 _WAIT = 0x782E
-#: What reads no memory but the kernel's arguments and constants, and never branches: compilers move it before the wait.
+#: Instructions that read only arguments and constants, and never branch. Compilers move them before the wait.
 _HARMLESS = frozenset(
     {
         *(0x119, 0x005, 0x1C3),  # S2R, CS2R, S2UR
@@ -33,15 +33,15 @@ _HARMLESS = frozenset(
 def waiting_kernels(cubin: bytes) -> frozenset[str]:
     """Return the kernels that don't access memory before they wait for earlier launches.
 
-    The encoding is that of compute capability 9.0 to 12.x. KernelError when the file is cut off.
+    The encoding is that of compute capability 9.0 to 12.x. Raise KernelError when the file is cut off.
     """
     return frozenset(name for name, code in _sections(cubin, _TEXT).items() if _waits_first(code))
 
 
 def parameter_counts(cubin: bytes) -> dict[str, int]:
-    """Return how many parameters each kernel has; a kernel of which the file doesn't say it is missing.
+    """Return each kernel's number of parameters; kernels without this information are left out.
 
-    KernelError when the file is cut off.
+    Raise KernelError when the file is cut off.
     """
     counts = ((name, _count_parameters(facts)) for name, facts in _sections(cubin, _INFO).items())
     return {name: count for name, count in counts if count is not None}
@@ -56,7 +56,7 @@ def _sections(cubin: bytes, prefix: str) -> dict[str, bytes]:
 
 
 def _read_sections(cubin: bytes, prefix: str) -> dict[str, bytes]:
-    if cubin[:5] != b"\x7fELF\x02":  # what else the driver takes, such as a fat binary
+    if cubin[:5] != b"\x7fELF\x02":  # something else that the driver accepts, such as a fat binary
         return {}
     (offset,) = struct.unpack_from("<Q", cubin, 0x28)
     size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
@@ -71,7 +71,7 @@ def _read_sections(cubin: bytes, prefix: str) -> dict[str, bytes]:
 
 
 def _count_parameters(facts: bytes) -> int | None:
-    """Count the records that describe a parameter; None when a record has a format that isn't known."""
+    """Count the records that describe a parameter; None when a record has an unknown format."""
     place = count = 0
     while place + 4 <= len(facts):
         kind, what, size = struct.unpack_from("<BBH", facts, place)

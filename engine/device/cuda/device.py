@@ -1,4 +1,4 @@
-"""The CUDA device: it makes everything else of this room and transfers data."""
+"""The CUDA device, which creates all other objects of this room and transfers data."""
 
 import logging
 import weakref
@@ -26,22 +26,22 @@ from engine.device.protocol import BestCode, Issue, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
 _log = logging.getLogger(__name__)
-#: The oldest compute capability whose kernels can wait for those before them.
+#: The oldest compute capability with kernels that can wait for earlier ones.
 _OLDEST_WITH_WAIT = (9, 0)
 
 _get_current = driver.cuCtxGetCurrent
 
 
 class CudaDevice:
-    """One GPU, used by its primary context, which other CUDA libraries in this process share.
+    """One GPU, used through its primary context, which other CUDA libraries in this process share.
 
-    Transfers and launches outside graphs use a stream of the device's own and run in the order of the calls.
+    Transfers, and launches outside graphs, use the device's own stream and run in the order of the calls.
     """
 
     def __init__(self, ordinal: int = 0, *, plain_edges: bool = False) -> None:
-        """With `plain_edges`, each node of a graph begins when those that it waits for are complete.
+        """With `plain_edges`, each node of a graph starts when the nodes that it waits for are complete.
 
-        Without, devices of compute capability 9.0 or later have programmatic edges between kernels.
+        Without, graphs have programmatic edges between kernels on devices of compute capability 9.0 or later.
         """
         count = start_driver()
         if not 0 <= ordinal < count:
@@ -54,7 +54,7 @@ class CudaDevice:
         self._context = check(driver.cuDevicePrimaryCtxRetain(self._handle), f"opening device cuda:{ordinal}")
         self._context_address = int(self._context)
         self._objects = DriverObjects()
-        #: What optimises kernels in the background.
+        #: The jobs that optimise kernels in the background.
         self._jobs: weakref.WeakSet[OptimiserJob] = weakref.WeakSet()
         self._has_programmatic_edges = not plain_edges and capability(self._handle) >= _OLDEST_WITH_WAIT
         self._closed = False
@@ -77,18 +77,18 @@ class CudaDevice:
         """Do nothing: nothing can stop a kernel on a GPU."""
 
     def activate(self) -> None:
-        """Make the device's context current on the calling thread, unless it is: to ask takes half the time."""
+        """Make the device's context current on the calling thread, unless it is; checking takes half the time."""
         result = _get_current()
         if result[0] or int(result[1]) != self._context_address:
             check(driver.cuCtxSetCurrent(self._context), "cuCtxSetCurrent")
 
     def allocate(self, size_bytes: int) -> CudaMemory:
-        """Allocate at least one byte; DeviceError that names the requested and the free size."""
+        """Allocate at least one byte. On failure, the DeviceError has the requested and the free size."""
         size_bytes = whole_number("size of an allocation", size_bytes)
         return allocate(self._objects, size_bytes)
 
     def adopt(self, array: object) -> CudaMemory:
-        """Return the memory of an array on this GPU, to be used in place; `free` returns it to its owner."""
+        """Return the memory of an array on this GPU, for use in place; `free` returns it to its owner."""
         with described(array) as external:
             return adopt(self._objects, external, self._ordinal)
 
@@ -97,7 +97,7 @@ class CudaDevice:
         return upload(self, array)
 
     def pinned(self, array: np.ndarray[Any, Any]) -> CudaPinnedArray:
-        """Make a page-locked copy of `array` for copy nodes."""
+        """Create a page-locked copy of `array` for copy nodes."""
         return CudaPinnedArray(self._objects, array)
 
     def write(self, target: Memory, array: np.ndarray[Any, Any]) -> None:
@@ -133,9 +133,10 @@ class CudaDevice:
         self._stream.synchronize()
 
     def load_module(self, image: str | bytes, *, best: BestCode | None = None) -> CudaModule:
-        """Load PTX text or CUBIN bytes; KernelError with the driver's log, and the line of PTX, when it is wrong.
+        """Load PTX text or CUBIN bytes. If these are wrong, raise KernelError with the driver's log, and the line of
+        PTX.
 
-        A CUBIN does not contain the types of its kernels' parameters, only offsets and sizes.
+        A CUBIN has only the offsets and sizes of its kernels' parameters, not their types.
         """
         if not isinstance(image, (str, bytes)):
             raise KernelError(f"module must be PTX text or CUBIN bytes, got {type(image).__name__}")
@@ -155,7 +156,7 @@ class CudaDevice:
         shared_bytes: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Launch a kernel once; later transfers wait for it, other streams don't. Extents that are left out are 1."""
+        """Launch a kernel once. Later transfers wait for it, but other streams don't. Missing extents are 1."""
         own = own_kernel(kernel)
         config = launch_config(grid, thread_block, shared_bytes)
         check_launch(own, config)
@@ -170,11 +171,11 @@ class CudaDevice:
         )
 
     def capture(self, label: str, issue: Issue) -> CudaCapture:
-        """Record the kernels and copies with which a library does what `issue` asks; they are not run now."""
+        """Record the kernels and copies that a library issues for `issue`; they are not run now."""
         return self._recorder.capture(label, issue)
 
     def synchronize(self) -> None:
-        """Wait until the device has done all its work."""
+        """Wait until the device has completed all its work."""
         check(driver.cuCtxSynchronize(), "waiting for the device")
 
     def create_stream(self) -> CudaStream:
@@ -182,7 +183,7 @@ class CudaDevice:
         return CudaStream(self._objects)
 
     def create_event(self, *, timed: bool = True) -> CudaEvent:
-        """Make an event; one without a time takes the GPU a microsecond less."""
+        """Create an event; without a time, it takes the GPU a microsecond less."""
         return CudaEvent(self._objects, timed=timed)
 
     def create_graph(self) -> Graph:
@@ -190,20 +191,20 @@ class CudaDevice:
         return Graph(CudaGraphBackend(self._objects, self._context, self._scratch))
 
     def close(self) -> None:
-        """Wait for all work, then release everything and the context. A second call does nothing."""
+        """Wait for all work, then release everything, including the context. A second call does nothing."""
         if self._closed:
             return
         self._closed = True
         for job in tuple(self._jobs):
             job.cancel()
-            job.run()  # waits if it has begun
+            job.run()  # waits if the job has started
         try:
             self.activate()
             self.synchronize()
             self._objects.release_all()
             check(driver.cuDevicePrimaryCtxRelease(self._handle), "cuDevicePrimaryCtxRelease")
         except DeviceFault as fault:
-            # After a fault nothing can be released; the end of the process does it.
+            # After a fault, nothing can be released before the process ends.
             _log.warning("device %s was closed after a fault: %s", self.info.name, fault)
 
 

@@ -1,4 +1,4 @@
-"""CUDA's error codes as exceptions that say what to do."""
+"""CUDA's error codes as exceptions that state a remedy."""
 
 from typing import Any
 
@@ -6,8 +6,9 @@ from cuda.bindings import driver
 
 from engine.diagnostics import DeviceError
 
-# After one of these errors every CUDA call of this process fails with the same code; resetting the primary context does
-# not help (measured for an illegal address, driver 580). They are listed by name: older bindings lack the newest codes.
+# After one of these errors, every CUDA call of this process fails with the same code, and resetting the primary context
+# does not help (measured for an illegal address, driver 580). They are listed by name, since older bindings lack the
+# newest codes.
 STICKY = frozenset(
     "CUDA_ERROR_" + name
     for name in (
@@ -29,13 +30,13 @@ STICKY = frozenset(
 
 
 class DeviceFault(DeviceError):
-    """The GPU faulted: nothing works on it until this process ends."""
+    """The GPU faulted. Nothing works on it until this process ends."""
 
 
 def check(result: tuple[Any, ...], call: str) -> Any:
-    """Return the values of a driver call without its code; when it failed, raise a DeviceError that names `call`.
+    """Return the values of a driver call without its code. If it failed, raise a DeviceError that names `call`.
 
-    One value is returned as itself, several as a tuple, none as None.
+    One value is returned by itself, several as a tuple, and none as None.
     """
     if result[0]:
         raise device_error(result[0], call)
@@ -45,11 +46,11 @@ def check(result: tuple[Any, ...], call: str) -> Any:
 
 
 def device_error(code: Any, call: str) -> DeviceError:
-    """Return the error for a failed call; a `DeviceFault` when the code is sticky."""
+    """Return the error for a failed call; a sticky code gives a `DeviceFault`."""
     _, text = driver.cuGetErrorString(code)
     reason = f"{code.name}, {text.decode()}" if text else code.name
     if code.name in STICKY:
-        # The call that reports a fault is rarely the one that caused it: kernels run after their launch returns.
+        # The call that reports a fault is rarely its cause, since kernels run after their launch returns.
         return DeviceFault(
             f"{call} failed: {reason}. A kernel that ran before has faulted; the GPU stays unusable until this "
             "process ends: save the patch and restart"

@@ -1,4 +1,4 @@
-"""Kernel launches as the driver reads them, and the checks before them."""
+"""Kernel launches in the driver's structures, and the checks before them."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ _NO_BLOCK = fresh_bytes(0)
 
 
 class NativeLaunch:
-    """A kernel launch as the driver reads it (`native`), with the array of argument addresses that it points to.
+    """A kernel launch as a driver structure (`native`), with the array of argument addresses that it points to.
 
-    The driver copies the launch and its arguments during a call. To pass on changed values of the same argument block,
-    `native` is handed over again as it is, so that a parameter update costs a microsecond. To add many nodes, one
-    object copies each of them in turn, and only what differs from the node before is written.
+    The driver copies the launch and its arguments during a call. Passing changed values of the same argument block only
+    means passing `native` again, so a parameter update costs a microsecond. To add many nodes, one object copies each
+    of them in turn, and writes only what differs from the node before.
     """
 
     __slots__ = ("_block", "_layout", "_pointers", "_room", "arguments", "config", "kernel", "native")
@@ -30,13 +30,13 @@ class NativeLaunch:
         self.config = _NO_LAUNCH
         self.arguments: KernelArguments | None = None
         self.native: Any = driver.CUDA_KERNEL_NODE_PARAMS()
-        #: A block into which `copy` copies, and the layout for which the address array points into it.
+        #: The block that `copy` copies into; below, the layout whose addresses into that block are written.
         self._block = _NO_BLOCK
         self._layout: ArgumentLayout | None = None
         self._point(1)
 
     def set(self, kernel: CudaKernel, config: LaunchConfig, arguments: KernelArguments) -> Any:
-        """Return `native` for a launch; DeviceError when the launch or the arguments don't fit the kernel."""
+        """Return `native` for a launch. Raise DeviceError when the launch or the arguments don't fit the kernel."""
         if kernel is not self.kernel or (config is not self.config and config != self.config):
             self._change(kernel, config)
         self._write_addresses(kernel, arguments.layout, arguments.address)
@@ -45,9 +45,9 @@ class NativeLaunch:
         return self.native
 
     def copy(self, kernel: CudaKernel, config: LaunchConfig, arguments: KernelArguments) -> Any:
-        """Return `native` for a launch with a copy of the values; DeviceError as for `set`.
+        """Return `native` for a launch with a copy of the values. Raise DeviceError as `set` does.
 
-        Copying the values takes a tenth of the time of writing the addresses of all arguments.
+        Copying the values takes a tenth of the time of writing all argument addresses.
         """
         if kernel is not self.kernel or (config is not self.config and config != self.config):
             self._change(kernel, config)
@@ -62,7 +62,7 @@ class NativeLaunch:
         return self.native
 
     def follow_exchange(self) -> None:
-        """Take over the function that the kernel has now, and the launch that fits it."""
+        """Use the kernel's present function, and the launch that fits it."""
         if self.kernel is not None:
             self._write_launch(self.kernel, self.config)
 
@@ -76,9 +76,9 @@ class NativeLaunch:
     def _change(self, kernel: CudaKernel, config: LaunchConfig) -> None:
         check_launch(kernel, kernel.fit(config))
         self._write_launch(kernel, config)
-        # Recorded now: if the arguments don't fit, the next launch is still compared with the written ones.
+        # Recorded now: if the arguments don't fit, the next launch must still be compared with these.
         self.kernel, self.config = kernel, config
-        self._layout = None  # it was checked for the kernel before
+        self._layout = None  # the layout was checked for the old kernel
 
     def _write_addresses(self, kernel: CudaKernel, layout: ArgumentLayout, address: int) -> None:
         """Write the addresses of the arguments of a block at `address`."""
@@ -95,7 +95,7 @@ class NativeLaunch:
 
 
 def argument_pointers(kernel: CudaKernel, arguments: KernelArguments) -> Piece:
-    """Return the addresses of all arguments in their block, as the driver reads them (`void**`)."""
+    """Return the addresses of all arguments in their block, as the driver's `void**`."""
     if arguments.layout.sizes != kernel.argument_sizes:
         raise _unfit(kernel, arguments.layout)
     pointers = fresh_bytes(8 * max(1, len(arguments.layout.sizes)))
@@ -109,6 +109,6 @@ def _unfit(kernel: CudaKernel, layout: ArgumentLayout) -> DeviceError:
 
 
 def check_launch(kernel: CudaKernel, config: LaunchConfig) -> None:
-    """Raise a DeviceError with the rule; the driver would only report "invalid value"."""
+    """Raise a DeviceError that states the rule; the driver would only report "invalid value"."""
     check_shape(kernel.name, config, kernel.max_threads)
     kernel.allow_shared(config.shared_bytes)

@@ -28,13 +28,13 @@ class CudaMemory:
 
     @property
     def pointer(self) -> int:
-        """Address on the GPU; DeviceError after `free`, since its use would fault the GPU."""
+        """The address on the GPU. Raise DeviceError after `free`, since using it would fault the GPU."""
         if not self._pointer:
             raise DeviceError("memory must be used before it is freed, got an address asked for afterwards")
         return self._pointer
 
     def free(self) -> None:
-        """Release it, once the work that uses it is done; DeviceError for a second call."""
+        """Release the memory once the work that uses it is done. Raise DeviceError at a second call."""
         if not self._pointer:
             raise DeviceError("memory must be freed once, got a second time")
         self._pointer = 0
@@ -42,7 +42,7 @@ class CudaMemory:
 
 
 def allocate(objects: DriverObjects, size_bytes: int) -> CudaMemory:
-    """Allocate at least one byte; DeviceError that names the requested and the free size."""
+    """Allocate at least one byte. On failure, the DeviceError has the requested and the free size."""
     if size_bytes < 1:
         raise DeviceError(f"allocation must be at least 1 byte, got {size_bytes}")
     result = driver.cuMemAlloc(size_bytes)
@@ -57,12 +57,12 @@ def allocate(objects: DriverObjects, size_bytes: int) -> CudaMemory:
 
 
 def adopt(objects: DriverObjects, external: ExternalArray, ordinal: int) -> CudaMemory:
-    """Return memory that another library owns, after waiting for the stream that its producer named."""
+    """Return memory that another library owns, after waiting for its producer's stream."""
     size_bytes = writable_bytes(external, f"cuda:{ordinal}")
     _check_place(external.pointer, ordinal)
     if external.stream is not None:
         check(driver.cuStreamSynchronize(driver.CUstream(external.stream)), "waiting for an external array")
-    held = [external]  # `free` drops the reference that keeps the array
+    held = [external]  # `free` drops the reference that keeps the array alive
     return CudaMemory(objects, external.pointer, size_bytes, held.clear)
 
 
@@ -104,12 +104,12 @@ class CudaPinnedArray:
         self._token = objects.add(lambda: check(driver.cuMemFreeHost(handle), "cuMemFreeHost"))
 
     def free(self) -> None:
-        """Release it; a second call does nothing."""
+        """Release the memory. A second call does nothing."""
         self._objects.release(self._token)
 
 
 def copy_address(end: Memory | PinnedArray, size_bytes: int, role: str) -> int:
-    """Return the address of one end of a copy; DeviceError when it has fewer bytes or is on another device."""
+    """Return the address of one end of a copy. Raise DeviceError if it is too small or on another device."""
     if isinstance(end, CudaPinnedArray):
         address, size = end.address, int(end.array.nbytes)
     else:

@@ -1,4 +1,4 @@
-"""Modules and their kernels: PTX text through the driver's compiler, or CUBIN as it is."""
+"""Modules and their kernels, loaded from PTX by the driver's compiler, or from CUBIN directly."""
 
 import logging
 import math
@@ -31,11 +31,11 @@ _Result = driver.CUresult
 _Option = driver.CUjit_option
 _Attribute = driver.CUfunction_attribute
 _LOG_BYTES = 16384
-#: The level at which the driver compiles in the least time; the code is up to twice as slow.
+#: The driver's fastest optimisation level; the code is up to twice as slow.
 _QUICK = 0
 _MOST_THREADS = 1024
 _LOG = logging.getLogger(__name__)
-# The codes for a bad image; with any other code, the device failed and not the kernel.
+# The codes for a bad image; with any other code, the device has failed rather than the kernel.
 _BAD_IMAGE = frozenset(
     {
         _Result.CUDA_ERROR_INVALID_VALUE,
@@ -52,26 +52,26 @@ _BAD_IMAGE = frozenset(
 
 @dataclass
 class _Function:
-    """A function of a loaded module, with what a launch of it must know."""
+    """A function of a loaded module, with the facts that a launch needs."""
 
     handle: Any
     max_threads: int
     resources: KernelResources
-    #: How many elements a thread computes along x in launches that are free.
+    #: The elements that a thread computes along x in free launches.
     elements_per_thread: int
-    #: The most dynamic shared memory of a launch.
+    #: The most dynamic shared memory that a launch may have.
     allowed_shared_bytes: int
-    #: Facts of its launches, by threads of a thread block and bytes of dynamic shared memory.
+    #: The occupancy of its launches, by threads per thread block and bytes of dynamic shared memory.
     occupancies: dict[tuple[int, int], Occupancy] = field(default_factory=dict)
 
 
 class CudaKernel:
-    """One entry point; `resources` counts static shared memory only.
+    """One entry point; `resources` counts only static shared memory.
 
-    A kernel that was compiled quickly gets another function when it is optimised; `is_exchanged` then. Another thread
-    does that while graphs run, so what belongs to one function is exchanged by one assignment, and read together. A
-    kernel that `waits` does so first of all, until the kernels before it in a graph are complete, and may begin before
-    they are.
+    When a quickly compiled kernel is optimised, it gets another function, and `is_exchanged` becomes true. Another
+    thread does that while graphs run, so all data of one function are exchanged by a single assignment, and read
+    together. A kernel that `waits` may start before earlier kernels in a graph are complete, but its first action is to
+    wait for them.
     """
 
     __slots__ = (
@@ -109,7 +109,7 @@ class CudaKernel:
 
     @property
     def handle(self) -> Any:
-        """The driver's function, as it is now."""
+        """The driver's handle of the present function."""
         return self._function.handle
 
     @property
@@ -119,15 +119,15 @@ class CudaKernel:
 
     @property
     def resources(self) -> KernelResources:
-        """What the function takes."""
+        """The resources that the function needs."""
         return self._function.resources
 
     def fit(self, config: LaunchConfig) -> LaunchConfig:
-        """Return how a launch is carried out with the function that the kernel has now."""
+        """Return a launch adjusted to the kernel's present function."""
         return self.fitted(config)[1]
 
     def fitted(self, config: LaunchConfig) -> tuple[Any, LaunchConfig]:
-        """Return the driver's function that the kernel has now, and how a launch is carried out with it."""
+        """Return the driver's handle of the present function, and a launch adjusted to it."""
         function = self._function
         if not config.is_free or self._limits is None:
             return function.handle, config
@@ -135,7 +135,10 @@ class CudaKernel:
         return function.handle, launch
 
     def occupancy(self, config: LaunchConfig) -> Occupancy | None:
-        """Return how much of a launch runs at once, as the driver counts it; what limits it is computed beside that."""
+        """Return the part of a launch that runs at once, as the driver counts it.
+
+        The limiting resource is computed here.
+        """
         if self._limits is None:
             return None
         threads, shared_bytes = math.prod(config.thread_block), config.shared_bytes
@@ -152,7 +155,7 @@ class CudaKernel:
         return found
 
     def exchange(self, handle: Any, elements_per_thread: int) -> None:
-        """Use another function, which does the same, from the next launch of each graph on."""
+        """Use another, equivalent function, from the next launch of each graph on."""
         function = _look_at(handle, self.name, elements_per_thread)
         with self._sharing:
             self._allow_shared(function, self._function.allowed_shared_bytes)
@@ -160,7 +163,7 @@ class CudaKernel:
         self.is_exchanged = True
 
     def allow_shared(self, size_bytes: int) -> None:
-        """Allow launches with this much dynamic shared memory: the driver needs a request for more than 48 KB."""
+        """Allow launches with this much dynamic shared memory, since the driver needs a request for more than 48 KB."""
         if not 0 <= size_bytes <= self._function.allowed_shared_bytes:
             with self._sharing:
                 self._allow_shared(self._function, size_bytes)
@@ -179,7 +182,7 @@ class CudaKernel:
 
 
 def _look_at(handle: Any, name: str, elements_per_thread: int) -> _Function:
-    """Query the driver for a function's parameters."""
+    """Query the driver for a function's attributes."""
     resources = KernelResources(
         registers=_attribute(_Attribute.CU_FUNC_ATTRIBUTE_NUM_REGS, handle, name),
         static_shared_bytes=_attribute(_Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, handle, name),
@@ -198,10 +201,10 @@ def _max_threads(function: Any, name: str) -> int:
 
 
 class CudaModule:
-    """Loaded code. After `unload` it stays loaded until the last graph that uses one of its kernels is gone.
+    """Loaded code. After `unload`, it stays loaded until the last graph with one of its kernels is gone.
 
-    With `best` code, the kernels are compiled quickly, and that in the background. The graphs that run them take over
-    its functions, and the launches that fit these, when they are launched.
+    With `best` code, the kernels are compiled quickly, and `best` in the background. Graphs that run these kernels take
+    over the new functions, and launches that fit these, at their next launch.
     """
 
     def __init__(
@@ -225,7 +228,7 @@ class CudaModule:
         handles = self._handles = [handle]
 
         def unload() -> None:
-            # A launch that is still running may use this code.
+            # A running launch may still use this code.
             check(driver.cuCtxSynchronize(), "waiting to unload a module")
             for handle in handles:
                 check(driver.cuModuleUnload(handle), "cuModuleUnload")
@@ -239,13 +242,13 @@ class CudaModule:
             signature = declared.get(name)
             parameters = signature.parameters if signature else _parameters(function, name, counts.get(name))
             self._kernels[name] = CudaKernel(self._image, function, name, parameters, limits, waits=name in waits)
-        #: The job that optimises the kernels; None when there is none.
+        #: The job that optimises the kernels, if any.
         self.job: OptimiserJob | None = None
-        #: Whether the kernels run the best code.
+        #: True if the kernels run the best code.
         self.is_best = False
         if best is not None:
             self.job = OptimiserJob(partial(_optimise, weakref.ref(self), best, activate))
-            # The optimiser may find a way with fewer registers, and so with more threads in a thread block.
+            # The optimiser may use fewer registers, which allows more threads in a thread block.
             if not best.is_free and any(kernel.max_threads < _MOST_THREADS for kernel in self._kernels.values()):
                 self.job.run()
 
@@ -255,7 +258,7 @@ class CudaModule:
         return tuple(self._kernels)
 
     def kernel(self, name: str) -> CudaKernel:
-        """Return one entry point, always the same object; a KernelError for an unknown name lists all of them."""
+        """Return one entry point, always the same object. For an unknown name, a KernelError lists all entry points."""
         if not self._loaded:
             raise DeviceError(f"module must be loaded, got kernel {name} asked for after unload")
         if not isinstance(name, str) or name not in self._kernels:
@@ -280,7 +283,7 @@ class CudaModule:
     def optimise(self, best: BestCode) -> None:
         """Exchange the kernels' functions for those of better code, unless the module was unloaded.
 
-        A worker process writes its PTX: this one has frames to launch.
+        A worker process writes the PTX, since this process has frames to launch.
         """
         with self._lock:
             if not self._loaded:
@@ -290,7 +293,7 @@ class CudaModule:
             handle, waits = _load(run_in_background(best.ptx), may_wait=self._may_wait)
             self._handles.append(handle)
             functions = _functions(handle)
-            # Existing launches must stay possible.
+            # Existing launches must remain possible.
             kernels = self._kernels.values()
             if any(kernel.waits and kernel.name not in waits for kernel in kernels):
                 return
@@ -306,7 +309,7 @@ class CudaModule:
 
 
 def _optimise(reference: weakref.ref[CudaModule], best: BestCode, activate: Callable[[], None]) -> None:
-    """Optimise a module that is still in use."""
+    """Optimise a module if it is still in use."""
     module = reference()
     if module is None:
         return
@@ -318,7 +321,7 @@ def _optimise(reference: weakref.ref[CudaModule], best: BestCode, activate: Call
 
 
 def own_kernel(kernel: LoadedKernel) -> CudaKernel:
-    """Return a kernel of this device; DeviceError when it is another device's or was unloaded."""
+    """Return a kernel of this device. Raise DeviceError if it is another device's or was unloaded."""
     if not isinstance(kernel, CudaKernel):
         raise DeviceError(
             f"kernel {getattr(kernel, 'name', kernel)} must be loaded on the CUDA device, got {type(kernel).__name__}"
@@ -338,11 +341,11 @@ def _functions(module: Any) -> dict[str, Any]:
 
 
 def _load(image: str | bytes, level: int | None = None, *, may_wait: bool) -> tuple[Any, frozenset[str]]:
-    """Load a module, with kernels that wait if they may; return it with the names of those that do."""
+    """Load a module, with kernels that wait if `may_wait`. Return it with the names of the kernels that wait."""
     if may_wait and isinstance(image, str) and (waiting := waiting_ptx(image)) is not None:
         try:
             return _load_as_it_is(waiting, level), frozenset(name for name, _ in entry_bodies(code_of(image)))
-        except KernelError as problem:  # wrong, or right for an older target only
+        except KernelError as problem:  # the PTX is wrong, or right only for an older target
             _LOG.debug("kernels can't wait in the graph and run without: %s", problem)
     handle = _load_as_it_is(image, level)
     return handle, waiting_kernels(image) if may_wait and isinstance(image, bytes) else frozenset()
@@ -387,7 +390,7 @@ def _declared(image: str | bytes) -> Mapping[str, KernelSignature]:
     try:
         return read_signatures(image)
     except KernelError:
-        # The driver accepted this text and knows offsets and sizes; only the parameters' types stay unknown.
+        # The driver accepted this text and has the offsets and sizes; only the parameters' types stay unknown.
         return {}
 
 
@@ -396,7 +399,7 @@ def _parameters(function: Any, name: str, count: int | None) -> tuple[KernelPara
     parameters: list[KernelParameter] = []
     while len(parameters) != count:
         result = driver.cuFuncGetParamInfo(function, len(parameters))
-        if result[0] == _Result.CUDA_ERROR_INVALID_VALUE:  # one past the last
+        if result[0] == _Result.CUDA_ERROR_INVALID_VALUE:  # one past the last parameter
             return tuple(parameters)
         offset, size = check(result, f"looking at the parameters of kernel {name}")
         parameters.append(KernelParameter(f"{name}_param_{len(parameters)}", int(offset), int(size)))

@@ -1,4 +1,4 @@
-"""When a driver object is released: on request, with its last user, or with the device."""
+"""Decides when a driver object is released: on request, with its last user, or with the device."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ Release = Callable[[], None]
 
 
 class DriverObjects:
-    """All driver objects that a device has made and not released yet."""
+    """All driver objects that a device has created and not released yet."""
 
     def __init__(self) -> None:
         self._releases: dict[int, Release] = {}
         self._tokens = itertools.count()
-        #: Held while holders are counted.
+        #: Held while holds are counted.
         self.counting = threading.Lock()
-        #: How often functions of loaded modules were exchanged for better ones.
+        #: The number of times that functions of loaded modules were exchanged for better ones.
         self.exchanges = 0
 
     def add(self, release: Release) -> int:
-        """Enter a driver object by the call that releases it; return the token for `release`."""
+        """Register a driver object with the call that releases it. Return the token for `release`."""
         token = next(self._tokens)
         self._releases[token] = release
         return token
 
     def release(self, token: int) -> None:
-        """Release one object now; a second call does nothing."""
+        """Release one object now. A second call does nothing."""
         release = self._releases.pop(token, None)
         if release is not None:
             release()
 
     def release_all(self) -> None:
-        """Release the remaining objects, the newest first: a graph before the module of its kernels."""
+        """Release the remaining objects, newest first, so a graph before the modules of its kernels."""
         for token in sorted(self._releases, reverse=True):
             self.release(token)
 
@@ -44,7 +44,8 @@ class DriverObjects:
 class Shared:
     """A driver object with a count of its holders, such as a module that several graphs use.
 
-    Its maker is the first holder; it is released when the last holder drops it. Any thread may hold and drop it.
+    The code that creates it is the first holder. It is released when the last holder drops it. Any thread may hold and
+    drop it.
     """
 
     __slots__ = ("_holders", "_objects", "_token")
@@ -56,11 +57,11 @@ class Shared:
 
     @property
     def alive(self) -> bool:
-        """Whether it has a holder."""
+        """Whether the object has a holder."""
         return self._holders > 0
 
     def hold(self) -> None:
-        """Keep it from being released until the matching `drop`; DeviceError when it was released before."""
+        """Prevent a release until the matching `drop`. Raise DeviceError if the object was already released."""
         with self._objects.counting:
             if not self._holders:
                 raise DeviceError("code and graphs must not be used after they were released")
@@ -101,14 +102,14 @@ class Holds:
             raise
 
     def drop(self, shared: Shared) -> None:
-        """Count one use less; the last one drops the object."""
+        """Count one use less; after the last one, drop the object."""
         self._uses[shared] -= 1
         if not self._uses[shared]:
             del self._uses[shared]
             shared.drop()
 
     def copy(self) -> Holds:
-        """Return a copy with the same uses, which holds every object as well."""
+        """Return a copy with the same uses, which holds every object too."""
         twin = Holds()
         twin._uses = self._uses.copy()
         for shared in twin._uses:

@@ -1,4 +1,4 @@
-"""The CUDA devices of this machine, asked of the driver without making anything on a GPU."""
+"""The CUDA devices of this machine, queried from the driver without creating anything on a GPU."""
 
 import sys
 from typing import Any
@@ -11,20 +11,20 @@ from engine.device.occupancy import MultiprocessorLimits, shared_unit
 from engine.diagnostics import DeviceError
 
 _Attribute = driver.CUdevice_attribute
-# CUBINs of NVRTC 13 run on every driver for CUDA 13, and on none before.
+# CUBINs of NVRTC 13 run on every driver for CUDA 13, and on no older one.
 OLDEST_DRIVER = 13000
 OLDEST_CAPABILITY = (7, 5)
 
 
 def start_driver() -> int:
-    """Initialise the driver and return its number of devices; DeviceError with the reason when there is none.
+    """Initialise the driver and return its number of devices. Raise a DeviceError with the reason if there are none.
 
     It may be called any number of times.
     """
     library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
         (code,) = driver.cuInit(0)
-    except RuntimeError:  # what cuda.bindings raises when it cannot load the library
+    except RuntimeError:  # cuda.bindings can't load the library
         raise DeviceError(f"NVIDIA driver not found ({library})") from None
     if code == driver.CUresult.CUDA_ERROR_NO_DEVICE:
         raise DeviceError("the NVIDIA driver finds no GPU")
@@ -63,7 +63,7 @@ def describe_device(ordinal: int) -> DeviceInfo:
 
 
 def _peak_bytes_per_s(handle: Any) -> float | None:
-    """Return what the memory's pins carry: twice in each clock, over the whole width of the bus."""
+    """Return the bandwidth of the memory's pins: two transfers per clock, over the whole width of the bus."""
     clock_khz = attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)
     bus_bits = attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)
     return 2.0 * clock_khz * 1000 * bus_bits / 8 or None

@@ -8,7 +8,7 @@ from engine.device.cuda.ownership import DriverObjects
 from engine.device.protocol import Event, Memory, PinnedArray, Stream
 from engine.diagnostics import DeviceError
 
-# Each frame calls these, so they are looked up once, and `check` is called for errors only.
+# Every frame calls these functions, so they are looked up once, and `check` is called only for errors.
 _synchronize, _record, _synchronize_event = driver.cuStreamSynchronize, driver.cuEventRecord, driver.cuEventSynchronize
 
 
@@ -26,7 +26,10 @@ class CudaEvent:
         self._token = objects.add(lambda: check(driver.cuEventDestroy(handle), "cuEventDestroy"))
 
     def elapsed_ns(self, since: Event) -> int:
-        """Nanoseconds from `since` to this event; DeviceError unless both were recorded and reached."""
+        """Return the nanoseconds from `since` to this event.
+
+        Raise DeviceError unless both were recorded and reached.
+        """
         result = driver.cuEventElapsedTime(own_event(since).handle, self.handle)
         if result[0] == driver.CUresult.CUDA_ERROR_NOT_READY:
             raise DeviceError("event must be reached before its time is read, got one that is still to come")
@@ -36,7 +39,7 @@ class CudaEvent:
 
     @property
     def is_reached(self) -> bool:
-        """True when the work before the last record is done, or when nothing was recorded; asking never waits."""
+        """True when the work before the last record is done, or nothing was recorded. Reading this never waits."""
         (code,) = driver.cuEventQuery(self.handle)
         if code == driver.CUresult.CUDA_ERROR_NOT_READY:
             return False
@@ -44,13 +47,13 @@ class CudaEvent:
         return True
 
     def synchronize(self) -> None:
-        """Wait until it is reached."""
+        """Wait until the event is reached."""
         result = _synchronize_event(self.handle)
         if result[0]:
             check(result, "waiting for an event")
 
     def destroy(self) -> None:
-        """Release it; no graph that records it may be launched afterwards."""
+        """Release the event; no graph that records it may be launched afterwards."""
         self._objects.release(self._token)
 
 
@@ -73,11 +76,11 @@ class CudaStream:
             check(result, "recording an event")
 
     def wait(self, event: Event) -> None:
-        """Let later work of this stream wait on the GPU for the last record of `event`; the caller doesn't wait."""
+        """Let later work of this stream wait, on the GPU, for the last record of `event`; the caller doesn't wait."""
         check(driver.cuStreamWaitEvent(self.handle, own_event(event).handle, 0), "having a stream wait for an event")
 
     def copy(self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int) -> None:
-        """Copy the first bytes in the stream's order; DeviceError when either has fewer."""
+        """Copy the first bytes in the stream's order. Raise DeviceError when either end has fewer."""
         to, at = copy_address(target, size_bytes, "copy target"), copy_address(source, size_bytes, "copy source")
         if size_bytes:
             check(driver.cuMemcpyAsync(to, at, size_bytes, self.handle), f"copy of {size_bytes} bytes")
@@ -89,19 +92,19 @@ class CudaStream:
             check(result, "waiting for a stream")
 
     def destroy(self) -> None:
-        """Release it; the driver finishes its work first."""
+        """Release the stream; the driver finishes its work first."""
         self._objects.release(self._token)
 
 
 def own_stream(stream: Stream) -> CudaStream:
-    """Return a stream of this device; DeviceError when it is another device's."""
+    """Return a stream of this device. Raise DeviceError when it is another device's."""
     if not isinstance(stream, CudaStream):
         raise DeviceError(f"stream must be a CUDA device's, got {type(stream).__name__}")
     return stream
 
 
 def own_event(event: Event) -> CudaEvent:
-    """Return an event of this device; DeviceError when it is another device's."""
+    """Return an event of this device. Raise DeviceError when it is another device's."""
     if not isinstance(event, CudaEvent):
         raise DeviceError(f"event must be a CUDA device's, got {type(event).__name__}")
     return event

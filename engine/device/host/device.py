@@ -48,8 +48,9 @@ _USES_HEAP = re.compile(r"\b(?:malloc|free)\b")
 class HostDevice:
     """Runs PTX on the CPU.
 
-    `cores` limits the CPU threads in use; `kernel_time_limit_s` is as for `set_kernel_time_limit`. With `quick_first`,
-    kernels run in quickly compiled code until they are optimised; without it, `load_module` waits for that.
+    `cores` limits the number of CPU threads; `kernel_time_limit_s` is as in `set_kernel_time_limit`. With
+    `quick_first`, kernels run in quickly compiled code until they are optimised; without it, `load_module` waits for
+    optimised code.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class HostDevice:
         """Do nothing: any thread may use the host."""
 
     def allocate(self, size_bytes: int) -> HostMemory:
-        """Allocate zeroed memory; DeviceError when there is not enough."""
+        """Allocate zeroed memory. Raise DeviceError when there is not enough."""
         self._check_open()
         size_bytes = whole_number("size of an allocation", size_bytes)
         if size_bytes > self.info.memory_bytes:
@@ -91,7 +92,7 @@ class HostDevice:
         return allocate(self.table, size_bytes)
 
     def adopt(self, array: object) -> HostMemory:
-        """Return the memory of an array on the CPU, to be used in place; `free` returns it to its owner."""
+        """Return the memory of an array on the CPU, for use in place; `free` returns it to its owner."""
         self._check_open()
         with described(array) as external:
             return adopt(self.table, external)
@@ -123,7 +124,7 @@ class HostDevice:
         bytes_of(target, target.size_bytes, "fill target").fill(value)
 
     def load_module(self, image: str | bytes, *, best: BestCode | None = None) -> HostModule:
-        """Compile PTX for this CPU; KernelError, with the line where known, when it cannot be compiled."""
+        """Compile PTX for this CPU. Raise KernelError, with the line where known, if that is impossible."""
         self._check_open()
         if isinstance(image, bytes):
             if image.startswith(_CUBIN_MAGIC):
@@ -144,9 +145,9 @@ class HostDevice:
         shared_bytes: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Launch a kernel once and wait; each argument is a `Buffer`, a numpy scalar or a Python number.
+        """Launch a kernel once, and wait. Each argument is a `Buffer`, a numpy scalar or a Python number.
 
-        Ctrl+C on the main thread ends it with KeyboardInterrupt; the device stays usable.
+        Ctrl+C on the main thread stops it with KeyboardInterrupt; the device stays usable.
         """
         self._check_open()
         own = own_kernel(kernel, self.table)
@@ -157,19 +158,19 @@ class HostDevice:
             launch.run(self.pool, self.table)
 
     def capture(self, label: str, issue: Issue) -> HostCapture:
-        """Keep a library call, to be made each time a graph comes to it."""
+        """Keep a library call, which is made each time a graph reaches it."""
         self._check_open()
         return HostCapture(label, issue)
 
     def set_kernel_time_limit(self, limit_s: float | None) -> None:
-        """Stop each kernel, and each loop, that computes for longer than so many seconds; None is no limit.
+        """Stop each kernel, and each loop, that computes for more than `limit_s` seconds; None means no limit.
 
-        Time counts while this process has a processor: not what other programs take.
+        Only time in which this process has a processor counts; time that other programs take doesn't.
         """
         self.watchdog.limit_s = checked_time_limit(limit_s)
 
     def interrupt(self) -> None:
-        """Stop the running kernel or graph, from any thread: its launch raises KernelFault within 100 ms."""
+        """Stop the running kernel or graph, from any thread. Its launch raises KernelFault within 100 ms."""
         self.watchdog.interrupt()
 
     def synchronize(self) -> None:
@@ -189,7 +190,7 @@ class HostDevice:
         return Graph(HostGraphBackend(self.pool, self.table))
 
     def close(self) -> None:
-        """Stop what is running, free all memory and end the worker threads."""
+        """Stop running work, free all memory and end the worker threads."""
         if self._is_open:
             self._is_open = False
             self.watchdog.close()

@@ -1,4 +1,4 @@
-"""Launching one kernel: the checks, the launch record, and faults as exceptions."""
+"""The launch of one kernel: its checks, its launch record, and its faults as exceptions."""
 
 import struct
 from collections.abc import Collection, Mapping
@@ -17,13 +17,13 @@ from engine.device.slab import fresh_bytes
 from engine.diagnostics import DeviceError, KernelFault
 from engine.host_compiler import abi
 
-#: The time that a thread is expected to take in a kernel that has not run yet.
+#: The assumed time of a thread in a kernel that has not run yet.
 THREAD_NS = 6
 MAX_SHARED_BYTES = 227 << 10
-#: All workers write to the last field, so nothing else may lie in its cache line.
+#: All workers write to the last field, so nothing else may share its cache line.
 _CACHE_LINE = 64
 _RECORD_BYTES = 8 * abi.LAUNCH_FIELDS + _CACHE_LINE
-#: The fields of a launch record up to the size of the arguments.
+#: The fields of a launch record before the arguments' sizes.
 _FIXED = struct.Struct(f"<{abi.ARGUMENT_BYTES + 1}q")
 
 
@@ -40,7 +40,7 @@ def check(kernel: HostKernel, config: LaunchConfig) -> None:
 
 
 def check_launch(kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments) -> HostKernel:
-    """Return a kernel of the host that can be launched with these; DeviceError says why it can't."""
+    """Return a host kernel that can be launched like this. Otherwise raise a DeviceError with the reason."""
     own = own_kernel(kernel)
     if own.launched is not config:
         check(own, config)
@@ -78,7 +78,7 @@ class Launch:
         return self._piece.bytes.view(np.int64)[: abi.LAUNCH_FIELDS]
 
     def run(self, pool: Pool, table: AllocationTable) -> None:
-        """Run every thread block; KernelFault after a bad access, a trap or a stop."""
+        """Run every thread block. Raise KernelFault after a bad access, a trap or a stop."""
         pairs = table.snapshot()
         record = self.record
         record[abi.STOP] = pool.watchdog.address
@@ -109,11 +109,11 @@ class Launch:
 
     @property
     def work_ns(self) -> float | None:
-        """The time that it took one worker of late, or several together; None before the kernel ran."""
+        """The recent run time, on one worker or on several together; None before the first run."""
         return None if self.kernel.block_ns is None else self.blocks * self.kernel.block_ns
 
     def error(self, worker: PoolWorker, pool: Pool, pairs: Any) -> KernelFault:
-        """Return the error for a worker's fault record; `pairs` are the allocations that the kernel could use."""
+        """Return the error for a worker's fault record; `pairs` are the allocations that the kernel could access."""
         stopped = pool.watchdog.explain(pool.stop_reason)
         assertion, pool.services.assertion = pool.services.assertion, ""
         kernel, shared = self.kernel, self.shared_bytes

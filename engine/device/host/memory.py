@@ -1,4 +1,4 @@
-"""The host's device memory: allocations, pinned arrays, and the sorted table of what kernels may access."""
+"""The host's device memory: allocations, pinned arrays, and the sorted table of memory that kernels may access."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ ENDED = "host: memory must not be used after it was freed or its device was clos
 class AllocationTable:
     """The live address ranges that kernels may access, sorted.
 
-    `snapshot` returns an array of (first address, size) pairs, which is replaced and never changed: a running kernel
-    keeps the array that it began with.
+    `snapshot` returns an array of (first address, size) pairs. It is replaced but never changed, so a running kernel
+    keeps the array that it started with.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # the garbage collector may remove a range at any time
-        #: Keeps allocations and memory of other libraries alive until they are freed.
+        #: The objects that keep allocations and other libraries' memory alive until they are freed.
         self._owners: set[HostMemory] = set()
-        #: (first address, size); those of other libraries may overlap.
+        #: (first address, size); ranges of other libraries may overlap.
         self._ranges: list[tuple[int, int]] = []
         self._pairs: np.ndarray[Any, Any] | None = None
 
     def add(self, first: int, size_bytes: int, owner: HostMemory | None = None) -> None:
-        """Enter a range, with its memory when it is to be kept alive."""
+        """Add a range, with the memory object to keep alive, if any."""
         with self._lock:
             if owner is not None:
                 self._owners.add(owner)
@@ -45,7 +45,7 @@ class AllocationTable:
             self._pairs = None
 
     def remove(self, first: int, size_bytes: int, owner: HostMemory | None = None) -> None:
-        """Remove a range that was entered."""
+        """Remove a range."""
         with self._lock:
             if owner is not None:
                 self._owners.remove(owner)
@@ -53,7 +53,7 @@ class AllocationTable:
             self._pairs = None
 
     def free_all(self) -> None:
-        """Free every allocation and release what other libraries own."""
+        """Free every allocation, and release other libraries' memory."""
         with self._lock:
             owners = tuple(self._owners)
         for owner in owners:
@@ -68,33 +68,33 @@ class AllocationTable:
 
 
 class HostMemory:
-    """Memory of the host: an allocation, or an array that another library owns; `view` is its bytes."""
+    """Memory of the host: an allocation, or an array that another library owns. `view` is its bytes."""
 
     def __init__(self, table: AllocationTable, view: np.ndarray[Any, Any], lent: ExternalArray | None = None) -> None:
         self._view: np.ndarray[Any, Any] | None = view
         self._pointer = int(view.ctypes.data)
         self._table = table
-        #: The array of another library, which is released with this reference.
+        #: The array of another library. Dropping this reference releases it.
         self._lent = lent
         self.size_bytes: int = view.size
         table.add(self._pointer, view.size, self)
 
     @property
     def pointer(self) -> int:
-        """Address; DeviceError after `free`."""
+        """The address. Raise DeviceError after `free`."""
         if self._view is None:
             raise DeviceError(ENDED)
         return self._pointer
 
     @property
     def view(self) -> np.ndarray[Any, Any]:
-        """The bytes; DeviceError after `free`."""
+        """The bytes. Raise DeviceError after `free`."""
         if self._view is None:
             raise DeviceError(ENDED)
         return self._view
 
     def free(self) -> None:
-        """Release the memory; DeviceError for a second call."""
+        """Release the memory. Raise DeviceError at a second call."""
         if self._view is None:
             raise DeviceError(ENDED)
         self._table.remove(self._pointer, self.size_bytes, self)
@@ -102,11 +102,11 @@ class HostMemory:
 
 
 def allocate(table: AllocationTable, size_bytes: int) -> HostMemory:
-    """Allocate zeroed memory; DeviceError when there is not enough."""
+    """Allocate zeroed memory. Raise DeviceError when there is not enough."""
     if size_bytes <= 0:
         raise DeviceError(f"host: allocation must have at least 1 byte, got {size_bytes}")
     try:
-        # Some room behind the end: a vector access may begin at the last byte that the check allows.
+        # Leave space after the end: a vector access may begin at the last byte that the check allows.
         storage = np.zeros(size_bytes + 2 * ALIGNMENT, np.uint8)
     except MemoryError as reason:
         raise DeviceError(
@@ -131,7 +131,7 @@ class HostPinnedArray:
 
     @property
     def array(self) -> np.ndarray[Any, Any]:
-        """The array; DeviceError after `free`."""
+        """The array. Raise DeviceError after `free`."""
         if self._array is None:
             raise DeviceError(ENDED)
         return self._array
@@ -142,7 +142,7 @@ class HostPinnedArray:
 
 
 def bytes_of(memory: object, size_bytes: int, role: str) -> np.ndarray[Any, Any]:
-    """Return the first bytes of device memory or a pinned array; DeviceError when it has fewer."""
+    """Return the first bytes of device memory or a pinned array. Raise DeviceError when it has fewer."""
     if isinstance(memory, HostMemory):
         view = memory.view
     elif isinstance(memory, MemoryPart):
@@ -157,7 +157,7 @@ def bytes_of(memory: object, size_bytes: int, role: str) -> np.ndarray[Any, Any]
 
 
 def joined(pairs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return (first, size) ranges sorted, with overlapping ones merged; adjacent ones stay separate."""
+    """Return sorted (first, size) ranges with overlapping ones merged; adjacent ones stay separate."""
     pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
     starts, ends = pairs[:, 0], np.maximum.accumulate(pairs[:, 0] + pairs[:, 1])
     is_first = np.ones(len(pairs), bool)
@@ -173,7 +173,7 @@ def copy(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
 
 
 def free_bytes() -> int:
-    """Return the bytes that can be allocated without swapping, and without passing a limit of a container."""
+    """Return the bytes that can be allocated without swapping or exceeding a container's limit."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -190,10 +190,10 @@ def total_bytes() -> int:
 
 
 def container_limits(groups: str | None = None, mount: Path = Path("/sys/fs/cgroup")) -> list[tuple[int, int]]:
-    """Return each limit on the memory of this process's control groups, with the bytes in use under it.
+    """Return each memory limit of this process's control groups, with the bytes in use under it.
 
-    `groups` is the text of /proc/self/cgroup. What the system can drop, file contents that it keeps in memory, doesn't
-    count as used. Of version 1 and 2 of control groups, only limits that are set are returned.
+    `groups` is the text of /proc/self/cgroup. Memory that the system can drop, such as cached file contents, doesn't
+    count as used. Both versions of control groups are read. Only limits that are set are returned.
     """
     if groups is None:
         try:
@@ -210,7 +210,8 @@ def container_limits(groups: str | None = None, mount: Path = Path("/sys/fs/cgro
             root, limit, used = mount / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
         own = root / group.strip("/")
         for folder in (own, *(parent for parent in own.parents if parent.is_relative_to(root))):
-            with suppress(OSError, ValueError):  # no such group as seen from in here; a limit of "max"
+            # The group doesn't exist as seen from a container, or the limit is "max".
+            with suppress(OSError, ValueError):
                 most = int((folder / limit).read_text())
                 stat = dict(entry.split() for entry in (folder / "memory.stat").read_text().splitlines())
                 dropped = int(stat.get("total_inactive_file", stat.get("inactive_file", 0)))

@@ -14,30 +14,30 @@ from engine.device.host.watchdog import Watchdog
 from engine.host_compiler import abi
 
 CHUNKS_PER_WORKER = 8
-#: A worker takes about so long to wake, and each one more must have work for so long.
+#: Roughly the time in which a worker wakes; each additional worker must save as much.
 WAKE_NS = 50_000
 WORTH_NS = WAKE_NS // 2
-#: The most thread blocks that run at once when they wait for each other, and the time after which they seem to wait.
+#: The most thread blocks that run at once if they wait for each other; below, the time after which they seem to wait.
 MOST_AT_ONCE = 128
 PATIENCE_S = 0.003
 
-#: Runs thread blocks on a worker: takes the next `chunk` of them until the workers together have taken `blocks`.
+#: Runs thread blocks on a worker: takes `chunk` of them at a time until all workers together have taken `blocks`.
 #: Returns False after a fault. The arguments are the worker, `blocks` and `chunk`.
 RunBlocks = Callable[["PoolWorker", int, int], bool]
 
 
 def workers_for(work_ns: float, blocks: int, cores: int) -> int:
-    """Return how many workers pay for a kernel that takes one worker `work_ns`."""
+    """Return the useful number of workers for a kernel that takes one worker `work_ns`."""
     return max(1, min(cores, blocks, int(work_ns / WORTH_NS)))
 
 
 def chunk_for(blocks: int, workers: int) -> int:
-    """Return how many thread blocks each of several workers takes at a time."""
+    """Return the number of thread blocks that each of several workers takes at a time."""
     return blocks if workers == 1 else max(1, -(-blocks // (workers * CHUNKS_PER_WORKER)))
 
 
 class PoolWorker:
-    """What a thread of the pool keeps between kernels: the worker record, shared memory and scratch memory."""
+    """A pool thread's state between kernels: its worker record, shared memory and scratch memory."""
 
     def __init__(self) -> None:
         self.record = np.zeros(abi.WORKER_FIELDS + 16, np.int64)  # padded, so that workers share no cache line
@@ -46,7 +46,7 @@ class PoolWorker:
         self._scratch = np.zeros(0, np.uint8)
 
     def prepare(self, shared_bytes: int, scratch_bytes: int, arguments: int) -> None:
-        """Prepare the record for a kernel that needs this much memory."""
+        """Prepare the record and the memory for a kernel with these needs."""
         if self._shared.size < shared_bytes + 256 or not self._shared.size:
             self._shared = np.zeros(shared_bytes + 256, np.uint8)
             self.record[abi.SHARED] = -(-self._shared.ctypes.data // 128) * 128
@@ -61,13 +61,13 @@ class PoolWorker:
 
     @property
     def was_idle(self) -> bool:
-        """Whether it was stopped before it began a thread block, so that its record has no place."""
+        """Whether it was stopped before its first thread block, so that its record has no position."""
         is_stopped = int(self.record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED
         return is_stopped and not (self.record[abi.FAULT_LINE] or self.record[abi.POINT_LINE])
 
 
 class _PoolJob:
-    """A launch that the workers share: each takes the next chunk of thread blocks until none is left."""
+    """A launch that workers share: each takes the next chunk of thread blocks until none is left."""
 
     def __init__(
         self, work: RunBlocks, blocks: int, workers: int, chunk: int, parts: int, give_up: Callable[[], None] | None
@@ -75,18 +75,18 @@ class _PoolJob:
         self.work = work
         self.chunk = chunk
         self.limits = [-(-blocks * part // parts) for part in range(1, parts + 1)]
-        self.give_up = give_up  # stops thread blocks that wait for one that failed
+        self.give_up = give_up  # stops thread blocks that wait for a failed one
         self.failed: PoolWorker | None = None
         self.error: BaseException | None = None
-        #: The workers of other threads that have ended, and something for each, to wait for: Ctrl+C may end a wait.
+        #: Workers on other threads that have ended, and a semaphore to wait for them: Ctrl+C may end a wait.
         self.ended: list[PoolWorker] = []
         self.ends: SimpleQueue[None] = SimpleQueue()
-        #: The time that each worker computed; one that is alone waits for no other, and this clock takes less time.
+        #: The time that each worker computed. A single worker waits for no other, so a faster clock is enough for it.
         self.busy_ns: list[int] = []
         self._clock = time.thread_time_ns if workers > 1 else time.perf_counter_ns
 
     def run(self, worker: PoolWorker) -> None:
-        """Run thread blocks until none is left or a worker failed."""
+        """Run thread blocks until none is left or a worker has failed."""
         began_ns = self._clock()
         self._run(worker)
         self.busy_ns.append(self._clock() - began_ns)
@@ -105,10 +105,10 @@ class _PoolJob:
 
 
 class _Reserve:
-    """More workers for a launch whose thread blocks wait for others that have not begun.
+    """Additional workers for a launch whose running thread blocks wait for others that have not started.
 
-    On a GPU, many thread blocks run at once, and programs rely on that when one waits for what another writes. On the
-    host, each of them needs a separate thread for that.
+    On a GPU, many thread blocks run at once, and some programs rely on that: one waits for data from another. On the
+    host, each such thread block needs its own thread.
     """
 
     def __init__(self, job: _PoolJob, blocks: int) -> None:
@@ -121,7 +121,7 @@ class _Reserve:
     def _watch(self) -> None:
         threads: list[threading.Thread] = []
         while len(threads) < self._count and not self._over.wait(PATIENCE_S):
-            # The number doubles each time: most long launches do not wait at all.
+            # Double the number each time, since most long launches do not wait at all.
             for _ in range(min(len(threads) + 2, self._count - len(threads))):
                 name = f"warploom-host-reserve-{len(threads)}"
                 thread = threading.Thread(target=self._job.run, args=(PoolWorker(),), name=name, daemon=True)
@@ -137,12 +137,12 @@ class _Reserve:
 
 
 class Pool:
-    """One worker for each core; the launching thread is one of them."""
+    """One worker per core; the launching thread is one of them."""
 
     def __init__(self, cores: int | None, watchdog: Watchdog) -> None:
         self.watchdog = watchdog
         self.services = Services()
-        #: Why the last kernel was stopped, as the watchdog names it.
+        #: The watchdog's reason for stopping the last kernel.
         self.stop_reason = 0
         self.cores = cores or len(os.sched_getaffinity(0))
         self._workers = [PoolWorker() for _ in range(self.cores)]
@@ -157,11 +157,11 @@ class Pool:
     def run(
         self, work: RunBlocks, blocks: int, *, workers: int, spins: bool = False, in_parts: bool = False
     ) -> tuple[PoolWorker | None, int]:
-        """Run every thread block on so many workers, of which this thread is one.
+        """Run every thread block on `workers` workers, including this thread.
 
-        With `spins`, thread blocks may wait for each other and get more threads when they seem to. With `in_parts`,
-        `work` is called several times, since optimised code may replace it meanwhile. Return the worker that met a
-        fault, or None, and the time that all workers together computed, in nanoseconds.
+        With `spins`, thread blocks may wait for each other, and get more threads when they seem to. With `in_parts`,
+        `work` is called several times, since optimised code may replace it in the meantime. Return the worker that met
+        a fault, or None, and the total computing time of all workers in nanoseconds.
         """
         with self._lock:
             spins = spins and blocks > 1
@@ -182,7 +182,7 @@ class Pool:
             return job.failed, sum(job.busy_ns)
 
     def _share(self, job: _PoolJob, workers: int) -> None:
-        """Run a job on so many workers. Ctrl+C, which may come at any step, stops them, and is raised by the job."""
+        """Run a job on several workers. Ctrl+C, which may come at any step, stops them; the job raises it."""
         called: list[int] = []
         try:
             if workers > 1:
@@ -206,9 +206,9 @@ class Pool:
     def run_natively(
         self, run: Callable[[PoolWorker, int], int], shared_bytes: int, scratch_bytes: int, *, with_team: bool
     ) -> int:
-        """Call `run` with this thread's worker and the address of the team, 0 without one; return its result.
+        """Call `run` with this thread's worker and the address of the team, or 0 without a team. Return the result.
 
-        Workers get as much shared and scratch memory. The time limit is that of each kernel.
+        All workers get this much shared and scratch memory. The time limit is that of a single kernel.
         """
         with self._lock:
             if shared_bytes > self._prepared[0] or scratch_bytes > self._prepared[1]:
@@ -224,7 +224,7 @@ class Pool:
                 self.stop_reason = self.watchdog.reason
 
     def worker_at(self, address: int) -> PoolWorker:
-        """Return the worker whose record lies at an address."""
+        """Return the worker with a record at this address."""
         return next(worker for worker in self._workers if worker.address == address)
 
     def _started_team(self) -> Team:

@@ -1,4 +1,4 @@
-"""Services of Python to kernels: `printf`, assertions, and `malloc` from the device heap.
+"""Python's services to kernels: `printf`, assertions, and `malloc` from the device heap.
 
 Kernels call the function in the record at `Services.address` with six numbers: the worker record's address, the service
 (`abi.PRINT`, ...), the thread block, the thread, and two operands. Such calls are rare, so they may take microseconds.
@@ -21,20 +21,21 @@ from engine.host_compiler import abi
 _CONVERSION = re.compile(rb"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*)?)?(hh|h|ll|l|L|j|z|t)?([diouxXeEfFgGaAcsp%])|%", re.ASCII)
 _HAS_PRECISION = re.compile(rb"%[-+ #0]*(?:\d+|\*)?\.")
 
-#: Returns bytes at an address of a kernel's memory; fewer than asked for at the end of the memory.
+#: Returns bytes at an address of a kernel's memory; fewer than requested at the end of the memory.
 ReadMemory = Callable[[int, int], bytes]
 #: The sizes of CUDA's print buffer and device heap, in bytes.
 PRINT_BYTES = 1 << 20
 HEAP_BYTES = 8 << 20
-#: A text without a zero byte is printed up to this many bytes.
+#: The printed length, in bytes, of a text without a terminating zero.
 _LONGEST_TEXT = 1 << 16
 _CALL = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64,) * 6)
 
 
 class DeviceHeap:
-    """Memory for `malloc` in kernels; a block stays until it is freed, also from one kernel to the next.
+    """Memory for `malloc` in kernels; a block stays allocated across kernels until it is freed.
 
-    `map` has, for every 16 bytes, how many are in a block; kernels read it. At least 16 bytes lie between blocks.
+    `map` has, for every 16 bytes, the number of those bytes that are in a block. Kernels read it. Blocks lie at least
+    16 bytes apart.
     """
 
     def __init__(self, table: AllocationTable) -> None:
@@ -45,7 +46,7 @@ class DeviceHeap:
         self._used: dict[int, int] = {}
 
     def take(self, wanted: int) -> int:
-        """Return the address of a block, 0 when none is large enough."""
+        """Return the address of a new block; 0 if there is no room."""
         step = abi.HEAP_STEP
         size = (max(-(-wanted // step), 0) + 1) * step
         for index, (start, length) in enumerate(self._free):
@@ -70,7 +71,7 @@ class DeviceHeap:
         return found
 
     def give(self, address: int) -> bool:
-        """Free a block; return False when the address is neither a block's nor 0."""
+        """Free a block. Return False when the address is neither a block's nor 0."""
         size = self._used.pop(address, 0)
         if not size:
             return address == 0
@@ -78,7 +79,7 @@ class DeviceHeap:
         self.map[at : at + size // abi.HEAP_STEP] = 0
         index = bisect.bisect_left(self._free, (address, 0))
         self._free.insert(index, (address, size))
-        for left in (index, index - 1):  # merge it with its neighbours
+        for left in (index, index - 1):  # merge the block with free neighbours
             if 0 <= left < len(self._free) - 1:
                 (start, length), (following, more) = self._free[left : left + 2]
                 if start + length == following:
@@ -87,7 +88,7 @@ class DeviceHeap:
 
 
 class Services:
-    """Answers the calls of all kernels of one device."""
+    """Answers the service calls of all kernels of one device."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -99,9 +100,9 @@ class Services:
         self._lines: list[tuple[tuple[int, int], bytes]] = []
         self._printed = 0
         self._error: BaseException | None = None
-        #: The number of calls so far; the native interpreter of graphs reads it after each kernel.
+        #: The number of calls so far, which the native interpreter of graphs reads after each kernel.
         self.served = np.zeros(1, np.int64)
-        #: The instructions of a graph whose kernels called since `begin`.
+        #: The instructions of a graph whose kernels have called since `begin`.
         self.callers: set[int] = set()
         #: The text of the last failed assertion.
         self.assertion = ""
@@ -112,7 +113,7 @@ class Services:
         return int(self._record.ctypes.data)
 
     def open_heap(self, table: AllocationTable) -> None:
-        """Make the device heap, which must exist before a kernel that uses it starts."""
+        """Create the device heap. It must exist before a kernel that uses it starts."""
         with self._lock:
             if self._heap is None:
                 self._heap = DeviceHeap(table)
@@ -120,18 +121,18 @@ class Services:
                 self._record[abi.HEAP_FIRST] = self._heap.first
 
     def live(self, pairs: Any) -> list[tuple[int, int]]:
-        """Return (first address, size) of live allocations, with the blocks of the device heap in its place."""
+        """Return (first address, size) of live allocations, with the heap's blocks in place of the device heap."""
         heap = self._heap
         found = [(int(first), int(size)) for first, size in pairs if heap is None or int(first) != heap.first]
         return found + (heap.blocks() if heap is not None else [])
 
     def begin(self, pairs: Any) -> None:
-        """Note the live allocations, an (n, 2) array of first address and size."""
+        """Store the live allocations, an (n, 2) array of first address and size."""
         self._pairs = pairs
         self.callers.clear()
 
     def finish(self) -> None:
-        """Print the text of kernels in order, thread block by thread block; raise an error that a call met."""
+        """Print the output of kernels in order of thread blocks. Raise the error that a call met, if any."""
         with self._lock:
             lines, self._lines, self._printed = self._lines, [], 0
             error, self._error = self._error, None
@@ -174,14 +175,14 @@ class Services:
         return count
 
     def _assertion(self, worker: int, arguments: int) -> str:
-        """Return the text of an `assert`; message, file, line and function lie at `arguments` in this order."""
+        """Return the text of an `assert`; `arguments` has message, file, line and function, in this order."""
         read = self._reader(worker)
         message, file, line, function = np.frombuffer(ctypes.string_at(arguments, 32), np.int64).tolist()
         text = [string(read, item).decode(errors="replace") for item in (message, file, function)]
         return f"{text[0]!r} at {text[1]}:{line & 0xFFFFFFFF} in {text[2]}"
 
     def _reader(self, worker: int) -> ReadMemory:
-        """Return a function that reads memory which the kernel itself may read."""
+        """Return a function that reads memory, within the limits of the kernel itself."""
         record = np.frombuffer(ctypes.string_at(worker, 8 * abi.WORKER_FIELDS), np.int64)
         own = [(int(record[abi.SCRATCH]), int(record[abi.SCRATCH_BYTES])), (int(record[abi.SHARED]), 227 << 10)]
         pairs = self._pairs
@@ -203,7 +204,7 @@ def _instruction(worker: int) -> int:
 
 
 class _PrintfArguments:
-    """Reads the arguments of `printf` in order, each at a multiple of its size."""
+    """Reads the arguments of `printf` in order, each aligned to its size."""
 
     def __init__(self, read: ReadMemory, address: int) -> None:
         self._read = read
@@ -221,7 +222,7 @@ class _PrintfArguments:
 
 
 def formatted(template: bytes, read: ReadMemory, arguments: int) -> tuple[bytes, int]:
-    """Return the text of a `vprintf` call and the number of arguments that it used."""
+    """Return the text of a `vprintf` call, and the number of arguments that it used."""
     values = _PrintfArguments(read, arguments)
 
     def one(match: re.Match[bytes]) -> bytes:

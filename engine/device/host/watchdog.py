@@ -1,7 +1,7 @@
-"""Stopping kernels: a flag that translated code reads at every turn of a loop, and the thread that sets it.
+"""Stops kernels: a flag that translated code reads in every turn of a loop, and a thread that sets it.
 
-The time limit counts processor time: of each moment no more than this process got, so that a kernel is not stopped for
-the time in which other programs held the cores, or the computer slept.
+The time limit counts only time in which this process had a processor. So a kernel is not stopped because other programs
+held the cores, or because the computer slept.
 """
 
 import os
@@ -89,18 +89,19 @@ def _begin_anew() -> None:
 os.register_at_fork(after_in_child=_begin_anew)
 
 
-#: How often the time of running kernels is checked.
+#: The interval between checks of the running kernels' time.
 _LOOK_S = 0.02
-#: After this time without launches, the thread sleeps until the next one.
+#: The time without launches after which the thread sleeps until the next launch.
 _IDLE_S = 1.0
 
 RUNNING, TIME_LIMIT, INTERRUPTED, CLOSED = 0, 1, 2, 3
 
 
 class Watchdog:
-    """Stops the kernels of one device; `limit_s` bounds the processor time of each launch, None is no limit.
+    """Stops the kernels of one device; `limit_s` limits the processor time of each launch, None means no limit.
 
-    Launches and graphs run inside a `with` block: an interruption stops them there, Ctrl+C on the main thread too.
+    Launches and graphs run inside a `with` block. An interruption stops them there, and so does Ctrl+C on the main
+    thread.
     """
 
     def __init__(self, limit_s: float | None) -> None:
@@ -108,9 +109,9 @@ class Watchdog:
         self._flag = np.zeros(1, np.int64)
         self.address = int(self._flag.ctypes.data)
         self._lock = threading.Lock()
-        #: The threads inside a `with` block; one that Ctrl+C ended on its way in is there until its next launch.
+        #: The threads inside a `with` block. A thread that Ctrl+C stopped while entering stays until its next launch.
         self._users: set[int] = set()
-        #: How many clocks were started, and whether the last one runs.
+        #: The number of clocks started so far; below, whether the last one is running.
         self._started, self._is_running = 0, False
         self._wake = threading.Event()
         self._is_parked = True
@@ -118,16 +119,16 @@ class Watchdog:
         self._progress: Callable[[], int] = int
 
     def watch(self, progress: Callable[[], int]) -> None:
-        """Restart the time limit whenever this number has changed: native code runs many kernels in one go."""
+        """Restart the time limit whenever this number changes, since native code runs many kernels in one call."""
         self._progress = progress
 
     @property
     def reason(self) -> int:
-        """Why kernels must stop; RUNNING when they need not."""
+        """The reason why kernels must stop; RUNNING if they need not."""
         return int(self._flag[0])
 
     def explain(self, reason: int) -> str:
-        """Return a reason to stop, as a message says it."""
+        """Return the text of a reason to stop, for messages."""
         if reason == TIME_LIMIT:
             return f"by the time limit of {self.limit_s:g} s"
         return "because the device was closed" if reason == CLOSED else "because that was asked for"
@@ -139,7 +140,7 @@ class Watchdog:
         self._users.add(thread)
 
     def __exit__(self, *_: object) -> None:
-        """When it was the last launch, the request to stop is over."""
+        """Leave the `with` block. After the last launch, drop the request to stop."""
         thread = threading.get_ident()
         if thread == _MAIN:
             INTERRUPTS.end()
@@ -172,7 +173,7 @@ class Watchdog:
                 self._flag[0] = INTERRUPTED
 
     def close(self) -> None:
-        """Stop what is running and every later launch, and end the thread."""
+        """Stop the running work and refuse every later launch, and end the thread."""
         with self._lock:
             self._flag[0] = CLOSED
         self._wake.set()
@@ -194,7 +195,7 @@ class Watchdog:
             elif time.monotonic() - idle_since > _IDLE_S:
                 self._wake.clear()
                 self._is_parked = True
-                # A launch that began meanwhile has seen `_is_parked`, or is seen here.
+                # A launch that started meanwhile has either seen `_is_parked` or is visible here.
                 if not self._is_running and self._flag[0] != CLOSED:
                     self._wake.wait()
                 self._is_parked = False
@@ -204,7 +205,7 @@ class Watchdog:
 
 
 class Stopwatch:
-    """The time in which this process computed: of what passes between two looks, no more than it got of a processor."""
+    """The time in which this process computed; it never grows by more than the processor time of the process."""
 
     def __init__(self) -> None:
         self._passed_s = 0.0

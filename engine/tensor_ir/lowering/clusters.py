@@ -1,9 +1,8 @@
-"""Clusters: which nodes are stored, and which of those one kernel computes, with everything between them.
+"""Clusters: decides which nodes are stored, and which of those one kernel computes, with all nodes in between.
 
-A node that is computed element by element (`TensorOperation.is_elementwise`) needs no memory unless something else
-reads it. Such nodes are written into the kernels of what reads them, more than once where that is cheap. The remaining
-nodes are steps, each of which writes one node in its own way, and clusters of stored nodes of one type, which one
-kernel computes.
+An element-wise node (`TensorOperation.is_elementwise`) needs no memory unless something else reads it. Such a node is
+written into the kernels of its readers, more than once where that is cheap. The remaining nodes are steps, and each
+step writes one node in its own way. A cluster of stored nodes of one type is computed by one kernel.
 """
 
 from __future__ import annotations
@@ -14,22 +13,22 @@ from dataclasses import dataclass, field
 from engine.tensor_ir.graph import TensorNode
 from engine.types import Shape
 
-#: The most nodes of a kernel: compiling takes longer the more there are, and nodes are written recursively.
+#: The most nodes in a kernel, since the compile time grows with them and nodes are written recursively.
 MOST_NODES = 96
 #: The most outputs of a kernel.
 MOST_OUTPUTS = 16
-#: The most nodes that are computed again for each element that they are broadcast to.
+#: The most nodes that are computed again for every element that they are broadcast to.
 MOST_REPEATED = 4
 
 
 @dataclass
 class Cluster:
-    """Stored nodes that one kernel computes, element by element; or one node that is a step of its own."""
+    """Stored nodes that one kernel computes element by element, or a single node with a step of its own."""
 
     nodes: list[TensorNode]
     level: int
     is_elementwise: bool
-    #: Stored nodes that it reads, and whether other elements of them than its own.
+    #: Stored nodes that it reads, and whether it reads elements at other places than its own.
     reads: dict[TensorNode, bool] = field(default_factory=dict)
     size: int = 0
 
@@ -37,9 +36,9 @@ class Cluster:
 def find_clusters(
     order: Sequence[TensorNode], placed: Collection[TensorNode], wanted: Collection[TensorNode]
 ) -> list[Cluster]:
-    """Return what computes the wanted nodes, each cluster after those that it reads.
+    """Return the clusters that compute the wanted nodes, each after those that it reads.
 
-    `order` are the nodes to compute, each after its inputs, and `placed` those that have been stored before.
+    `order` has the nodes to compute, each after its inputs; `placed` are nodes that are already stored.
     """
     clustering = _Clustering(order, placed)
     for node in wanted:
@@ -48,7 +47,7 @@ def find_clusters(
 
 
 def stored_source(node: TensorNode) -> TensorNode:
-    """Return the node whose buffer holds a node's elements too: reshaping and copying nodes move none."""
+    """Return the node whose buffer also holds this node's elements: reshapes and copies move none."""
     while node.operation.keeps_elements:
         node = node.inputs[0]
     return node
@@ -58,11 +57,11 @@ class _Clustering:
     def __init__(self, order: Sequence[TensorNode], placed: Collection[TensorNode]) -> None:
         self._order, self._placed = order, placed
         self._stored: set[TensorNode] = set()
-        #: For each node that is not stored, those that its kernel computes for it: itself, and what it is made of.
+        #: For each node that is not stored, the nodes that its kernel computes for it, including the node itself.
         self._inside: dict[TensorNode, frozenset[TensorNode]] = {}
 
     def store(self, node: TensorNode) -> None:
-        """Have a node stored, or what its elements are those of."""
+        """Mark a node as stored, or the node that has the same elements."""
         node = stored_source(node)
         if node not in self._placed:
             self._stored.add(node)
@@ -85,7 +84,7 @@ class _Clustering:
         return clusters
 
     def _look_inside(self, node: TensorNode) -> None:
-        """Find what is computed in a kernel together with a node; store inputs where that would be too much."""
+        """Find the nodes that a kernel computes together with a node; store inputs if these are too many."""
         inside: set[TensorNode] = {node}
         for other in dict.fromkeys(node.inputs):
             if self._is_stored(other):
@@ -137,18 +136,18 @@ class _Clustering:
         for cluster in clusters:
             for node in cluster.nodes:
                 cluster.reads.pop(node, None)
-        # A step of a level comes before the kernels of the same level, which may read it.
+        # At each level, steps come before kernels, which may read the steps' results.
         return sorted(clusters, key=lambda cluster: (cluster.level, cluster.is_elementwise))
 
     def _after(self, node: TensorNode, other: TensorNode, level: int, moved: bool) -> int:
-        """Return the level at which a kernel can compute a node that needs another stored node."""
+        """Return the level at which a kernel can compute a node that reads another stored node."""
         if other in self._placed or not other.operation.is_elementwise(other):
             return level
         same = (other.type.shape, other.type.batched) == (node.type.shape, node.type.batched)
         return level if same and not moved else level + 1
 
     def _reads(self, node: TensorNode) -> dict[TensorNode, bool]:
-        """Return the stored nodes that a node is computed from, and whether other elements than its own are read."""
+        """Return the stored nodes that a node is computed from, and whether elements at other places are read."""
         found: dict[TensorNode, bool] = {}
         waiting = [(node, False)]
         seen = set(waiting)
@@ -166,13 +165,13 @@ class _Clustering:
         return found
 
     def _store_repeated(self, clusters: Sequence[Cluster]) -> bool:
-        """Store nodes that take long and that several kernels would compute; return whether there are any."""
+        """Store expensive nodes that several kernels would compute. Return whether there are any."""
         kernels: dict[TensorNode, set[int]] = {}
         for number, cluster in enumerate(clusters):
             for node in cluster.nodes:
                 for other in self._inside[node]:
                     kernels.setdefault(other, set()).add(number)
-        #: Nodes that all their kernels compute for one and the same other node.
+        #: Nodes that all their kernels compute only as parts of the same other node.
         covered = {
             other
             for node, numbers in kernels.items()
@@ -191,6 +190,6 @@ class _Clustering:
 
 
 def is_cheap(nodes: Collection[TensorNode]) -> bool:
-    """True for a few nodes that a kernel computes in less time than it takes to read what they give."""
+    """True for a few nodes that a kernel computes faster than it could read their results."""
     counted = [node for node in nodes if node.inputs]
     return len(counted) <= MOST_REPEATED and all(node.operation.is_quick for node in counted)

@@ -1,4 +1,4 @@
-"""`ElementKernel`: one op graph that computes elements of several nodes, with all that only they are computed from."""
+"""`ElementKernel`: one op graph that computes elements of several nodes, and of all nodes that only these need."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ NARROW: tuple[DType, ...] = (f16, bf16, u8, s8, u16, s16)
 
 
 class ElementKernel:
-    """Writes the op graph of a kernel whose threads each compute the elements of some nodes at one place.
+    """Writes the op graph of a kernel whose threads each compute some nodes' elements at one place.
 
-    Nodes that are `stored` are read from their buffers, unless they are among those that the kernel writes. Inputs and
-    outputs have names of their own, `i0` and `o0` and so on, so that kernels that compute the same are the same.
+    `stored` nodes are read from their buffers, unless the kernel itself writes them. Inputs and outputs are named `i0`,
+    `o0` and so on, so that kernels with the same computation are equal.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class ElementKernel:
         self._inputs: dict[str, NodeHandle] = {}
         #: The buffer of each name in the graph.
         self.buffers: dict[str, BufferHandle] = {}
-        #: Nodes whose buffers are read.
+        #: The nodes whose buffers are read, with these buffers.
         self.read: dict[TensorNode, BufferHandle] = {}
         self._places: list[ElementPlace] = []
         number: Whole = 0
@@ -50,37 +50,37 @@ class ElementKernel:
         self.write_value(self.value(node, self.own), out, node.type.dtype)
 
     def aggregate(self, value: OpPort, out: BufferHandle, operation: str, dtype: DType) -> None:
-        """Combine the values of all elements to one for each thread block."""
+        """Combine the values of all elements to one value per thread block."""
         self.buffers["o0"] = out
         self.graph.add("op.aggregate", "o0", name="o0", value=value, type=str(dtype), operation=operation)
 
     def value(self, node: TensorNode, place: ElementPlace) -> OpPort:
-        """Return the element of a node at a place in a tensor to which the node is broadcast."""
+        """Return a node's element at a place in a tensor that the node broadcasts to."""
         place = place.narrowed(node.type)
         key = (node, id(place))
         made = self._values.get(key)
         if made is None:
-            self._places.append(place)  # so that no other place gets its id
+            self._places.append(place)  # keeps the place alive, so no other object gets its id
             if node in self._stored and not (node in self._written and place.is_own):
                 made = self._load(node, place)
             else:
                 made = node.operation.element(Element(self, node, place))
                 if node.type.dtype in NARROW and not (node.operation.keeps_elements or node.operation.moves_elements):
-                    # As if it were stored: what is fused changes no bit.
+                    # Round as if the element were stored, so that fusing changes no bit.
                     made = self.graph.add("op.element", given=made, type=str(node.type.dtype))["value"]
             self._values[key] = made
         return made
 
     def read_stored(self, node: TensorNode, type_: TensorType, place: ElementPlace) -> OpPort:
-        """Return an element of a node's buffer, which is seen as another type, at a place in a tensor like that."""
+        """Return an element of a node's buffer, read as another type, at a place in a tensor of that type."""
         return self.read_buffer(self._stored[node], type_, place)
 
     def read_buffer(self, handle: BufferHandle, type_: TensorType, place: ElementPlace) -> OpPort:
-        """Return the element of a buffer at a place in a tensor to which that is broadcast."""
+        """Return a buffer's element at a place in a tensor that the buffer broadcasts to."""
         return self._read(handle, type_, place.narrowed(type_))
 
     def write_value(self, value: OpPort, out: BufferHandle, dtype: DType) -> None:
-        """Write the value of a thread's own element."""
+        """Write a value as the thread's own element."""
         name = f"o{len(self.buffers)}"
         self.buffers[name] = out
         self.graph.add("op.output", name, name=name, value=value, type=str(dtype))
@@ -108,7 +108,7 @@ class ElementKernel:
 
 @dataclass(frozen=True)
 class Element:
-    """What an operation gets to write how an element of one of its nodes follows from elements of the inputs."""
+    """The interface with which an operation writes the computation of one of its node's elements."""
 
     kernel: ElementKernel
     node: TensorNode
@@ -116,20 +116,20 @@ class Element:
 
     @property
     def graph(self) -> OpGraphBuilder:
-        """The op graph that is written."""
+        """The op graph that is being written."""
         return self.kernel.graph
 
     @property
     def whole(self) -> IndexArithmetic:
-        """What computes places."""
+        """The arithmetic that computes places."""
         return self.kernel.whole
 
     def input(self, index: int, place: ElementPlace | None = None) -> OpPort:
-        """Return the element of an input that is broadcast to the node, or its element at another place."""
+        """Return an input's element, broadcast to the node, or its element at another place."""
         return self.kernel.value(self.node.inputs[index], place or self.place)
 
     def rows(self, index: int) -> OpPort:
-        """Return a row number of an input that is a sparse column; the node's elements are these."""
+        """Return a row number from an input that is a sparse column; the node's elements are row numbers."""
         node = self.node.inputs[index]
         stored = TensorType(node.type.stored_shape, node.type.stored_dtype, node.type.batched)
         return self.kernel.read_stored(node, stored, self.place.reshaped(stored.shape))
@@ -139,18 +139,18 @@ class Element:
         return self.graph.add(f"op.{name}", **operands)["out"]
 
     def at_least(self, position: Whole, least: int) -> OpPort:
-        """Return whether a position is as large as a number or larger."""
+        """Return whether a position is greater than or equal to a number."""
         if isinstance(position, int):
             return self.graph.add("op.constant", value=float(position >= least), type="boolean")["out"]
         return self.op("greater_equal", a=position, b=float(least))
 
     def constant(self, value: float, dtype: DType) -> OpPort:
-        """Return a number of a type."""
+        """Return a constant of a type."""
         return constant(self.graph, value, dtype)
 
 
 def constant(graph: OpGraphBuilder, value: float, dtype: DType) -> OpPort:
-    """Return a number as elements of a type are read."""
+    """Return a constant of the type that elements are read as."""
     name = str(dtype)
     kind = {"f16": "f32", "bf16": "f32", "u8": "u32", "u16": "u32", "s8": "s32", "s16": "s32"}.get(name, name)
     return graph.add("op.constant", value=value, type=kind)["out"]

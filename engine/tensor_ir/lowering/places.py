@@ -1,4 +1,4 @@
-"""`ElementPlace`: where an element of a tensor is, as whole numbers that a kernel computes."""
+"""`ElementPlace`: the place of an element in a tensor, as whole numbers that a kernel computes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from engine.ops.graph import OpPort
 from engine.tensor_ir.types import TensorType
 from engine.types import Shape
 
-#: A whole number: known now, or computed by the kernel.
+#: A whole number, known now or computed by the kernel.
 Whole = int | OpPort
 
 
 class IndexArithmetic:
-    """Whole numbers that are not negative; known numbers are computed at once."""
+    """Arithmetic on whole numbers that are not negative; known numbers are computed at once."""
 
     def __init__(self, graph: OpGraphBuilder) -> None:
         self._graph = graph
@@ -30,7 +30,7 @@ class IndexArithmetic:
         return a if b == 0 else self._op("add", a, b)
 
     def subtract(self, a: Whole, b: int) -> Whole:
-        """Return a - b, which must not be negative where it is used."""
+        """Return a - b, which must not be negative where the result is used."""
         if isinstance(a, int):
             return a - b
         return a if b == 0 else self._op("subtract", a, b)
@@ -60,15 +60,15 @@ class IndexArithmetic:
         made = self._made.get(key)
         if made is None:
             if isinstance(a, int):
-                a, b = b, a  # of a sum
+                a, b = b, a  # addition is commutative
             made = self._made[key] = self._graph.add(f"op.{name}", a=a, b=b)["out"]
         return made
 
 
 class ElementPlace:
-    """An element's place in a tensor of a shape, which may be batched: by its number, or by its position on each axis.
+    """An element's place in a tensor, which may be batched: its number, or its position on each axis.
 
-    With `is_own`, it is the element that the thread computes: the same number in the buffer that is written.
+    With `is_own`, it is the thread's own element, which has the same number in the output buffer.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class ElementPlace:
 
     @property
     def number(self) -> Whole:
-        """The element's number in memory, counted from 0."""
+        """The element's number in memory, from 0."""
         if self._number is None:
             whole = self._arithmetic
             number = whole.multiply(self._batch, self._size)
@@ -102,13 +102,13 @@ class ElementPlace:
 
     @property
     def batch(self) -> Whole:
-        """The number of the example."""
+        """The example's number."""
         if not self.batched:
             return 0
         return self._batch if self._number is None else self._arithmetic.divide(self._number, self._size)
 
     def axis(self, axis: int) -> Whole:
-        """Return the position on an axis of the shape."""
+        """Return the position on one axis of the shape."""
         if self._axes:
             return self._axes[axis]
         if self.shape[axis] == 1:
@@ -124,11 +124,11 @@ class ElementPlace:
         return [self.axis(axis) for axis in range(len(self.shape))]
 
     def at(self, shape: Shape, axes: Sequence[Whole]) -> ElementPlace:
-        """Return another place of the same example, in a tensor of another shape."""
+        """Return another place in the same example, in a tensor of another shape."""
         return ElementPlace(self._arithmetic, shape, batched=self.batched, batch=self.batch, axes=tuple(axes))
 
     def reshaped(self, shape: Shape) -> ElementPlace:
-        """Return the place of the element with the same number in a tensor of another shape and the same size."""
+        """Return the place of the element with the same number, in a tensor of another shape and equal size."""
         found = self._seen.get((shape, self.batched))
         if found is None:
             found = ElementPlace(self._arithmetic, shape, batched=self.batched, number=self.number, is_own=self.is_own)
@@ -136,7 +136,7 @@ class ElementPlace:
         return found
 
     def narrowed(self, to: TensorType) -> ElementPlace:
-        """Return the place of the element of a tensor that is broadcast to this one."""
+        """Return the place of the element in a tensor that broadcasts to this one."""
         key = (to.shape, to.batched)
         found = self._seen.get(key)
         if found is None:

@@ -1,6 +1,6 @@
-"""Products of matrices as library calls: which axes of the buffers are the library's rows and columns.
+"""Matrix products as library calls: chooses which axes of the buffers are the library's rows and columns.
 
-Biases and activations that follow a product are kernels, or part of the call.
+The bias and activation of a product are part of the call, or separate kernels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.types import Shape, f32, f64
 
 @dataclass(frozen=True)
 class Factor:
-    """An operand of a product: the matrices in memory, and whether they are transposed first."""
+    """An operand of a product: matrices in memory, and whether they are transposed first."""
 
     handle: BufferHandle
     type: TensorType
@@ -28,17 +28,17 @@ class Factor:
 
     @property
     def rows(self) -> int:
-        """Rows of the matrix as it is multiplied."""
+        """The rows of the matrix after transposing."""
         return self.type.shape[-1 if self.is_transposed else -2]
 
     @property
     def columns(self) -> int:
-        """Columns of the matrix as it is multiplied."""
+        """The columns of the matrix after transposing."""
         return self.type.shape[-2 if self.is_transposed else -1]
 
     @property
     def is_vector(self) -> bool:
-        """Whether it is a row or a column, which lie in memory alike."""
+        """Whether the matrix is a row or a column; both have the same layout."""
         return 1 in self.type.shape[-2:]
 
     @property
@@ -48,9 +48,9 @@ class Factor:
 
 
 def write_product(step: LoweringStep, gemm: blas.Gemm, *, sum_batch: bool) -> None:
-    """Write the product of a node's two inputs: one call of BLAS where that is possible.
+    """Write the product of a node's two inputs, with a single BLAS call where possible.
 
-    The calls have the options of `gemm`, and matrices transposed as they need them.
+    The calls have the options of `gemm`, with transposes set as needed.
     """
     a, b = _factors(step, gemm)
     if sum_batch:
@@ -60,7 +60,7 @@ def write_product(step: LoweringStep, gemm: blas.Gemm, *, sum_batch: bool) -> No
 
 
 def write_affine(step: LoweringStep, gemm: blas.Gemm, *, activation: str | None) -> None:
-    """Write the product of the first two inputs with a bias, the third if there is one, and an activation."""
+    """Write the product of the first two inputs, plus a third input as bias, if present, and an activation."""
     a, b = _factors(step, gemm)
     bias = 2 if len(step.node.inputs) > 2 else None
     is_column = not (a.leading or b.leading or a.type.batched) and b.columns == 1 and a.rows > 1
@@ -104,14 +104,14 @@ def _write(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor, out: Buffe
 
 
 def _write_rows(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle) -> bool:
-    """Write a product in which the examples of one operand are rows of one matrix; False where they can't be."""
+    """Write a product with the examples of one operand as rows of one matrix; return False if impossible."""
     batch: SizeExpression = step.batch if a.type.batched or b.type.batched else 1
     if not b.type.batched and (a.is_vector or not a.is_transposed):
         rows = size_product([batch, a.rows])
         _multiply(step, gemm, _matrix(step, a.handle, rows, a.columns), b, out, (rows, b.columns))
         return True
     if not a.type.batched and b.columns == 1:
-        # out = a b is the row b' a' for each example.
+        # out = a b, computed as the row b' a' of each example.
         _multiply(step, gemm, _matrix(step, b.handle, batch, b.rows), _turned(a), out, (batch, a.rows))
         return True
     return False
@@ -125,7 +125,7 @@ def _multiply(
     target: BufferHandle,
     shape: tuple[SizeExpression, SizeExpression],
 ) -> None:
-    """Multiply a matrix of rows by one that isn't batched."""
+    """Multiply a matrix of rows by a matrix that isn't batched."""
     height, width = shape
     if width == 1 and step.node.type.dtype in (f32, f64):
         vector, out = step.seen_as(b.handle, b.type.size), step.seen_as(target, height)
@@ -142,7 +142,7 @@ def _multiply(
 
 
 def _write_summed(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor) -> None:
-    """Write the sum over the examples: one product whose inner axis has those of all examples, one after another."""
+    """Write the sum over the examples as one product; its inner axis joins the inner axes of all examples."""
     both = a.type.batched and b.type.batched and not (a.leading or b.leading)
     if not (both and (a.is_transposed or a.is_vector) and (not b.is_transposed or b.is_vector)):
         out = step.temporary("each", step.node.type.dtype, step.batch, step.node.type.size)
@@ -165,7 +165,7 @@ def _write_summed(step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor) -> 
 def _write_stack(
     step: LoweringStep, gemm: blas.Gemm, a: Factor, b: Factor, out: BufferHandle, *, batched: bool
 ) -> None:
-    """Write products that are repeated over the batch and the leading axes; operands that differ there are repeated."""
+    """Write a product for each example and leading index; an operand that lacks these axes is repeated."""
     leading = broadcast_shapes(a.leading, b.leading)
     count = size_product([step.batch if batched else 1, *leading])
     operands = []
@@ -202,7 +202,7 @@ def _turned(factor: Factor) -> Factor:
     return Factor(factor.handle, factor.type, not factor.is_transposed)
 
 
-#: The activations that kernels apply themselves, by their names in the table, as `tensor_activations.cuh` calls them.
+#: The activations that kernels apply themselves, by name in the table, with their names in `tensor_activations.cuh`.
 IN_KERNELS: Mapping[str | None, str] = {
     None: "identity",
     **{name: name for name in ("relu", "crelu", "screlu", "sqr_relu", "sigmoid")},
@@ -212,7 +212,7 @@ IN_KERNELS: Mapping[str | None, str] = {
 def write_activation(
     step: LoweringStep, product: BufferHandle, given: TensorType, bias: int | None, activation: str | None
 ) -> None:
-    """Write a step's output: a product of a type with a bias, which is an input's number, and an activation."""
+    """Write a step's output: a product of a given type, plus the bias (an input's number), and an activation."""
     type_ = step.node.type
     kernel = step.kernel(type_)
     value = GraphValue(kernel.graph, kernel.read_buffer(product, given, kernel.own))

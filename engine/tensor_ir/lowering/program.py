@@ -1,4 +1,4 @@
-"""`write_program`: what computes some nodes, as entries of a block."""
+"""`write_program`: writes the computation of some nodes as entries of a block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.tensor_ir.lowering.step import LoweringStep, shape_rule
 
 
 class Store(NamedTuple):
-    """A node that is wanted in a buffer. With `over`, the buffer holds that node, which it replaces."""
+    """A buffer that must hold a node. With `over`, the buffer holds that other node before, and is overwritten."""
 
     node: TensorNode
     target: BufferHandle
@@ -27,12 +27,12 @@ class Store(NamedTuple):
 def write_program(
     build: BlockBuilder, stores: Sequence[Store], placed: Mapping[TensorNode, BufferHandle], batch: str = "1"
 ) -> list[Sequence[TensorNode]]:
-    """Write what computes nodes from those that are `placed` in buffers, and stores them.
+    """Write the computation of nodes from `placed` ones, which are in buffers, and store the results.
 
-    Buffers of batched nodes have the batch as their first axis, and after it the type's `stored_shape`; `batch` is the
-    number of examples as an expression of shape rules. A buffer that is stored over is read before that. Returns which
-    nodes each entry that it has written computes. An entry counts for the main parts of the nodes that it stores, and
-    works for the parts of all (`ServedParts`).
+    Buffers of batched nodes have the batch as their first axis, followed by the type's `stored_shape`; `batch` is the
+    number of examples, as an expression of shape rules. A buffer that is overwritten is read before. The result has the
+    nodes that each written entry computes. An entry counts for the main parts of the nodes that it stores, and works
+    for all their parts (`ServedParts`).
     """
     program = _Program(build, stores, placed, batch)
     program.write()
@@ -40,7 +40,7 @@ def write_program(
 
 
 class _Order:
-    """The order of clusters: each after those whose results it reads, and before those that overwrite what it reads."""
+    """The order of clusters: after those that they read, and before those that overwrite what they read."""
 
     def __init__(self, clusters: Sequence[Cluster]) -> None:
         self._clusters = clusters
@@ -54,7 +54,7 @@ class _Order:
                     self._after[self.number_of[node]].add(number)
 
     def overwrite(self, over: TensorNode, node: TensorNode) -> bool:
-        """Let a node be written over another one; False, and no change, when that is still needed afterwards."""
+        """Let a node overwrite another one. If the other is needed afterwards, change nothing and return False."""
         number = self.number_of[node]
         cluster = self._clusters[number]
         if cluster.reads.get(over, False):
@@ -84,7 +84,7 @@ class _Order:
         return found
 
     def _follow(self, number: int) -> set[int]:
-        """Return the clusters that come after one."""
+        """Return the clusters that must come after one."""
         found: set[int] = set()
         waiting = [number]
         while waiting:
@@ -102,7 +102,7 @@ class _Program:
         self._build, self._stores, self._batch = build, stores, batch
         self._stored: dict[TensorNode, BufferHandle] = dict(placed)
         self._first = build.entry_count
-        #: The nodes that each entry computes; none for a copy.
+        #: The nodes that each entry computes; empty for a copy.
         self.written: list[Sequence[TensorNode]] = []
 
     def write(self) -> None:
@@ -131,7 +131,7 @@ class _Program:
         self._note([])
 
     def _note(self, stored: Sequence[TensorNode]) -> None:
-        """Record the nodes of the entries since the last call: those that they store, and intermediate ones."""
+        """Record the nodes of the entries since the last call, both stored and intermediate ones."""
         count = self._build.entry_count - self._first - len(self.written)
         if count:
             inside = reachable_nodes([other for node in stored for other in node.inputs], self._stored.keys())
@@ -142,7 +142,7 @@ class _Program:
                 self._build.count_for(count, ServedParts(tuple(told), tuple(done)))
 
     def _assign(self, sequence: _Order) -> list[tuple[BufferHandle, BufferHandle]]:
-        """Give nodes the buffers that they are wanted in; return what is to be copied to the rest in the end."""
+        """Assign nodes the buffers that they are wanted in. Return the copies that are still needed at the end."""
         copies: list[tuple[BufferHandle, BufferHandle]] = []
         overwritten = {store.over for store in self._stores}
         for store in self._stores:

@@ -1,4 +1,4 @@
-"""Reductions: all elements to one number by op graphs that include their operand, and axes by separate kernels."""
+"""Reductions: op graphs reduce everything to one number and include the operand; other kernels reduce axes."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from engine.tensor_ir.lowering.step import (
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, u8
 
-#: Thread blocks that elements are shared out to, at most, and the fewest elements that are worth one more.
+#: The most thread blocks that share the elements, and the fewest elements that justify one more.
 PARTS, LEAST = 1024, 4096
-#: The elements of a column that one thread block reduces, and the longest column that one alone does.
+#: The elements of a column that one thread block reduces, and the longest column that a single block reduces.
 SHARE, LONGEST = 256, 1024
 #: The longest row that one thread reduces.
 SHORT = 32
-#: Op graphs know these by other names.
+#: Names of these operations in op graphs.
 _AGGREGATES = {"sum": "add", "max": "maximum", "min": "minimum"}
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Neighbouring axes in memory seen as one; `size` is a number, or an expression of shape rules."""
+    """Adjacent axes in memory, treated as one; `size` is a number, or an expression of shape rules."""
 
     size: int | str
     is_reduced: bool
 
 
 def is_whole(node: TensorNode) -> bool:
-    """True for a reduction of all elements, of all examples too, to one number."""
+    """True for a reduction of all elements, including all examples, to one number."""
     return node.type.size == 1 and not node.type.batched
 
 
 def write_whole(step: LoweringStep, operation: str) -> None:
-    """Reduce a node's input to one number; what computes the input element by element is part of the kernel."""
+    """Reduce a node's input to one number; the kernel also computes the element-wise part of the input."""
     given = step.node.inputs[0]
     dtype = sum_type(given.type.dtype)
     kernel = step.kernel(given.type)
@@ -56,7 +56,7 @@ def write_whole(step: LoweringStep, operation: str) -> None:
     parts = step.temporary("parts", dtype, shares)
     kernel.aggregate(kernel.value(given, kernel.own), parts, _AGGREGATES[operation], dtype)
     over = next((handle for node, handle in kernel.read.items() if _has_size(node.type, given.type)), None)
-    if over is None:  # everything is broadcast, or computed from nothing
+    if over is None:  # everything is broadcast or has no inputs
         over = step.temporary("elements", u8, count)
     step.build.compute(kernel.made(), over=over, thread_blocks=parts.size, buffers=kernel.buffers)
     part = TensorType((1,), dtype)
@@ -78,7 +78,7 @@ def sum_type(dtype: DType) -> DType:
 
 
 def memory_axes(step: LoweringStep, type_: TensorType, reduced: Sequence[bool], *, batch: bool) -> list[Axis]:
-    """Return a tensor's axes in memory, neighbours of a kind as one; `batch` says whether the batch is reduced."""
+    """Return a tensor's axes in memory, with neighbours of one kind merged; `batch` is whether it is reduced."""
     axes = [Axis(size, is_reduced) for size, is_reduced in zip(type_.shape, reduced, strict=True) if size > 1]
     if type_.batched:
         axes.insert(0, Axis(step.batch, batch))
@@ -89,7 +89,7 @@ def memory_axes(step: LoweringStep, type_: TensorType, reduced: Sequence[bool], 
 
 
 def size_product(sizes: Sequence[int | str]) -> int | str:
-    """Return a product of sizes, as a number where that is known."""
+    """Return a product of sizes, as a number if known."""
     known = prod(size for size in sizes if isinstance(size, int))
     others = [f"({size})" for size in sizes if isinstance(size, str)]
     if not others:
@@ -98,7 +98,7 @@ def size_product(sizes: Sequence[int | str]) -> int | str:
 
 
 def write_axes(step: LoweringStep, source: BufferHandle, axes: Sequence[Axis], operation: str, dtype: DType) -> None:
-    """Reduce the axes of a buffer to the step's output, the last ones first."""
+    """Reduce the axes of a buffer to the step's output, from last to first."""
     left = list(axes)
     places = [at for at, axis in enumerate(left) if axis.is_reduced]
     if not places:

@@ -1,4 +1,4 @@
-"""Products with sparse columns, and sums by keys, which are their gradients."""
+"""Products with sparse columns, and their gradients, which are sums by keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from engine.tensor_ir.lowering.step import (
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, s32
 
-#: Entries that one warp sorts, and sorted entries whose vectors one thread block adds up.
+#: The entries that one warp sorts, and the sorted entries whose vectors one thread block adds up.
 SHARE, PIECE = 2048, 128
 
 
@@ -34,10 +34,10 @@ def write_sparse_product(
     bias: int | None = None,
     activation: str | None = None,
 ) -> None:
-    """Write the weights, the first input, times sparse columns, whose results lie one above the other.
+    """Write the product of the weights, the first input, and sparse columns; the results are stacked.
 
-    `columns` and `bias` are numbers of inputs. Each result is the sum of the rows of a table, which are the columns of
-    the weights.
+    `columns` and `bias` are numbers of inputs. Each result is a sum of rows of a table, which are columns of the
+    weights.
     """
     types = [node.type for node in step.node.inputs]
     dtype, (height, width) = types[0].dtype, types[0].shape
@@ -79,7 +79,7 @@ def _transposed(step: LoweringStep, matrix: BufferHandle, type_: TensorType) -> 
 
 
 def _repeated(step: LoweringStep, rows: BufferHandle, type_: TensorType, number: int) -> BufferHandle:
-    """Return the rows of a column that all examples share, for each of them."""
+    """Return the rows of a column that all examples share, repeated for each example."""
     whole = TensorType(type_.stored_shape, s32, True)
     kernel, out = step.kernel(whole), step.temporary(f"rows{number}_", s32, step.count(whole))
     kernel.write_value(kernel.read_buffer(rows, TensorType(type_.stored_shape, s32), kernel.own), out, s32)
@@ -88,7 +88,7 @@ def _repeated(step: LoweringStep, rows: BufferHandle, type_: TensorType, number:
 
 
 def write_sparse_outer(step: LoweringStep, *, transpose_a: bool) -> None:
-    """Write the gradient of the weights of a sparse product: for each row that columns name, the sum of gradients."""
+    """Write the gradient of the weights of a sparse product: the sum of gradients for each row in the columns."""
     dense, column = (node.type for node in step.node.inputs)
     vectors, height, size = step.input(0), dense.shape[0], column.shape[0]
     assert column.nnz is not None
@@ -106,7 +106,7 @@ def write_sparse_outer(step: LoweringStep, *, transpose_a: bool) -> None:
 
 
 def write_scatter(step: LoweringStep, axis: int, size: int, *, sum_batch: bool) -> None:
-    """Write sums of slices of the second input by the indices in the first."""
+    """Write sums of slices of the second input, grouped by the indices in the first."""
     indices, updates = (node.type for node in step.node.inputs)
     rest = updates.shape[axis + len(indices.shape) :]
     fronts, own, width = (size_product(part) for part in (updates.shape[:axis], indices.shape, rest))
@@ -145,7 +145,7 @@ def _summed(step: LoweringStep, vectors: BufferHandle, size: int, dtype: DType) 
 
 @dataclass(frozen=True)
 class Entries:
-    """Keys of entries, `count` for each of some groups; those from 0 to `size` take part."""
+    """Keys of entries, `count` for each of several groups; keys from 0 to below `size` take part."""
 
     keys: BufferHandle
     dtype: DType
@@ -156,10 +156,10 @@ class Entries:
 
 @dataclass(frozen=True)
 class SummedVectors:
-    """Vectors of `width` elements that are added up: for each group and front, one for each entry.
+    """Vectors of `width` elements to add up, one per entry, for each group and front.
 
-    `steps` are the distances of groups and fronts in elements, and `numbers` those of entries in vectors: from one run
-    of `per` to the next, and inside of it.
+    `steps` are the distances between groups and between fronts, in elements. `numbers` are the distances between
+    entries, in vectors: between runs of `per` entries, and inside a run.
     """
 
     handle: BufferHandle
@@ -175,9 +175,9 @@ class SummedVectors:
 def write_sums(
     step: LoweringStep, entries: Entries, vectors: SummedVectors, out_steps: tuple[int, int, int, int]
 ) -> None:
-    """Write the sums of the vectors of each key, which lie in the output at distances by group, front, key and column.
+    """Write the sum of each key's vectors; strides by group, front, key and column give its place in the output.
 
-    Entries are sorted by their keys, and added up in their order, so the sums are the same each time.
+    Entries are sorted by key and added in order, so the sums are always the same.
     """
     build, size, count = step.build, entries.size, entries.count
     share = max(SHARE, size)

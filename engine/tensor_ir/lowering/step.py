@@ -1,4 +1,4 @@
-"""`LoweringStep`: what an operation gets to write what computes one node; kernels in CUDA C++ for an element type."""
+"""`LoweringStep`, with which an operation writes a node's computation, and CUDA C++ kernels for element types."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ SizeExpression = int | str
 
 @dataclass(frozen=True)
 class LoweringStep:
-    """One node of a program that is being written.
+    """One node of the program that is being written.
 
-    Buffers of batched nodes have the batch as their first axis, and after it the type's `stored_shape`. `batch` is the
-    number of examples as an expression of shape rules, "1" where nothing is batched.
+    Buffers of batched nodes have the batch as their first axis, followed by the type's `stored_shape`. `batch` is the
+    number of examples as an expression of shape rules; "1" if nothing is batched.
     """
 
     build: BlockBuilder
     node: TensorNode
     out: BufferHandle
     batch: str
-    #: Its number in the program, for names.
+    #: The step's number in the program, used in names.
     number: int
     #: The buffers of the nodes that are stored.
     stored: Mapping[TensorNode, BufferHandle]
 
     def input(self, index: int) -> BufferHandle:
-        """Return the buffer with the elements of an input; its shape may be another of the same size."""
+        """Return the buffer that holds an input's elements; its shape may differ, but not its size."""
         return self.stored[stored_source(self.node.inputs[index])]
 
     def seen_as(self, handle: BufferHandle, *sizes: SizeExpression) -> BufferHandle:
@@ -46,11 +46,11 @@ class LoweringStep:
         return self.build.seen_as(handle, f"[{', '.join(map(str, sizes))}]")
 
     def temporary(self, name: str, dtype: DType, *sizes: SizeExpression) -> BufferHandle:
-        """Return a buffer for this step alone."""
+        """Return a buffer that only this step uses."""
         return self.build.buffer(f"_{name}{self.number}", dtype, f"[{', '.join(map(str, sizes))}]")
 
     def kernel(self, type_: TensorType) -> ElementKernel:
-        """Return an op graph that is to be written over the elements of a type."""
+        """Return an empty op graph over the elements of a type."""
         return ElementKernel(type_, self.stored)
 
     def count(self, type_: TensorType) -> str:
@@ -59,36 +59,36 @@ class LoweringStep:
 
 
 def read_only(handle: BufferHandle) -> BufferArgument:
-    """Return a buffer as an argument of `launch` that is read."""
+    """Return a buffer as a `launch` argument that is read."""
     return BufferArgument(handle.name, reads=True, writes=False)
 
 
 def write_only(handle: BufferHandle) -> BufferArgument:
-    """Return a buffer as an argument of `launch` that is written."""
+    """Return a buffer as a `launch` argument that is written."""
     return BufferArgument(handle.name, reads=False, writes=True)
 
 
 def shape_rule(type_: TensorType, batch: str) -> str:
-    """Return the shape in memory of a tensor as a shape rule."""
+    """Return a tensor's shape in memory, as a shape rule."""
     sizes: Sequence[SizeExpression] = (*([batch] if type_.batched else []), *type_.stored_shape)
     return f"[{', '.join(map(str, sizes))}]" if sizes else "scalar"
 
 
-#: What `kernels/tensor.cuh` calls element types that C++ lacks.
+#: Names in `kernels/tensor.cuh` for element types that C++ lacks.
 _NAMES: dict[DType, str] = {f16: "Half", bf16: "Brain"}
 
 
 def element_kernel(file: str, entry: str, dtype: DType, **defines: str | int) -> Kernel:
-    """Return a kernel of a file whose macro ELEMENT is the element type."""
+    """Return a kernel of a file, with the element type as its macro ELEMENT."""
     options = CudaOptions({"ELEMENT": _NAMES.get(dtype, dtype.cuda_name), **defines})
     return Kernel(CudaFile(file, options), entry)
 
 
 def number_type(dtype: DType) -> DType:
-    """Return the type in which such kernels compute."""
+    """Return the type in which these kernels compute."""
     return f32 if dtype in (f16, bf16) else dtype
 
 
 def size_argument(size: int | str) -> Extent:
-    """Return a size as an argument."""
+    """Return a size as a kernel argument."""
     return Extent(str(size))

@@ -1,4 +1,4 @@
-"""Networks as tensor graphs: built layer by layer, with losses, optimisers and functions; nothing is on a device."""
+"""Networks as tensor graphs: layers, losses, optimisers and functions. Nothing here is on a device."""
 
 from engine.tensor_ir.networks.builder import AffineLayer, NetworkBuilder
 from engine.tensor_ir.networks.functions import (

@@ -1,4 +1,4 @@
-"""`NetworkBuilder`: a network with its inputs and weights, written down layer by layer."""
+"""`NetworkBuilder`: defines a network's inputs and weights, layer by layer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.tensor_ir.passes.verification import verify_nodes
 from engine.tensor_ir.types import FLOATS, TensorType, whole_number
 from engine.types import DType, Shape, f32
 
-#: Names that training gives to variables of its own.
+#: Names of variables that training adds.
 RESERVED = frozenset({"loss", "step", "rate", "clip_norm", "batches", "order", "losses"})
 
 
@@ -28,17 +28,17 @@ class AffineLayer:
     bias: TensorNode
 
     def forward(self, inputs: TensorNode) -> TensorNode:
-        """Apply it to a column [inputs, 1], dense or sparse; the result is [outputs, 1]."""
+        """Apply the layer to a column [inputs, 1], dense or sparse; the result is [outputs, 1]."""
         return self.weights @ inputs + self.bias
 
 
 def affine_names(name: str) -> tuple[str, str]:
-    """Return what the weights and the bias of an affine layer are called."""
+    """Return the names of an affine layer's weights and bias."""
     return f"{name}w", f"{name}b"
 
 
 class _Graph(TensorGraph):
-    """The nodes of a network, which is for a device."""
+    """The nodes of a network that will run on a device."""
 
     needs_elements = True
 
@@ -46,7 +46,7 @@ class _Graph(TensorGraph):
 class NetworkBuilder:
     """Collects a network: its inputs, its weights, and its computations.
 
-    The node made last is the root, the loss that training makes small, unless `root` is set. All tensors have the
+    Unless `root` is set, the node created last is the root: the loss that training minimises. All tensors have the
     element type `dtype`.
     """
 
@@ -77,7 +77,7 @@ class NetworkBuilder:
 
     @property
     def initial(self) -> Mapping[str, FirstWeights]:
-        """The initial weights, by name, as recipes that were not evaluated yet."""
+        """The recipes for the initial weights, by name; they are not evaluated yet."""
         return MappingProxyType(self._initial)
 
     @property
@@ -86,11 +86,11 @@ class NetworkBuilder:
         return MappingProxyType(self._kept)
 
     def dense_input(self, name: str, shape: Sequence[int], *, batched: bool = True) -> TensorNode:
-        """Add an input of this shape, one for each example; with `batched=False` one for all."""
+        """Add an input of this shape, with one value per example, or with `batched=False` one for all examples."""
         return self._input(name, TensorType(self._shape(name, shape), self.dtype, batched))
 
     def sparse_input(self, name: str, shape: Sequence[int], nnz: int) -> TensorNode:
-        """Add an input column [n, 1] of zeros and at most `nnz` ones, given as their row numbers s32[nnz], or -1."""
+        """Add an input column [n, 1] of zeros and at most `nnz` ones, given as row numbers, s32[nnz], or -1."""
         shape = self._shape(name, shape)
         if len(shape) != 2 or shape[1] != 1:
             raise InvalidOperation(f"sparse input {name!r} must be a column [n, 1], got {list(shape)}")
@@ -102,9 +102,9 @@ class NetworkBuilder:
     def weights(
         self, name: str, shape: Sequence[int], init: Initialisation = "he_normal", *, frozen: bool = False
     ) -> TensorNode:
-        """Add weights, which training changes unless they are `frozen`; `init` is what they hold at first.
+        """Add weights, which training changes unless they are `frozen`; `init` has their initial values.
 
-        It is a name of `INITIALISATIONS`, a number, or an array.
+        `init` is a name of `INITIALISATIONS`, a number, or an array.
         """
         type_ = TensorType(self._shape(name, shape), self.dtype)
         self._initial[name] = FirstWeights.of(name, type_.shape, init, self._seed)
@@ -128,11 +128,11 @@ class NetworkBuilder:
         return AffineLayer(weights, self.weights(bias_name, (outputs, 1), bias, frozen=frozen))
 
     def apply(self, operation: TensorOperation, *inputs: TensorNode) -> TensorNode:
-        """Apply an operation, which may be one of your own; see `TensorOperation`."""
+        """Apply an operation, which may be your own; see `TensorOperation`."""
         return self._graph.add(operation, inputs)
 
     def keep(self, name: str, node: TensorNode) -> TensorNode:
-        """Give a node a name by which its values can be read after each step, even if it is fused; return the node."""
+        """Name a node, so that its value can be read after each step even if it is fused. Return the node."""
         self._check_new(name)
         self._check_node("what is kept", node)
         self._kept[name] = node
@@ -140,7 +140,7 @@ class NetworkBuilder:
 
     @property
     def root(self) -> TensorNode:
-        """What training makes small; InvalidOperation when nothing is computed."""
+        """The node that training minimises. Raise InvalidOperation when nothing is computed."""
         if self._root is not None:
             return self._root
         for node in reversed(self._graph.nodes):
@@ -154,7 +154,10 @@ class NetworkBuilder:
         self._root = node
 
     def checked_root(self) -> TensorNode:
-        """Verify the network, and return its root; InvalidOperation, with the node's name, unless it is one number."""
+        """Verify the network and return its root.
+
+        Raise InvalidOperation, with the node's name, unless it is one number.
+        """
         root = self.root
         verify_nodes([root, *self._kept.values()], "building")
         if root.type.size != 1 or root.type.nnz is not None:
@@ -167,7 +170,7 @@ class NetworkBuilder:
         return node
 
     def _shape(self, name: str, shape: Sequence[int]) -> Shape:
-        """Return the shape of a new leaf; InvalidOperation when its name or a size is wrong."""
+        """Return the shape of a new leaf. Raise InvalidOperation when its name or a size is wrong."""
         self._check_new(name)
         try:
             sizes = tuple(map(index, shape))

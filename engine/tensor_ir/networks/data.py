@@ -1,4 +1,4 @@
-"""Training on examples that are all on the device: each step takes its batch from them by itself."""
+"""Training on examples that all are on the device: each step takes its own batch of them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from engine.tensor_ir.passes.rewriting import substitute
 from engine.tensor_ir.types import TensorType
 from engine.types import f64, s32
 
-#: The function, and its variables: the batches taken so far, the order of the examples, the losses of the last steps.
+#: The function, and its variables: the number of batches so far, the order of the examples, the last steps' losses.
 TRAIN, BATCHES, ORDER, LOSSES = "train", "batches", "order", "losses"
 
 
 def data_name(name: str) -> str:
-    """Return the name of the variable that has all examples of an input."""
+    """Return the name of the variable that holds all examples of an input."""
     return f"{name}.data"
 
 
 def with_data(network: Network, count: int, kept: int) -> Network:
-    """Return a network with a function `train`, which is `step` on the next batch of `count` examples.
+    """Return a network with a function `train`, which does `step` on the next batch of `count` examples.
 
-    Batch t, counted by `batches`, has the examples at t * batch, t * batch + 1 and so on in `order`, s32[count], from
-    the beginning again after the last. Its loss goes to element t of `losses`, [kept], likewise.
-    InvalidOperation without an optimiser, or without inputs to take.
+    `order`, s32[count], has the order of the examples. Batch t, as counted by `batches`, takes the examples at t *
+    batch, t * batch + 1 and so on, and wraps around at the end. Its loss is stored in element t of `losses`, [kept],
+    which wraps around too. Raise InvalidOperation without an optimiser, or without inputs.
     """
     if STEP not in network.variables:
         raise InvalidOperation("network must have an optimiser to be trained; build with one")
@@ -68,14 +68,14 @@ def _leaf(beside: TensorNode, name: str, type_: TensorType) -> TensorNode:
 
 
 def _together(type_: TensorType, count: int) -> TensorType:
-    """Return the type of all examples of an input; of sparse ones, the row numbers."""
+    """Return the type of all examples of an input; for a sparse input, that of the row numbers."""
     if type_.nnz is not None:
         return TensorType((count, type_.nnz), s32)
     return TensorType((count, *type_.shape), type_.dtype)
 
 
 def _wrapped(number: TensorNode, size: int) -> TensorNode:
-    """Return a number modulo a size; both are whole, in f64."""
+    """Return a number modulo a size; both are whole numbers in f64."""
     return number - (number / size).elementwise("floor") * size
 
 

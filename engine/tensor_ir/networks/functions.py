@@ -1,4 +1,4 @@
-"""`NetworkFunction`: one step of a network, as new contents for some of its variables."""
+"""`NetworkFunction`: one step of a network, which computes new contents for some of its variables."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.passes.pipeline import PASSES, optimise
 from engine.tensor_ir.passes.rewriting import substitute
 
-#: What a variable holds at first: what is drawn, or one value throughout.
+#: A variable's initial contents: a recipe to draw them, or one value for all elements.
 Initial = FirstWeights | float | None
 
 
 class Role(Enum):
-    """What a variable is for."""
+    """The purpose of a variable."""
 
     INPUT = "input"
     DATA = "data"
@@ -38,8 +38,8 @@ class Role(Enum):
 class NetworkVariable:
     """A tensor that keeps its contents between functions: a buffer on a device.
 
-    `leaf` stands for the contents at the start of a function. `initial` has its initial contents, None if they are set
-    before its use. `trained` is true for weights that an optimiser may change.
+    `leaf` stands for the contents at the start of a function. `initial` has the initial contents, None if they are set
+    before use. `trained` is true for weights that an optimiser may change.
     """
 
     name: str
@@ -49,14 +49,17 @@ class NetworkVariable:
     trained: bool = False
 
     def first(self) -> np.ndarray[Any, Any] | None:
-        """Return what it holds at first, of its shape or one number for all; None if it is set."""
+        """Return the initial contents, in its shape or as one number for all elements.
+
+        None if they are set before use.
+        """
         if isinstance(self.initial, FirstWeights):
             return self.initial.draw()
         return None if self.initial is None else np.asarray(self.initial)
 
 
 class NetworkInstruction:
-    """One step of a function. An instruction of your own has this method, and may use operations of your own."""
+    """One step of a function. Your own instruction has this method, and may use operations of your own."""
 
     def writes(self) -> Mapping[TensorNode, TensorNode]:
         """Return the new contents of variables, by their leaves, computed from leaves."""
@@ -65,7 +68,7 @@ class NetworkInstruction:
 
 @dataclass(frozen=True, eq=False)
 class Write(NetworkInstruction):
-    """A variable is set to what a node computes."""
+    """Sets a variable to a node's value."""
 
     target: TensorNode
     value: TensorNode
@@ -77,7 +80,7 @@ class Write(NetworkInstruction):
 
 @dataclass(frozen=True, eq=False)
 class Accumulate(NetworkInstruction):
-    """What a node computes is added to a variable."""
+    """Adds a node's value to a variable."""
 
     target: TensorNode
     value: TensorNode
@@ -89,7 +92,7 @@ class Accumulate(NetworkInstruction):
 
 @dataclass(frozen=True, eq=False)
 class Set(NetworkInstruction):
-    """All elements of a variable are set to a number."""
+    """Sets all elements of a variable to a number."""
 
     target: TensorNode
     value: float
@@ -116,7 +119,7 @@ class NetworkFunction:
 
     @staticmethod
     def of(name: str, instructions: Iterable[NetworkInstruction]) -> NetworkFunction:
-        """Return the function that does these one after another."""
+        """Return the function that runs these instructions one after another."""
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidOperation(f"name of a function must be an identifier, got {shown(name)}")
         if not isinstance(instructions, Iterable):
@@ -130,22 +133,22 @@ class NetworkFunction:
         return made
 
     def then(self, other: NetworkFunction, name: str) -> NetworkFunction:
-        """Return the function that does this and then the other, which sees what this has written."""
+        """Return the function that runs this one and then the other, which reads the contents that this one wrote."""
         later = substitute(list(other.writes.values()), self.writes)
         return NetworkFunction(name, {**self.writes, **dict(zip(other.writes, later, strict=True))})
 
     def only(self, targets: Iterable[TensorNode]) -> NetworkFunction:
-        """Return the function without what it writes to other variables."""
+        """Return the function without writes to variables other than these."""
         wanted = set(targets)
         return NetworkFunction(self.name, {leaf: node for leaf, node in self.writes.items() if leaf in wanted})
 
     def optimised(self) -> NetworkFunction:
-        """Return the function after all passes, without writes that leave a variable as it is."""
+        """Return the function after all passes, without writes that don't change a variable."""
         values = optimise(list(self.writes.values()), PASSES)
         kept = {leaf: node for leaf, node in zip(self.writes, values, strict=True) if node is not leaf}
         return NetworkFunction(self.name, kept)
 
     @property
     def reads(self) -> Sequence[TensorNode]:
-        """The leaves whose contents it needs."""
+        """The leaves whose contents the function reads."""
         return [node for node in reachable_nodes(self.writes.values()) if isinstance(node.operation, Leaf)]

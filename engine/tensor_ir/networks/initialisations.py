@@ -1,4 +1,4 @@
-"""What weights hold before training, by name."""
+"""The initial values of weights, by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Initialisation = str | float | Array | Sequence[float]
 
 
 def fans(shape: Shape) -> tuple[int, int]:
-    """Return how many inputs and outputs weights of a shape connect: [outputs, inputs], of which a column has one."""
+    """Return the numbers of inputs and outputs that weights [outputs, inputs] connect; a column has one input."""
     if len(shape) < 2:
         return prod(shape), prod(shape)
     return shape[-1], prod(shape[:-1])
@@ -48,7 +48,7 @@ def _orthogonal(random: Generator, shape: Shape) -> Array:
     return np.reshape(q if rows >= columns else q.T, shape)
 
 
-#: Initialisations by name. Glorot's and He's keep the size of activations from layer to layer: Glorot and Bengio,
+#: Initialisations by name. Glorot's and He's keep the magnitude of activations from layer to layer: Glorot and Bengio,
 #: "Understanding the difficulty of training deep feedforward neural networks" (2010); He et al., "Delving deep into
 #: rectifiers" (2015).
 INITIALISATIONS: Mapping[str, Callable[[Generator, Shape], Array]] = {
@@ -66,9 +66,9 @@ INITIALISATIONS: Mapping[str, Callable[[Generator, Shape], Array]] = {
 
 @dataclass(frozen=True, eq=False)
 class FirstWeights:
-    """The recipe for what weights of a shape hold at first; `draw` follows it.
+    """The recipe for the initial values of weights; `draw` follows it.
 
-    Numbers that are drawn depend on the name, the shape and the seed alone, so they stay when other weights come or go.
+    Drawn numbers depend only on the name, the shape and the seed, so they stay the same when other weights come or go.
     """
 
     name: str
@@ -78,7 +78,10 @@ class FirstWeights:
 
     @staticmethod
     def of(name: str, shape: Shape, init: Initialisation, seed: int) -> FirstWeights:
-        """Return the recipe; InvalidOperation when `init` is none, ShapeMismatch when it has another shape."""
+        """Return the recipe.
+
+        Raise InvalidOperation for an unknown `init`, and ShapeMismatch for one of another shape.
+        """
         if isinstance(init, str):
             if init not in INITIALISATIONS:
                 known = ", ".join(INITIALISATIONS)

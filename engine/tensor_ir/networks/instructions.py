@@ -1,4 +1,4 @@
-"""The instruction list of a function, as text: an instruction a line."""
+"""The instruction list of a function as text, one instruction per line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from engine.tensor_ir.operations.elementwise import Elementwise
 from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.operations.matrices import MatMul
 
-#: Sums whose operands may be one for the batch and one for each example.
+#: Sums that may combine an operand for the whole batch with operands for each example.
 _SUMS = ("add", "sub", "linear_combination")
 
 
 def function_code(function: NetworkFunction) -> str:
     """Return the instructions of a function in the order in which they run.
 
-    MaybeUpdateBatchSize precedes instructions with one result for each example: its buffers grow if the batch is larger
-    than all before.
+    MaybeUpdateBatchSize precedes instructions with a result for each example: it enlarges their buffers if the batch is
+    larger than all before.
     """
     return "\n".join(instructions(function)) + "\n"
 
@@ -43,7 +43,7 @@ def instructions(function: NetworkFunction) -> Iterator[str]:
 
 
 def node_names(function: NetworkFunction) -> Mapping[TensorNode, str]:
-    """Return what instructions call the nodes of a function: the variable that each is written to, or a new name."""
+    """Return the names of a function's nodes: the variable that a node is written to, or a new name."""
     needed = reachable_nodes(function.writes.values())
     names = {node: node.label for node in needed if isinstance(node.operation, Leaf)}
     for leaf, node in function.writes.items():
@@ -64,7 +64,7 @@ def _computed(function: NetworkFunction) -> list[TensorNode]:
 
 
 def products_with_bias(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode]) -> Mapping[TensorNode, TensorNode]:
-    """Return the sums of a product of matrices and a bias, by the products, of which nothing else is computed."""
+    """Return sums of a matrix product and a bias, by product, if the product is used nowhere else."""
     nodes = list(nodes)
     uses = Counter(wanted)
     for node in nodes:
@@ -80,7 +80,7 @@ def _adds_bias(node: TensorNode) -> bool:
 
 
 def new_name(label: str, taken: Collection[str]) -> str:
-    """Return a label in small letters, with the first number that makes it a new name."""
+    """Return a label in lower case, with the first number that makes it unique."""
     return next(name for number in count(1) if (name := f"{label.lower()}{number}") not in taken)
 
 
@@ -102,7 +102,7 @@ def _instruction(node: TensorNode, names: Mapping[TensorNode, str]) -> str:
 
 
 def _is_splat(node: TensorNode) -> bool:
-    """Whether one operand has a value for each example, and another is the same for all."""
+    """Whether one operand has a value for each example while another is shared by all."""
     return node.type.batched and not all(other.type.batched for other in node.inputs)
 
 
@@ -113,7 +113,7 @@ def _operand(node: TensorNode, names: Mapping[TensorNode, str]) -> str:
 
 
 def _settings(operation: TensorOperation) -> dict[str, object]:
-    """Return the fields of an operation that don't have their default."""
+    """Return the fields of an operation that differ from their defaults."""
     if not is_dataclass(operation) or isinstance(operation, type):
         return {}
     values = {item.name: getattr(operation, item.name) for item in fields(operation)}

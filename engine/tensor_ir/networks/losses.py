@@ -1,4 +1,4 @@
-"""Losses: each returns one number for each example, [1, 1] batched, of outputs and targets of one shape."""
+"""Losses. Each takes outputs and targets of one shape, and returns one number per example, [1, 1] batched."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sigmoid_squared_error(logits: TensorNode, targets: TensorNode) -> TensorNode
 def softmax_cross_entropy(logits: TensorNode, targets: TensorNode) -> TensorNode:
     """Return -sum(targets * log(softmax(logits))), over the elements of each example.
 
-    Targets are probabilities, or any weights: they need not add up to 1. The gradient of the logits is
+    Targets are probabilities or any other weights, and need not add up to 1. The gradient of the logits is
     sum(targets) * softmax(logits) - targets.
     """
     _check(logits, targets)

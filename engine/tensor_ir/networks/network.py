@@ -1,4 +1,4 @@
-"""`Network`: what a builder has collected, simplified, differentiated, and written as functions."""
+"""`Network`: the result of a builder, simplified, differentiated, and written as functions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from engine.tensor_ir.passes.rewriting import copied_nodes, substitute
 from engine.tensor_ir.types import TensorType
 from engine.types import f64
 
-#: Variables: the loss, and the number of steps made.
+#: Names of variables: the loss, and the number of steps done.
 LOSS, STEP = "loss", "step"
 
 
@@ -37,8 +37,8 @@ LOSS, STEP = "loss", "step"
 class Network:
     """A network as functions of variables; nothing of it is on a device.
 
-    `built` and `optimised` are its loss before and after the passes. Functions are forward, backward and
-    zero_gradients; with an optimiser also update, and step, which is all of them as one.
+    `built` and `optimised` are its loss before and after the passes. The functions are forward, backward and
+    zero_gradients. With an optimiser there are also update, and step, which runs all of them in one.
     """
 
     built: TensorNode
@@ -47,7 +47,10 @@ class Network:
     functions: Mapping[str, NetworkFunction]
 
     def leaf(self, name: str) -> TensorNode:
-        """Return the symbol of a variable's contents for functions; InvalidOperation when there is none."""
+        """Return the leaf that stands for a variable's contents in functions.
+
+        Raise InvalidOperation when there is none.
+        """
         if name not in self.variables:
             raise InvalidOperation(f"variable must be one of {', '.join(self.variables)}, got {name!r}")
         return self.variables[name].leaf
@@ -58,10 +61,9 @@ class Network:
 
 
 def build_network(builder: NetworkBuilder, optimiser: Optimiser | None = None, *, average: bool = False) -> Network:
-    """Verify a network, simplify it and write its functions; TensorError when it is wrong.
+    """Verify a network, simplify it and write its functions. Raise TensorError when it is wrong.
 
-    The loss is the sum over the batch, or with `average` the mean. Weights that aren't frozen are trained by the
-    optimiser.
+    The loss is the sum over the batch, or with `average` the mean. The optimiser trains all weights that aren't frozen.
     """
     if optimiser is not None and not isinstance(optimiser, Optimiser):
         raise InvalidOperation(f"optimiser must be one such as SGD(0.1), got {shown(optimiser)}")
@@ -82,7 +84,7 @@ def build_network(builder: NetworkBuilder, optimiser: Optimiser | None = None, *
 
 
 class _FunctionWriter:
-    """Writes the functions of a network in a graph of their own, of whose nodes no gradient is wanted any more."""
+    """Writes a network's functions in a separate graph, whose nodes need no gradients."""
 
     def __init__(
         self,
@@ -116,7 +118,7 @@ class _FunctionWriter:
         self._differentiate({copies[node]: copies[part] for node, part in found.items()}, stored)
 
     def _leaves(self, builder: NetworkBuilder, used: Mapping[str, TensorNode]) -> None:
-        """Make variables of inputs and weights, those that aren't used too."""
+        """Create variables for inputs and weights, including unused ones."""
         for name, node in {**builder.inputs, **builder.trained}.items():
             role = Role.INPUT if name in builder.inputs else Role.WEIGHTS
             leaf = (
@@ -127,7 +129,7 @@ class _FunctionWriter:
             self.variables[name] = NetworkVariable(name, leaf, role, builder.initial.get(name), node.requires_grad)
 
     def _differentiate(self, found: Mapping[TensorNode, TensorNode], stored: Mapping[TensorNode, TensorNode]) -> None:
-        """Define backward and zero_gradients. Gradients with one result for each example belong to one batch."""
+        """Define backward and zero_gradients. Gradients for each example belong to one batch only."""
         names = {item.leaf: name for name, item in self.variables.items()}
         parts = dict(zip(found, substitute(list(found.values()), stored), strict=True))
         backward: list[NetworkInstruction] = []
@@ -135,7 +137,7 @@ class _FunctionWriter:
         for node, part in parts.items():
             leaf = stored.get(node, node)
             if leaf not in names:
-                continue  # a product that the next sum is added to
+                continue  # a product that is folded into the sum after it
             with made_for(node.parts):
                 target = self.add_variable(f"{names[leaf]}.gradient", node.type, Role.GRADIENTS)
                 part = broadcast_to(part, node.type)
@@ -168,7 +170,7 @@ class _FunctionWriter:
         self.functions["step"] = whole.only(wanted).optimised()
 
     def add_variable(self, name: str, type_: TensorType, role: Role, initial: Initial = 0.0) -> TensorNode:
-        """Return the leaf of a new variable; InvalidOperation when there is one of the name."""
+        """Return the leaf of a new variable. Raise InvalidOperation when the name is taken."""
         if name in self.variables:
             raise InvalidOperation(f"name of a variable must be new, got {name!r} again")
         leaf = self._graph.add(Leaf(type_), name=name, requires_grad=False)
@@ -177,7 +179,7 @@ class _FunctionWriter:
 
 
 class _Memory:
-    """What an optimiser keeps, as variables."""
+    """The state that an optimiser keeps, as variables."""
 
     def __init__(self, writer: _FunctionWriter) -> None:
         self._writer = writer
@@ -189,9 +191,9 @@ class _Memory:
         return self._writer.add_variable(name, TensorType((), f64), Role.NUMBER, value)
 
     def state(self, name: str, weights: TensorNode) -> TensorNode:
-        """Return a tensor that is kept for weights."""
+        """Return a state tensor that belongs to weights."""
         return self._writer.add_variable(f"{weights.label}.{name}", weights.type, Role.STATE)
 
     def write(self, target: TensorNode, value: TensorNode) -> None:
-        """Set the contents of a state in the next step."""
+        """Set a state's contents at the next step."""
         self.writes[target] = value

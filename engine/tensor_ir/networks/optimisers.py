@@ -1,7 +1,7 @@
-"""Optimisers: how weights follow from their gradients, as nodes.
+"""Optimisers: compute new weights from gradients, as nodes.
 
-Formulas are those of PyTorch's classes of the same names; weight decay is decoupled from the gradient in all but SGD.
-Ranger is RAdam with the slow weights of Zhang et al., "Lookahead optimizer: k steps forward, 1 step back" (2019).
+The formulas are those of PyTorch's classes of the same names. Weight decay is decoupled from the gradient in all but
+SGD. Ranger is RAdam with the slow weights of Zhang et al., "Lookahead optimizer: k steps forward, 1 step back" (2019).
 """
 
 from __future__ import annotations
@@ -22,29 +22,28 @@ from engine.types import f64
 
 
 class OptimiserState(Protocol):
-    """What an optimiser keeps from step to step."""
+    """The state that an optimiser keeps from step to step."""
 
-    #: f64[]: how many steps were made before this one.
+    #: f64[]: the number of steps before this one.
     step: TensorNode
 
     def number(self, name: str, value: float) -> TensorNode:
-        """Return a number, f64[], which can be set between steps."""
+        """Return a number, f64[], that can be set between steps."""
 
     def state(self, name: str, weights: TensorNode) -> TensorNode:
-        """Return a tensor kept for weights, of their type, which is 0 at first."""
+        """Return a state tensor of the weights' type; it starts with 0."""
 
     def write(self, target: TensorNode, value: TensorNode) -> None:
-        """Set the contents of a state in the next step."""
+        """Set a state's contents at the next step."""
 
 
 @dataclass(frozen=True)
 class Optimiser:
-    """What all optimisers have.
+    """The settings that all optimisers have.
 
-    `rate` is the learning rate, which can be set between steps, and `schedule` what it is multiplied by. Gradients are
-    clipped before they are used: first each element to [-clip_value, clip_value], then all together so that their norm
-    is at most `clip_norm`, which can be set between steps. Weights are clipped to [-weight_limit, weight_limit]
-    afterwards.
+    `rate` is the learning rate, which can be set between steps, and `schedule` gives its factor. Gradients are clipped
+    before use: first each element to [-clip_value, clip_value], then all together so that their norm is at most
+    `clip_norm`, which can be set between steps. After the update, weights are clipped to [-weight_limit, weight_limit].
     """
 
     rate: float = 1e-3
@@ -67,7 +66,7 @@ class Optimiser:
     def step(
         self, weights: Sequence[TensorNode], gradients: Sequence[TensorNode], memory: OptimiserState
     ) -> list[TensorNode]:
-        """Return the weights after a step, in the order given."""
+        """Return the weights after a step, in the order of the arguments."""
         rate = memory.number("rate", self.rate) * self.schedule.factor(memory.step)
         gradients = self._clipped(gradients, memory)
         found = []
@@ -94,7 +93,7 @@ class Optimiser:
 
 @dataclass(frozen=True)
 class SGD(Optimiser):
-    """Steepest descent. With `momentum`, along a sum of all gradients, each weighing less from step to step."""
+    """Steepest descent. With `momentum`, the step follows a sum of all gradients, in which older ones weigh less."""
 
     momentum: float = 0.0
     nesterov: bool = False
@@ -118,7 +117,7 @@ class SGD(Optimiser):
 
 @dataclass(frozen=True)
 class Adam(Optimiser):
-    """What Adam's variants have: running means of the gradient and of its square."""
+    """The common part of Adam's variants: running means of the gradient and of its square."""
 
     beta1: float = 0.9
     beta2: float = 0.999
@@ -155,9 +154,9 @@ class AdamW(Adam):
 
 @dataclass(frozen=True)
 class RAdam(Adam):
-    """Adam without its square mean until that has settled: Liu et al., "On the variance of the adaptive learning rate
+    """Adam that ignores its square mean until the mean has settled.
 
-    and beyond" (2020).
+    Liu et al., "On the variance of the adaptive learning rate and beyond" (2020).
     """
 
     def update(self, weights: TensorNode, gradient: TensorNode, rate: TensorNode, memory: OptimiserState) -> TensorNode:
@@ -176,7 +175,7 @@ class RAdam(Adam):
 
 @dataclass(frozen=True)
 class Ranger(RAdam):
-    """RAdam; after every so many steps, slow weights go a part of the way to the weights, which start again there."""
+    """RAdam with slow weights. Every few steps they move part of the way to the weights, which then restart there."""
 
     every: int = 6
     part: float = 0.5
@@ -198,7 +197,7 @@ class Ranger(RAdam):
 
 
 def require_setting(name: str, value: object) -> float:
-    """Return a number of an optimiser; InvalidOperation, with its name, when it is none or out of its range."""
+    """Return an optimiser's setting. Raise InvalidOperation, with its name, if it is no number or out of range."""
     number = real_number(name, value)
     if name in ("beta1", "beta2") and not 0 < number < 1:
         raise InvalidOperation(f"{name} must be above 0 and below 1, got {value}")
@@ -212,12 +211,12 @@ def require_setting(name: str, value: object) -> float:
 
 
 def like(number: TensorNode, tensor: TensorNode) -> TensorNode:
-    """Return a number as an element type that fits a tensor's arithmetic."""
+    """Return a number in an element type that suits a tensor's arithmetic."""
     return number.cast(tensor.type.dtype)
 
 
 def _each(nodes: Sequence[TensorNode], change: Callable[[TensorNode], TensorNode]) -> list[TensorNode]:
-    """Return what is made of each node, for its parts."""
+    """Return the result of a change for each node, which counts for the node's parts."""
     made = []
     for node in nodes:
         with made_for(node.parts):
@@ -231,5 +230,5 @@ def clamp(tensor: TensorNode, limit: float) -> TensorNode:
 
 
 def _missing(beta: float, count: TensorNode) -> TensorNode:
-    """Return 1 - beta ** count, without cancellation: how far a running mean from 0 falls short."""
+    """Return 1 - beta ** count, without cancellation: a running mean that began at 0 is too small by this factor."""
     return -(count * log(beta)).elementwise("expm1")

@@ -1,6 +1,6 @@
-"""Schedules: what the learning rate is multiplied by, as it follows from the number of the step.
+"""Schedules: factors of the learning rate that depend on the number of the step.
 
-Their numbers may be nodes, f64[], which are set between steps.
+Their settings may be nodes, f64[], which can be set between steps.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from engine.tensor_ir.types import real_number, whole_number
 
 @dataclass(frozen=True)
 class Schedule:
-    """A rate that stays as it is."""
+    """A constant rate."""
 
     def factor(self, step: TensorNode) -> TensorNode | float:
-        """Return the factor of a step, of which `step`, f64[], is the number from 0 on."""
+        """Return the factor of a step; `step`, f64[], is its number, starting at 0."""
         return 1.0
 
 
 @dataclass(frozen=True)
 class Steps(Schedule):
-    """The rate is multiplied by `factor_of_each` after every so many steps."""
+    """The rate is multiplied by `factor_of_each` each time a number of steps has passed."""
 
     every: int | TensorNode
     factor_of_each: float | TensorNode = 0.1
@@ -55,7 +55,7 @@ class Exponential(Schedule):
 
 @dataclass(frozen=True)
 class Cosine(Schedule):
-    """The rate falls along half a period of the cosine, from 1 to `final` within so many steps, and stays there."""
+    """The rate falls along half a period of the cosine, from 1 to `final` within a number of steps, and stays there."""
 
     steps: int | TensorNode
     final: float | TensorNode = 0.0
@@ -72,7 +72,7 @@ class Cosine(Schedule):
 
 @dataclass(frozen=True)
 class Warmup(Schedule):
-    """The rate rises along a line from `first` to 1 within so many steps; then another schedule begins."""
+    """The rate rises linearly from `first` to 1 within a number of steps; then another schedule begins."""
 
     steps: int | TensorNode
     then: Schedule = Schedule()
@@ -91,13 +91,13 @@ class Warmup(Schedule):
 
 
 def require_steps(name: str, count: int | TensorNode) -> None:
-    """InvalidOperation, with the setting's name, unless it is a node or a whole number of steps, 1 or more."""
+    """Raise InvalidOperation, with the setting's name, unless it is a node or a whole number, 1 or more."""
     if not isinstance(count, TensorNode) and whole_number(name, count) < 1:
         raise InvalidOperation(f"{name} must be 1 or more, got {count}")
 
 
 def require_schedule(name: str, schedule: object) -> None:
-    """InvalidOperation, with the setting's name, unless it is a schedule."""
+    """Raise InvalidOperation, with the setting's name, unless it is a schedule."""
     if not isinstance(schedule, Schedule):
         raise InvalidOperation(f"{name} must be a schedule such as Cosine(1000), got {shown(schedule)}")
 
@@ -107,5 +107,5 @@ def _require_number(name: str, value: object) -> None:
         raise InvalidOperation(f"{name} must be 0 or more, got {value}")
 
 
-#: The learning rate as it is.
+#: The constant learning rate.
 CONSTANT = Schedule()

@@ -1,4 +1,4 @@
-"""The operations of tensor graphs. Importing the room enters them in the table in which tensors' methods find them."""
+"""The operations of tensor graphs. Importing this package registers them for the methods of tensors."""
 
 from engine.tensor_ir.graph import OPERATIONS, TensorOperation
 from engine.tensor_ir.operations.elementwise import Cast, Copy, Elementwise, StopGradient

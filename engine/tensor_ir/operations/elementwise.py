@@ -22,7 +22,7 @@ from engine.types import Array, DType, boolean
 if TYPE_CHECKING:
     from engine.tensor_ir.lowering.elements import Element
 
-#: What takes a kernel longer to compute than to read.
+#: Operations that take a kernel longer to compute than to read.
 _SLOW = frozenset(
     (*FUNCTIONS, "sigmoid", "gelu", "gelu_tanh", "softplus", "power", "pow", "abs_pow", "abs_power_error")
 ) - {
@@ -33,13 +33,13 @@ _SLOW = frozenset(
 
 
 class ElementwiseOperation(TensorOperation):
-    """What computes each element of its result from one element of each operand.
+    """An operation that computes each element of its result from one element of each operand.
 
-    Operands are broadcast. Connected operations of this kind become one kernel; `emit` writes each into it.
+    Operands are broadcast. Connected operations of this kind become one kernel, into which `emit` writes each.
     """
 
     def emit(self, graph: OpGraphBuilder, *operands: OpPort) -> OpPort:
-        """Write it into an op graph that has these operands, and return the result."""
+        """Write the operation into an op graph that has these operands, and return the result."""
         raise NotImplementedError
 
     def is_elementwise(self, node: TensorNode) -> bool:
@@ -57,7 +57,7 @@ class ElementwiseOperation(TensorOperation):
 
 @dataclass(frozen=True)
 class Elementwise(ElementwiseOperation):
-    """An operation of the table, by its name there; `numbers` are its arguments besides operands."""
+    """An operation of the table, by name; `numbers` are its arguments besides the operands."""
 
     name: str
     numbers: tuple[float, ...] = ()
@@ -70,26 +70,26 @@ class Elementwise(ElementwiseOperation):
 
     @property
     def rule(self) -> Rule:
-        """Its row of the table."""
+        """The operation's row of the table."""
         return RULES[self.name]
 
     @property
     def is_differentiable(self) -> bool:
-        """Whether one of its operands has a gradient."""
+        """Whether one of the operands can have a gradient."""
         return any(gradient is not None for gradient in self.rule.gradients)
 
     @property
     def is_quick(self) -> bool:
-        """Whether it is arithmetic, and no function that takes many instructions."""
+        """Whether the operation is plain arithmetic rather than a function of many instructions."""
         return self.name not in _SLOW
 
     @property
     def label(self) -> str:
-        """Its name, as "Add"."""
+        """The operation's name, such as "Add"."""
         return "".join(word.capitalize() for word in self.name.split("_"))
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return the type to which the operands are broadcast, of the elements that the table says."""
+        """Return the type that the operands are broadcast to, with the table's element type."""
         if len(inputs) != self.rule.arity:
             raise InvalidOperation(f"{self.name} must have {self.rule.arity} operands, got {len(inputs)}")
         require_dense(*inputs)
@@ -114,7 +114,7 @@ class Elementwise(ElementwiseOperation):
         return boolean if kind == "comparison" else dtype
 
     def emit(self, graph: OpGraphBuilder, *operands: OpPort) -> OpPort:
-        """Write the operation by the table."""
+        """Write the operation by its row of the table."""
         return self.rule.emit(*(GraphValue(graph, operand) for operand in operands), *self.numbers).port
 
     def evaluate(self, *inputs: Array) -> Array:
@@ -122,29 +122,29 @@ class Elementwise(ElementwiseOperation):
         return self.rule.evaluate(*aligned(inputs), *self.numbers)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the gradients that the table says."""
+        """Return the gradients by the table."""
         return [None if rule is None else rule(gradient, node, *self.numbers) for rule in self.rule.gradients]
 
 
 @dataclass(frozen=True)
 class Cast(ElementwiseOperation):
-    """The elements as another type, as op.convert has them: floats become whole numbers toward 0, all but 0 true."""
+    """Conversion to another type, as by op.convert: floats are truncated to whole numbers; all but 0 is true."""
 
     dtype: DType
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return the same shape of the other type."""
+        """Return the same shape with the other element type."""
         (given,) = inputs
         require_dense(*inputs)
-        _ = self._wide  # refuses vectors and the like
+        _ = self._wide  # raises for vectors and the like
         return TensorType(given.shape, self.dtype, given.batched)
 
     def emit(self, graph: OpGraphBuilder, *operands: OpPort) -> OpPort:
-        """Write a conversion to the type in which such elements are computed; storing them narrows it."""
+        """Write a conversion to the type in which such elements are computed; storing narrows them."""
         return GraphValue(graph, operands[0]).call("convert", type=str(self._wide)).port
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute the operation with numpy. Clamp to the range; NaN becomes 0, narrower numbers wrap."""
+        """Compute the operation with numpy: clamp to the range, turn NaN into 0, and let narrower numbers wrap."""
         (given,) = inputs
         wide = self._wide.numpy
         if given.dtype.kind != "f" or wide.kind not in "iu":
@@ -164,7 +164,7 @@ class Cast(ElementwiseOperation):
         return kind.scalar
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Cast the gradient back; none passes to whole numbers."""
+        """Cast the gradient back; whole numbers get none."""
         given = node.inputs[0].type.dtype
         return [gradient.cast(given) if given in FLOATS else None]
 
@@ -194,6 +194,6 @@ class Copy(ElementwiseOperation):
 
 @dataclass(frozen=True)
 class StopGradient(Copy):
-    """The same elements, to which no gradient passes."""
+    """The same elements; no gradient passes to the operand."""
 
     is_differentiable = False

@@ -1,7 +1,7 @@
-"""Operations that passes make of several others, because a device does them as one.
+"""Operations that passes make from several others, because a device does them in one.
 
-Their gradients follow from their results, so a pass may make them before a graph is differentiated. The fused
-operations that are element-wise are in the table: linear_combination and abs_power_error.
+Their gradients follow from their results, so a pass may create them before a graph is differentiated. The element-wise
+fused operations, linear_combination and abs_power_error, are in the table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FUSIBLE = frozenset(name for name, rule in RULES.items() if rule.from_output is 
 
 @dataclass(frozen=True)
 class Activated(TensorOperation):
-    """What fused operations have in common: a product, to which a bias may be added, and an activation at the end."""
+    """The common part of fused operations: a product, an optional bias, and an activation at the end."""
 
     activation: str | None = None
 
@@ -39,20 +39,20 @@ class Activated(TensorOperation):
             raise InvalidOperation(f"activation must be one of {', '.join(sorted(FUSIBLE))}, got {self.activation!r}")
 
     def _activated(self, product: Array, bias: Sequence[Array]) -> Array:
-        """Return the activation of a product and its bias, if it has one."""
+        """Return the activation, if any, of a product plus its bias."""
         for each in bias:
             product = np.add(*aligned([product, each]))
         return product if self.activation is None else RULES[self.activation].evaluate(product)
 
     def _before(self, node: TensorNode, gradient: TensorNode) -> TensorNode:
-        """Return the gradient of what the activation is applied to."""
+        """Return the gradient of the activation's argument."""
         rule = None if self.activation is None else RULES[self.activation].from_output
         return gradient if rule is None else rule(gradient, node)
 
 
 @dataclass(frozen=True)
 class Affine(Activated):
-    """activation(a @ b + bias), without the bias if only two matrices are given; see `MatMul`."""
+    """activation(a @ b + bias), without a bias if there are only two inputs; see `MatMul`."""
 
     transpose_a: bool = False
     transpose_b: bool = False
@@ -71,20 +71,20 @@ class Affine(Activated):
         return self._activated(self._product.evaluate(*inputs[:2]), inputs[2:])
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the product's gradients, and the bias's."""
+        """Return the gradients of the factors and of the bias."""
         before = self._before(node, gradient)
         a, b, *bias = node.inputs
         return [*product_gradients(self._product, a, b, before), *(before for _ in bias)]
 
     def lower(self, step: LoweringStep) -> None:
-        """One call of BLAS, and a kernel for what that doesn't do."""
+        """Write one BLAS call, and a kernel for the rest."""
         call = Gemm(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
         write_affine(step, call, activation=self.activation)
 
 
 @dataclass(frozen=True)
 class SparseAffineActivate(Activated):
-    """activation(weights @ column + bias) for a sparse column; see `SparseMatMul`. The bias may be left out."""
+    """activation(weights @ column + bias) for a sparse column; see `SparseMatMul`. The bias is optional."""
 
     transpose_a: bool = False
 
@@ -104,7 +104,7 @@ class SparseAffineActivate(Activated):
         return [before._apply(outer, before, column), None, *(before for _ in bias)]
 
     def lower(self, step: LoweringStep) -> None:
-        """One kernel, and one before it that turns weights that aren't transposed."""
+        """Write one kernel, after one that transposes the weights unless they are stored transposed."""
         bias = 2 if len(step.node.inputs) > 2 else None
         write_sparse_product(step, (1,), transpose_a=self.transpose_a, bias=bias, activation=self.activation)
 
@@ -116,7 +116,7 @@ class DualSparseAffineActivate(Activated):
     transpose_a: bool = False
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return the type of two columns, one above the other."""
+        """Return the type of two stacked columns."""
         weights, first, second, *bias = inputs
         product = SparseMatMul(self.transpose_a)
         halves = [_with_bias(product.result(weights, column), bias) for column in (first, second)]
@@ -132,7 +132,7 @@ class DualSparseAffineActivate(Activated):
         return np.concatenate([np.broadcast_to(half, (batch, *half.shape[1:])) for half in halves], axis=1)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the gradients of the weights and of the bias, to which both halves add; the columns have none."""
+        """Return the gradients of the weights and of the bias, summed over both halves; the columns have none."""
         before = self._before(node, gradient)
         _, first, second, *bias = node.inputs
         rows = node.type.shape[0] // 2
@@ -142,13 +142,13 @@ class DualSparseAffineActivate(Activated):
         return [weights, None, None, *(above + below for _ in bias)]
 
     def lower(self, step: LoweringStep) -> None:
-        """One kernel for each column, and one before them that turns weights that aren't transposed."""
+        """Write one kernel per column, after one that transposes the weights unless they are stored transposed."""
         bias = 3 if len(step.node.inputs) > 3 else None
         write_sparse_product(step, (1, 2), transpose_a=self.transpose_a, bias=bias, activation=self.activation)
 
 
 def _with_bias(product: TensorType, bias: Sequence[TensorType]) -> TensorType:
-    """Return the type of a product to which a bias is added, if there is one; ShapeMismatch unless it fits."""
+    """Return the type of a product plus its bias, if any. Raise ShapeMismatch unless the bias fits."""
     if not bias:
         return product
     if len(bias) > 1:

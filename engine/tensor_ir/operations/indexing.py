@@ -1,4 +1,4 @@
-"""Elements that are found by their numbers: gather, and its counterpart scatter-add.
+"""Access to elements by index: gather, and its counterpart scatter-add.
 
 An index out of range, such as -1, reads 0 and adds nothing.
 """
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Gather(TensorOperation):
     """Elements, or slices, of the first operand along an axis, by the indices in the second.
 
-    The axes of the indices take the place of the axis. Either may be batched: indices that aren't are the same for
-    each example, and a table that isn't is read by each.
+    The axes of the indices replace the axis. Either operand may be batched: indices that aren't batched apply to every
+    example, and a table that isn't batched is shared by all examples.
     """
 
     moves_elements = True
@@ -37,7 +37,7 @@ class Gather(TensorOperation):
     axis: int
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return the type of the elements found."""
+        """Return the type of the gathered elements."""
         given, indices = inputs
         require_dense(given)
         _require_indices(indices)
@@ -60,7 +60,7 @@ class Gather(TensorOperation):
         return _moved(found, indices.ndim - 1, self.axis)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Add the gradient up where the elements came from."""
+        """Add the gradient to the places that the elements came from."""
         given, indices = node.inputs
         summed = node.type.batched and not given.type.batched
         add = ScatterAdd(self.axis, given.type.shape[self.axis], sum_batch=summed)
@@ -71,7 +71,7 @@ class Gather(TensorOperation):
         return True
 
     def element(self, at: Element) -> OpPort:
-        """Read the element that the index names."""
+        """Read the element at the index."""
         given, indices = (node.type for node in at.node.inputs)
         axes, end = at.place.axes, self.axis + len(indices.shape)
         index = at.input(1, at.place.at(indices.shape, axes[self.axis : end]))
@@ -84,7 +84,7 @@ class Gather(TensorOperation):
 
 @dataclass(frozen=True)
 class ScatterAdd(TensorOperation):
-    """Zeros, of `size` along an axis, to which slices of the second operand are added, by the indices in the first.
+    """Zeros, `size` along an axis, plus slices of the second operand, added at the indices in the first.
 
     The axes of the indices are those of the updates from `axis` on. With `sum_batch`, the results of all examples are
     added up, and the result is not batched.
@@ -126,13 +126,13 @@ class ScatterAdd(TensorOperation):
         return total.sum(axis=0, keepdims=True, dtype=total.dtype) if self.sum_batch else total
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the gradient of each place to which something was added."""
+        """Return the gradient at each index."""
         indices, updates = node.inputs
         found = gradient._apply(Gather(self.axis), gradient, indices)
         return None, for_each_example(found, updates.type)
 
     def lower(self, step: LoweringStep) -> None:
-        """Sort the indices, and add up what belongs to each."""
+        """Sort the indices, and add up the slices of each."""
         write_scatter(step, self.axis, self.size, sum_batch=self.sum_batch)
 
 
@@ -147,5 +147,5 @@ def _batch(arrays: Sequence[Array]) -> int:
 
 
 def _moved(array: Array, axes: int, to: int) -> Array:
-    """Return an array whose first axes behind the batch are put behind `to` others."""
+    """Return an array in which the first axes after the batch axis are moved behind `to` other axes."""
     return np.moveaxis(array, range(1, 1 + axes), range(1 + to, 1 + to + axes))

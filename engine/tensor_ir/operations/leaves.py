@@ -1,4 +1,4 @@
-"""Leaves: nodes that are computed from no other; random numbers, which follow from a seed."""
+"""Leaves, which are nodes without inputs, and random numbers that a seed determines."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Leaf(TensorOperation):
     type: TensorType
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return its type."""
+        """Return the leaf's type."""
         return self.type
 
     def lower(self, step: LoweringStep) -> None:
-        """Raise ExecutionFailed: it must be in a buffer already."""
+        """Raise ExecutionFailed: the leaf must already be in a buffer."""
         raise ExecutionFailed(f"leaf must have a buffer, got none for {step.node!r}")
 
 
@@ -44,7 +44,7 @@ class KnownTensor(TensorOperation):
     is_differentiable = False
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return its type."""
+        """Return the tensor's type."""
         return self.type
 
     def is_elementwise(self, node: TensorNode) -> bool:
@@ -54,7 +54,7 @@ class KnownTensor(TensorOperation):
 
 @dataclass(frozen=True)
 class Constant(KnownTensor):
-    """A tensor of one value throughout."""
+    """A tensor whose elements all have one value."""
 
     value: float
     type: TensorType
@@ -70,7 +70,7 @@ class Constant(KnownTensor):
 
 @dataclass(frozen=True)
 class BatchSize(TensorOperation):
-    """The number of examples, as one number; it is set when the graph is run, as leaves are."""
+    """The number of examples, as one number. Like a leaf, it is set when the graph runs."""
 
     dtype: DType
 
@@ -88,17 +88,17 @@ class BatchSize(TensorOperation):
 
 @dataclass(frozen=True)
 class Numbers(KnownTensor):
-    """0, 1, 2 and so on, through the whole tensor as it lies in memory, the batch first."""
+    """The numbers 0, 1, 2 and so on, in the order of elements in memory, the batch first."""
 
     type: TensorType
 
     def element(self, at: Element) -> OpPort:
-        """Write the element's own number."""
+        """Write the element's own number in memory."""
         number = at.place.number
         if isinstance(number, int):
             return at.constant(number, self.type.dtype)
         kind = read_as(self.type.dtype)
-        assert kind is not None  # a tensor has numbers
+        assert kind is not None  # a tensor's elements are numbers
         return at.op("convert", x=number, type=str(kind.scalar))
 
 
@@ -108,14 +108,14 @@ SEED = TensorType((), u32)
 
 @dataclass(frozen=True)
 class Random(TensorOperation):
-    """Numbers from 0 to below 1, multiples of 2**-24; each is a hash of its place and the seed, which is a u32."""
+    """Numbers from 0 to below 1, multiples of 2**-24; each is a hash of its place and of a seed, a u32."""
 
     type: TensorType
 
     is_differentiable = False
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return its type; InvalidOperation unless it has floats, and the input is a seed."""
+        """Return the type. Raise InvalidOperation unless it has floats, and the input is a seed."""
         require_floats(self.type)
         (seed,) = inputs
         if seed != SEED:
@@ -140,12 +140,12 @@ class Random(TensorOperation):
         return at.op("convert", x=made, type="f64") if self.type.dtype == f64 else made
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return nothing for the seed."""
+        """Return no gradient for the seed."""
         return [None]
 
 
 def _mixed(h: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """Return words that depend on each bit of others: lowbias32 of Wellons' hash prospector."""
+    """Return a hash of each word in which every output bit depends on every input bit: lowbias32, by Chris Wellons."""
     h = (h ^ (h >> np.uint32(16))) * np.uint32(0x7FEB352D)
     h = (h ^ (h >> np.uint32(15))) * np.uint32(0x846CA68B)
     return h ^ (h >> np.uint32(16))

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class MatMul(TensorOperation):
     """a [..., m, k] times b [..., k, n], each transposed first if requested; leading axes are broadcast.
 
-    With `sum_batch`, the products of all examples are added up, and the result is not batched. For `allow_tf32` see the
-    context manager of that name.
+    With `sum_batch`, the products of all examples are added up, and the result is not batched. `allow_tf32` is
+    explained at the context manager of that name.
     """
 
     moves_elements = True
@@ -39,7 +39,7 @@ class MatMul(TensorOperation):
 
     @property
     def label(self) -> str:
-        """As instruction lists call it."""
+        """The operation's name in instruction lists."""
         return "Matmul"
 
     def result(self, *inputs: TensorType) -> TensorType:
@@ -66,7 +66,7 @@ class MatMul(TensorOperation):
         return product.sum(axis=0, keepdims=True, dtype=product.dtype) if self.sum_batch else product
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the products of the gradient with the other operand, over the batch as one for a weight."""
+        """Return the products of the gradient and the other operand, summed over the batch for a weight."""
         a, b = node.inputs
         return product_gradients(self, a, b, gradient)
 
@@ -76,7 +76,7 @@ class MatMul(TensorOperation):
         return not self.sum_batch and a[-2 if self.transpose_a else -1] == 1
 
     def element(self, at: Element) -> OpPort:
-        """Multiply an element of the column by one of the row."""
+        """Multiply an element of the column by an element of the row."""
         *leading, row, column = at.place.axes
         front, (m, n) = at.node.type.shape[:-2], at.node.type.shape[-2:]
         a = at.place.at((*front, 1, m), (*leading, 0, row)) if self.transpose_a else None
@@ -88,20 +88,20 @@ class MatMul(TensorOperation):
         )
 
     def lower(self, step: LoweringStep) -> None:
-        """One call of BLAS. A batch of columns times one matrix is one product of two matrices."""
+        """Write one BLAS call. A batch of columns times one matrix is a single product of two matrices."""
         call = Gemm(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
         write_product(step, call, sum_batch=self.sum_batch)
 
 
 def matrix_product() -> MatMul:
-    """Return the product that is made now, which may round its factors under `allow_tf32`."""
+    """Return a product operation for the current context, which may round its factors under `allow_tf32`."""
     return MatMul(allow_tf32=is_tf32_allowed())
 
 
 def product_gradients(
     product: MatMul, a: TensorNode, b: TensorNode, gradient: TensorNode
 ) -> tuple[TensorNode, TensorNode]:
-    """Return the gradients of the operands of a product from that of its result."""
+    """Return the gradients of a product's operands from the gradient of its result."""
     turned_a, turned_b = product.transpose_a, product.transpose_b
     for_a = (b, gradient, turned_b, True) if turned_a else (gradient, b, False, not turned_b)
     for_b = (gradient, a, True, turned_a) if turned_b else (a, gradient, not turned_a, False)
@@ -111,9 +111,9 @@ def product_gradients(
 def _product(
     forward: MatMul, to: TensorType, a: TensorNode, b: TensorNode, transpose_a: bool, transpose_b: bool
 ) -> TensorNode:
-    """Return the product that is the gradient of an operand of type `to`, summed over the batch if that isn't batched.
+    """Return the product that is the gradient of an operand of type `to`; unless batched, it is summed over the batch.
 
-    Sums over leading axes along which the operand was broadcast are left to the caller.
+    Sums over leading axes that the operand was broadcast along are left to the caller.
     """
     batched = a.type.batched or b.type.batched
     operation = MatMul(transpose_a, transpose_b, batched and not to.batched, forward.allow_tf32)

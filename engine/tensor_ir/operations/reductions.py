@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.tensor_ir.lowering.elements import Element
 
 
-#: What elements are reduced to.
+#: The kinds of reductions.
 Reduction = Literal["sum", "max", "min"]
 _NUMPY: Mapping[Reduction, Callable[..., Array]] = {
     "sum": np.add.reduce,
@@ -34,12 +34,12 @@ _NUMPY: Mapping[Reduction, Callable[..., Array]] = {
 
 @dataclass(frozen=True)
 class _Reduction(TensorOperation):
-    """A reduction; the gradient of a largest or smallest is shared equally by the elements that are."""
+    """A reduction. The gradient of a maximum or minimum is shared equally by all elements that attain it."""
 
     operation: Reduction
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Repeat the gradient along what was reduced."""
+        """Repeat the gradient along the reduced axes."""
         (given,) = node.inputs
         if self.operation == "sum":
             return [broadcast_to(gradient, given.type)]
@@ -51,7 +51,7 @@ class _Reduction(TensorOperation):
         return is_whole(node)
 
     def lower(self, step: LoweringStep) -> None:
-        """Two kernels for everything, otherwise one or two for each run of axes."""
+        """Write two kernels if everything is reduced, and otherwise one or two for each run of axes."""
         if is_whole(step.node):
             write_whole(step, self.operation)
             return
@@ -70,11 +70,11 @@ class Reduce(_Reduction):
 
     @property
     def label(self) -> str:
-        """Its name, as "ReduceSum"."""
+        """The operation's name, such as "ReduceSum"."""
         return f"Reduce{self.operation.capitalize()}"
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return the type with those axes of size 1."""
+        """Return the type with size 1 on the reduced axes."""
         (given,) = inputs
         _require_numbers(given)
         for axis in self.axes:
@@ -115,7 +115,7 @@ class ReduceAcrossBatch(_Reduction):
 
 @dataclass(frozen=True)
 class BroadcastTo(TensorOperation):
-    """The tensor repeated along axes of size 1 and new ones in front, and for each example of the batch."""
+    """The tensor repeated along axes of size 1, along new axes in front, and for each example of the batch."""
 
     type: TensorType
 
@@ -131,7 +131,7 @@ class BroadcastTo(TensorOperation):
         return self.type
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Compute the operation with numpy; along the batch, the caller repeats it."""
+        """Compute the operation with numpy; the caller repeats the result along the batch."""
         (given,) = inputs
         return np.broadcast_to(with_axes(given, len(self.type.shape) + 1), (len(given), *self.type.shape))
 
@@ -154,17 +154,17 @@ def _require_numbers(given: TensorType) -> None:
 
 
 def for_each_example(node: TensorNode, to: TensorType) -> TensorNode:
-    """Return a node, repeated for each example if it is the gradient of an operand `to` that is batched."""
+    """Return a node, repeated for each example if it is the gradient of a batched operand of type `to`."""
     return broadcast_to(node, msgspec.structs.replace(node.type, batched=True)) if to.batched else node
 
 
 def broadcast_to(node: TensorNode, to: TensorType) -> TensorNode:
-    """Return a node repeated to a type; itself when it is of the type."""
+    """Return a node repeated to a type, or the node itself if it has the type."""
     return node if node.type == to else node._apply(BroadcastTo(to), node)
 
 
 def sum_to(node: TensorNode, to: TensorType) -> TensorNode:
-    """Return the sum of a node over the batch and the axes along which a tensor of type `to` was broadcast to it."""
+    """Return a node's sum over the batch and the axes that a tensor of type `to` was broadcast along."""
     extra = len(node.type.shape) - len(to.shape)
     repeated = [
         axis for axis, size in enumerate(node.type.shape) if axis < extra or (to.shape[axis - extra] == 1 and size != 1)
@@ -197,13 +197,13 @@ class Softmax(TensorOperation):
         return [node * (gradient - (gradient * node).sum(self.axis, keepdims=True))]
 
     def lower(self, step: LoweringStep) -> None:
-        """One kernel."""
+        """Write one kernel."""
         write_softmax(step, self.axis, logarithm=False)
 
 
 @dataclass(frozen=True)
 class LogSoftmax(TensorOperation):
-    """The logarithm of softmax, computed without softmax, so that it is finite where that is 0."""
+    """The logarithm of softmax, computed directly, so that it is finite where softmax rounds to 0."""
 
     axis: int
 
@@ -222,7 +222,7 @@ class LogSoftmax(TensorOperation):
         return [gradient - node.exp() * gradient.sum(self.axis, keepdims=True)]
 
     def lower(self, step: LoweringStep) -> None:
-        """One kernel."""
+        """Write one kernel."""
         write_softmax(step, self.axis, logarithm=True)
 
 

@@ -1,4 +1,4 @@
-"""Operations that only rearrange elements: reshape, transpose, concatenate, slice and pad; axes of evaluated arrays."""
+"""Operations that only rearrange elements (reshape, transpose, concat, slice, pad), and axes of evaluated arrays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reshape(TensorOperation):
     shape: Shape
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return the type with that shape."""
+        """Return the type with the new shape."""
         (given,) = inputs
         require_dense(given)
         if prod(self.shape) != given.size:
@@ -40,12 +40,12 @@ class Reshape(TensorOperation):
         return inputs[0].reshape(len(inputs[0]), *self.shape)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Give the gradient the operand's shape."""
+        """Reshape the gradient to the operand's shape."""
         return [gradient.reshape(node.inputs[0].type.shape)]
 
 
 class Moving(TensorOperation):
-    """What computes each element from one of an operand at another place, which follows from its own."""
+    """An operation that copies each element from a place in an operand, which its own place determines."""
 
     moves_elements = True
 
@@ -56,12 +56,12 @@ class Moving(TensorOperation):
 
 @dataclass(frozen=True)
 class Transpose(Moving):
-    """The axes of an example in another order: axis i of the result is axis permutation[i] of the operand."""
+    """An example with its axes in another order: axis i of the result is axis permutation[i] of the operand."""
 
     permutation: tuple[int, ...]
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return the type with the sizes in that order."""
+        """Return the type with the permuted sizes."""
         (given,) = inputs
         require_dense(given)
         if sorted(self.permutation) != list(range(len(given.shape))):
@@ -75,12 +75,12 @@ class Transpose(Moving):
         return inputs[0].transpose(0, *(axis + 1 for axis in self.permutation))
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Put the axes of the gradient back."""
+        """Restore the gradient's order of axes."""
         back = sorted(range(len(self.permutation)), key=lambda axis: self.permutation[axis])
         return [gradient._apply(Transpose(tuple(back)), gradient)]
 
     def element(self, at: Element) -> OpPort:
-        """Read the operand's element with the positions in its order."""
+        """Read the operand's element at the permuted position."""
         axes: list[Whole] = [0] * len(self.permutation)
         for axis, position in zip(self.permutation, at.place.axes, strict=True):
             axes[axis] = position
@@ -89,7 +89,7 @@ class Transpose(Moving):
 
 @dataclass(frozen=True)
 class Concat(Moving):
-    """Tensors one behind the other along an axis; all other sizes are equal."""
+    """Tensors joined along an axis; all other sizes are equal."""
 
     axis: int
 
@@ -120,7 +120,7 @@ class Concat(Moving):
         return np.concatenate(whole, axis=self.axis + 1)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the part of the gradient that belongs to each operand."""
+        """Return each operand's part of the gradient."""
         parts, start = [], 0
         for other in node.inputs:
             size = other.type.shape[self.axis]
@@ -146,7 +146,7 @@ class Concat(Moving):
 
 @dataclass(frozen=True)
 class Slice(Moving):
-    """Every `steps`-th element from `starts` on along each axis of an example, `sizes` in all."""
+    """Elements at a step of `steps` from `starts` on, along each axis of an example; `sizes` is the result's shape."""
 
     starts: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -181,7 +181,7 @@ class Slice(Moving):
         return [gradient._apply(pad, gradient)]
 
     def element(self, at: Element) -> OpPort:
-        """Read the operand's element further along the axes."""
+        """Read the operand's element at the position computed from starts and steps."""
         whole = at.whole
         steps = zip(at.place.axes, self.steps, self.starts, strict=True)
         axes = [whole.add(whole.multiply(position, step), start) for position, step, start in steps]
@@ -190,7 +190,7 @@ class Slice(Moving):
 
 @dataclass(frozen=True)
 class Pad(Moving):
-    """More elements of one value: along each axis `low` in front, `high` behind, and `interior` between any two."""
+    """A tensor with elements of one value added: `low` in front, `high` behind, and `interior` between any two."""
 
     low: tuple[int, ...]
     high: tuple[int, ...]
@@ -198,7 +198,7 @@ class Pad(Moving):
     value: float = 0.0
 
     def result(self, *inputs: TensorType) -> TensorType:
-        """Return the type with the larger sizes."""
+        """Return the type with the enlarged sizes."""
         (given,) = inputs
         require_dense(given)
         if not len(self.low) == len(self.high) == len(self.interior) == len(given.shape):
@@ -222,12 +222,12 @@ class Pad(Moving):
         return padded
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the gradient of the elements that were there."""
+        """Return the gradient of the original elements."""
         back = Slice(self.low, node.inputs[0].type.shape, tuple(between + 1 for between in self.interior))
         return [gradient._apply(back, gradient)]
 
     def element(self, at: Element) -> OpPort:
-        """Read the operand's element where there is one."""
+        """Read the operand's element, or write the value where there is none."""
         whole, shape, value = at.whole, at.node.inputs[0].type.shape, at.constant(self.value, at.node.type.dtype)
         axes: list[Whole] = []
         conditions: list[OpPort] = []
@@ -250,7 +250,7 @@ class Pad(Moving):
 
 
 def slice_of(node: TensorNode, axis: int, start: int, size: int) -> TensorNode:
-    """Return `size` elements from `start` on along one axis."""
+    """Return `size` elements along one axis, beginning at `start`."""
     shape = node.type.shape
     starts = tuple(start if at == axis else 0 for at in range(len(shape)))
     sizes = tuple(size if at == axis else there for at, there in enumerate(shape))
@@ -262,11 +262,11 @@ def _without(shape: Shape, axis: int) -> Shape:
 
 
 def with_axes(array: Array, count: int) -> Array:
-    """Return an array of so many axes: behind the batch axis come axes of size 1."""
+    """Return an array with `count` axes; axes of size 1 are inserted after the batch axis."""
     return array.reshape(array.shape[:1] + (1,) * (count - array.ndim) + array.shape[1:])
 
 
 def aligned(arrays: Sequence[Array]) -> list[Array]:
-    """Return arrays of as many axes each, so that they broadcast at the last axis and along the batch."""
+    """Return arrays with equally many axes, so that they broadcast from the last axis on and along the batch."""
     count = max(array.ndim for array in arrays)
     return [with_axes(array, count) for array in arrays]

@@ -1,4 +1,4 @@
-"""Products with sparse columns, whose elements are 0 but for ones in at most `nnz` rows."""
+"""Products with sparse columns, which hold ones in at most `nnz` rows and zeros elsewhere."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparseMatMul(TensorOperation):
-    """Weights [m, n] times a sparse column [n, 1]: the sum of the columns of the weights that it names.
+    """Weights [m, n] times a sparse column [n, 1]: the sum of the weights' columns at the rows with a one.
 
-    With `transpose_a`, the weights are [n, m]. A row that is named twice counts twice.
+    With `transpose_a`, the weights are [n, m]. A row number that occurs twice counts twice.
     """
 
     transpose_a: bool = False
@@ -51,15 +51,15 @@ class SparseMatMul(TensorOperation):
         return gradient._apply(SparseOuter(column.type.shape[0], self.transpose_a), gradient, column), None
 
     def lower(self, step: LoweringStep) -> None:
-        """One kernel, and one before it that turns weights that aren't transposed."""
+        """Write one kernel, after one that transposes the weights unless they are stored transposed."""
         write_sparse_product(step, (1,), transpose_a=self.transpose_a)
 
 
 @dataclass(frozen=True)
 class SparseOuter(TensorOperation):
-    """A column [m, 1] times a transposed sparse column [n, 1], as [m, n], added up over the batch.
+    """A column [m, 1] times a transposed sparse column [n, 1], [m, n], added up over the batch.
 
-    It is the gradient of the weights of `SparseMatMul`, and as these, [n, m], with `transpose_a`. `size` is n.
+    This is the gradient of the weights of `SparseMatMul`. With `transpose_a`, it is [n, m] like these. `size` is n.
     """
 
     size: int
@@ -90,19 +90,19 @@ class SparseOuter(TensorOperation):
         return (total if self.transpose_a else total.T)[np.newaxis]
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the columns of the gradient, added up, that the sparse column names."""
+        """Return the sum of the gradient's columns at the rows of the sparse column."""
         dense, column = node.inputs
         found = gradient._apply(SparseMatMul(self.transpose_a), gradient, column)
         return for_each_example(found, dense.type), None
 
     def lower(self, step: LoweringStep) -> None:
-        """Sort the rows that are named, and add up what belongs to each."""
+        """Sort the row numbers, and add up the columns of each."""
         write_sparse_outer(step, transpose_a=self.transpose_a)
 
 
 @dataclass(frozen=True)
 class SparseRows(TensorOperation):
-    """The row numbers of a sparse column as a dense tensor: s32[nnz], with -1 where there are fewer."""
+    """The row numbers of a sparse column as a dense tensor: s32[nnz], with -1 in unused places."""
 
     keeps_elements = True
 
@@ -123,7 +123,7 @@ class SparseRows(TensorOperation):
 
 @dataclass(frozen=True)
 class SparseColumn(TensorOperation):
-    """A sparse column [size, 1] of which the operand, s32[nnz], has the row numbers, with -1 where there are fewer."""
+    """A sparse column [size, 1], given by its row numbers: s32[nnz], with -1 in unused places."""
 
     keeps_elements = True
 
@@ -145,13 +145,13 @@ class SparseColumn(TensorOperation):
 
 
 def require_column(column: TensorType) -> None:
-    """InvalidOperation for a tensor that isn't a sparse column."""
+    """Raise InvalidOperation for a tensor that isn't a sparse column."""
     if column.nnz is None:
         raise InvalidOperation(f"operand must be a sparse column, got {column}")
 
 
 def require_weights(weights: TensorType, column: TensorType, transpose_a: bool) -> int:
-    """Return the number of rows of the weights times a sparse column; an error unless they fit each other."""
+    """Return the number of rows of the product of weights and a sparse column. Raise an error unless they fit."""
     require_floats(weights)
     require_column(column)
     if weights.batched or len(weights.shape) != 2:

@@ -1,1 +1,1 @@
-"""Passes that make a tensor graph simpler: each takes the wanted nodes, and returns nodes that compute the same."""
+"""Passes that simplify a tensor graph. Each takes the wanted nodes, and returns nodes with the same values."""

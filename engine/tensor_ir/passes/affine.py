@@ -1,4 +1,4 @@
-"""Several operations as one: layers with their bias and activation, errors, and linear combinations."""
+"""Fuses several operations into one: layers with bias and activation, errors, and linear combinations."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from engine.tensor_ir.operations.sparse import SparseMatMul
 from engine.tensor_ir.passes.constants import constant_of
 from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
 
-#: Activations that BLAS applies to a product while it writes it. Others are kernels of their own, into which the bias
-#: goes as well, so that a product before them keeps its form.
+#: Activations that BLAS can apply while it writes a product. Other activations are separate kernels, which add the bias
+#: too, so the product before them stays as it is.
 DENSE_ACTIVATIONS = frozenset({"relu"})
 #: Activations that the kernel for sparse columns applies.
 SPARSE_ACTIVATIONS = frozenset({"relu", "crelu", "screlu", "sqr_relu", "sigmoid", "tanh"})
 
 
 def fuse_affine(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Replace activation(a @ b + bias) by one operation, where BLAS has the activation."""
+    """Replace activation(a @ b + bias) by one operation, if BLAS has the activation."""
     return rewrite(wanted, _fuse_dense)
 
 
 def fuse_sparse_affine(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Replace weights @ column + bias, for a sparse column, by one operation, and then its activation too."""
+    """Replace weights @ column + bias, for a sparse column, by one operation, which then takes in the activation."""
     return rewrite(wanted, _fuse_sparse)
 
 
 def fuse_dual_sparse_affine(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Replace two sparse layers of the same weights, one above the other, by one operation."""
+    """Replace two stacked sparse layers with the same weights by one operation."""
     return rewrite(wanted, _fuse_dual)
 
 
 def hoist_past_concat(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Replace f(concat(a, b)) by concat(f(a), f(b)), where f then becomes part of the layers a and b."""
+    """Replace f(concat(a, b)) by concat(f(a), f(b)), if f can then become part of the layers a and b."""
     return rewrite(wanted, _hoist)
 
 
@@ -103,7 +103,7 @@ def _hoist(node: TensorNode, uses: NodeUses) -> TensorNode | None:
     return node.graph.add(joined.operation, parts)
 
 
-#: Layers to which an activation can still be added.
+#: Layers that can still take in an activation.
 _LAYERS = (SparseAffineActivate(), SparseAffineActivate(transpose_a=True))
 
 
@@ -120,7 +120,7 @@ def _is_elementwise(node: TensorNode, names: frozenset[str]) -> bool:
 def _biased(
     node: TensorNode, kind: type[MatMul] | type[SparseMatMul], uses: NodeUses
 ) -> tuple[TensorNode, TensorNode] | None:
-    """Return the product and the bias of which a node is the sum, if nothing else needs the product."""
+    """Return the product and the bias if a node is their sum, and if nothing else needs the product."""
     if node.operation != Elementwise("add"):
         return None
     for product, bias in (node.inputs, node.inputs[::-1]):
@@ -131,12 +131,12 @@ def _biased(
 
 
 def fuse_errors(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Replace the power of the size of a difference, |a - b| ** power, by one operation."""
+    """Replace the power of an absolute difference, |a - b| ** power, by one operation."""
     return rewrite(wanted, _fuse_error)
 
 
 def fuse_combinations(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Replace sums and differences of scaled tensors by alpha * a + beta * b, and take in what that is scaled by."""
+    """Replace sums and differences of scaled tensors by alpha * a + beta * b; scale factors become alpha and beta."""
     return rewrite(wanted, _fuse_combination)
 
 
@@ -188,7 +188,7 @@ def _combination(node: TensorNode, a: TensorNode, b: TensorNode, alpha: float, b
 
 
 def _scaled(node: TensorNode, uses: NodeUses, *, is_absorbed: bool = False) -> tuple[TensorNode, float]:
-    """Return a tensor and the number that it is multiplied by to give the node."""
+    """Return a tensor and the factor that gives the node."""
     if is_absorbed or uses.can_absorb(node):
         if node.operation == Elementwise("neg"):
             return node.inputs[0], -1.0

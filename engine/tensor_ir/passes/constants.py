@@ -1,4 +1,4 @@
-"""Constants are computed beforehand, and operations that leave a tensor as it is are left out."""
+"""Computes constants in advance, and removes operations that don't change a tensor."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from engine.tensor_ir.operations.reductions import BroadcastTo, broadcast_to
 from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
 from engine.tensor_ir.types import TensorType
 
-#: Operands of an operation that isn't element-wise are computed beforehand when they have no more elements.
+#: An operation that isn't element-wise is computed in advance if no operand has more elements than this.
 MOST_ELEMENTS = 4096
-#: Neutral elements: operands on the left or right of an operation that don't change the other operand.
+#: Neutral elements: values of the left or right operand that leave the other operand unchanged.
 _NEUTRAL = {"add": (0.0, 0.0), "sub": (None, 0.0), "mul": (1.0, 1.0), "div": (None, 1.0), "pow": (None, 1.0)}
 
 
 def fold_constants(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Replace what is computed of constants by a constant, and x + 0, x - 0, x * 1, x / 1, x ** 1 by x.
+    """Replace operations on constants by a constant, and x + 0, x - 0, x * 1, x / 1, x ** 1 by x.
 
-    Of a product with 0, nothing is known: the other factor may be infinite.
+    A product with 0 stays: the other factor may be infinite.
     """
     return rewrite(wanted, _fold)
 
 
 def constant_of(node: TensorNode) -> float | None:
-    """Return the one value that a node has throughout, None when it isn't known."""
+    """Return the one value of all elements of a node, or None if it is unknown."""
     return node.operation.value if isinstance(node.operation, Constant) else None
 
 
@@ -55,7 +55,7 @@ def _constant(node: TensorNode, value: float) -> TensorNode:
 
 
 def _computed(node: TensorNode) -> float | None:
-    """Return the value that an operation on constants has throughout, None when there are several or it isn't known."""
+    """Return the one value of all elements of an operation on constants; None if values differ or are unknown."""
     if isinstance(node.operation, ElementwiseOperation):
         types = [TensorType((), other.type.dtype) for other in node.inputs]  # one element represents all
     elif node.type.batched or any(other.type.batched for other in node.inputs):

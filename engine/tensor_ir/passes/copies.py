@@ -1,4 +1,4 @@
-"""Unneeded copies and common subexpressions: nothing is computed or rearranged twice."""
+"""Removes unneeded copies and common subexpressions, so that nothing is computed or rearranged twice."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from engine.tensor_ir.passes.rewriting import NodeUses, rewrite
 
 
 def remove_copies(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Remove copies, casts and reshapes that change nothing; join those that follow each other.
+    """Remove copies, casts and reshapes that change nothing, and join consecutive ones.
 
-    Transposed matrices become flags of their product, and what is broadcast anyway isn't before.
+    Transposes of a product's operands become flags of the product, and redundant broadcasts are removed.
     """
     return rewrite(wanted, _remove)
 
@@ -48,7 +48,7 @@ def _changes_nothing(node: TensorNode) -> bool:
 
 
 def _joined(node: TensorNode) -> TensorNode | None:
-    """Return one reshape or transpose for two."""
+    """Return one reshape or transpose in place of two."""
     (given,) = node.inputs
     operation, before = node.operation, given.operation
     if isinstance(operation, Reshape) and isinstance(before, Reshape):
@@ -60,7 +60,7 @@ def _joined(node: TensorNode) -> TensorNode | None:
 
 
 def _part(node: TensorNode) -> TensorNode | None:
-    """Return the tensor that a slice cuts out of several that were put together."""
+    """Return the tensor that a slice cuts out of a concatenation."""
     (joined,) = node.inputs
     if not isinstance(joined.operation, Concat):
         return None
@@ -74,7 +74,7 @@ def _part(node: TensorNode) -> TensorNode | None:
 
 
 def _with_flags(node: TensorNode, operation: MatMul | Affine) -> TensorNode | None:
-    """Return a product of matrices as they were before they were transposed."""
+    """Return a matrix product whose flags replace the transposes of its operands."""
     flags = [operation.transpose_a, operation.transpose_b]
     inputs = list(node.inputs)
     for slot in (0, 1):
@@ -93,7 +93,7 @@ def _swaps_rows_and_columns(operation: TensorOperation) -> bool:
 
 
 def _without_broadcasts(node: TensorNode) -> TensorNode | None:
-    """Return an element-wise operation on operands as they were before they were broadcast, if it gives the same."""
+    """Return an element-wise operation on operands without their broadcasts, if the result is the same."""
     for slot, other in enumerate(node.inputs):
         if isinstance(other.operation, BroadcastTo):
             inputs = list(node.inputs)
@@ -104,7 +104,7 @@ def _without_broadcasts(node: TensorNode) -> TensorNode | None:
 
 
 def share_common(wanted: Sequence[TensorNode]) -> list[TensorNode]:
-    """Replace each node by the first one with the same operation and inputs; leaves are never the same."""
+    """Replace each node by the first one with the same operation and inputs; leaves always stay distinct."""
     found: dict[tuple[object, ...], TensorNode] = {}
 
     def share(node: TensorNode, uses: NodeUses) -> TensorNode | None:
@@ -117,5 +117,5 @@ def share_common(wanted: Sequence[TensorNode]) -> list[TensorNode]:
 
 
 def _key(operation: TensorOperation) -> tuple[object, ...]:
-    """Return what equal operations have in common. As text, 0.0 is not -0.0."""
+    """Return a key for an operation that equal operations share. As text, 0.0 and -0.0 differ."""
     return operation, repr(operation)

@@ -1,4 +1,4 @@
-"""`optimise`: passes, over and over until nothing changes; which ones networks and lazy tensors go through."""
+"""`optimise`: runs passes until nothing changes. Also lists the passes for networks and for lazy tensors."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from engine.tensor_ir.passes.constants import fold_constants
 from engine.tensor_ir.passes.copies import remove_copies, share_common
 from engine.tensor_ir.passes.verification import verify_nodes
 
-#: Takes the wanted nodes, and returns nodes that compute the same, in the same order.
+#: Takes the wanted nodes, and returns nodes with the same values, in the same order.
 Pass = Callable[[Sequence[TensorNode]], Sequence[TensorNode]]
 
-#: Far more rounds than any graph needs: passes that undo each other's work would never end.
+#: A limit far above what any graph needs, since passes that undo each other's work would never end.
 MOST_ROUNDS = 1000
 
 
 def optimise(wanted: Sequence[TensorNode], passes: Mapping[str, Pass]) -> list[TensorNode]:
-    """Run the passes to a fixed point, and verify the graph before the first and after each.
+    """Run the passes to a fixed point. Verify the graph before the first pass and after each one.
 
-    InvalidOperation, with the pass and the node, when a pass breaks the graph.
+    Raise InvalidOperation, with the pass and the node, when a pass breaks the graph.
     """
     verify_nodes(wanted, "before all passes")
     types = [node.type for node in wanted]
@@ -60,8 +60,8 @@ PASSES: Mapping[str, Pass] = {
     "dual sparse affine layers": fuse_dual_sparse_affine,
     "affine layers": fuse_affine,
 }
-#: A segment of lazy tensors, whose elements must not depend on what is computed together: no operation is rounded at
-#: another place. Omitted passes are worthwhile for networks.
+#: For a segment of lazy tensors. Elements must not depend on which nodes are computed together, so no pass may change
+#: where an operation rounds. The omitted passes only pay off for networks.
 LAZY_PASSES: Mapping[str, Pass] = {
     "constant folding": fold_constants,
     "copy elimination": remove_copies,

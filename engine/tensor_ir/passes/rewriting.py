@@ -1,4 +1,4 @@
-"""`rewrite`: a walk over a graph that replaces nodes by a rule."""
+"""`rewrite`: walks over a graph and replaces nodes by a rule."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from engine.tensor_ir.passes.verification import is_barrier
 
 
 class NodeUses:
-    """How often each node is used while a graph is rewritten; a wanted node has one use more."""
+    """The number of uses of each node while a graph is rewritten; being wanted counts as one use."""
 
     def __init__(self) -> None:
         self._counts: Counter[TensorNode] = Counter()
 
     def add(self, node: TensorNode, count: int) -> None:
-        """Count more uses."""
+        """Add to the number of uses."""
         self._counts[node] += count
 
     def can_absorb(self, node: TensorNode) -> bool:
-        """Whether its only user may compute it too: no one else needs its values, and gradients pass through it."""
+        """Whether a node's only user may compute it too: nothing else reads it, and gradients pass through it."""
         return self._counts[node] == 1 and not is_barrier(node)
 
 
-#: Returns what replaces a node, or None to leave it. The node's inputs have been rewritten already.
+#: Returns the replacement of a node, or None to keep it. The node's inputs are already rewritten.
 RewriteRule = Callable[[TensorNode, NodeUses], TensorNode | None]
 
 
 def rewrite(wanted: Sequence[TensorNode], rule: RewriteRule) -> list[TensorNode]:
-    """Apply a rule to each node, inputs first, and return what the wanted nodes became.
+    """Apply a rule to each node, inputs first, and return the replacements of the wanted nodes.
 
-    No node is changed: the dependents of a replaced node are made again. What a rule makes has the origin of the node
-    that it replaces, and the last of it the name; it counts for the parts of all that it takes the place of.
+    No node is changed: the dependents of a replaced node are created again. The nodes of a replacement have the origin
+    of the node that they replace, and the last of them has its name. They count for the parts of all replaced nodes.
     """
     order = reachable_nodes(wanted)
     counts = Counter(wanted)
@@ -51,7 +51,7 @@ def _replaced(node: TensorNode, rule: RewriteRule, uses: NodeUses) -> TensorNode
     nodes = node.graph.nodes
     before = len(nodes)
     result = rule(node, uses)
-    if result is None or (result.number < node.number and is_barrier(node)):  # gradients would pass
+    if result is None or (result.number < node.number and is_barrier(node)):  # it would let gradients pass
         return node
     parts = _parts_of_replaced(node, nodes[before:], uses)
     for made in nodes[before:]:
@@ -63,7 +63,7 @@ def _replaced(node: TensorNode, rule: RewriteRule, uses: NodeUses) -> TensorNode
 
 
 def _parts_of_replaced(node: TensorNode, made: Sequence[TensorNode], uses: NodeUses) -> tuple[str, ...]:
-    """Return the parts of a node and of what only it is computed from, as far as the inputs of what replaces it."""
+    """Return the parts of a node and of those nodes that only it needs, down to the inputs of its replacement."""
     ends = {other for each in made for other in each.inputs}
     found, waiting = [], [node] if made else []
     while waiting:
@@ -74,7 +74,7 @@ def _parts_of_replaced(node: TensorNode, made: Sequence[TensorNode], uses: NodeU
 
 
 def rebuilt(node: TensorNode, became: Mapping[TensorNode, TensorNode]) -> TensorNode:
-    """Return a node with other inputs, or itself when its inputs stay."""
+    """Return a node with new inputs, or the node itself if its inputs stay."""
     inputs = tuple([became.get(other, other) for other in node.inputs])
     if inputs == node.inputs:
         return node
@@ -85,7 +85,7 @@ def rebuilt(node: TensorNode, became: Mapping[TensorNode, TensorNode]) -> Tensor
 
 
 def substitute(wanted: Sequence[TensorNode], values: Mapping[TensorNode, TensorNode]) -> list[TensorNode]:
-    """Return the wanted nodes with other nodes in place of some of those that they are computed from."""
+    """Return the wanted nodes, recomputed with other nodes in place of some that they depend on."""
     became = dict(values)
     for node in reachable_nodes(wanted, known=set(values)):
         became[node] = rebuilt(node, became)
@@ -95,9 +95,9 @@ def substitute(wanted: Sequence[TensorNode], values: Mapping[TensorNode, TensorN
 def copied_nodes(
     wanted: Sequence[TensorNode], graph: TensorGraph, *, differentiable: bool = True
 ) -> dict[TensorNode, TensorNode]:
-    """Copy what the wanted nodes are computed from to another graph, and return the copies by the nodes.
+    """Copy the wanted nodes, and all that they are computed from, to another graph. Return the copies by node.
 
-    Of copies that aren't `differentiable`, no gradient is wanted, so passes are free to change them.
+    Copies that aren't `differentiable` need no gradient, so passes may change them freely.
     """
     became: dict[TensorNode, TensorNode] = {}
     for node in reachable_nodes(wanted):

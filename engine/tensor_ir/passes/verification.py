@@ -1,4 +1,4 @@
-"""`verify_nodes`: rules for every graph, before a pass and after it."""
+"""`verify_nodes`: checks that hold for every graph, before and after a pass."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from engine.tensor_ir.graph import TensorNode, reachable_nodes
 
 
 def verify_nodes(wanted: Iterable[TensorNode], where: str) -> None:
-    """Derive the attributes of all nodes again; InvalidOperation when one of them is another, with the node's name.
+    """Derive the attributes of all nodes again. Raise InvalidOperation, with the node's name, if one differs.
 
-    Those are its type, with shape, layout and whether it is batched, and whether a gradient is wanted of it. `where`
-    says in the message when this was found. TopologicalSortFailed when a node doesn't follow its inputs.
+    The attributes are the type, with shape, layout and whether it is batched, and whether it needs a gradient. The
+    message names the place `where` the check was made. Raise TopologicalSortFailed if a node doesn't follow its inputs.
     """
     for node in reachable_nodes(wanted):
         for other in node.inputs:
@@ -36,5 +36,5 @@ def needs_gradient(node: TensorNode) -> bool:
 
 
 def is_barrier(node: TensorNode) -> bool:
-    """Whether no gradient passes through a node although one of its inputs wants one, as within `no_grad`."""
+    """Whether a node stops gradients although one of its inputs needs one, as within `no_grad`."""
     return needs_gradient(node) and not node.requires_grad

@@ -1,4 +1,4 @@
-"""Lazy tensors: computed when they are needed, on any device."""
+"""Lazy tensors, which are computed on any device when they are needed."""
 
 from engine.tensor_runtime.lazy.tensor import Tensor, execute
 

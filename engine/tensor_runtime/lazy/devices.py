@@ -1,4 +1,4 @@
-"""The devices that compute lazy tensors: each is opened when it is first used, and stays open."""
+"""The devices that compute lazy tensors. Each is opened at its first use, and stays open."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from engine.tensor_runtime.program import Program
 from engine.tensor_runtime.tensors import Storage, TensorBuffer, Tensors
 from engine.types import DType, dtype_of
 
-#: How many programs a device keeps compiled. One of a single operation takes about 0.2 MB.
+#: The number of compiled programs that a device keeps. A program of a single operation takes about 0.2 MB.
 KEPT_PROGRAMS = 1024
-#: Of how many longer segments it is known that they were computed before.
+#: The number of longer segments that are remembered as computed before.
 KEPT_MEETINGS = 4096
 
 _opening = threading.Lock()
@@ -30,7 +30,7 @@ _open: dict[str, LazyDevice] = {}
 class LazyDevice:
     """A device, and the programs that were compiled for it, by their structure.
 
-    Who uses `tensors` or `programs` holds the `lock`: graphs of several threads may be computed by one device.
+    Hold the `lock` while you use `tensors` or `programs`: one device may compute graphs of several threads.
     """
 
     def __init__(self, name: str) -> None:
@@ -43,14 +43,14 @@ class LazyDevice:
         self._met: OrderedDict[int, None] = OrderedDict()
 
     def program(self, structure: Hashable) -> Program | None:
-        """Return the stored result of a structure."""
+        """Return the program that is kept for a structure, if any."""
         found = self._programs.get(structure)
         if found is not None:
             self._programs.move_to_end(structure)
         return found
 
     def keep(self, structure: Hashable, program: Program, general: Hashable) -> None:
-        """Keep a program, and remember its more `general` structure; the least recently used go when there are many."""
+        """Keep a program, and remember its more `general` structure. The least recently used programs are dropped."""
         self._programs[structure] = program
         self._seen[general] = None
         if len(self._programs) > KEPT_PROGRAMS:
@@ -60,7 +60,7 @@ class LazyDevice:
             self._seen.popitem(last=False)
 
     def forget_programs(self) -> bool:
-        """Free the memory of all programs; return whether there were any."""
+        """Free the memory of all programs. Return whether there were any."""
         programs = list(self._programs.values())
         self._programs.clear()
         for program in programs:
@@ -68,11 +68,11 @@ class LazyDevice:
         return bool(programs)
 
     def has_seen(self, general: Hashable) -> bool:
-        """Return whether a program of a more general structure was kept."""
+        """Return whether a program with this more general structure was kept."""
         return general in self._seen
 
     def meet(self, structure: Hashable) -> bool:
-        """Return whether a structure was met before, or another one of the same hash."""
+        """Return whether a structure, or another one with the same hash, was met before."""
         number = hash(structure)
         is_known = number in self._met
         self._met[number] = None
@@ -82,12 +82,12 @@ class LazyDevice:
         return is_known
 
     def buffer(self, type_: TensorType) -> Storage:
-        """Return memory for a tensor, which may hold anything; DeviceError when there is not enough."""
+        """Return memory for a tensor, with undefined contents. Raise DeviceError when there is not enough."""
         return Storage(self.tensors.buffer(type_, zeroed=False))
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of device memory in use by tensors and programs, in multiples of what is allocated at once."""
+        """The bytes of device memory in use by tensors and programs, in units of the allocator."""
         return self.tensors.services.pool.used_bytes
 
     def close(self) -> None:
@@ -100,20 +100,23 @@ class LazyDevice:
 
 
 def lazy_device(name: str = "auto") -> LazyDevice:
-    """Return a device by its name, "auto" for the first GPU or else the host; DeviceError when it can't be used."""
+    """Return a device by name; "auto" is the first GPU, or else the host. Raise DeviceError when it can't be used."""
     with _opening:
         found = _open.get(name)
         if found is None:
             opened = LazyDevice(name)
             found = _open.setdefault(opened.name, opened)
-            if found is not opened:  # "auto" and "cuda" are other names of a device that is open
+            if found is not opened:  # "auto" and "cuda" are other names for an open device
                 opened.close()
             _open[name] = found
         return found
 
 
 def adopted(array: object, device: str) -> tuple[LazyDevice, Storage]:
-    """Return memory that another library owns, on the device where it is; DeviceError says why it can't be used."""
+    """Return memory that another library owns, on its device.
+
+    Raise a DeviceError with the reason if it can't be used.
+    """
     external = describe_external(array)
     where = lazy_device(_place(external.device, device))
     if external.strides is not None:
@@ -128,7 +131,7 @@ def adopted(array: object, device: str) -> tuple[LazyDevice, Storage]:
 
 
 def element_type(dtype: np.dtype[Any]) -> DType:
-    """Return the element type of an array; InvalidOperation when there is none for it."""
+    """Return the element type of an array. Raise InvalidOperation when there is none."""
     try:
         return dtype_of(np.empty(0, dtype))
     except TypeError as problem:
@@ -136,7 +139,7 @@ def element_type(dtype: np.dtype[Any]) -> DType:
 
 
 def _place(on: str, device: str) -> str:
-    """Return the device to use for an array in the memory of `on`: the one that was requested, if any was."""
+    """Return the device to use for an array in the memory of `on`: the requested device, if any."""
     if device != "auto":
         return device
     return "host" if on == "cpu" else "cuda:0" if on == "cuda" else on
@@ -144,7 +147,7 @@ def _place(on: str, device: str) -> str:
 
 @atexit.register
 def close_devices() -> None:
-    """Free all that lazy tensors have on devices; the next tensor opens one again."""
+    """Free all device memory of lazy tensors; the next tensor opens a device again."""
     with _opening:
         for device in set(_open.values()):
             device.close()

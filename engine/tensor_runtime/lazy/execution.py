@@ -1,4 +1,4 @@
-"""What is computed when a tensor is executed: the nodes that it needs, in segments, each compiled once."""
+"""Executes tensors: finds the nodes that they need, and computes them in segments that are compiled once each."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ from engine.tensor_runtime.program import Program
 from engine.tensor_runtime.tensors import Storage, TensorBuffer
 from engine.types import f32, f64, s32, s64, u8, u32, u64
 
-#: The most operations of a program: compiling and planning take longer than linear time.
+#: The most operations of a program, since the time to compile and plan grows faster than linearly.
 SEGMENT = 500
-#: Segments of up to so many operations are compiled when they are first met. Longer ones are computed one operation at
-#: a time, which takes less than compiling them, and are compiled when they come again.
+#: Segments of up to this many operations are compiled when they are first met. Longer segments are first computed one
+#: operation at a time, which takes less than compiling, and are compiled when they come again.
 AT_ONCE = 100
-#: The most operations for which one execution compiles programs of several.
+#: The most operations for which one execution compiles programs of several operations.
 MOST_COMPILED = 1000
-#: Types of numbers that a program can be given instead of having them in its kernels, and the room for each.
+#: The types of numbers that can be passed to a program instead of being constants in its kernels.
 NUMBERS = (f32, f64, s32, u32, s64, u64)
 NUMBER_BYTES = 16
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Nodes that one program computes, each after its inputs; `kept` are those that it stores."""
+    """Nodes that one program computes, each after its inputs; `kept` are the nodes that it stores."""
 
     nodes: list[LazyNode]
     kept: list[LazyNode]
 
     @property
     def inputs(self) -> list[LazyNode]:
-        """The nodes with values that it needs, in the order in which it needs them."""
+        """The nodes whose values the segment reads, in order of first use."""
         return list(dict.fromkeys(other for node in self.nodes for other in node.inputs if other.value is not None))
 
 
 def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
-    """Compute nodes of one graph, with all that they need. ExecutionFailed, and what was computed before stays."""
+    """Compute nodes of one graph, with all that they need. If this raises ExecutionFailed, earlier results stay."""
     order = topological_order(wanted, _has_value)
     segments = find_segments([node for node in order if not _shares(node)], wanted)
-    del order  # nodes go as soon as nothing needs them
+    del order  # drop nodes as soon as nothing needs them
     left = MOST_COMPILED
     with device.lock:
         device.tensors.device.activate()
@@ -80,7 +80,7 @@ def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
 
 
 def _shares(node: LazyNode) -> bool:
-    """Return whether a node has a value now: that of its input, in another shape."""
+    """Give a node its input's value in another shape, if possible. Return whether it has a value now."""
     if not node.operation.keeps_elements or node.inputs[0].value is None:
         return False
     node.settle(node.inputs[0].value.viewed(node.type))
@@ -88,11 +88,10 @@ def _shares(node: LazyNode) -> bool:
 
 
 def find_segments(order: Sequence[LazyNode], wanted: Iterable[LazyNode], longest: int = SEGMENT) -> deque[Segment]:
-    """Return in which segments nodes are computed, of which each comes after its inputs.
+    """Return the segments that compute the nodes, each after its inputs.
 
-    A node is kept if it is wanted, if a tensor of it exists, or if a node of another segment or one that is not
-    computed now needs it. Everything else exists only inside a kernel. Leaves such as constants are computed wherever
-    they are needed.
+    A node is kept if it is wanted, if it has a tensor, or if a node outside its segment needs it, now or later. All
+    other nodes exist only inside a kernel. Leaves such as constants are computed wherever they are needed.
     """
     number_of: dict[TensorNode, int] = {}
     segments: deque[Segment] = deque()
@@ -127,7 +126,7 @@ def _is_needed_elsewhere(node: LazyNode, computed: Container[TensorNode]) -> boo
 
 @contextmanager
 def _told(device: LazyDevice, nodes: Sequence[LazyNode]) -> Iterator[None]:
-    """Convert errors to ExecutionFailed, which names the last of some nodes, and the line that made it."""
+    """Convert errors to ExecutionFailed, with the last of these nodes and the line that created it."""
     try:
         yield
     except WarploomError as problem:
@@ -143,7 +142,7 @@ def _lacks_memory(problem: BaseException | None) -> bool:
 
 
 def _find_program(device: LazyDevice, segment: Segment) -> tuple[Program | None, list[LazyNode]]:
-    """Return the program that was made for a segment, and the numbers that it must be given as further inputs."""
+    """Return the program for a segment, and the numbers to pass as further inputs."""
     structure, numbers = structure_of(segment)
     program = device.program(structure)
     if program is not None or not numbers:
@@ -152,15 +151,16 @@ def _find_program(device: LazyDevice, segment: Segment) -> tuple[Program | None,
 
 
 def _was_met(device: LazyDevice, segment: Segment) -> bool:
-    """Return whether a segment comes again, be it with other numbers."""
+    """Return whether a segment was met before, possibly with other numbers."""
     structure, numbers = structure_of(segment)
     return device.meet(structure_of(segment, numbers)[0] if numbers else structure)
 
 
 def _make_program(device: LazyDevice, segment: Segment) -> tuple[Program, list[LazyNode]]:
-    """Make a program for a segment, and return the numbers that it must be given as further inputs.
+    """Create a program for a segment, and return the numbers to pass as further inputs.
 
-    The first has its numbers in its kernels. When a second would differ in them alone, it is one that is given numbers.
+    The first program has its numbers in its kernels. A second one that would differ only in numbers takes them as
+    inputs.
     """
     structure, numbers = structure_of(segment)
     general, _ = structure_of(segment, numbers)
@@ -174,7 +174,7 @@ def _make_program(device: LazyDevice, segment: Segment) -> tuple[Program, list[L
 
 
 def simplified(segment: Segment, numbers: Sequence[LazyNode]) -> tuple[list[TensorNode], list[TensorNode]]:
-    """Return the inputs and the results of a segment; of several operations, as nodes that passes have gone over."""
+    """Return the inputs and results of a segment; a segment of several operations is simplified by passes."""
     given: list[TensorNode] = [*segment.inputs, *numbers]
     if len(segment.nodes) == 1:
         return given, list(segment.kept)
@@ -191,7 +191,7 @@ def simplified(segment: Segment, numbers: Sequence[LazyNode]) -> tuple[list[Tens
 
 
 def _launch(device: LazyDevice, segment: Segment, program: Program, numbers: Sequence[LazyNode]) -> None:
-    """Compute a segment, and let its nodes have their values."""
+    """Compute a segment, and give its nodes their values."""
     held = _write_numbers(device, numbers) if numbers else None
     buffers = [_value(node).buffer for node in segment.inputs]
     if held is not None:
@@ -199,15 +199,15 @@ def _launch(device: LazyDevice, segment: Segment, program: Program, numbers: Seq
     values = [device.buffer(node.type) for node in segment.kept]
     program.run(buffers, [value.buffer for value in values])
     if any(buffer.is_adopted for buffer in buffers):
-        device.tensors.synchronize()  # another library may use its memory as soon as a tensor gives it back
+        device.tensors.synchronize()  # another library may reuse its memory as soon as a tensor releases it
     for node, value in zip(segment.kept, values, strict=True):
         node.settle(value)
 
 
 def structure_of(segment: Segment, given: Collection[LazyNode] = ()) -> tuple[Hashable, list[LazyNode]]:
-    """Return what is equal for segments that one program can compute, and the nodes that are numbers in it.
+    """Return a key for segments that one program can compute, and the nodes that are numbers in it.
 
-    That is operations, types, how they are wired, and numbers, of which those that are `given` may differ.
+    The key has the operations, types, connections and numbers. Numbers that are `given` may differ.
     """
     inputs = segment.inputs
     place: dict[TensorNode, int] = {node: number for number, node in enumerate(inputs)}
@@ -227,7 +227,7 @@ def structure_of(segment: Segment, given: Collection[LazyNode] = ()) -> tuple[Ha
 
 
 def _write_numbers(device: LazyDevice, numbers: Sequence[LazyNode]) -> Storage:
-    """Return memory that holds numbers, each at a multiple of so many bytes."""
+    """Return memory with the numbers, each at a multiple of a fixed number of bytes."""
     data = np.zeros((len(numbers), NUMBER_BYTES), np.uint8)
     for row, node in zip(data, numbers, strict=True):
         assert isinstance(node.operation, Constant)

@@ -1,4 +1,4 @@
-"""`LazyGraph`: the nodes of lazy tensors that were combined, and the thread that they belong to."""
+"""`LazyGraph`: the nodes of lazy tensors that were combined, and the thread that owns them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _claiming = threading.Lock()
 
 
 class LazyNode(TensorNode):
-    """A node with its value, once that is known; it lives as long as a tensor or a node needs it."""
+    """A node with its value, once that is known. It lives as long as a tensor or another node needs it."""
 
     __slots__ = ("tensor", "users", "value")
     inputs: tuple[LazyNode, ...]
@@ -32,7 +32,7 @@ class LazyNode(TensorNode):
         **options: Unpack[NodeOptions],
     ) -> None:
         super().__init__(graph, operation, inputs, type_, **options)
-        #: What it holds on the device, once it was computed or given.
+        #: Its contents on the device, once they are computed or given.
         self.value: Storage | None = None
         self.tensor: ReferenceType[Arithmetic] | None = None
         #: The nodes that have it as an input.
@@ -43,16 +43,16 @@ class LazyNode(TensorNode):
 
     @property
     def graph(self) -> LazyGraph:
-        """The graph that it belongs to."""
+        """The graph that the node belongs to."""
         return cast(LazyGraph, super().graph)
 
     @property
     def has_tensor(self) -> bool:
-        """Whether a tensor of it exists."""
+        """Whether a tensor of this node exists."""
         return self.tensor is not None and self.tensor() is not None
 
     def settle(self, value: Storage) -> None:
-        """Take over its value. Its operands are forgotten, unless a gradient may be requested."""
+        """Set the node's value. Its operands are dropped, unless a gradient may be requested."""
         self.value = value
         self.users.clear()
         if not self.requires_grad:
@@ -61,9 +61,9 @@ class LazyNode(TensorNode):
 
 
 class LazyGraph(TensorGraph):
-    """The nodes of one device that are alive, each for itself: nodes that no tensor needs are dropped.
+    """The live nodes of one device, each kept separately: nodes that no tensor needs are dropped.
 
-    It belongs to the thread that made it. Combining tensors of two graphs merges the smaller one into the larger one.
+    It belongs to the thread that created it. Combining tensors of two graphs merges the smaller graph into the larger.
     """
 
     needs_elements = True
@@ -77,12 +77,12 @@ class LazyGraph(TensorGraph):
 
     @property
     def root(self) -> LazyGraph:
-        """The graph that has its nodes now."""
+        """The graph that now has this graph's nodes."""
         return cast(LazyGraph, super().root)
 
     @property
     def nodes(self) -> list[LazyNode]:
-        """The nodes that are alive, each after its inputs."""
+        """The live nodes, each after its inputs."""
         return sorted(self.root._alive, key=lambda node: node.number)
 
     def __len__(self) -> int:
@@ -91,7 +91,10 @@ class LazyGraph(TensorGraph):
     def add(
         self, operation: TensorOperation, inputs: Sequence[TensorNode] = (), **options: Unpack[NodeOptions]
     ) -> LazyNode:
-        """Apply an operation, and merge the graphs of the inputs; the errors are those of `TensorGraph` and `merge`."""
+        """Apply an operation, after merging the graphs of the inputs.
+
+        The errors are those of `TensorGraph` and `merge`.
+        """
         return cast(LazyNode, super().add(operation, inputs, **options))
 
     def enter(
@@ -101,16 +104,16 @@ class LazyGraph(TensorGraph):
         type_: TensorType,
         **options: Unpack[NodeOptions],
     ) -> LazyNode:
-        """Make a node whose type is known, and whose inputs are nodes of this graph."""
+        """Create a node whose type is known, and whose inputs are nodes of this graph."""
         self.require_thread()
         made = LazyNode(self, operation, cast(tuple[LazyNode, ...], inputs), type_, **options)
         self._alive.add(made)
         return made
 
     def merge(self, other: TensorGraph) -> LazyGraph:
-        """Make one graph of both, and return it; it costs as much as the smaller one has nodes.
+        """Merge both graphs, and return the result. The cost is proportional to the nodes of the smaller one.
 
-        MergeFailed when the other graph is of another device or another thread, or is not lazy.
+        Raise MergeFailed if the other graph belongs to another device or thread, or is not lazy.
         """
         if not isinstance(other, LazyGraph):
             raise MergeFailed("lazy tensors must be combined with each other, got a node of a builder")
@@ -132,7 +135,7 @@ class LazyGraph(TensorGraph):
         return large
 
     def require_thread(self) -> None:
-        """InvalidOperation unless the graph belongs to this thread, or to no thread: then this thread takes it."""
+        """Raise InvalidOperation unless the graph belongs to this thread. A graph without a thread is taken over."""
         if self._owner_id != threading.get_ident() and not self.is_ours():
             raise InvalidOperation(
                 f"tensor must be used in the thread that it belongs to, {_named(self._owner)}, got "
@@ -140,7 +143,7 @@ class LazyGraph(TensorGraph):
             )
 
     def is_ours(self) -> bool:
-        """Return whether the graph belongs to this thread; one that belongs to none, or to an ended one, does now."""
+        """Return whether the graph belongs to this thread. A graph of no thread, or of an ended one, is taken over."""
         with _claiming:
             if self._owner_id != threading.get_ident():
                 if self._owner is not None and self._owner.is_alive():
@@ -149,7 +152,7 @@ class LazyGraph(TensorGraph):
             return True
 
     def hand_over(self) -> None:
-        """Let the graph belong to the thread that uses it next."""
+        """Release the graph, so that it belongs to the next thread that uses it."""
         self.require_thread()
         with _claiming:
             self._owner, self._owner_id = None, 0

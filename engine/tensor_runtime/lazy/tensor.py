@@ -30,23 +30,23 @@ from engine.tensor_runtime.lazy.graph import LazyGraph, LazyNode
 from engine.tensor_runtime.tensors import Storage
 from engine.types import Array, DType, Shape, f32, f64
 
-#: Gives the seeds of random tensors that have none of their own.
+#: The source of seeds for random tensors without a seed.
 _seeds = random.Random()
 
 
 class Tensor(TensorOperand):
-    """An array of any shape, of which at first is only known how to compute it.
+    """An array of any shape on a device, which is computed when it is needed.
 
-    Operators and methods make other tensors and compute nothing. `execute`, `numpy` and `item` compute a tensor, and
-    what it needs that was not computed yet, on its device. What was computed is kept as long as there is a tensor of
-    it, or one that is still to be computed needs it; then its memory is free again.
+    Operators and methods create other tensors and compute nothing. `execute`, `numpy` and `item` compute a tensor on
+    its device, and all that it needs. A result is kept as long as it has a tensor, or as long as another tensor that is
+    not computed yet needs it; then its memory is freed.
 
-    Tensors belong to the thread that made them, as do all that they are combined with; `hand_over` gives them to
-    another. Contents never change.
+    Tensors belong to the thread that created them, together with all tensors that they are combined with. `hand_over`
+    passes them to another thread. Contents never change.
     """
 
     __slots__ = ("__weakref__", "_lazy", "type")
-    __array_ufunc__ = None  # so that `array + tensor` is the tensor's business
+    __array_ufunc__ = None  # makes `array + tensor` call the tensor's operator
 
     def __init__(self, node: LazyNode) -> None:
         self._lazy = node
@@ -59,7 +59,7 @@ class Tensor(TensorOperand):
     def from_numpy(
         cls, array: npt.ArrayLike, *, device: str = "auto", requires_grad: bool = False, name: str = ""
     ) -> Tensor:
-        """Return a tensor that holds a copy of an array, of its shape and element type."""
+        """Return a tensor with a copy of an array, of its shape and element type."""
         found = np.asarray(array)
         type_ = TensorType(_shape(found.shape), element_type(found.dtype))
         where = lazy_device(device)
@@ -71,11 +71,12 @@ class Tensor(TensorOperand):
 
     @classmethod
     def from_dlpack(cls, array: object, *, device: str = "auto", requires_grad: bool = False, name: str = "") -> Tensor:
-        """Return a tensor in the memory of an array of another library, such as CuPy, torch or JAX; nothing is copied.
+        """Return a tensor in the memory of another library's array, such as CuPy's, torch's or JAX's; nothing is
+        copied.
 
         The array has `__dlpack__`, `__cuda_array_interface__` or `__array_interface__`, and is C-contiguous. It is kept
-        alive as long as the tensor needs it, and must not change before that. InvalidOperation says why it can't be
-        used, or not on that device.
+        alive as long as the tensor needs it, and must not change during that time. Raise InvalidOperation with the
+        reason if it can't be used, or not on that device.
         """
         try:
             where, storage = adopted(array, device)
@@ -94,7 +95,7 @@ class Tensor(TensorOperand):
 
     @classmethod
     def full(cls, shape: Sequence[int], value: float, *, dtype: DType = f32, device: str = "auto") -> Tensor:
-        """Return a tensor of one value throughout."""
+        """Return a tensor whose elements all have one value."""
         type_ = TensorType(_shape(shape), _element_type(dtype))
         number = real_number("value", value)
         if type_.dtype.kind in ("integer", "boolean") and not _is_within(type_.dtype, number):
@@ -113,17 +114,17 @@ class Tensor(TensorOperand):
 
     @classmethod
     def manual_seed(cls, seed: int) -> None:
-        """Make all random tensors that follow and aren't given a seed the same in each run of the program.
+        """Set the seed of all later random tensors without their own seed, so that each run gives the same numbers.
 
-        The seed is at least 0 and below 2**32. Threads that make random tensors concurrently share its sequence.
+        The seed is at least 0 and below 2**32. Threads that create random tensors at the same time share its sequence.
         """
         _seeds.seed(_seed(seed))
 
     @classmethod
     def rand(cls, shape: Sequence[int], *, seed: int | None = None, dtype: DType = f32, device: str = "auto") -> Tensor:
-        """Return random numbers from 0 to below 1, all equally likely, in steps of 2**-24; f16 and bf16 are rounded.
+        """Return uniform random numbers from 0 to below 1, in steps of 2**-24; f16 and bf16 are rounded.
 
-        A seed, at least 0 and below 2**32, gives the same numbers on every device. Without one, each call gives other
+        A seed, at least 0 and below 2**32, gives the same numbers on every device. Without one, each call returns new
         numbers; see `manual_seed`.
         """
         seed = _seeds.getrandbits(32) if seed is None else _seed(seed)
@@ -134,9 +135,9 @@ class Tensor(TensorOperand):
     def randn(
         cls, shape: Sequence[int], *, seed: int | None = None, dtype: DType = f32, device: str = "auto"
     ) -> Tensor:
-        """Return random numbers of the normal distribution, of mean 0 and standard deviation 1, by Box and Muller.
+        """Return normally distributed random numbers, with mean 0 and standard deviation 1, by Box and Muller's method.
 
-        Seeds are as those of `rand`.
+        Seeds work as in `rand`.
         """
         uniform = cls.rand((2, *_shape(shape)), seed=seed, dtype=f64 if dtype == f64 else f32, device=device)
         radius, angle = (-2.0 * (1.0 - uniform[0]).log()).sqrt(), 2 * pi * uniform[1]
@@ -150,7 +151,7 @@ class Tensor(TensorOperand):
 
     @property
     def shape(self) -> Shape:
-        """Sizes of the axes."""
+        """The sizes of the axes."""
         return self.type.shape
 
     @property
@@ -165,22 +166,22 @@ class Tensor(TensorOperand):
 
     @property
     def device(self) -> str:
-        """The name of the device that computes it."""
+        """The name of the device that computes this tensor."""
         return self._lazy.graph.device
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a gradient may be asked of it; if so, what it was computed from is kept."""
+        """Whether gradients with respect to this tensor can be requested; if so, its operands are kept."""
         return self._lazy.requires_grad
 
     @property
     def is_computed(self) -> bool:
-        """Whether its contents are known; asking for them costs no computation then."""
+        """Whether the contents are known, so that reading them needs no computation."""
         return self._lazy.value is not None
 
     @property
     def graph(self) -> LazyGraph:
-        """The graph of all tensors that it was combined with."""
+        """The graph of this tensor and all tensors that it was combined with."""
         return self._lazy.graph
 
     def __repr__(self) -> str:
@@ -190,22 +191,22 @@ class Tensor(TensorOperand):
     # Computing
 
     def execute(self) -> Tensor:
-        """Compute it, with what it needs that was not computed yet; return itself.
+        """Compute this tensor, and all that it needs. Return the tensor itself.
 
-        ExecutionFailed says what could not be computed; all tensors stay usable.
+        An ExecutionFailed states what could not be computed; all tensors stay usable.
         """
         execute([self])
         return self
 
     def numpy(self) -> Array:
-        """Compute it, and return a copy of its contents."""
+        """Compute this tensor, and return a copy of its contents."""
         storage, where = self._computed(), lazy_device(self.device)
         with where.lock:
             where.tensors.device.activate()
             return storage.buffer.read()
 
     def item(self) -> float | int | bool:
-        """Compute a tensor of one element, and return that as Python's number."""
+        """Compute a tensor of one element, and return the element as a Python number."""
         if self.size != 1:
             raise ShapeMismatch(f"tensor must have one element to be a number, got {self!r}")
         number: float | int | bool = self.numpy().item()
@@ -229,7 +230,7 @@ class Tensor(TensorOperand):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Its contents on a GPU, computed, for other libraries to read in place."""
+        """The computed contents on a GPU, for other libraries to read in place."""
         if self.device == "host":
             raise AttributeError("tensor on the host has no memory on a GPU")
         return {
@@ -241,21 +242,24 @@ class Tensor(TensorOperand):
         }
 
     def to(self, device: str) -> Tensor:
-        """Return a tensor of the same contents on another device, computed now; itself when it is there already."""
+        """Return a tensor with the same contents, computed now, on another device; the tensor itself if it is there."""
         where = lazy_device(device)
         if where.name == self.device:
             return self
         return Tensor.from_numpy(self.numpy(), device=where.name, requires_grad=self.requires_grad)
 
     def leaf(self, *, requires_grad: bool = False) -> Tensor:
-        """Return a leaf that shares the contents, computed now; gradients don't pass from it to this tensor."""
+        """Return a leaf that shares this tensor's contents, computed now.
+
+        No gradient passes from the leaf to this tensor.
+        """
         return Tensor._holding(lazy_device(self.device), self._computed(), requires_grad)
 
     def gradients(self, wanted: Sequence[Tensor], *, differentiable: bool = False) -> list[Tensor]:
-        """Return the gradients of this tensor, which is one number, with respect to others, which require one.
+        """Return the gradients of this tensor, which must be one number, with respect to others that require one.
 
-        They are tensors like others, not computed yet: zeros where this one doesn't depend on the other. If they are
-        to be `differentiable`, they can be differentiated again, and keep what they are computed from.
+        They are ordinary tensors, not computed yet, and zeros if this tensor doesn't depend on the other. With
+        `differentiable`, they can be differentiated again, and keep their operands.
         """
         self._require_thread()
         nodes = [tensor._lazy for tensor in wanted]
@@ -267,26 +271,26 @@ class Tensor(TensorOperand):
             ]
 
     def hand_over(self) -> None:
-        """Let the next thread that uses it have it, with all tensors that it was combined with."""
+        """Release this tensor, and all tensors that it was combined with, for the next thread that uses them."""
         self._require_thread()
         self.graph.hand_over()
 
-    # What it is computed from
+    # Inspection
 
     def info(self) -> NodeInfo:
-        """Return the facts of its node."""
+        """Return the facts of the tensor's node."""
         return node_info(self._lazy)
 
     def order(self) -> list[TensorNode]:
-        """Return what it is computed from, itself included, each after its inputs."""
+        """Return the tensor's node and all nodes that it is computed from, each after its inputs."""
         return list[TensorNode](topological_order([self._lazy]))
 
     def print_graph(self, file: TextIO | None = None) -> None:
-        """Print what it is computed from, a line a node."""
+        """Print the graph that computes this tensor, one node per line."""
         (file or sys.stdout).write(graph_text([self._lazy], _remark))
 
     def dump_graphviz(self, path: str | Path) -> None:
-        """Write what it is computed from to a file: as a picture when it ends in .svg, else in Graphviz' language."""
+        """Write the graph that computes this tensor to a file: a picture if `path` ends in .svg, else Graphviz text."""
         draw = graph_svg if Path(path).suffix == ".svg" else graph_dot
         Path(path).write_text(draw([self._lazy], _remark), encoding="utf-8")
 
@@ -307,7 +311,7 @@ class Tensor(TensorOperand):
         return self._lazy
 
     def _operand(self, value: Arithmetic | Number | Array | np.generic[Any], dtype: DType) -> TensorNode:
-        """Return the node of an operand; an array of numpy becomes a leaf, and one number of numpy is a number."""
+        """Return the node of an operand. A numpy array becomes a leaf, and a numpy scalar a number."""
         if isinstance(value, np.ndarray):
             return Tensor.from_numpy(value, device=self.device)._lazy
         return super()._operand(value.item() if isinstance(value, np.generic) else value, dtype)
@@ -317,7 +321,7 @@ class Tensor(TensorOperand):
 
 
 def execute(tensors: Iterable[Tensor]) -> None:
-    """Compute several tensors at once: what they share is computed once."""
+    """Compute several tensors together; nodes that they share are computed once."""
     by_graph: dict[LazyGraph, list[LazyNode]] = {}
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
@@ -329,7 +333,7 @@ def execute(tensors: Iterable[Tensor]) -> None:
 
 
 def _tensor_of(node: LazyNode) -> Tensor:
-    """Return the tensor of a node: the one that there is, if there is one."""
+    """Return the tensor of a node: the existing one, if any."""
     found = node.tensor() if node.tensor is not None else None
     return found if isinstance(found, Tensor) else Tensor(node)
 
@@ -339,7 +343,7 @@ def _remark(node: TensorNode) -> str:
 
 
 def _is_within(dtype: DType, number: float) -> bool:
-    """Whether whole numbers of an element type have this one."""
+    """Whether an integer element type can represent this number."""
     if dtype.kind == "boolean":
         return number in (0, 1)
     info = np.iinfo(dtype.numpy)

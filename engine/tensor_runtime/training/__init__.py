@@ -1,4 +1,4 @@
-"""Networks on a device: built, run, trained, saved and loaded."""
+"""Networks on a device: they are built, run, trained, saved and loaded here."""
 
 from engine.tensor_runtime.training.graph import GraphBuilder, TrainingGraph
 

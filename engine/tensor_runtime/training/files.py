@@ -1,4 +1,4 @@
-"""Weights in files, as they are or quantised."""
+"""Files of weights, quantised or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.tensor_ir.errors import InvalidOperation, TensorError
 from engine.tensor_ir.types import real_number
 from engine.types import Array
 
-#: What the name of a quantised tensor's scale ends with.
+#: The suffix of the name of a quantised tensor's scale.
 SCALE = ".scale"
 #: The element types of quantised weights, by their names in files.
 QUANTISED: Mapping[str, type[np.int8] | type[np.int16]] = {"i8": np.int8, "i16": np.int16}
@@ -27,12 +27,12 @@ class WeightsFileError(TensorError):
 
 
 def save_weights(path: str | Path, weights: Mapping[str, Array]) -> None:
-    """Write weights to a .npz or .safetensors file, all or nothing; WeightsFileError when that can't be."""
+    """Write weights to a .npz or .safetensors file, completely or not at all. Raise WeightsFileError on failure."""
     path = as_path("file of weights", path)
     arrays = {name: np.asarray(array, order="C") for name, array in weights.items()}
     if _format(path) == ".npz":
         stream = io.BytesIO()
-        with zipfile.ZipFile(stream, "w") as archive:  # numpy.savez can't take a tensor called "file"
+        with zipfile.ZipFile(stream, "w") as archive:  # numpy.savez can't store a tensor named "file"
             for name, array in arrays.items():
                 with archive.open(f"{name}.npy", "w") as file:
                     np.lib.format.write_array(file, array, allow_pickle=False)
@@ -48,7 +48,7 @@ def save_weights(path: str | Path, weights: Mapping[str, Array]) -> None:
 
 
 def load_weights(path: str | Path) -> dict[str, Array]:
-    """Read weights from a .npz or .safetensors file; quantised ones become f32. WeightsFileError when it can't be."""
+    """Read weights from a .npz or .safetensors file; quantised ones become f32. Raise WeightsFileError on failure."""
     path = as_path("file of weights", path)
     kind = _format(path)
     try:
@@ -72,10 +72,10 @@ def load_weights(path: str | Path) -> dict[str, Array]:
 def quantised(
     weights: Mapping[str, Array], dtype: str = "i16", scales: Mapping[str, float] | None = None
 ) -> dict[str, Array]:
-    """Return weights as whole numbers: weight = number * scale, with the scale, f32[], under NAME.scale.
+    """Return weights as whole numbers, where weight = number * scale; the scale, f32[], has the name NAME.scale.
 
-    `dtype` is "i8" or "i16". A scale that isn't in `scales` is the smallest for which the largest weight fits.
-    InvalidOperation when weights don't fit, or aren't finite.
+    `dtype` is "i8" or "i16". A scale that isn't in `scales` is the smallest one with which the largest weight fits.
+    Raise InvalidOperation when weights don't fit, or aren't finite.
     """
     if not isinstance(dtype, str) or dtype not in QUANTISED:
         raise InvalidOperation(f"element type of quantised weights must be i8 or i16, got {shown(dtype)}")
@@ -105,7 +105,7 @@ def quantised(
 
 
 def _smallest_scale(size: float, largest: int) -> np.float32:
-    """Return the smallest scale with which weights of this size become whole numbers up to the largest."""
+    """Return the smallest scale with which weights up to `size` become whole numbers up to `largest`."""
     if not size:
         return np.float32(1.0)
     scale = max(np.float32(size / largest), np.finfo(np.float32).smallest_subnormal)
@@ -114,7 +114,7 @@ def _smallest_scale(size: float, largest: int) -> np.float32:
 
 
 def dequantised(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return weights, quantised ones as f32; those without a scale stay as they are."""
+    """Return weights with quantised ones as f32; arrays without a scale stay unchanged."""
     names = [name for name in arrays if not (name.endswith(SCALE) and name.removesuffix(SCALE) in arrays)]
     return {
         name: arrays[name] * np.float32(arrays[name + SCALE]) if name + SCALE in arrays else arrays[name]
@@ -123,7 +123,7 @@ def dequantised(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def as_path(subject: str, path: object) -> Path:
-    """Return a path; InvalidOperation, which names it, for anything else."""
+    """Return a path. For anything else, raise InvalidOperation with the subject."""
     if not isinstance(path, str | PathLike):
         raise InvalidOperation(f"{subject} must be a path, got {shown(path)}")
     return Path(path)

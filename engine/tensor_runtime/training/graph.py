@@ -29,52 +29,52 @@ from engine.tensor_runtime.training.files import as_path, load_weights, quantise
 from engine.tensor_runtime.training.variables import Variables, as_numbers
 from engine.types import Array
 
-#: Arrays by the names of inputs.
+#: Arrays by input name.
 InputArrays = Mapping[str, npt.ArrayLike]
 
 
 class TrainingGraph:
-    """A network on a device: its variables in memory, and its functions, each one launch.
+    """A network on a device: its variables in memory, and its functions, each of which is one launch.
 
-    Functions are forward, backward and zero_gradients, with an optimiser also update and step, and those that you
-    `define`. Variables are inputs, weights, the values of nodes by the names that `function_code` shows, their
-    gradients, named NODE.gradient, and what an optimiser keeps. One thread may use it at a time; `close` frees its
-    memory, and what would need that raises InvalidOperation from then on.
+    The functions are forward, backward and zero_gradients, with an optimiser also update and step, and those that you
+    `define`. Variables are inputs, weights, node values by the names in `function_code`, their gradients, named
+    NODE.gradient, and the optimiser's state. One thread may use the graph at a time. `close` frees its memory; after
+    that, methods that need the memory raise InvalidOperation.
     """
 
     def __init__(self, network: Network, device: Device | str = "auto") -> None:
-        """`device` is one that is open, and stays so, or the name of one to open."""
+        """`device` is an open device, which stays open, or the name of a device to open."""
         self.network = network
         self.tensors = Tensors(device)
         self._functions = dict(network.functions)
         self._open_variables: Variables | None = Variables(self.tensors, network.variables)
         self._programs: dict[tuple[str, bool], _Runnable] = {}
-        #: How many examples of data there are, and how many losses are kept.
+        #: The number of examples in the data, and the number of losses that are kept.
         self._data: tuple[int, int] | None = None
-        #: How many launches were made.
+        #: The number of launches so far.
         self.launches = 0
 
     @property
     def _variables(self) -> Variables:
-        """The variables in memory; InvalidOperation after `close`."""
+        """The variables in memory. Raise InvalidOperation after `close`."""
         if self._open_variables is None:
             raise InvalidOperation("graph must be open, got one that was closed; build it again")
         return self._open_variables
 
     @property
     def batch(self) -> int:
-        """The number of examples of the current batch, 0 before the first."""
+        """The number of examples in the current batch; 0 before the first."""
         return self._variables.batch
 
     def set_inputs(self, inputs: InputArrays) -> None:
-        """Upload inputs: each has the batch in front of its shape, a sparse one s32[batch, nnz] with -1 for none.
+        """Upload inputs. Each has the batch as first axis; a sparse input is s32[batch, nnz], with -1 in unused places.
 
-        Inputs that are left out stay as they are, unless the number of examples is another one.
+        Inputs that are left out keep their contents, unless the number of examples changes.
         """
         self._variables.set_inputs(inputs)
 
     def run(self, function: str, inputs: InputArrays | None = None) -> None:
-        """Run a function on the inputs, if any are given; it is done when something is read, or after `synchronize`."""
+        """Run a function, on new inputs if any are given. Reading a result, or `synchronize`, waits for it."""
         if inputs:
             self.set_inputs(inputs)
         self._launch(function)
@@ -84,7 +84,7 @@ class TrainingGraph:
         self.run("forward", inputs)
 
     def backward(self) -> None:
-        """Add the gradients of the loss, at the values that `forward` has computed, to those that are there."""
+        """Add the gradients of the loss, at the values from `forward`, to the existing gradients."""
         self.run("backward")
 
     def zero_gradients(self) -> None:
@@ -92,11 +92,14 @@ class TrainingGraph:
         self.run("zero_gradients")
 
     def update(self) -> None:
-        """Change the weights by the optimiser, after the gradients that have accumulated."""
+        """Let the optimiser change the weights, by the accumulated gradients."""
         self.run("update")
 
     def step(self, inputs: InputArrays | None = None) -> None:
-        """Train on one batch: forward, backward and update, fused; no gradients and only kept values are stored."""
+        """Train on one batch: forward, backward and update in one.
+
+        Gradients, and values that aren't kept, are not stored.
+        """
         self.run("step", inputs)
 
     def steps(self, count: int, inputs: InputArrays | None = None) -> None:
@@ -107,10 +110,10 @@ class TrainingGraph:
         self._launch("step", count)
 
     def set_data(self, inputs: InputArrays, *, losses: int = 1000) -> None:
-        """Upload all examples to train on: each input with the batch in front, which has all of them here.
+        """Upload all examples to train on: the first axis of each input has all examples instead of a batch.
 
-        The losses of so many last steps are kept. What is uploaded later replaces this; the same number of examples and
-        losses needs no new program.
+        The losses of the last `losses` steps are kept. A later call replaces the data; the same numbers of examples and
+        losses need no new program.
         """
         losses = _at_least_one("number of losses", losses)
         count, arrays = self._variables.checked(inputs)
@@ -129,11 +132,11 @@ class TrainingGraph:
             self._variables.write(data_name(name), arrays[name])
 
     def train(self, steps: int, *, batch: int, shuffle: int | None = None) -> None:
-        """Train so many steps on batches of the data, all in one launch.
+        """Train for `steps` steps on batches of the data, all in one launch.
 
-        Examples are used in their given order, again and again. With `shuffle`, a seed, their order is random first.
-        Keep launches short: the host device stops a loop after 10 s, and LoopStopped says after how many steps; of the
-        next one, a part may be done.
+        Examples are used in their given order, repeatedly. With `shuffle`, a seed, they are put into a random order
+        first. Keep launches short: the host device stops a loop after 10 s. LoopStopped then reports the number of
+        completed steps; the next step may be partly done.
         """
         if self._data is None:
             raise InvalidOperation("data must be set by set_data before train")
@@ -148,7 +151,7 @@ class TrainingGraph:
 
     @property
     def losses(self) -> Array:
-        """The losses of the last steps on the data, as many as are kept, the last one at the end."""
+        """The losses of the last steps on the data, as many as are kept, oldest first."""
         if self._data is None:
             return np.zeros(0)
         _, kept = self._data
@@ -157,20 +160,20 @@ class TrainingGraph:
         return np.roll(found, -(count % kept)) if count > kept else found[:count]
 
     def synchronize(self) -> None:
-        """Wait for what was launched."""
+        """Wait until all launched work is done."""
         self.tensors.synchronize()
 
     @property
     def loss(self) -> float:
-        """The loss of the last batch that went forward, before the weights were updated."""
+        """The loss of the last batch in `forward`, before the weights were updated."""
         return float(self._variables.read(LOSS).item())
 
     def values(self, name: str) -> Array:
-        """Return a copy of the contents of a variable, in its shape, behind the batch axis if it has one."""
+        """Return a copy of a variable in its shape, after a batch axis if it is batched."""
         return self._variables.read(name)
 
     def gradients(self, name: str) -> Array:
-        """Return a copy of the gradients of a weight or of a node's values."""
+        """Return a copy of the gradients of a weight, or of a node's values."""
         return self._variables.read(f"{name}.gradient")
 
     def set(self, name: str, value: npt.ArrayLike) -> None:
@@ -187,7 +190,7 @@ class TrainingGraph:
         return {name: self._variables.read(name) for name in self.network.of_role(Role.WEIGHTS)}
 
     def set_weights(self, weights: Mapping[str, npt.ArrayLike]) -> None:
-        """Set all weights; nothing is changed when a name or a shape is wrong, as the message says."""
+        """Set all weights. If a name or a shape is wrong, nothing changes, and the error names it."""
         there = self.network.of_role(Role.WEIGHTS)
         if not isinstance(weights, Mapping):
             raise InvalidOperation(f"weights must be arrays by their names, got {shown(weights)}")
@@ -212,9 +215,9 @@ class TrainingGraph:
         dtype: str | None = None,
         scales: Mapping[str, float] | None = None,
     ) -> None:
-        """Write the weights to a .npz or .safetensors file, with what the optimiser keeps if `state` is set.
+        """Write the weights to a .npz or .safetensors file; with `state`, also the optimiser's state.
 
-        If `dtype` is "i8" or "i16", weights are quantised, with a scale each; see `files.quantised`.
+        With `dtype` "i8" or "i16", weights are quantised, each with a scale; see `files.quantised`.
         """
         arrays = self.weights if dtype is None else quantised(self.weights, dtype, scales)
         if state:
@@ -222,9 +225,9 @@ class TrainingGraph:
         save_weights(path, arrays)
 
     def load(self, path: str | Path) -> None:
-        """Read all weights from such a file, and what the optimiser keeps if that is there and this has one.
+        """Read all weights from such a file, and the optimiser's state if the file and this graph have one.
 
-        Nothing is changed when a name or a shape is wrong, as the message says.
+        If a name or a shape is wrong, nothing changes, and the error names it.
         """
         arrays = load_weights(path)
         states = {name: arrays.pop(name) for name in [*arrays] if _is_kept(name)}
@@ -242,16 +245,16 @@ class TrainingGraph:
             self._variables.write(name, array)
 
     def leaf(self, name: str) -> TensorNode:
-        """Return the symbol of a variable's contents for instructions of your own functions."""
+        """Return the leaf that stands for a variable in your own functions' instructions."""
         return self.network.leaf(name)
 
     def define(self, name: str, instructions: Iterable[NetworkInstruction]) -> None:
-        """Add a function, or replace it: instructions (Write, Accumulate, Set, or your own), one after another."""
+        """Add or replace a function: a sequence of instructions (Write, Accumulate, Set, or your own)."""
         self._functions[name] = NetworkFunction.of(name, instructions).optimised()
         self._forget(name)
 
     def function(self, name: str) -> NetworkFunction:
-        """Return a function; InvalidOperation when there is none of the name."""
+        """Return a function. Raise InvalidOperation when the name is unknown."""
         if not isinstance(name, str) or name not in self._functions:
             known = ", ".join(self._functions)
             remedy = "; build with an optimiser" if name in ("update", "step") else ""
@@ -259,13 +262,13 @@ class TrainingGraph:
         return self._functions[name]
 
     def function_code(self, name: str) -> str:
-        """Return the instructions of a function, one a line."""
+        """Return the instructions of a function, one per line."""
         return function_code(self.function(name))
 
     def profile(self, name: str, *, launches: int = 10) -> list[EntryTime]:
-        """Run a function several times, and return how long each of its operations on the device takes.
+        """Run a function several times, and return the time of each of its operations on the device.
 
-        A kernel may do several instructions: `nodes` says, by the names in `function_code`, which nodes it computes.
+        A kernel may do several instructions: `nodes` are the nodes that it computes, by their names in `function_code`.
         """
         launches = _at_least_one("number of launches", launches)
         runnable = self._runnable(name, is_loop=False)
@@ -273,11 +276,11 @@ class TrainingGraph:
         return runnable.program.profile(inputs, outputs, self.batch or 1, launches=launches)
 
     def ancillary(self, name: str) -> list[Ancillary]:
-        """Return the buffers that a function needs besides variables, for the current batch, and for which nodes."""
+        """Return the buffers besides variables that a function needs for the current batch, with their nodes."""
         return self._runnable(name, is_loop=False).program.ancillary(self.batch or 1)
 
     def dump_graphviz(self, path: str | Path, *, optimised: bool = True) -> None:
-        """Write the network, after or before the passes, as a DOT file; InvalidOperation when that can't be."""
+        """Write the network, after or before the passes, as a DOT file. Raise InvalidOperation on failure."""
         root = self.network.optimised if optimised else self.network.built
         try:
             as_path("DOT file", path).write_text(graph_dot([root]), encoding="utf-8")
@@ -285,7 +288,7 @@ class TrainingGraph:
             raise InvalidOperation(f"graph must be written to {path}, got: {problem}") from problem
 
     def close(self) -> None:
-        """Free everything on the device; a second call does nothing."""
+        """Free everything on the device. A second call does nothing."""
         if self._open_variables is None:
             return
         for runnable in self._programs.values():
@@ -305,7 +308,7 @@ class TrainingGraph:
         self.close()
 
     def _forget(self, name: str) -> None:
-        """Free the programs of a function that is replaced."""
+        """Free the programs of a function that was replaced."""
         for key in [key for key in self._programs if key[0] == name]:
             self._programs.pop(key).program.close()
 
@@ -322,17 +325,17 @@ class TrainingGraph:
         return [buffer(name) for name in runnable.inputs], [buffer(name) for name in runnable.outputs]
 
     def _runnable(self, name: str, *, is_loop: bool) -> _Runnable:
-        """Return a function as a program, which is made once."""
+        """Return a function as a program, which is created once."""
         key = (name, is_loop)
         found = self._programs.get(key)
         if found is None:
-            _ = self._variables  # a closed graph makes no programs
+            _ = self._variables  # a closed graph creates no programs
             found = self._programs[key] = _Runnable.of(self.tensors, self.function(name), is_loop=is_loop)
         return found
 
 
 class _Runnable(NamedTuple):
-    """A function as a program, with the names of the variables that it is given."""
+    """A function as a program, with the names of the variables that are its inputs and outputs."""
 
     program: Program
     inputs: list[str]
@@ -340,7 +343,7 @@ class _Runnable(NamedTuple):
 
     @staticmethod
     def of(tensors: Tensors, function: NetworkFunction, *, is_loop: bool) -> _Runnable:
-        """Return a function as a program. What it writes and doesn't read is an output, not replaced."""
+        """Return a function as a program. A variable that is written but not read is an output, and isn't replaced."""
         reads = function.reads
         wanted = [Wanted(node, leaf if leaf in reads else None) for leaf, node in function.writes.items()]
         outputs = [leaf.name for leaf in function.writes if leaf not in reads]
@@ -357,7 +360,7 @@ def _at_least_one(subject: str, count: int, most: int = 2**63 - 1) -> int:
 
 
 def _is_kept(name: str) -> bool:
-    """Whether a variable is one that an optimiser keeps, by its name in a file."""
+    """Whether a variable belongs to an optimiser's state, by its name in a file."""
     return name == STEP or "." in name
 
 

@@ -15,9 +15,9 @@ from engine.types import Array, bf16, from_bf16, s32, to_bf16
 
 
 class Variables:
-    """A buffer for each variable, made when it is first used.
+    """A buffer for each variable, created at first use.
 
-    Batched ones have room for the largest batch so far, and belong to the current batch.
+    Batched buffers have room for the largest batch so far, and hold the current batch.
     """
 
     def __init__(self, tensors: Tensors, variables: Mapping[str, NetworkVariable]) -> None:
@@ -25,13 +25,13 @@ class Variables:
         self._variables = dict(variables)
         self._buffers: dict[str, TensorBuffer] = {}
         self._views: dict[str, TensorBuffer] = {}
-        #: Inputs that were given for the current batch.
+        #: Inputs that were set for the current batch.
         self._given: set[str] = set()
-        #: The number of examples of the current batch, and of the largest so far.
+        #: The number of examples in the current batch, and in the largest so far.
         self.batch = self.largest = 0
 
     def set_inputs(self, inputs: Mapping[str, npt.ArrayLike]) -> None:
-        """Set inputs, and with them the number of examples; nothing is changed when one of them is wrong.
+        """Set inputs, and with them the number of examples. If one is wrong, nothing changes.
 
         Buffers are replaced only for a batch that is larger than all before.
         """
@@ -44,9 +44,9 @@ class Variables:
             self._put(self.buffer(name), array)
 
     def checked(self, inputs: Mapping[str, npt.ArrayLike]) -> tuple[int, dict[str, Array]]:
-        """Return the number of examples of inputs, the current batch by default, and the inputs as arrays.
+        """Return the number of examples, by default that of the current batch, and the inputs as arrays.
 
-        InvalidOperation or ShapeMismatch when one of them is wrong.
+        Raise InvalidOperation or ShapeMismatch if an input is wrong.
         """
         if not isinstance(inputs, Mapping):
             raise InvalidOperation(f"inputs must be arrays by their names, got {shown(inputs)}")
@@ -66,7 +66,7 @@ class Variables:
         return batch, {name: self._checked(name, array, batch) for name, array in arrays.items()}
 
     def resize(self, batch: int) -> None:
-        """Set the number of examples; inputs must be given for it then."""
+        """Set the number of examples; the inputs for it must then be set."""
         if batch == self.batch:
             return
         if batch < 1:
@@ -82,9 +82,9 @@ class Variables:
                 self._buffers.pop(name).free()
 
     def buffer(self, name: str) -> TensorBuffer:
-        """Return the buffer of a variable, with the number of examples of the current batch.
+        """Return the buffer of a variable, with the number of examples in the current batch.
 
-        ExecutionFailed for an input that wasn't given for it.
+        Raise ExecutionFailed for an input that wasn't set for this batch.
         """
         if self.variable(name).role is Role.INPUT and name not in self._given:
             batch = f" for a batch of {self.batch}" if self.batch else ""
@@ -110,20 +110,20 @@ class Variables:
         return made
 
     def write(self, name: str, value: npt.ArrayLike) -> None:
-        """Set the contents of a variable that is not an input; one number sets all elements.
+        """Set the contents of a variable that is not an input; a single number sets all elements.
 
-        ShapeMismatch for another shape.
+        Raise ShapeMismatch for another shape.
         """
         array = self._checked(name, as_numbers(name, value), self.batch)
         self._put(self.buffer(name), array)
 
     def read(self, name: str) -> Array:
-        """Return a copy of a variable, in its shape, behind the batch axis if it has one; bf16 as f32."""
+        """Return a copy of a variable in its shape, after a batch axis if it is batched; bf16 as f32."""
         found = self.buffer(name).read()
         return from_bf16(found) if self.variable(name).leaf.type.stored_dtype == bf16 else found
 
     def replace(self, variables: Mapping[str, NetworkVariable], changed: Iterable[str]) -> None:
-        """Take other variables; those that are new or changed are made again when they are used."""
+        """Replace the variables; new or changed ones are created when they are used."""
         self._variables.update(variables)
         self._tensors.synchronize()
         for name in changed:
@@ -132,7 +132,7 @@ class Variables:
                 self._buffers.pop(name).free()
 
     def variable(self, name: str) -> NetworkVariable:
-        """Return a variable; InvalidOperation when there is none of the name."""
+        """Return a variable. Raise InvalidOperation when the name is unknown."""
         if not isinstance(name, str) or name not in self._variables:
             raise InvalidOperation(f"variable must be one of {', '.join(self._variables)}, got {shown(name)}")
         return self._variables[name]
@@ -145,7 +145,7 @@ class Variables:
         self._buffers.clear()
 
     def _checked(self, name: str, array: Array, batch: int) -> Array:
-        """Return an array of the variable's shape; ShapeMismatch or InvalidOperation when it has another."""
+        """Return an array of the variable's shape. Raise ShapeMismatch or InvalidOperation if it has another."""
         type_ = self.variable(name).leaf.type
         leading = (batch,) if type_.batched else ()
         shape = (*leading, *(type_.shape if type_.nnz is None else type_.stored_shape))
@@ -167,7 +167,10 @@ class Variables:
 
 
 def as_numbers(name: str, value: npt.ArrayLike) -> Array:
-    """Return a value as an array; InvalidOperation, with the variable's name, unless it has real numbers."""
+    """Return a value as an array of real numbers.
+
+    For anything else, raise InvalidOperation with the variable's name.
+    """
     array = np.asarray(value)
     if array.dtype.kind in "OSUMmc":
         raise InvalidOperation(f"{name!r} must have real numbers, got {array.dtype}")

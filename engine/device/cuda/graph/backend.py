@@ -1,4 +1,4 @@
-"""The CUDA backend of `engine.device.graph`: it makes and changes the driver's nodes."""
+"""The CUDA backend of `engine.device.graph`, which creates and changes the driver's nodes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
 from engine.device.tree import ROOT, GraphTree
 
 _WHILE = ConditionalKind.WHILE
-#: Kinds of work that may begin and end with the same kernel.
+#: Kinds of work that may start and end with the same kernel.
 _LAUNCHING = (KernelWork, CapturedWork)
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -40,7 +40,7 @@ _Result = TypeVar("_Result")
 def _alone(
     method: Callable[Concatenate[CudaGraphBackend, _Parameters], _Result],
 ) -> Callable[Concatenate[CudaGraphBackend, _Parameters], _Result]:
-    """Let a method run while no other thread makes calls for the graph or for one that it is a clone of."""
+    """Run a method while no other thread makes driver calls for the graph, its clones or its original."""
 
     @wraps(method)
     def locked(self: CudaGraphBackend, /, *arguments: _Parameters.args, **more: _Parameters.kwargs) -> _Result:
@@ -51,12 +51,12 @@ def _alone(
 
 
 class CudaGraphBackend:
-    """A driver graph with every body and child graph in it; one node of ours is one or more of the driver's."""
+    """A driver graph with every body and child graph in it. Each node of the tree has one or more driver nodes."""
 
     def __init__(
         self, objects: DriverObjects, context: Any, scratch: Memory, origin: CudaGraphBackend | None = None
     ) -> None:
-        """`scratch` is memory whose contents do not matter; a clone has an `origin`."""
+        """`scratch` is memory whose contents don't matter; a clone has an `origin`."""
         self._objects, self._context, self._scratch = objects, context, scratch
         if origin is None:
             self.tree, self._images = GraphTree(), Holds()
@@ -67,34 +67,34 @@ class CudaGraphBackend:
             self._native = origin._native.clone(self.tree)
             #: The modules whose kernels are in the graph.
             self._images = origin._images.copy()
-            #: For each kernel node, the version of its argument block that the driver copied.
+            #: For each kernel node, the version of its argument block that the driver has copied.
             self._versions = origin._versions.copy()
-        #: What the driver is given for the nodes of a kernel and a launch, until there is an executable.
+        #: The structures passed to the driver for each kernel and launch, kept until there is an executable.
         self._launches: dict[tuple[int, int], NativeLaunch] = {}
         #: Programmatic edges of new nodes, which are passed to the driver together: for each graph of the tree, the
-        #: driver's nodes at both ends.
+        #: driver nodes at both ends.
         self._untold: dict[int, tuple[list[Any], list[Any]]] = {}
 
     @_alone
     def clone(self) -> CudaGraphBackend:
-        """Return a clone whose nodes have the same numbers; DeviceError when the driver cannot clone the graph."""
+        """Return a clone with the same node numbers. Raise DeviceError when the driver can't clone the graph."""
         self._tell_edges()
         return CudaGraphBackend(self._objects, self._context, self._scratch, self)
 
     @_alone
     def create_condition(self, graph: int, default: int) -> Condition:
-        """Make a condition in a graph of the tree."""
+        """Create a condition in a graph of the tree."""
         handle = self._native.graph(graph)
         return Condition(native_nodes.create_condition(handle, self._context, default))
 
     @_alone
     def make(self, node: GraphNode, record: NodeRecord) -> None:
-        """Make the driver's nodes for one of ours; DeviceError, and no change, when they don't fit."""
+        """Create the driver's nodes for a node of the tree. If they don't fit, raise DeviceError and change nothing."""
         native, work = self._native, record.work
         nodes = native.nodes
         before: list[Any] = []
-        early: list[Any] = []  # what the node waits for by programmatic edges
-        # In loops edges are plain: a kernel must be inactive when the next turn begins.
+        early: list[Any] = []  # the nodes that this one waits for by programmatic edges
+        # In loops, edges are plain, since a kernel must be inactive when the next turn starts.
         waits = _waits(work) and not self.tree.repeats[record.graph]
         for other in record.after:
             handles = nodes[other] or native.nodes_of(other)
@@ -107,7 +107,7 @@ class CudaGraphBackend:
             graph = native.graph(record.graph)
         if type(work) is KernelWork:
             kernel, version, parameters = self._launch(work)
-            self._images.hold(kernel.image)  # from now on no other thread can unload it
+            self._images.hold(kernel.image)  # from now on, no other thread can unload it
             result = driver.cuGraphAddKernelNode(graph, before, len(before), parameters)
             if result[0]:
                 self._images.drop(kernel.image)
@@ -123,10 +123,13 @@ class CudaGraphBackend:
 
     @_alone
     def unmake(self, first: GraphNode) -> None:
-        """Undo `make` for the nodes from `first` on, a child graph or a conditional node with the nodes in it."""
+        """Undo `make` for a node from `first` on.
+
+        In a child graph or conditional node, also for the nodes inside it.
+        """
         self._tell_edges()
         native, nodes = self._native, self._native.nodes
-        if len(nodes) > first:  # destroying the first destroys the nodes in it
+        if len(nodes) > first:  # destroying the first node also destroys the nodes inside it
             for handle in nodes[first] or []:
                 check(driver.cuGraphDestroyNode(handle), "cuGraphDestroyNode")
         for index in range(first, len(nodes)):
@@ -136,7 +139,7 @@ class CudaGraphBackend:
 
     @_alone
     def remove(self, works: Mapping[GraphNode, Work]) -> None:
-        """Remove a node, with the nodes in it."""
+        """Remove a node, and the nodes inside it."""
         self._tell_edges()
         native = self._native
         handles = native.nodes_of(next(iter(works)))
@@ -173,7 +176,7 @@ class CudaGraphBackend:
 
     @_alone
     def instantiate(self) -> CudaExecutable:
-        """Make an executable, which keeps the driver's graph and the modules alive."""
+        """Create an executable, which keeps the driver's graph and the modules alive."""
         self._tell_edges()
         self._refresh()
         self._order_loops()
@@ -182,31 +185,31 @@ class CudaGraphBackend:
         return CudaExecutable(self._objects, handle, self._native, tuple(self.tree.nodes), self._images.copy())
 
     def destroy(self) -> None:
-        """Release the driver's graph and the modules; executables keep what they need."""
+        """Release the driver's graph and the modules; executables keep their own resources."""
         self._native.shared.drop()
         self._images.clear()
 
     def _launch(self, work: KernelWork) -> tuple[CudaKernel, int, Any]:
-        """Return a kernel, and its launch as the driver reads it until the next call, with the version of its values.
+        """Return a kernel, its launch in a structure that is valid until the next call, and the version of its values.
 
-        The version is read first: a value that another thread writes meanwhile counts as not passed on.
+        The version is read first, so a value that another thread writes meanwhile counts as not passed on.
         """
         version = work.arguments.version
         kernel, config = own_kernel(work.kernel), work.config
-        key = id(kernel), id(config)  # which the launch keeps
+        key = id(kernel), id(config)  # the launch keeps both alive
         launch = self._launches.get(key)
         if launch is None:
             launch = self._launches[key] = NativeLaunch()
         return kernel, version, launch.copy(kernel, config, work.arguments)
 
     def _tell_edges(self) -> None:
-        """Add the programmatic edges of the nodes that were made: one call takes less time than one for each node."""
+        """Add the programmatic edges of new nodes, since one call takes less time than one per node."""
         for number, (befores, afters) in self._untold.items():
             native_nodes.change_edges(self._native.graph(number), befores, afters, is_programmatic=True)
         self._untold.clear()
 
     def _refresh(self) -> None:
-        """Let the driver copy the argument blocks that were written since it last did, for a new executable."""
+        """Let the driver copy argument blocks that were written since its last copy, for a new executable."""
         records = self.tree.nodes
         for node, version in self._versions.items():
             work = records[node].work
@@ -217,12 +220,12 @@ class CudaGraphBackend:
                 check(driver.cuGraphKernelNodeSetParams(handle, parameters), "giving a node of a graph new arguments")
 
     def _order_loops(self) -> None:
-        """Order what is side by side in the body of a loop, as the driver needs it; the tree does not show this.
+        """Order parallel nodes in the body of a loop, as the driver requires; the tree does not show this order.
 
-        Conditional nodes come one after another, and no kernel is both first and last: the last such kernel comes
-        after everything else in the body, or after a fill if it is alone there. Otherwise the next turn may begin
-        while a kernel is still active, which faults the GPU (Xid 13, SKEDCHECK22_INVALIDATE_ACTIVE_QMD), or a loop
-        never ends. Seen on an H200 with driver 580: see README.md.
+        Conditional nodes are put one after another, and no kernel may be both first and last. So the last such kernel
+        is put after everything else in the body, or after a fill if it is alone there. Otherwise the next turn may
+        start while a kernel is still active, which faults the GPU (Xid 13, SKEDCHECK22_INVALIDATE_ACTIVE_QMD), or a
+        loop never ends. Seen on an H200 with driver 580: see README.md.
         """
         records = self.tree.nodes
         loops = [node.work for node in records if type(node.work) is ConditionalWork and node.work.kind is _WHILE]
@@ -274,13 +277,13 @@ class CudaGraphBackend:
                 return []
 
     def _depend(self, node: GraphNode, others: Sequence[GraphNode], *, remove: bool) -> None:
-        """Add dependencies of a node, or remove them."""
+        """Add or remove dependencies of a node."""
         self._change_edges([(other, node) for other in others], {}, remove=remove)
 
     def _change_edges(
         self, edges: Sequence[tuple[GraphNode, GraphNode]], works: Mapping[GraphNode, Work], *, remove: bool = False
     ) -> None:
-        """Add edges, or remove them; `works` are those that differ from the tree's."""
+        """Add or remove edges; `works` are those that differ from the tree's."""
         nodes, native = self.tree.nodes, self._native
         for is_programmatic in (False, True):
             pairs: list[tuple[Any, Any]] = []
@@ -302,5 +305,5 @@ class CudaGraphBackend:
 
 
 def _waits(work: Work) -> bool:
-    """Return whether a node is a kernel that waits: between two that do, outside of loops, edges are programmatic."""
+    """Return whether a node is a kernel that waits. Outside loops, edges between two such kernels are programmatic."""
     return type(work) is KernelWork and isinstance(work.kernel, CudaKernel) and work.kernel.waits

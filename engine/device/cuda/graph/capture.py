@@ -16,25 +16,25 @@ from engine.device.protocol import Capture, Issue
 from engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)
-#: Other threads may allocate and load modules meanwhile, and so may the library.
+#: In this mode, other threads may allocate and load modules during a capture, and so may the library.
 _RELAXED = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
 
 
 class CudaCapture:
-    """The driver's graph of a library's work; it is released when nothing refers to this object any more."""
+    """The driver's graph of a library's work. It is released when nothing refers to this object any more."""
 
     def __init__(self, objects: DriverObjects, label: str, issue: Issue, handle: Any) -> None:
         self.label, self.handle = label, handle
-        #: Held during calls that read the driver's graph, which several graphs take a copy of.
+        #: Held during calls that read the driver's graph, since several graphs copy it.
         self.lock = threading.Lock()
-        #: Refers to what the library's kernels read, such as the tables of a plan.
+        #: Keeps data alive that the library's kernels read, such as the tables of a plan.
         self._issue = issue
         token = objects.add(lambda: check(driver.cuGraphDestroy(handle), "cuGraphDestroy"))
         weakref.finalize(self, objects.release, token).atexit = False
 
 
 class CallRecorder:
-    """Captures library calls, one at a time, on a stream that is used for nothing else."""
+    """Captures library calls, one at a time, on a stream of its own."""
 
     def __init__(self, objects: DriverObjects) -> None:
         self._objects = objects
@@ -42,7 +42,7 @@ class CallRecorder:
         self._stream: CudaStream | None = None
 
     def capture(self, label: str, issue: Issue) -> CudaCapture:
-        """Return the calls of `issue` as a graph; DeviceError when it fails or can't be captured."""
+        """Return the calls of `issue` as a graph. Raise DeviceError when `issue` fails or can't be captured."""
         with self._lock:
             if self._stream is None:
                 self._stream = CudaStream(self._objects)
@@ -74,7 +74,7 @@ class CallRecorder:
 
 
 def own_capture(capture: Capture) -> CudaCapture:
-    """Return captured work of this device; DeviceError when it is another device's."""
+    """Return captured work of this device. Raise DeviceError when it is another device's."""
     if not isinstance(capture, CudaCapture):
         raise DeviceError(f"captured work must be a CUDA device's, got {type(capture).__name__}")
     return capture

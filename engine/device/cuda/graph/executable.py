@@ -21,18 +21,18 @@ from engine.device.nodes import CapturedWork, CopyWork, KernelWork, NodeRecord, 
 from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKernel, PinnedArray, Stream
 from engine.diagnostics import DeviceError
 
-#: The driver's handle of a kernel node, its launch, and the launch's structure that the driver reads.
+#: The driver's handle of a kernel node, its launch, and the launch structure for the driver.
 _Prepared = tuple[Any, NativeLaunch, Any]
 _launch, _set_params = driver.cuGraphLaunch, driver.cuGraphExecKernelNodeSetParams
 
 
 class CudaExecutable:
-    """An instantiated graph, with prepared launch parameters for each kernel node that was ever updated."""
+    """An instantiated graph, with prepared launch parameters for each kernel node that was updated before."""
 
     def __init__(
         self, objects: DriverObjects, handle: Any, native: NativeGraph, records: tuple[NodeRecord, ...], images: Holds
     ) -> None:
-        # The driver names the nodes of an executable by those of its graph, which must outlive it for that.
+        # The driver identifies an executable's nodes by those of its graph, so the graph must outlive the executable.
         native.shared.hold()
         self._native = native
         self._lock = native.lock
@@ -41,19 +41,19 @@ class CudaExecutable:
         self._token = objects.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
         self._records = records
         self._prepared: dict[GraphNode, _Prepared] = {}
-        #: The `row` of each of them.
+        #: The `row` of each prepared node.
         self._rows: dict[GraphNode, bytes] = {}
-        #: What `update_copy` gives the driver, by node and address.
+        #: Copy parameters that `update_copy` passes to the driver, by node and address.
         self._copies: dict[tuple[GraphNode, int], tuple[Any, ...]] = {}
         self._images = images
-        #: Captured work that replaces what the records have; the libraries' plans for it must live on.
+        #: Captured work that replaces the work in the records; its libraries' plans must stay alive.
         self._captures: dict[GraphNode, CudaCapture] = {}
-        #: How many exchanges of functions the nodes follow.
+        #: The number of exchanged functions that the nodes have taken over.
         self._exchanges = 0
         self._destroyed = False
 
     def launch(self, stream: Stream) -> None:
-        """Start the graph on `stream`; returns at once."""
+        """Start the graph on `stream`, and return at once."""
         if self._destroyed:
             raise DeviceError("executable must not be launched after it was destroyed")
         if self._exchanges != self._objects.exchanges:
@@ -64,7 +64,7 @@ class CudaExecutable:
             check(result, "launching a graph")
 
     def upload(self, stream: Stream) -> None:
-        """Bring the graph to the device on `stream`, so that the first launch takes no longer than others."""
+        """Upload the graph to the device on `stream`, so that the first launch takes no longer than later ones."""
         if self._destroyed:
             raise DeviceError("executable must not be uploaded after it was destroyed")
         check(driver.cuGraphUpload(self._handle, own_stream(stream).handle), "uploading a graph")
@@ -72,10 +72,11 @@ class CudaExecutable:
     def update_kernel(
         self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
     ) -> None:
-        """Give a kernel node new arguments, a new launch or another function; DeviceError, and no change, if unfit.
+        """Give a kernel node new arguments, a new launch or another function. If these don't fit, change nothing.
 
-        With the same kernel, argument block and launch as before, it costs one driver call, as `refresh` does. A kernel
-        that doesn't wait is unfit where the graph was made with one that does: its edges may be programmatic.
+        With the same kernel, argument block and launch as before, it costs one driver call, like `refresh`. Raise
+        DeviceError for a misfit. A kernel that doesn't wait can't replace one that does, since its edges may be
+        programmatic.
         """
         name, prepared, _ = self._prepared.get(node) or self._prepare(node)
         before = prepared.kernel
@@ -99,7 +100,10 @@ class CudaExecutable:
         self._images.drop(before.image)
 
     def update_captured(self, node: GraphNode, capture: Capture) -> None:
-        """Let a captured node do something else; DeviceError, and no change, when the library runs other kernels."""
+        """Let a captured node do other work.
+
+        If the library runs other kernels, raise DeviceError and change nothing.
+        """
         if self._destroyed or not isinstance(self._work(node), CapturedWork):
             raise DeviceError(f"node {node} must be captured work of a live executable")
         own = own_capture(capture)
@@ -119,7 +123,7 @@ class CudaExecutable:
             check(result, "updating a copy node")
 
     def refresh(self, nodes: Collection[GraphNode]) -> None:
-        """Let the driver copy the argument blocks of kernel nodes, by one driver call for each."""
+        """Let the driver copy the argument blocks of kernel nodes, by one driver call per node."""
         prepared, handle = self._prepared, self._handle
         if len(nodes) >= MANY:
             rows = self._rows
@@ -141,7 +145,7 @@ class CudaExecutable:
                     check(result, "updating a kernel node")
 
     def _follow_exchanges(self) -> None:
-        """Give the nodes whose kernels were optimised meanwhile the new functions."""
+        """Give nodes the new functions of kernels that were optimised meanwhile."""
         self._exchanges = self._objects.exchanges
         for index, record in enumerate(self._records):
             if not isinstance(record.work, KernelWork):
@@ -155,7 +159,7 @@ class CudaExecutable:
                 self.refresh((node,))
 
     def destroy(self) -> None:
-        """Release it; the driver finishes a running launch first. A second call does nothing."""
+        """Release the executable; the driver finishes a running launch first. A second call does nothing."""
         if not self._destroyed:
             self._destroyed = True
             self._objects.release(self._token)
@@ -170,7 +174,7 @@ class CudaExecutable:
         return self._records[node].work if 0 <= node < len(self._records) else None
 
     def _prepare(self, node: GraphNode) -> _Prepared:
-        """Prepare a node's launch parameters at its first update: most nodes are never updated."""
+        """Prepare a node's launch parameters at its first update, since most nodes are never updated."""
         work = self._work(node)
         if self._destroyed or not isinstance(work, KernelWork):
             raise DeviceError(f"node {node} must be a kernel node of a live executable")

@@ -1,6 +1,6 @@
-"""Updates of many kernel nodes by one call: native code makes the driver's calls one after the other.
+"""Updates many kernel nodes in one call: native code makes the driver's calls one after the other.
 
-On an H200 the driver needs 0.2 us for a node, and a call from Python 0.4 us more.
+On an H200 the driver needs 0.2 us per node, and a call from Python 0.4 us more.
 """
 
 import ctypes
@@ -14,12 +14,12 @@ from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
 
-#: From this many nodes on, one native call takes less time than a call for each. The code is made at the first use,
-#: which takes 10 ms: a slider never waits for that.
+#: From this many nodes on, one native call is faster than one call per node. The code is compiled at first use, which
+#: takes 10 ms; a single slider never needs it.
 MANY = 16
 
 _ROW = struct.Struct("=2Q")
-_VERSION = 12000  # of the driver's function: the one that reads what `driver.CUDA_KERNEL_NODE_PARAMS` holds
+_VERSION = 12000  # the version of the driver's function that reads `driver.CUDA_KERNEL_NODE_PARAMS`
 _SOURCE = """
 define i32 @update(ptr %set, ptr %executable, ptr %rows, i64 %count) {
 start:
@@ -46,12 +46,12 @@ done:
 
 
 def row(node: Any, launch: Any) -> bytes:
-    """Return what `update_many` reads of a driver's kernel node and its launch, which must both stay alive."""
+    """Return the row that `update_many` reads for a kernel node and its launch; both must stay alive."""
     return _ROW.pack(int(node), launch.getPtr())
 
 
 def update_many(executable: Any, rows: bytes) -> None:
-    """Give kernel nodes of a driver's executable their launches; DeviceError at the first that the driver refuses."""
+    """Set the launches of kernel nodes in an executable. Raise DeviceError at the first one that the driver refuses."""
     code = native_loop()(_set_parameters(), int(executable), rows, len(rows) // _ROW.size)
     if code:
         check((driver.CUresult(code),), "updating kernel nodes")
@@ -66,9 +66,10 @@ def _set_parameters() -> int:
 
 @cache
 def native_loop() -> Callable[[int, int, bytes, int], int]:
-    """Return native code that calls the function at an address with an executable and each row, up to the first error.
+    """Return native code that calls a driver function with an executable and each row, up to the first error.
 
-    It takes the function's address, the executable, the rows and their number, and returns the error's code, or 0.
+    Its arguments are the function's address, the executable, the rows and their number. It returns the error code, or
+    0.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -76,5 +77,5 @@ def native_loop() -> Callable[[int, int, bytes, int], int]:
     compiler = llvm.create_mcjit_compiler(llvm.parse_assembly(_SOURCE), machine)
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
     function = kind(compiler.get_function_address("update"))
-    function.code = compiler  # type: ignore[attr-defined]  # keeps it loaded
+    function.code = compiler  # type: ignore[attr-defined]  # keeps the code loaded
     return cast("Callable[[int, int, bytes, int], int]", function)

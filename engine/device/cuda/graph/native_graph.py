@@ -1,4 +1,4 @@
-"""A driver graph, with the driver's handles of our graphs and nodes in it."""
+"""A driver graph, with the driver's handles for the tree's graphs and nodes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from engine.device.nodes import ChildWork, NoWork
 from engine.device.protocol import GraphNode
 from engine.device.tree import ROOT, GraphTree
 
-#: The longest chain of clones that look their nodes up in the graph they were cloned from.
+#: The longest chain of clones that look up their nodes through their originals.
 _MOST_ORIGINS = 8
 
 
 class NativeGraph:
     """Owns a driver graph, which is destroyed when the last holder of `shared` drops it.
 
-    The nodes of a clone are looked up when they are needed, which is rare. The driver finds them by the nodes of the
-    original, which therefore stays alive until the clone is gone or has found all.
+    The nodes of a clone are looked up only when needed, which is rare. The driver finds them through the nodes of the
+    original. So the original stays alive until the clone is gone or has found all its nodes.
 
-    `lock` is held during each call of the driver that names the graph or one of its nodes. A graph and its clones have
-    the same one.
+    `lock` is held during each driver call on the graph or one of its nodes. A graph and its clones share a lock.
     """
 
     def __init__(
@@ -34,7 +33,7 @@ class NativeGraph:
     ) -> None:
         self.shared = Shared(objects, self._release)
         self.lock = lock or threading.RLock()
-        #: The driver's graph for each graph of the tree, and its nodes for each node; None when not looked up yet.
+        #: The driver's graph for each graph of the tree; below, its nodes for each node. None if not looked up yet.
         self.graphs: list[Any] = [handle]
         self.nodes: list[list[Any] | None] = []
         self._objects, self._tree = objects, tree
@@ -56,7 +55,7 @@ class NativeGraph:
         return twin
 
     def nodes_of(self, node: GraphNode) -> list[Any]:
-        """Return the driver's nodes for one of ours."""
+        """Return the driver's nodes for a node of the tree."""
         found = self.nodes[node]
         if found is None:
             assert self._origin is not None
@@ -70,7 +69,7 @@ class NativeGraph:
     def graph(self, number: int) -> Any:
         """Return the driver's graph for a graph of the tree."""
         handle = self.graphs[number]
-        if handle is None:  # a child graph: bodies are never cloned
+        if handle is None:  # it must be a child graph, since bodies are never cloned
             owner = self._tree.owners[number]
             assert owner is not None
             (node,) = self.nodes_of(owner)
@@ -79,14 +78,14 @@ class NativeGraph:
         return handle
 
     def find_in_clones(self, nodes: Iterable[GraphNode]) -> None:
-        """Let the clones look up nodes that will be removed from this graph."""
+        """Let the clones look up nodes that are about to be removed from this graph."""
         for twin in self._clones:
             for node in nodes:
                 if node < len(twin.nodes):
                     twin.nodes_of(node)
 
     def _find_all(self) -> None:
-        """Look everything up, so that the original is no longer needed."""
+        """Look up all nodes, so that the original is no longer needed."""
         for node in range(len(self.nodes)):
             self.nodes_of(GraphNode(node))
         for number, owner in enumerate(self._tree.owners):

@@ -22,7 +22,7 @@ _KINDS = {
     ConditionalKind.WHILE: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_WHILE,
 }
 
-#: The node after such an edge begins when all thread blocks of the kernel before it have begun. It waits itself.
+#: A node behind such an edge starts when all thread blocks of the kernel before it have started, and then waits.
 _PROGRAMMATIC = driver.CUgraphEdgeData()
 _PROGRAMMATIC.type = int(driver.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
 _PROGRAMMATIC.from_port = 2  # CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER
@@ -38,7 +38,7 @@ def change_edges(
 
 
 def add_memset(graph: Any, context: Any, work: MemsetWork, before: list[Any]) -> list[Any]:
-    """Add nodes that fill memory; DeviceError when it is too small."""
+    """Add nodes that fill memory. Raise DeviceError when the memory is too small."""
     if not 0 <= work.size_bytes <= work.target.size_bytes:
         raise DeviceError(f"fill must be from 0 to {work.target.size_bytes} bytes, got {work.size_bytes}")
     handles = []
@@ -52,7 +52,7 @@ def add_memset(graph: Any, context: Any, work: MemsetWork, before: list[Any]) ->
 
 
 def copy_parameters(work: CopyWork) -> Iterator[Any]:
-    """Yield what the driver is given for each piece of a copy; DeviceError when either end is too small."""
+    """Yield the driver's parameters for each piece of a copy. Raise DeviceError when either end is too small."""
     target_type, source_type = _memory_type(work.target), _memory_type(work.source)
     target_address = copy_address(work.target, work.size_bytes, "copy target")
     source_address = copy_address(work.source, work.size_bytes, "copy source")
@@ -73,7 +73,7 @@ def copy_parameters(work: CopyWork) -> Iterator[Any]:
 
 
 def add_copy(graph: Any, context: Any, work: CopyWork, before: list[Any]) -> list[Any]:
-    """Add nodes that copy between device memory and pinned arrays; DeviceError when either end is too small."""
+    """Add nodes that copy between device memory and pinned arrays. Raise DeviceError if either end is too small."""
     handles = []
     for copy in copy_parameters(work):
         result = driver.cuGraphAddMemcpyNode(graph, before, len(before), copy, context)
@@ -82,16 +82,16 @@ def add_copy(graph: Any, context: Any, work: CopyWork, before: list[Any]) -> lis
 
 
 def add_event(graph: Any, work: EventWork, before: list[Any]) -> Any:
-    """Add the recording of an event."""
+    """Add a node that records an event."""
     result = driver.cuGraphAddEventRecordNode(graph, before, len(before), own_event(work.event).handle)
     return check(result, "adding an event to a graph")
 
 
 def add_child(graph: Any, before: list[Any]) -> tuple[Any, Any]:
-    """Add a child graph node and return it with its graph, which is empty.
+    """Add a child graph node. Return it with its graph, which is empty.
 
-    The driver copies the graph that it is given and does not return the nodes of the copy. Nodes that are added to the
-    copy afterwards have handles, by which they can be updated in an executable.
+    The driver copies a given graph, and does not return the nodes of the copy. Nodes that are added to the copy later
+    have handles, with which they can be updated in an executable.
     """
     empty = check(driver.cuGraphCreate(0), "cuGraphCreate")
     try:
@@ -102,7 +102,7 @@ def add_child(graph: Any, before: list[Any]) -> tuple[Any, Any]:
 
 
 def add_captured(graph: Any, work: CapturedWork, before: list[Any]) -> Any:
-    """Add a copy of the captured graph, as a child graph."""
+    """Add a copy of a captured graph as a child graph."""
     capture = own_capture(work.capture)
     with capture.lock:
         result = driver.cuGraphAddChildGraphNode(graph, before, len(before), capture.handle)
@@ -110,13 +110,13 @@ def add_captured(graph: Any, work: CapturedWork, before: list[Any]) -> Any:
 
 
 def create_condition(graph: Any, context: Any, default: int) -> int:
-    """Make a condition that every launch sets to `default`, and return its handle."""
+    """Create a condition that every launch sets to `default`. Return its handle."""
     flags = driver.CU_GRAPH_COND_ASSIGN_DEFAULT
     return int(check(driver.cuGraphConditionalHandleCreate(graph, context, default, flags), "making a condition"))
 
 
 def add_conditional(graph: Any, context: Any, work: ConditionalWork, before: list[Any]) -> tuple[Any, list[Any]]:
-    """Add a conditional node and return it with its bodies, which belong to the driver."""
+    """Add a conditional node. Return it with its bodies, which belong to the driver."""
     parameters: Any = driver.CUgraphNodeParams()
     parameters.type = driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_CONDITIONAL
     parameters.conditional.handle = driver.CUgraphConditionalHandle(work.condition)
@@ -125,7 +125,7 @@ def add_conditional(graph: Any, context: Any, work: ConditionalWork, before: lis
     parameters.conditional.ctx = context
     result = driver.cuGraphAddNode(graph, before, None, len(before), parameters)
     node = check(result, f"adding a conditional {work.kind.value} to a graph")
-    # The parameters hold views of the driver's own array.
+    # The bodies in the parameters are views of the driver's own array.
     return node, [driver.CUgraph(int(body)) for body in parameters.conditional.phGraph_out]
 
 

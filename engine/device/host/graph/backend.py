@@ -1,4 +1,4 @@
-"""The host backend of `engine.device.graph`: it checks nodes and makes programs of graphs."""
+"""The host backend of `engine.device.graph`, which checks nodes and turns graphs into programs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class HostCondition:
 
     def __init__(self, table: AllocationTable, default: int) -> None:
         self.default = default
-        self._value = np.zeros(2 * ALIGNMENT, np.uint8)  # with room behind the end, as for every allocation
+        self._value = np.zeros(2 * ALIGNMENT, np.uint8)  # with space after the value, like every allocation
         self.handle = Condition(int(self._value.ctypes.data))
         table.add(self.handle, 4)
         weakref.finalize(self, table.remove, self.handle, 4)
 
 
 class HostGraphBackend:
-    """Checks what the nodes of a graph do, and holds its conditions."""
+    """Checks the work of a graph's nodes, and holds the graph's conditions."""
 
     def __init__(self, pool: Pool, table: AllocationTable) -> None:
         self.tree = GraphTree()
@@ -41,20 +41,20 @@ class HostGraphBackend:
         self._lock = threading.Lock()
 
     def clone(self) -> HostGraphBackend:
-        """Return a backend with the same nodes; a graph with conditions is not cloned."""
+        """Return a backend with the same nodes; a graph with conditions is never cloned."""
         twin = HostGraphBackend(self._pool, self._table)
         twin.tree = self.tree.clone()
         twin._lock = self._lock
         return twin
 
     def create_condition(self, graph: int, default: int) -> Condition:
-        """Make a condition; its handle is the address of its value."""
+        """Create a condition; its handle is the address of its value."""
         condition = HostCondition(self._table, default)
         self._conditions.append(condition)
         return condition.handle
 
     def make(self, node: GraphNode, record: NodeRecord) -> None:
-        """Check what a node does."""
+        """Check a node's work."""
         work = record.work
         if type(work) is KernelWork:
             check_launch(work.kernel, work.config, work.arguments)
@@ -69,20 +69,20 @@ class HostGraphBackend:
             own_capture(work.capture)
 
     def unmake(self, first: GraphNode) -> None:
-        """Do nothing: nodes are in the tree alone."""
+        """Do nothing: nodes exist only in the tree."""
 
     def remove(self, works: Mapping[GraphNode, Work]) -> None:
-        """Do nothing: nodes are in the tree alone."""
+        """Do nothing: nodes exist only in the tree."""
 
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
         """Do nothing: `instantiate` reads the order from the tree."""
 
     def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
-        """Check another launch of a kernel node."""
+        """Check a new launch of a kernel node."""
         check_launch(new.kernel, new.config, new.arguments)
 
     def instantiate(self) -> HostExecutable:
-        """Make an executable, which keeps the conditions and kernels that it needs."""
+        """Create an executable, which keeps the conditions and kernels that it needs."""
         defaults = {condition.handle: condition.default for condition in self._conditions}
         program = GraphProgram(self.tree, defaults, self._pool, self._table)
         return HostExecutable(program, self._lock, tuple(self._conditions))

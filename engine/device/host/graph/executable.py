@@ -1,4 +1,4 @@
-"""Instantiated graphs: native code and Python take turns in running a program."""
+"""Instantiated graphs, whose programs native code and Python run in turns."""
 
 import threading
 import time
@@ -18,18 +18,18 @@ from engine.device.protocol import Capture, GraphNode, LaunchConfig, LoadedKerne
 from engine.diagnostics import DeviceError, KernelFault, LoopStopped
 from engine.host_compiler import abi
 
-#: Time that native code runs loops before Python checks the time limit and for optimised kernels.
+#: Bounds for the time that native code runs loops before Python checks the time limit and looks for optimised kernels.
 _LEAST_NS, _MOST_NS = 2_000_000, 8_000_000
 _MOST_TURNS = 1 << 20
 
 
 class HostExecutable:
-    """A graph, ready to run; it keeps the conditions and kernels that it needs."""
+    """A graph that is ready to run; it keeps the conditions and kernels that it needs."""
 
     def __init__(self, program: GraphProgram, lock: threading.Lock, conditions: tuple[object, ...]) -> None:
         self._program: GraphProgram | None = program
         self._lock = lock
-        self._conditions = conditions  # kept alive: kernels write to their addresses
+        self._conditions = conditions  # kept alive, since kernels write to their addresses
         self._watchdog = watchdog = program.pool.watchdog
         self._services = program.pool.services
         self._state = np.zeros(stepper.STATE_FIELDS, np.int64)
@@ -37,20 +37,20 @@ class HostExecutable:
         self._state[stepper.SERVED] = self._services.served.ctypes.data
         self._addresses = int(program.code.ctypes.data), int(self._state.ctypes.data)
         self._turns_at_once = 64
-        self._loop = -1  # the outermost loop that was running last, and since when
+        self._loop = -1  # the outermost loop that ran last, and its start
         self._loop_stopwatch: Stopwatch | None = None
 
     def launch(self, stream: Stream) -> None:
-        """Run every node in an order that respects all dependencies; in loops, as often as the loops say.
+        """Run every node in an order that respects all dependencies; loops repeat their bodies.
 
-        KernelFault when a kernel fails, DeviceError when a loop is stopped; later nodes don't run then.
+        Raise KernelFault when a kernel fails, and DeviceError when a loop is stopped; later nodes then don't run.
         """
         program = self._live()
         with self._lock, self._watchdog:
             self._run(program)
 
     def upload(self, stream: Stream) -> None:
-        """Do nothing: an executable of the host is ready when it is made."""
+        """Do nothing: an executable of the host is ready as soon as it exists."""
         self._live()
 
     def update_kernel(
@@ -60,15 +60,15 @@ class HostExecutable:
         self._live().replace(node, KernelWork(kernel, config, arguments))
 
     def update_captured(self, node: GraphNode, capture: Capture) -> None:
-        """Let a captured node call a library otherwise."""
+        """Let a captured node make another library call."""
         self._live().recapture(node, capture)
 
     def update_copy(self, node: GraphNode, source: PinnedArray) -> None:
-        """Let a copy node that reads a pinned array read another one."""
+        """Let a copy node that reads a pinned array read another pinned array."""
         self._live().recopy(node, source)
 
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
-        """Note that argument blocks have other values, which kernels read in place."""
+        """Note that argument blocks have new values, which kernels read in place."""
         self._live().revalue(nodes)
 
     def destroy(self) -> None:
@@ -97,7 +97,7 @@ class HostExecutable:
             index += 1
 
     def _run_natively(self, program: GraphProgram, index: int) -> int:
-        """Let native code run from an instruction on; return the instruction that comes next."""
+        """Let native code run from an instruction on. Return the next instruction to run."""
         state = self._state
         pairs = program.refresh()
         state[stepper.BUDGET] = self._turns_at_once
@@ -139,7 +139,7 @@ class HostExecutable:
             self._turns_at_once = max(self._turns_at_once // 2, 1)
 
     def _check_time(self, stopwatch: Stopwatch | None) -> None:
-        """Stop a loop that computes for longer than a kernel may; it began no earlier than this call of native code."""
+        """Stop a loop that exceeds the time limit of kernels. It began no earlier than this call of native code."""
         loop, limit_s = int(self._state[stepper.LOOP]), self._watchdog.limit_s
         if loop != self._loop:
             self._loop, self._loop_stopwatch = loop, stopwatch

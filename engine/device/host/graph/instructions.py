@@ -1,4 +1,4 @@
-"""What a launch of a graph does, as a list of instructions with jumps for loops and branches, and its sections."""
+"""A launch of a graph as a list of instructions, with jumps for loops and branches, and as sections of that list."""
 
 from collections.abc import Mapping
 
@@ -8,18 +8,18 @@ from engine.device.nodes import CapturedWork, ChildWork, ConditionalWork, CopyWo
 from engine.device.protocol import Condition, ConditionalKind, GraphNode
 from engine.device.tree import ROOT, GraphTree
 
-#: Python runs longer fills and copies: a microsecond more makes no difference to them.
+#: Python runs longer fills and copies, where one more microsecond makes no difference.
 MOST_BYTES = 1 << 20
 
-#: An operation of `stepper`, its node, and its first two fields; `GraphProgram` fills in those of kernels, fills and
-#: copies. The stores with which every launch begins have no node.
+#: A `stepper` operation, its node, and its first two fields; `GraphProgram` fills in those of kernels, fills and
+#: copies. Every launch begins with stores, which have no node.
 GraphInstruction = tuple[int, GraphNode | None, int, int]
 
 
 def instructions(tree: GraphTree, defaults: Mapping[Condition, int]) -> tuple[list[GraphInstruction], list[Section]]:
-    """Return what a launch of the graph does, in an order that respects every dependency, and the sections of that.
+    """Return the instructions of a launch, in an order that respects every dependency, and their sections.
 
-    It is the order in which the nodes were added to their graph or body, unless one waits for a later one.
+    The order is that in which nodes were added to their graph or body, unless a node waits for a later one.
     """
     writer = _GraphWriter(tree)
     for condition, default in defaults.items():
@@ -32,8 +32,9 @@ class _GraphWriter:
     def __init__(self, tree: GraphTree) -> None:
         self.done: list[GraphInstruction] = []
         self.sections: list[Section] = []
-        self._section: Section | None = None  # the one that the next instruction may belong to
-        #: The instructions of that section after which a node is done; older ones are done before it begins.
+        self._section: Section | None = None  # the section that the next instruction may join
+        #: The instructions in that section after which each node is done. Older nodes are done before the section
+        #: begins.
         self._ends: dict[GraphNode, tuple[int, ...]] = {}
         self._nodes = nodes = tree.nodes
         self._members: list[list[GraphNode]] = [[] for _ in tree.owners]
@@ -41,7 +42,7 @@ class _GraphWriter:
             self._members[nodes[node].graph].append(node)
 
     def graph(self, number: int, after: tuple[int, ...], *, in_loop: bool) -> None:
-        """Append the instructions of a graph of the tree, all of which wait for these."""
+        """Append the instructions of a graph of the tree; all of them wait for the instructions `after`."""
         for node in self._members[number]:
             record = self._nodes[node]
             match record.work:
@@ -66,7 +67,7 @@ class _GraphWriter:
                     self._ends[node] = self._before(node, after)
 
     def _before(self, node: GraphNode, after: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the instructions of this section that a node waits for."""
+        """Return the instructions in this section that a node waits for."""
         first = self._section.first if self._section is not None else len(self.done)
         order = self._nodes[node].after
         found = {end for other in order for end in self._ends.get(other, ())} if order else after
@@ -111,7 +112,7 @@ class _GraphWriter:
         self.done[end] = stepper.JUMP, node, len(self.done), 0
 
     def _write(self, operation: int, node: GraphNode, a: int = 0, b: int = 0) -> int:
-        """Append an instruction of no section; return its index."""
+        """Append an instruction that belongs to no section, and return its index."""
         self._section = None
         self.done.append((operation, node, a, b))
         return len(self.done) - 1

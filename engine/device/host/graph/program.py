@@ -1,7 +1,7 @@
 """An executable's program: the nodes of its graph as a list of instructions in memory.
 
-Native code runs short kernels, fills, copies, and sections side by side; Python runs the rest. Python runs a kernel
-first, which shows how long it takes.
+Native code runs short kernels, fills, copies, and sections of parallel nodes; Python runs the rest. Python also runs
+each kernel the first time, to measure it.
 """
 
 import struct
@@ -33,18 +33,18 @@ from engine.device.tree import GraphTree
 from engine.diagnostics import DeviceError
 from engine.host_compiler import abi
 
-#: What a fill or a copy does in a nanosecond, until it is measured.
+#: The bytes that a fill or a copy moves in a nanosecond, until this is measured.
 BYTES_PER_NS = 10
-#: The least time between two measurements of kernels whose arguments change all the time.
+#: The shortest interval between measurements of kernels whose arguments keep changing.
 REMEASURE_NS = 20_000_000
-#: The fields that are the same in the launch records of all kernels of a program.
+#: The fields that are equal in the launch records of all kernels of a program.
 _SHARED_FIELDS = (abi.ALLOCATIONS, abi.ALLOCATION_COUNT, abi.STOP, abi.SERVICES)
-#: One field of an instruction.
+#: The format of one field of an instruction.
 _FIELD = struct.Struct("<q")
 
 
 class GraphProgram:
-    """The instructions of one executable; an instruction is named by its index."""
+    """The instructions of one executable, each identified by its index."""
 
     def __init__(
         self,
@@ -57,17 +57,17 @@ class GraphProgram:
         nodes, (rows, sections) = tree.nodes, instructions(tree, defaults)
         self.end = len(rows)
         self.code = np.zeros((self.end + 1, stepper.FIELDS), np.int64)
-        #: For each instruction, whether Python runs it; native code stops there.
+        #: For each instruction, whether Python runs it; native code stops before it.
         self.in_python = [False] * self.end + [True]
         self._operations = [operation for operation, _, _, _ in rows]
-        #: What the kernels launch, and these launches for those that Python has run.
+        #: The kernels' work, and the launches of those that Python has run.
         self._works: dict[int, KernelWork] = {
             index: work
             for index, (_, node, _, _) in enumerate(rows)
             if node is not None and type(work := nodes[node].work) is KernelWork
         }
         self._launches: dict[int, Launch] = {}
-        #: What Python calls for captured work, events, and the fills and copies that it runs.
+        #: Functions that Python calls for captured work, events, and its own fills and copies.
         self.actions: dict[int, Callable[[], None]] = {}
         self._transfers: dict[int, MemsetWork | CopyWork] = {}
         self._indices: dict[GraphNode | None, int] = {rows[index][1]: index for index in self._works}
@@ -81,14 +81,14 @@ class GraphProgram:
             for index, (_, node, _, _) in enumerate(rows)
             if node is not None and type(work := nodes[node].work) is CopyWork
         }
-        #: Kernels that call Python, which prints for one kernel at a time.
+        #: Kernels that call Python. They run one at a time, so that their prints don't mix.
         self._callers: set[int] = set()
-        #: The time from which on a kernel is measured again when its arguments change.
+        #: The time from which on a kernel with changed arguments is measured again.
         self._measure_ns = 0
-        #: Kernels whose optimised code is not there yet.
+        #: Kernels whose optimised code is not available yet.
         self._unoptimised: set[int] = set()
         self._pairs: np.ndarray[Any, Any] | None = None
-        # Single numbers are written by way of a memoryview: into the array they would take ten times as long.
+        # Single numbers are written through a memoryview, since writing them into the array takes ten times as long.
         self._code_memory = self.code.data.cast("B")
         for index, (operation, _, a, b) in enumerate(rows):
             if operation != stepper.KERNEL:
@@ -98,15 +98,15 @@ class GraphProgram:
             if node is not None and operation in (stepper.FILL, stepper.COPY, stepper.PYTHON):
                 self._enter_other(index, nodes[node].work)
         self._common = pool.watchdog.address, self.pool.services.address
-        #: A launch record for each instruction, of which kernels use theirs.
+        #: A launch record for each instruction; only kernels use theirs.
         self._records = rows_apart(self.end + 1)
         self._records_address = int(self._records.ctypes.data)
-        #: The memory that a worker needs for any of the kernels.
+        #: The memory that a worker needs to run any of the kernels.
         self.shared_bytes = self.scratch_bytes = 0
         self._enter_kernels(self._works)
 
     def launch(self, index: int) -> Launch:
-        """Return the launch of a kernel, which is made on first use."""
+        """Return the launch of a kernel, which is created on first use."""
         found = self._launches.get(index)
         if found is None:
             work = self._works[index]
@@ -114,10 +114,10 @@ class GraphProgram:
         return found
 
     def revalue(self, nodes: Iterable[GraphNode]) -> None:
-        """Note that the argument blocks of kernel nodes have other values; kernels read them in place.
+        """Note that the argument blocks of kernel nodes have new values; kernels read them in place.
 
-        A kernel may run longer with other values. Most changes make no difference, and a dragged slider changes its
-        value in every frame, so only one kernel is measured again at each interval.
+        A kernel may run longer with other values. Most changes make no difference, but a dragged slider changes its
+        value in every frame, so only one kernel is measured again per interval.
         """
         indices = self._indices
         for node in nodes:
@@ -127,7 +127,7 @@ class GraphProgram:
             self._remeasure(index)
 
     def replace(self, node: GraphNode, work: KernelWork) -> None:
-        """Give a kernel node another launch, or the same one with other values; DeviceError for other nodes."""
+        """Change the launch of a kernel node, or only its values. Raise DeviceError for other nodes."""
         index = self._indices.get(node)
         if index is None:
             raise _no_kernel(node)
@@ -142,14 +142,14 @@ class GraphProgram:
         self._enter_kernels([index])
 
     def recapture(self, node: GraphNode, capture: Capture) -> None:
-        """Let a captured node call a library otherwise; DeviceError for other nodes."""
+        """Let a captured node make another library call. Raise DeviceError for other nodes."""
         index = self._captured.get(node)
         if index is None:
             raise DeviceError(f"host: node {node} must be captured work of this graph")
         self.actions[index] = own_capture(capture).run
 
     def recopy(self, node: GraphNode, source: PinnedArray) -> None:
-        """Let a copy node read another pinned array; DeviceError for other nodes."""
+        """Let a copy node read another pinned array. Raise DeviceError for other nodes."""
         index, work = self._copies.get(node, (0, None))
         if work is None or not isinstance(work.source, HostPinnedArray):
             raise DeviceError(f"host: node {node} must be a copy node of this graph that reads a pinned array")
@@ -161,16 +161,16 @@ class GraphProgram:
             self._measure(index)
 
     def measure(self) -> None:
-        """Let Python run all kernels the next time, since their run time may have changed."""
+        """Let Python run all kernels in the next launch, since their run times may have changed."""
         for index in self._works:
             self._measure(index)
 
     def _measure(self, index: int) -> None:
-        if not self.sections.is_on(index):  # there, every kernel is measured at each run
+        if not self.sections.is_on(index):  # the team measures every kernel at each run
             self._assign(index, in_python=True)
 
     def run_one(self, index: int) -> None:
-        """Run one of the instructions that Python runs."""
+        """Run one of Python's instructions."""
         if index not in self._works:
             self.actions[index]()
             return
@@ -182,13 +182,13 @@ class GraphProgram:
         self._place(index, launch)
 
     def note_calls(self) -> None:
-        """Note the kernels that called Python, which runs them from now on."""
+        """Note the kernels that called Python; from now on, Python runs them."""
         for index in self.pool.services.callers:
             self._callers.add(index)
             self._place(index, self.launch(index))
 
     def learn(self) -> None:
-        """Note how long kernels took in the sections that ran, where that is news."""
+        """Note the run times of kernels in the sections that ran, where these have changed."""
         for index, work_ns in self.sections.learn():
             if index in self._works:
                 launch = self.launch(index)
@@ -198,7 +198,7 @@ class GraphProgram:
                 self.sections.note(index, work_ns, 1)
 
     def _place(self, index: int, launch: Launch) -> None:
-        """Let Python or native code run a kernel that has been measured."""
+        """Assign a measured kernel to Python or to native code."""
         work_ns, kernel = launch.work_ns, launch.kernel
         is_long = work_ns is None or work_ns >= WAKE_NS
         is_held = (
@@ -212,14 +212,14 @@ class GraphProgram:
             self.sections.note(index, work_ns, launch.blocks)
 
     def refresh(self) -> np.ndarray[Any, Any]:
-        """Update what native code reads; return the live allocations, which the caller must keep during the run.
+        """Update what native code reads. Return the live allocations, which the caller must keep alive during the run.
 
-        DeviceError when a fill or a copy uses freed memory.
+        Raise DeviceError when a fill or a copy uses freed memory.
         """
         pairs = self.table.snapshot()
         is_new = pairs is not self._pairs
         for index, work in self._transfers.items():
-            if is_new or isinstance(work, CopyWork):  # freeing a pinned array does not change the table
+            if is_new or isinstance(work, CopyWork):  # freeing a pinned array does not change the table of allocations
                 self._write_transfer(index, work)
         if is_new:
             self._records[:, _SHARED_FIELDS] = pairs.ctypes.data, len(pairs), *self._common
@@ -246,7 +246,7 @@ class GraphProgram:
         self.in_python[index] = True
 
     def _enter_kernels(self, indices: Collection[int]) -> None:
-        """Write the instructions and launch records of kernels; most of a graph's are launched alike."""
+        """Write the instructions and launch records of kernels; most kernels of a graph have equal launches."""
         if not indices:
             return
         kinds: dict[tuple[int, int, int], int] = {}
@@ -266,7 +266,7 @@ class GraphProgram:
                 self._unoptimised.add(index)
         at = np.fromiter(indices, np.int64)
         self._records[at, : abi.ARGUMENT_BYTES + 1] = np.array([launch.fields for launch in launches])[kind_of]
-        self._pairs = None  # they are missing in the records
+        self._pairs = None  # the new records lack them
         code = [
             (stepper.KERNEL, launch.kernel.function_address, 0, 0, launch.blocks, launch.kernel.scratch_bytes)
             for launch in launches
@@ -280,14 +280,17 @@ class GraphProgram:
             self._place(index, launches[kind])
 
     def _assign(self, index: int, *, in_python: bool, is_held: bool = True) -> None:
-        """Let Python or native code run a kernel; one that is held keeps its section from running side by side."""
+        """Assign a kernel to Python or to native code. A held kernel prevents its section from running in parallel."""
         self.in_python[index] = in_python
         self.sections.hold(index, is_held=is_held)
         operation = stepper.PYTHON if in_python else self._operations[index]
         _FIELD.pack_into(self._code_memory, 8 * stepper.FIELDS * index, operation)
 
     def _write_function(self, index: int) -> None:
-        """Write the address of a kernel's code and its memory; again until the optimised code is there."""
+        """Write the address of a kernel's code and the memory that it needs.
+
+        Repeat this until its code is optimised.
+        """
         kernel = self._works[index].kernel
         assert isinstance(kernel, HostKernel)
         (self._unoptimised.discard if kernel.job is None else self._unoptimised.add)(index)
@@ -305,7 +308,7 @@ class GraphProgram:
 
 
 def _ends(work: CopyWork) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the target's and the source's bytes; DeviceError when they were freed."""
+    """Return the bytes of target and source. Raise DeviceError when either was freed."""
     return bytes_of(work.target, work.size_bytes, "copy target"), bytes_of(work.source, work.size_bytes, "copy source")
 
 

@@ -1,4 +1,4 @@
-"""Sections: instructions of a program without a jump between them, which several workers may run side by side."""
+"""Sections: instructions without a jump between them, which several workers may run in parallel."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -11,24 +11,27 @@ from engine.device.host import team
 from engine.device.host.graph import stepper
 from engine.device.host.pool import WAKE_NS, chunk_for, workers_for
 
-#: The shortest time between two checks of a section's node times.
+#: The shortest interval between checks of a section's node times.
 LOOK_NS = 20_000_000
-#: What the team itself takes for a node, most of it to read the clock.
+#: The team's own time for a node, mostly for reading the clock.
 NODE_NS = 25
 _CACHE_LINE = 64
 
 
 @dataclass(slots=True, eq=False)
 class Section:
-    """Instructions `slot + 1` to `end`; the one at `slot` runs them side by side or goes on to the first of them."""
+    """Instructions `slot + 1` to `end`.
+
+    The one at `slot` runs them in parallel, or continues with the first of them.
+    """
 
     slot: int
-    #: For each instruction, those of the section that it waits for.
+    #: For each instruction, the instructions of the section that it waits for.
     after: list[tuple[int, ...]] = field(default_factory=list)
     is_chain: bool = True
-    #: Instructions that Python has to run, so that the others run one by one.
+    #: Instructions that Python must run, so that all others run one by one.
     held: set[int] = field(default_factory=set)
-    #: Whether the plan is out of date, and whether there is one.
+    #: Whether the plan is out of date; below, whether there is a plan.
     is_changed: bool = True
     is_planned: bool = False
 
@@ -39,18 +42,18 @@ class Section:
 
     @property
     def end(self) -> int:
-        """The index behind the last instruction."""
+        """The index after the last instruction."""
         return self.slot + 1 + len(self.after)
 
     def add(self, after: tuple[int, ...]) -> None:
-        """Append an instruction that waits for these."""
+        """Append an instruction that waits for the instructions `after`."""
         self.is_chain = self.is_chain and after == ((self.end - 1,) if self.after else ())
         self.after.append(after)
 
 
 @dataclass(frozen=True, slots=True)
 class SectionPlan:
-    """How a team runs a section: the planned fields of nodes and of the section record, and the section's links."""
+    """How a team runs a section: the planned fields of its nodes and of its record, and its links."""
 
     nodes: Sequence[tuple[int, ...]]
     links: list[int]
@@ -62,9 +65,9 @@ class SectionPlan:
 def plan_section(
     section: Section, operations: Sequence[int], work_ns: Sequence[float], blocks: Sequence[int], cores: int
 ) -> SectionPlan | None:
-    """Return how to run a section on so many cores; None when one thread is about as fast.
+    """Return a plan to run a section on `cores` cores; None if one thread is about as fast.
 
-    `operations`, `work_ns` (the time on one core) and `blocks` (thread blocks) are those of its instructions.
+    `operations`, `work_ns` (the time on one core) and `blocks` (thread blocks) belong to its instructions.
     """
     total = sum(work_ns)
     is_long = max(work_ns) >= WAKE_NS
@@ -76,7 +79,7 @@ def plan_section(
         for other in after:
             successors[other - first].append(index)
     workers = [workers_for(work, wide, cores) for work, wide in zip(work_ns, blocks, strict=True)]
-    # From the last one on: the longest path to the end, and the work that waits for nothing else.
+    # Going backwards: the longest path to the end, and the work that depends only on this node.
     rank, alone = [0.0] * count, list(work_ns)
     for index in reversed(range(count)):
         following = successors[index]
@@ -103,16 +106,16 @@ def plan_section(
 
 
 def rows_apart(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return rows of `team.NODE_FIELDS` zeros, no two of which share a cache line: different workers write to them."""
+    """Return rows of `team.NODE_FIELDS` zeros. Different workers write to them, so no two rows share a cache line."""
     memory = np.zeros(8 * team.NODE_FIELDS * count + _CACHE_LINE, np.uint8)
     start = -int(memory.ctypes.data) % _CACHE_LINE
     return memory[start : memory.size - _CACHE_LINE + start].view(np.int64).reshape(-1, team.NODE_FIELDS)
 
 
 class Sections:
-    """The sections of a program: their plans in memory, and facts of their instructions.
+    """The sections of a program: their plans in memory, and facts about their instructions.
 
-    `code` has the program's instructions, of which the slots of sections are written here.
+    `code` has the program's instructions; this class writes those at the sections' slots.
     """
 
     def __init__(
@@ -132,7 +135,7 @@ class Sections:
         self._record_of = dict(zip(sections, self._records, strict=True))
         self._links: dict[Section, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
         self._changed = set(sections)
-        #: Those that the team runs.
+        #: The sections that the team runs.
         self._on: set[Section] = set()
         self._look_ns = 0
         for section in sections:
@@ -140,11 +143,11 @@ class Sections:
 
     @property
     def is_any_on(self) -> bool:
-        """Whether a section runs side by side."""
+        """Whether any section runs in parallel."""
         return bool(self._on)
 
     def is_on(self, index: int) -> bool:
-        """Whether the team runs an instruction and measures it."""
+        """Whether the team runs, and so measures, an instruction."""
         return self._of[index] in self._on
 
     def hold(self, index: int, *, is_held: bool) -> None:
@@ -154,7 +157,7 @@ class Sections:
         self._changed.add(section)
 
     def note(self, index: int, work_ns: float, blocks: int) -> None:
-        """Note how long an instruction takes on one core; small changes don't matter."""
+        """Record an instruction's time on one core; small changes are ignored."""
         section, before_ns = self._of[index], self.work_ns[index]
         if blocks != self.blocks[index] or not before_ns / 2 <= work_ns <= 2 * before_ns:
             self.work_ns[index], self.blocks[index] = work_ns, blocks
@@ -162,7 +165,7 @@ class Sections:
             self._changed.add(section)
 
     def refresh(self) -> None:
-        """Plan the sections that changed, and let the team run those for which that pays."""
+        """Plan the sections that changed, and let the team run those that get faster."""
         for section in self._changed:
             if section.is_changed and not section.held:
                 self._plan(section)
@@ -176,7 +179,7 @@ class Sections:
         self._changed.clear()
 
     def learn(self) -> Iterator[tuple[int, int]]:
-        """Check the times of sections that ran; yield instructions and times that differ much from the plan's."""
+        """Check the times of sections that ran. Yield instructions with times that differ much from the plan's."""
         now_ns = time.perf_counter_ns()
         if now_ns < self._look_ns:
             return

@@ -1,4 +1,4 @@
-"""Compiling PTX to object code, by way of the cache."""
+"""Compiles PTX to object code, with a cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.diagnostics import KernelError, TranslatorBug
 from engine.processes.pool import run, run_in_background
 from engine.ptx.tree import Instruction, Label, PtxModule
 
-if TYPE_CHECKING:  # imported where it is used: a cached kernel needs no translator
+if TYPE_CHECKING:  # imported on use: a cached kernel needs no translator
     from engine.host_compiler.module import TranslatedModule
 
 _LOG = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 
 
 def build(ptx: str) -> cache.CachedModule:
-    """Return a module from the cache, or else have it compiled quickly; KernelError when the PTX is wrong."""
+    """Return a module from the cache, or have it compiled quickly. Raise KernelError when the PTX is wrong."""
     key = cache.key(ptx, *native.cpu())
     found = cache.load(key)
     if found is None:
@@ -45,8 +45,8 @@ def build(ptx: str) -> cache.CachedModule:
 
 
 def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
-    """Translate a module and compile it quickly, in a worker process; KernelError when the PTX is wrong."""
-    # Imported here: a cached kernel needs neither parser nor translator.
+    """Translate a module and compile it quickly, in a worker process. Raise KernelError when the PTX is wrong."""
+    # Imported here, since a cached kernel needs neither parser nor translator.
     from engine.device.host.modules.functions import take_out_functions, with_declarations
     from engine.host_compiler.errors import own_bug
     from engine.ptx import parse
@@ -71,7 +71,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
         translated.scratch_bytes,
         translated.variables,
         lines,
-        # The optimiser gets each function in its own module, where it may inline it.
+        # The optimiser gets each function inside the kernel's module, where it may inline it.
         dict.fromkeys(translated.kernels) if functions else translated.kernels,
         spinning=translated.spinning,
         functions=[*(function.code for function in functions), *_runtime(translated.runtime, processor)],
@@ -80,7 +80,7 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
 
 
 def _compiled(module: PtxModule, processor: tuple[str, str]) -> tuple[TranslatedModule, bytes]:
-    """Translate a module and compile it quickly, without the kernels that are refused; KernelError if all are."""
+    """Translate a module and compile it quickly, without refused kernels. Raise KernelError if all are refused."""
     from engine.host_compiler.module import translate_module
 
     refused: dict[str, KernelError] = {}
@@ -105,14 +105,14 @@ def _compiled(module: PtxModule, processor: tuple[str, str]) -> tuple[Translated
 
 
 def _only(module: PtxModule, names: Iterable[str]) -> PtxModule:
-    """Return a module with some of its kernels."""
+    """Return a module with only these kernels."""
     return replace(module, signatures={name: module.signatures[name] for name in names})
 
 
 def _bug(module: PtxModule, name: str, processor: tuple[str, str]) -> TranslatorBug | None:
-    """Return the error for a kernel on which the translator fails, or LLVM on what it makes; None for any other kernel.
+    """Return the error if the translator fails on a kernel, or LLVM fails on the translation; otherwise None.
 
-    It names the first instruction with which the kernel fails and without which it does not.
+    It names the first instruction that makes the kernel fail.
     """
     from engine.host_compiler.module import translate_module
 
@@ -120,7 +120,7 @@ def _bug(module: PtxModule, name: str, processor: tuple[str, str]) -> Translator
     body = function.body or ()
 
     def problem(count: int) -> TranslatorBug | None:
-        """Return the errors in a number of the kernel's instructions; its labels stay."""
+        """Return the bug that the first `count` instructions of the kernel cause, if any; its labels stay."""
         kept = [item for index, item in enumerate(body) if index < count or isinstance(item, Label)]
         end = () if count == len(body) else (Instruction("ret", (), (), None, function.line),)
         cut = replace(alone, functions={**alone.functions, name: replace(function, body=(*kept, *end))})
@@ -129,7 +129,7 @@ def _bug(module: PtxModule, name: str, processor: tuple[str, str]) -> Translator
         except TranslatorBug as found:
             return found
         except KernelError:
-            pass  # of a part of a kernel
+            pass  # a part of a kernel may be invalid for other reasons
         return None
 
     found = problem(len(body))
@@ -150,12 +150,12 @@ def _bug(module: PtxModule, name: str, processor: tuple[str, str]) -> Translator
 
 @lru_cache(maxsize=64)
 def _runtime(text: str, processor: tuple[str, str]) -> tuple[bytes, ...]:
-    """Return the object code of the runtime functions that a module needs, if any; many modules need the same."""
+    """Return the object code of the runtime functions that a module needs; many modules need the same."""
     return (native.compile_object(text, processor),) if text else ()
 
 
 def warm_up() -> None:
-    """Import what `translate` imports."""
+    """Import the modules that `translate` needs."""
     from engine.device.host.modules import functions
     from engine.host_compiler import module
     from engine.ptx import parser
@@ -164,10 +164,10 @@ def warm_up() -> None:
 
 
 def optimise(ptx: str | Callable[[], str], name: str, processor: tuple[str, str]) -> tuple[bytes, int]:
-    """Return the optimised object code of one kernel of a module that `translate` has taken, in a worker process.
+    """Return the optimised object code of one kernel of a translated module, in a worker process.
 
-    `ptx` is the module, or returns one whose kernels do the same. The kernel's scratch memory in bytes is returned too,
-    which may be more than that of the code that was compiled first.
+    `ptx` is the module, or returns one with equivalent kernels. Also return the kernel's scratch memory in bytes, which
+    may exceed that of the quickly compiled code.
     """
     from engine.host_compiler.module import translate_module
     from engine.ptx import parse
@@ -181,10 +181,10 @@ def optimise(ptx: str | Callable[[], str], name: str, processor: tuple[str, str]
 
 
 def optimised(key: str, name: str, text: str | None, ptx: str | Callable[[], str]) -> tuple[bytes, int]:
-    """Return the optimised object code of one kernel and cache it; KernelError when LLVM cannot compile it.
+    """Return the optimised object code of one kernel, and cache it. Raise KernelError if LLVM can't compile it.
 
-    Its scratch memory in bytes comes with it, 0 for no more than before. `text` is the kernel's LLVM text; None when
-    that is to be made from the PTX, which is as for `optimise`.
+    Also return its scratch memory in bytes, 0 for no more than before. `text` is the kernel's LLVM text; with None, it
+    is made from the PTX, which is as in `optimise`.
     """
     known = cache.load(key)
     if known is not None and name in known.optimised:  # another process or thread was faster

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk, so that a patch starts at once the second time.
+"""Compiled kernels on disk, with which a patch starts quickly the second time.
 
 A file's name is a digest of everything that its contents depend on.
 """
@@ -23,7 +23,7 @@ MAX_BYTES = 256 << 20
 
 
 class KernelRefusal(msgspec.Struct, frozen=True):
-    """Why a kernel of a module can't run, with the line of the PTX; `is_bug`: the fault is the translator's."""
+    """The reason why a kernel can't run, with the line of the PTX; with `is_bug`, the translator is at fault."""
 
     message: str
     line: int | None
@@ -31,7 +31,7 @@ class KernelRefusal(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, problem: KernelError) -> KernelRefusal:
-        """Keep an error."""
+        """Return an error in the form that is stored."""
         return cls(str(problem), problem.line, isinstance(problem, TranslatorBug))
 
     def error(self) -> KernelError:
@@ -40,13 +40,14 @@ class KernelRefusal(msgspec.Struct, frozen=True):
 
 
 class CachedModule(msgspec.Struct, frozen=True):
-    """A compiled module: object code, and the facts for a launch.
+    """A compiled module: object code, and the facts needed for a launch.
 
-    `code` is the whole module, compiled quickly, with its variables; `functions` is the code of what it calls and other
-    modules call too. For each kernel, `scratch_bytes` is the memory that a worker needs for any of its code, and either
-    `texts` has the LLVM text that is not optimised yet, None where that is to be made from the PTX, or `optimised` the
-    object code. `variables` are the sizes of module variables; `lines` are source file and line by PTX line, from
-    `.loc`; `spinning` names the kernels whose thread blocks may wait for each other, `refused` those that can't run.
+    `code` is the whole module, compiled quickly, with its variables. `functions` is the code of functions that it calls
+    and that other modules share. For each kernel, `scratch_bytes` is the largest memory that a worker needs for any of
+    its code. An optimised kernel has object code in `optimised`. Any other has LLVM text in `texts`, or None there if
+    the text must be made from the PTX. `variables` are the sizes of module variables. `lines` has source file and line
+    by PTX line, from `.loc`. `spinning` names kernels whose thread blocks may wait for each other, and `refused`
+    kernels that can't run.
     """
 
     code: bytes
@@ -68,7 +69,7 @@ def folder() -> Path:
 
 @functools.cache
 def translator_version() -> str:
-    """Return a digest of the translator's source: another version of it may make other code."""
+    """Return a digest of the translator's source, since another version may generate other code."""
     here, digest = Path(__file__).parent, hashlib.sha256()
     rooms = [Path(room.__path__[0]) for room in (engine.host_compiler, engine.ptx)]
     sources = [path for room in rooms for suffix in ("py", "ll") for path in sorted(room.rglob(f"*.{suffix}"))]
@@ -83,10 +84,10 @@ def key(ptx: str, cpu: str, features: str) -> str:
 
 
 def load(name: str) -> CachedModule | None:
-    """Return a compiled module, or None when its file is missing or damaged."""
+    """Return a compiled module; None when its file is missing or damaged."""
     return DiskCache(CachedModule, folder(), MAX_BYTES).get(name)
 
 
 def store(name: str, entry: CachedModule) -> None:
-    """Write a compiled module; when that fails, it is compiled again at the next start."""
+    """Write a compiled module. If that fails, it is compiled again at the next start."""
     DiskCache(CachedModule, folder(), MAX_BYTES).put(name, entry)

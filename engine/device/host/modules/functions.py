@@ -1,6 +1,6 @@
-"""Device functions that compute on registers alone are compiled once; all modules that call them share their code.
+"""Device functions that use only registers are compiled once, and shared by all modules that call them.
 
-The mathematics of op graphs is written as such functions: an edit of a graph compiles its kernel and finds these.
+The mathematics of op graphs is written as such functions, so editing a graph compiles only its kernel.
 """
 
 import re
@@ -14,11 +14,11 @@ from engine.host_compiler.opcodes.calls import LINKED
 from engine.ptx import parse
 from engine.ptx.tree import Address, Float, Function, Instruction, Integer, PtxModule, Register, Symbol
 
-#: A function as LLVM and NVRTC write it: nothing inside begins at the start of its line but labels.
+#: A function as LLVM and NVRTC write it: inside, only labels begin at the start of a line.
 _FUNCTION = re.compile(r"^\.func[^;{]*?\b([\w$]+)\([^;{]*\n\{\n(?:[\t $/][^\n]*\n|\n)*\}\n", re.MULTILINE)
 _HEADER = re.compile(r"^\.(?:version|target|address_size)\b.*\n", re.MULTILINE)
 # fmt: off
-#: Instructions that neither fail nor see other threads or memory.
+#: Instructions that can't fail and don't depend on other threads or memory.
 _OPCODES = frozenset((
     "abs", "add", "and", "bfe", "bfi", "bfind", "bra", "brev", "clz", "cnot", "copysign", "cos", "cvt", "div", "ex2",
     "fma", "ld", "lg2", "lop3", "mad", "max", "min", "mov", "mul", "neg", "not", "or", "popc", "prmt", "rcp", "rem",
@@ -30,14 +30,14 @@ _OPCODES = frozenset((
 
 @dataclass(frozen=True)
 class SharedFunction:
-    """A function's declaration, as modules see it, and its object code."""
+    """A function's declaration for other modules, and its object code."""
 
     declaration: Function
     code: bytes
 
 
 def take_out_functions(ptx: str, processor: tuple[str, str]) -> tuple[str, list[SharedFunction]]:
-    """Return PTX without its functions that can be shared, whose lines stay as empty ones, and these functions."""
+    """Return PTX with shareable functions replaced by empty lines, and these functions."""
     header = "".join(_HEADER.findall(ptx))
     taken: list[SharedFunction] = []
     for found in _FUNCTION.finditer(ptx) if ".func" in ptx else ():
@@ -50,26 +50,26 @@ def take_out_functions(ptx: str, processor: tuple[str, str]) -> tuple[str, list[
 
 
 def with_declarations(module: PtxModule, functions: list[SharedFunction]) -> PtxModule:
-    """Return a module that may call shared functions."""
+    """Return a module with declarations of shared functions, which it may call."""
     declared = {function.declaration.name: function.declaration for function in functions}
     return replace(module, functions={**module.functions, **declared})
 
 
 def _is_only_called(name: str, text: str) -> bool:
-    """Whether a text declares and calls a function but does not take its address."""
+    """Whether a text declares and calls a function without taking its address."""
     lines = re.findall(rf"^.*(?<![\w$]){re.escape(name)}(?![\w$]).*", text, re.MULTILINE)
     return all(line.lstrip().startswith(("call", ".func")) for line in lines)
 
 
 @lru_cache(maxsize=256)
 def _shared(header: str, text: str, name: str, processor: tuple[str, str]) -> SharedFunction | None:
-    """Return the only function of a text, compiled; None when it must stay in its module."""
+    """Return the only function of a text in compiled form; None if it must stay in its module."""
     try:
         function = parse(header + text).functions[name]
         if not _is_pure(function):
             return None
         code = native.compile_object(translate_function(function, native.triple(), *processor), processor)
-    except KernelError:  # its module is translated as a whole, which reports the error
+    except KernelError:  # its whole module is translated instead, which reports the error
         return None
     return SharedFunction(replace(function, body=None, linkage=LINKED), code)
 
@@ -80,7 +80,7 @@ def _is_pure(function: Function) -> bool:
 
 
 def _is_own(instruction: Instruction, function: Function, own: set[str]) -> bool:
-    """Whether an instruction works on registers, numbers, parameters and results alone."""
+    """Whether an instruction works only on registers, numbers, parameters and results."""
     if instruction.opcode not in _OPCODES or "ftz" in instruction.modifiers:
         return False
     if instruction.opcode == "bra":

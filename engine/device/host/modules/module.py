@@ -20,7 +20,7 @@ from engine.device.protocol import BestCode, LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import KernelSignature
 
-#: A launch that is expected to take longer than this waits for optimised code; a kernel's first launch never does.
+#: A launch that should take longer than this waits for optimised code. A kernel's first launch never waits.
 WORTH_WAITING_NS = 50_000_000
 _LOG = logging.getLogger(__name__)
 
@@ -28,8 +28,8 @@ _LOG = logging.getLogger(__name__)
 class HostKernel:
     """One entry point: its signature, and the native function that runs its thread blocks.
 
-    A kernel that is not in the cache runs first in quickly compiled code, while it is optimised in the background. Then
-    `function` changes, also for the thread blocks that a running launch has not begun.
+    A kernel that is not in the cache first runs in quickly compiled code, while it is optimised in the background. Then
+    `function` changes, even for the remaining thread blocks of a running launch.
     """
 
     def __init__(self, module: HostModule, signature: KernelSignature, function: Any, entry: CachedModule) -> None:
@@ -41,7 +41,7 @@ class HostKernel:
         self._take(function)
         self.scratch_bytes = entry.scratch_bytes[signature.name]
         self.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
-        #: Bytes of static shared memory; dynamic shared memory begins behind it at a multiple of 16.
+        #: Bytes of static shared memory; dynamic shared memory follows at the next multiple of 16.
         self.static_shared_bytes = signature.shared_bytes
         if signature.uses_dynamic_shared:
             self.static_shared_bytes += -signature.shared_bytes % 16
@@ -49,11 +49,11 @@ class HostKernel:
         self.launched: LaunchConfig | None = None
         #: Whether thread blocks may wait for each other.
         self.spins = signature.name in entry.spinning
-        #: The time of one thread block in the last launch, None before the first.
+        #: The time of one thread block in the last launch; None before the first.
         self.block_ns: float | None = None
         #: Source file and line by PTX line.
         self.lines = entry.lines
-        #: The job that optimises the kernel; None when that is done.
+        #: The job that optimises the kernel; None when it is done.
         self.job: OptimiserJob | None = None
         self._code: NativeCode | None = None
 
@@ -64,7 +64,7 @@ class HostKernel:
 
     @staticmethod
     def fit(config: LaunchConfig) -> LaunchConfig:
-        """Return the launch itself: on a CPU, threads become the lanes of vectors in any case."""
+        """Return the launch unchanged: on a CPU, threads become vector lanes in any case."""
         return config
 
     @staticmethod
@@ -79,9 +79,9 @@ class HostKernel:
             job.run()
 
     def use(self, code: NativeCode, scratch_bytes: int) -> None:
-        """Run optimised code from now on, which needs so much scratch memory."""
+        """Switch to optimised code, which needs `scratch_bytes` of scratch memory."""
         self._code = code
-        # Before the function: who has read that finds enough memory for it.
+        # Set before the function, so that a reader of the new function finds enough memory for it.
         self.scratch_bytes = max(self.scratch_bytes, scratch_bytes)
         self._take(code.function(_symbol(self.name)))
         self.job = None
@@ -92,9 +92,9 @@ class HostKernel:
 
 
 class HostModule:
-    """PTX compiled for this CPU; without `quick_first`, every kernel is optimised before the module is ready.
+    """PTX compiled for this CPU. Without `quick_first`, every kernel is optimised before the module is ready.
 
-    With `best` code, that is optimised instead.
+    If there is `best` code, that is optimised instead.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class HostModule:
         key = cache.key(ptx, *native.cpu())
         entry = build.build(ptx)
         quick, done = entry.texts, entry.optimised
-        #: Addresses of module variables, which lie in the quickly compiled code.
+        #: Addresses of module variables, which are part of the quickly compiled code.
         self.variables: dict[str, int] = {}
         self.table = table
         if quick or entry.variables:
@@ -143,13 +143,13 @@ class HostModule:
 
     @property
     def is_best(self) -> bool:
-        """True once all kernels run the best code that was given."""
+        """True once all kernels run the given best code."""
         return self._has_best and all(kernel.job is None for kernel in self._kernels.values())
 
     def kernel(self, name: str) -> HostKernel:
-        """Return an entry point and start to optimise it.
+        """Return an entry point, and start to optimise it.
 
-        KernelError when the module has none of that name or the host can't run it; the other kernels run.
+        Raise KernelError when the module has none of this name, or the host can't run it; other kernels still run.
         """
         if not self.is_loaded:
             raise DeviceError("host: module must not be used after unload")
@@ -163,9 +163,9 @@ class HostModule:
         return kernel
 
     def unload(self, *, is_replaced: bool = False) -> None:
-        """Release the module; its code stays loaded until the last graph that uses one of its kernels is gone.
+        """Release the module; its code stays loaded until the last graph with one of its kernels is gone.
 
-        The kernel that is being optimised is finished for the cache, unless newer code has replaced it.
+        A kernel that is being optimised is finished for the cache, unless newer code has replaced it.
         """
         if self.is_loaded:
             self.is_loaded = False
@@ -186,7 +186,7 @@ class HostModule:
 
 
 def own_kernel(kernel: LoadedKernel, table: AllocationTable | None = None) -> HostKernel:
-    """Return a kernel of the host, of the device with this table if one is given; DeviceError when it is another's."""
+    """Return a kernel of the host, or of the device with this table. Raise DeviceError for another device's kernel."""
     if not isinstance(kernel, HostKernel):
         name = getattr(kernel, "name", kernel)
         raise DeviceError(f"host: kernel {name} must be loaded on the host, got {type(kernel).__name__}")

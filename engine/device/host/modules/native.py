@@ -1,8 +1,8 @@
-"""Compiling LLVM text to native code for this CPU, as object code that can be cached.
+"""Compiles LLVM text to native code for this CPU, as object code that can be cached.
 
-`quick_object` takes a tenth of the time of `compile_object`: it turns stack slots into values where there are many, and
+`quick_object` takes a tenth of the time of `compile_object`. It promotes stack slots to values if there are many, and
 leaves the rest to LLVM's fast instruction selection. `compile_object` runs the optimiser with its vectoriser. Both give
-the same results. Each call has a separate LLVM context, so several threads may compile at once.
+the same results. Each call has its own LLVM context, so several threads may compile at the same time.
 """
 
 import ctypes
@@ -16,10 +16,10 @@ import llvmlite.binding as llvm
 from engine.diagnostics import TranslatorBug
 
 _QUICK, _BEST = 0, 2
-#: Code with fewer stack slots is as fast with these, and the pass that promotes slots takes a quarter of a millisecond.
+#: With fewer stack slots, promoting them gains nothing, and the pass takes a quarter of a millisecond.
 _FEWEST_SLOTS = 16
 _MOST_VALUES = 1 << 20
-#: How many libraries one linker links.
+#: The most libraries that one linker links.
 MOST_LINKED = 256
 
 
@@ -31,23 +31,23 @@ def _initialize() -> None:
 
 @cache
 def cpu() -> tuple[str, str]:
-    """Return LLVM's names of this CPU and of its features."""
+    """Return LLVM's names for this CPU and its features."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def triple() -> str:
-    """Return LLVM's name of this machine."""
+    """Return LLVM's name for this machine."""
     return str(llvm.get_process_triple())
 
 
 class _TargetMachines(threading.local):
-    """LLVM's target machines of a thread: making one, and its tables at its first use, takes as long as a kernel."""
+    """LLVM's target machines of a thread. Creating one, with its tables, takes as long as compiling a kernel."""
 
     def __init__(self) -> None:
         self._by_options: dict[tuple[int, tuple[str, str]], Any] = {}
 
     def get(self, level: int, processor: tuple[str, str] | None = None) -> Any:
-        """Return the machine that compiles for a processor, by default this one, at one of LLVM's levels."""
+        """Return the machine for a processor, by default this one, at one of LLVM's optimisation levels."""
         key = level, processor or cpu()
         if key not in self._by_options:
             self._by_options[key] = _target_machine(*key)
@@ -66,10 +66,10 @@ def _target_machine(level: int, processor: tuple[str, str]) -> Any:
 
 @cache
 def _unlocked(name: str) -> Any:
-    """Return a function of LLVM without the lock that llvmlite puts around all of them.
+    """Return a function of LLVM without the lock that llvmlite holds during all of them.
 
-    The optimiser may run for a second, and other threads must be able to compile meanwhile. That is safe: LLVM contexts
-    are independent, and each call has its own.
+    The optimiser may run for a second, and other threads must be able to compile at the same time. That is safe, since
+    LLVM contexts are independent and each call has its own.
     """
     locked = getattr(llvm.ffi.lib, name)
     function = ctypes.CDLL(llvm.ffi.lib._name)[name]
@@ -78,7 +78,10 @@ def _unlocked(name: str) -> Any:
 
 
 def verified(text: str) -> Any:
-    """Return LLVM text as a module; TranslatorBug when LLVM refuses it, since the translator makes only sound text."""
+    """Return LLVM text as a module.
+
+    Raise TranslatorBug if LLVM refuses it, since the translator's text must be valid.
+    """
     try:
         module = llvm.parse_assembly(text, llvm.create_context())
         module.verify()
@@ -96,9 +99,9 @@ def _refused(why: str) -> TranslatorBug:
 
 
 def quick_object(text: str, processor: tuple[str, str] | None = None) -> bytes:
-    """Return object code of LLVM text, compiled quickly; TranslatorBug when LLVM refuses the text.
+    """Return object code of LLVM text, compiled quickly. Raise TranslatorBug when LLVM refuses the text.
 
-    `processor` has the names of a CPU and its features, by default this one's.
+    `processor` has the names of a CPU and its features; the default is this CPU.
     """
     module, machine = verified(text), _machines.get(_QUICK, processor)
     if _is_promotable(text):
@@ -110,7 +113,7 @@ def quick_object(text: str, processor: tuple[str, str] | None = None) -> bytes:
 
 
 def _is_promotable(text: str) -> bool:
-    """Whether stack slots are worth promoting to values, and can be quickly: each may need a value at every label."""
+    """Whether promoting stack slots pays and is fast enough, since each may need a value at every label."""
     if text.count(" = alloca ") < _FEWEST_SLOTS:
         return False
     functions = text.split("\ndefine ")
@@ -118,10 +121,10 @@ def _is_promotable(text: str) -> bool:
 
 
 def compile_object(text: str, processor: tuple[str, str] | None = None) -> bytes:
-    """Return optimised object code of LLVM text; TranslatorBug as with `quick_object`.
+    """Return optimised object code of LLVM text. Raise TranslatorBug as `quick_object` does.
 
     This is LLVM's O1 pipeline with the loop vectoriser; O2 takes longer and makes no kernel faster. Unrolling and
-    vectorising within a thread are left out: they take long, and CUDA compilers have unrolled already.
+    vectorising within a thread are left out: they take long, and CUDA compilers have already unrolled loops.
     """
     module, machine = verified(text), _machines.get(_BEST, processor)
     options = llvm.create_pipeline_tuning_options(speed_level=1)
@@ -148,9 +151,9 @@ def _object(module: Any, machine: Any) -> bytes:
 
 
 class _Linkers:
-    """LLVM's linkers, one after the other: making one takes as long as linking a kernel.
+    """LLVM's linkers, used one after another, since creating one takes as long as linking a kernel.
 
-    A linker keeps 11 KB of each library, also once that is unloaded; it is freed with its last library.
+    A linker keeps 11 KB for each library, even after that is unloaded. It is freed with its last library.
     """
 
     def __init__(self) -> None:
@@ -159,7 +162,7 @@ class _Linkers:
         self._linked = MOST_LINKED
 
     def next(self) -> tuple[Any, str]:
-        """Return a linker and a name that none of its libraries has had; any thread may call this."""
+        """Return a linker, and a name that is new to it. Any thread may call this."""
         with self._lock:
             if self._linked == MOST_LINKED:
                 self._linker = llvm.create_lljit_compiler(_machines.get(_BEST), use_jit_link=True)

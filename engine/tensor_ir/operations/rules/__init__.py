@@ -1,4 +1,4 @@
-"""The table of element-wise operations: what each computes, as an op graph, with numpy, and backwards."""
+"""The table of element-wise operations, each as an op graph, with numpy, and with its gradients."""
 
 from collections.abc import Mapping
 

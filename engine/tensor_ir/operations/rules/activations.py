@@ -1,4 +1,4 @@
-"""Activation functions. Where one has a kink, its gradient there is torch's; that of crelu and screlu is 0."""
+"""Activation functions. At a kink, gradients are the same as torch's; those of crelu and screlu are 0."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from engine.tensor_ir.operations.rules.arithmetic import erfc
 from engine.tensor_ir.operations.rules.rule import GraphValue, Rule, from_input, from_output
 from engine.types import Array
 
-#: Of the approximation of gelu by tanh. It is written with sigmoid(2 u) for (1 + tanh(u)) / 2, which is exact for far
-#: negative u too.
+#: Constants of gelu's approximation by tanh. It uses sigmoid(2 u) for (1 + tanh(u)) / 2, which is also exact for very
+#: negative u.
 _SCALE, _CUBIC = 2 * sqrt(2 / pi), 0.044715
 
 
@@ -46,7 +46,7 @@ def _between(g: TensorNode, y: TensorNode) -> TensorNode:
 
 
 def _root(y: TensorNode) -> TensorNode:
-    """Return the square root of a result that isn't 0; where it is, 1, so that no gradient is infinite there."""
+    """Return the square root of a result, or 1 if the result is 0, so that no gradient is infinite."""
     return y.less_equal(0.0).where(1.0, y).sqrt()
 
 

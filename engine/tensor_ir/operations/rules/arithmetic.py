@@ -14,25 +14,25 @@ from engine.types import Array
 
 
 def _tie(g: TensorNode, chosen: TensorNode, other: TensorNode, is_chosen: TensorNode) -> TensorNode:
-    """Return the gradient of an operand of maximum or minimum; equal ones have half of it each."""
+    """Return the gradient of an operand of maximum or minimum; equal operands get half of it each."""
     return chosen.equal(other).where(g * 0.5, is_chosen.where(g, 0.0))
 
 
 def _to_base(g: TensorNode, n: TensorNode) -> TensorNode:
-    """Return the gradient of the base of a power; a power of 0 is constant."""
+    """Return the gradient of a power's base; with exponent 0, the power is constant."""
     base, exponent = n.inputs
     return exponent.equal(0.0).where(0.0, g * (exponent * base ** (exponent - 1.0)))
 
 
 def _to_exponent(g: TensorNode, n: TensorNode) -> TensorNode:
-    """Return the gradient of the exponent of a power; that of 0 stays 0."""
+    """Return the gradient of a power's exponent; a base of 0 gets the gradient 0."""
     base, exponent = n.inputs
     is_zero = base.equal(0.0).elementwise("and", exponent.greater_equal(0.0))
     return is_zero.where(0.0, g * (n * base.log()))
 
 
 def _emit_power(x: GraphValue, power: float) -> GraphValue:
-    """Write x to the power of a number; square, root and reciprocal are cheaper than others, and exact."""
+    """Write x to the power of a number; square, root and reciprocal are written as cheaper, exact operations."""
     cheap: Mapping[float, Callable[[], GraphValue]] = {
         1.0: lambda: x,
         2.0: lambda: x * x,
@@ -43,7 +43,7 @@ def _emit_power(x: GraphValue, power: float) -> GraphValue:
 
 
 def _power_gradient(g: TensorNode, x: TensorNode, power: float) -> TensorNode:
-    """Return the gradient; that of the power 0 is 0 everywhere."""
+    """Return the gradient; for the power 0, it is 0 everywhere."""
     return g * (x ** (power - 1) * power) if power else g * 0.0
 
 
@@ -157,14 +157,14 @@ CONDITIONS: Mapping[str, Rule] = {
 
 def erf(x: Array) -> Array:
     """Return the error function of each element."""
-    from scipy import special  # takes a tenth of a second, which only those who need it should spend
+    from scipy import special  # takes a tenth of a second, so it is imported only when needed
 
     found: Array = special.erf(x)
     return found
 
 
 def erfc(x: Array) -> Array:
-    """Return 1 less the error function of each element."""
+    """Return 1 - erf(x) of each element x."""
     from scipy import special
 
     found: Array = special.erfc(x)

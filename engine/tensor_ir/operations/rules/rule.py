@@ -1,4 +1,4 @@
-"""`Rule`: a row of the table of element-wise operations, and `GraphValue`, in which rows write op graphs."""
+"""`Rule`: a row of the table of element-wise operations, and `GraphValue`, with which rows write op graphs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from engine.types import Array
 if TYPE_CHECKING:
     from engine.tensor_ir.graph import TensorNode
 
-#: The gradient of an operand, from that of the result, the node and the operation's numbers.
+#: Returns the gradient of an operand. Arguments: the result's gradient, the node's operands, the operation's numbers.
 Gradient = Callable[..., "TensorNode"]
 
-#: What element types a row takes and gives: floats or numbers of one type, which is the result's; numbers that are
-#: compared to a boolean; booleans; a boolean that chooses between two of one type.
+#: The element types of a row. Floats or numbers of one type give that type; a comparison of numbers gives a boolean;
+#: booleans give a boolean; in a choice, a boolean selects one of two operands of the same type.
 RuleKind = Literal["float", "number", "comparison", "boolean", "choice"]
 
 
@@ -26,7 +26,7 @@ class Rule:
     """A row of the table.
 
     `emit` writes the operation into an op graph and `evaluate` computes it with numpy; both take the operands and then
-    the operation's numbers. `gradients` has a function for each operand; None means that no gradient passes.
+    the operation's numbers. `gradients` has a function for each operand, or None if it gets no gradient.
     """
 
     kind: RuleKind
@@ -34,26 +34,26 @@ class Rule:
     emit: Callable[..., GraphValue]
     evaluate: Callable[..., Array]
     gradients: Sequence[Gradient | None]
-    #: How many numbers the operation has.
+    #: The number of arguments besides the operands.
     numbers: int = 0
-    #: For one operand: its gradient from those of the result, the result and the numbers, where that suffices.
+    #: For one operand: its gradient, computed from the result's gradient, the result and the numbers, if that suffices.
     from_output: Gradient | None = None
 
 
 def from_output(emit: Callable[..., GraphValue], evaluate: Callable[..., Array], gradient: Gradient) -> Rule:
-    """Return the row of a function of one float whose gradient follows from its result."""
+    """Return the row of a function of one float whose gradient can be computed from its result."""
     return Rule("float", 1, emit, evaluate, (lambda g, n, *numbers: gradient(g, n, *numbers),), from_output=gradient)
 
 
 def from_input(
     emit: Callable[..., GraphValue], evaluate: Callable[..., Array], gradient: Gradient, *, numbers: int = 0
 ) -> Rule:
-    """Return the row of a function of one float; `gradient` is given the operand."""
+    """Return the row of a function of one float; `gradient` takes the operand."""
     return Rule("float", 1, emit, evaluate, (lambda g, n, *given: gradient(g, n.inputs[0], *given),), numbers=numbers)
 
 
 class GraphValue:
-    """A value in an op graph that is being written: operators and `call` place ops that use it."""
+    """A value in an op graph that is being written; operators and `call` add ops that use it."""
 
     __slots__ = ("graph", "port")
 
@@ -61,7 +61,7 @@ class GraphValue:
         self.graph, self.port = graph, port
 
     def call(self, name: str, *others: GraphValue | float, **settings: Any) -> GraphValue:
-        """Place the op "op.NAME", whose first input this is."""
+        """Add the op "op.NAME" with this value as its first input."""
         return _place(self.graph, name, (self, *others), settings)
 
     def __add__(self, other: GraphValue | float) -> GraphValue:
@@ -92,7 +92,7 @@ class GraphValue:
         return self.call("greater", other)
 
     def choose(self, where: GraphValue | float, elsewhere: GraphValue | float) -> GraphValue:
-        """Return one value where this condition holds and another elsewhere."""
+        """Return one value where this condition is true, and the other elsewhere."""
         return self.call("select", where, elsewhere)
 
 
@@ -111,5 +111,5 @@ def _place(
 
 
 def op(name: str) -> Callable[..., GraphValue]:
-    """Return what writes one op."""
+    """Return a function that writes one op."""
     return lambda first, *others: first.call(name, *others)
