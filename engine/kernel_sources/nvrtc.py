@@ -282,7 +282,7 @@ def _check(nvrtc: Any, result: Any, call: str) -> None:
         raise KernelError(f"{call} must succeed, got {result.name}")
 
 
-#: What kernels begin with.
+#: The first statement of such a kernel.
 WAIT = ' asm volatile("griddepcontrol.wait;" ::: "memory");'
 _OLDEST = 90
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\.|[^\\\n])*", re.MULTILINE | re.DOTALL)
@@ -292,8 +292,8 @@ _KERNEL = re.compile(r"\b__global__\b")
 def waiting_cuda(text: str, architecture: str) -> str | None:
     """Return CUDA C++ whose kernels first wait until earlier launches are complete.
 
-    Lines keep their numbers. None when the architecture ("sm_90") has no such wait, or no kernel is found: one that
-    a macro makes, or another file has, is not.
+    Lines keep their numbers. Return None when the architecture ("sm_90") has no such wait, or no kernel is found. A
+    kernel from a macro or from another file is not found.
     """
     found = re.match(r"sm_(\d+)", architecture)
     if found is None or int(found[1]) < _OLDEST:
@@ -305,7 +305,7 @@ def waiting_cuda(text: str, architecture: str) -> str | None:
 
 
 def _bodies(code: str) -> Iterator[int]:
-    """Give where the bodies of kernels begin: after the first brace that is in no parentheses."""
+    """Yield the start of each kernel's body: after the first brace outside parentheses."""
     for head in _KERNEL.finditer(code):
         depth = 0
         for place in range(head.end(), len(code)):

@@ -85,17 +85,17 @@ class Connection(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class SentinelAction(StrEnum):
-    """The action when an element is wrong."""
+    """The action for a wrong element."""
 
-    MARK = "mark"  # the node is marked with a diagnostic
-    FREEZE = "freeze"  # besides, the engine pauses after that very frame
+    MARK = "mark"  # mark the node with a diagnostic
+    FREEZE = "freeze"  # also pause the engine after that very frame
 
 
 class Sentinel(msgspec.Struct, frozen=True):
-    """A check of the elements of an output; it belongs to the connections that carry them.
+    """A check of the elements of an output; the connections from that output carry these elements.
 
     An element is wrong if one of its numbers is NaN (with `nan`), infinite (with `infinity`), less than `minimum` or
-    greater than `maximum`. None sets no bound.
+    greater than `maximum`. None means no bound.
     """
 
     nan: bool = True
@@ -124,7 +124,7 @@ class Sentinel(msgspec.Struct, frozen=True):
 def make_sentinel(
     *, nan: object, infinity: object, minimum: object, maximum: object, action: object, where: str = "sentinel"
 ) -> Sentinel:
-    """Return a sentinel of fields that may be anything; PatchError, which begins with `where`, when one is wrong."""
+    """Return a sentinel with these fields. For an invalid field, raise a PatchError that begins with `where`."""
     for name, flag in (("nan", nan), ("infinity", infinity)):
         if not isinstance(flag, bool):
             raise PatchError(f"{where}: {name} must be True or False, got {shown(flag)}")
@@ -144,7 +144,7 @@ def _bound(where: str, name: str, value: object) -> float | None:
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         try:
             number = float(value)
-        except OverflowError:  # a whole number beyond any float
+        except OverflowError:  # a whole number too large for a float
             number = math.inf
         if math.isfinite(number):
             return number
@@ -152,7 +152,7 @@ def _bound(where: str, name: str, value: object) -> float | None:
 
 
 def dump_sentinel(sentinel: Sentinel) -> dict[str, Any]:
-    """Return a sentinel as a JSON object; bounds that are not set are left out."""
+    """Return a sentinel as a JSON object, without bounds that are not set."""
     fields: dict[str, Any] = {"nan": sentinel.nan, "infinity": sentinel.infinity}
     for name in ("minimum", "maximum"):
         bound = getattr(sentinel, name)
@@ -162,7 +162,7 @@ def dump_sentinel(sentinel: Sentinel) -> dict[str, Any]:
 
 
 def parse_sentinel(fields: Mapping[str, Any], where: str) -> Sentinel:
-    """Return the sentinel of a JSON object; PatchError, which begins with `where`, when it has another form."""
+    """Return the sentinel in a JSON object. If it is malformed, raise a PatchError that begins with `where`."""
     usual = {name: getattr(Sentinel(), name) for name in Sentinel.__struct_fields__}
     if unknown := sorted(fields.keys() - usual.keys()):
         raise PatchError(f"{where}: fields must be port, {', '.join(usual)}, got {shown(unknown[0])}")

@@ -27,7 +27,7 @@ from engine.patch.document import Patch
 class CompositeBuilder:
     """Makes a `Composition` of the calls of `compose`: children, connections, and exposed ports and parameters.
 
-    Every call is checked by the patch's rules; PatchError says what must hold.
+    Every call is checked by the patch's rules; a PatchError states the rule.
     """
 
     def __init__(self, block: Block, own_parameters: Collection[str]) -> None:
@@ -37,13 +37,13 @@ class CompositeBuilder:
         self._inputs: dict[str, list[PortRef]] = {}
         self._outputs: dict[str, PortRef] = {}
         self._parameters: dict[str, list[PortRef]] = {}
-        #: Exposed ports and parameters so far, by name.
+        #: Exposed ports so far, by name; below, exposed parameters.
         self.ports: dict[str, PortSpec] = {}
         self.parameters: dict[str, ParameterSpec] = {}
 
     @property
     def holds_regions(self) -> bool:
-        """True when a child is a region, or is a composite that holds one."""
+        """True when a child is a region, or a composite that contains one."""
         types = [self._type(child) for child in self._patch.nodes]
         return any(t.regions or getattr(t, "holds_regions", False) for t in types)
 
@@ -61,9 +61,9 @@ class CompositeBuilder:
         region: NodeRef | str = "",
         **values: Any,
     ) -> NodeRef:
-        """Place a block, by type or id, with the given parameter values; `child["port"]` is then a port of it.
+        """Place a block, by type or id, with these parameter values; `child["port"]` is then one of its ports.
 
-        `region` is where it lies: a child that is a region (its body), or a scope such as `choice.otherwise`.
+        `region` is its scope: a child that is a region (its body), or a scope such as `choice.otherwise`.
         """
         type_id = block_type if isinstance(block_type, str) else block_type.id
         if type_id == self._block.id:
@@ -81,7 +81,10 @@ class CompositeBuilder:
         self._patch.connect(source, target)
 
     def expose_input(self, name: str, target: PortRef, *, doc: str | None = None, optional: bool | None = None) -> None:
-        """Let the composite's input `name` feed a child's input; a further call with the name feeds one more."""
+        """Let the composite's input `name` feed a child's input.
+
+        Another call with the same name feeds another input.
+        """
         spec = self._port(target)
         if not spec.is_input:
             raise PatchError(f"input {name} must feed an input of a child, got the output {target}")
@@ -113,9 +116,9 @@ class CompositeBuilder:
         max: float | None = None,
         doc: str | None = None,
     ) -> None:
-        """Let the composite's parameter `name` set a child's parameter, which has the same name unless it is given.
+        """Let the composite's parameter `name` set a child's parameter, which by default has the same name.
 
-        A further call with the name sets one more. The default is the child's value unless it is given.
+        Another call with the same name sets another parameter. The default value is the child's.
         """
         place = PortRef(child.id, parameter or name)
         spec = self._type(child.id).parameter(place.port)
@@ -134,7 +137,7 @@ class CompositeBuilder:
             self._patch.set(known.node, **{known.port: value})
 
     def check(self) -> None:
-        """Raise PatchError when a child lacks an input that it needs; derive the outputs' rules again."""
+        """Raise PatchError when a child lacks a required input, then derive the outputs' rules again."""
         for child in self._patch.nodes:
             for spec in self._type(child).inputs():
                 target = PortRef(child, spec.name)
@@ -144,7 +147,7 @@ class CompositeBuilder:
             self.ports[name] = self._output_spec(name, source, self.ports[name].doc)
 
     def commit(self, *, as_child_graph: bool = False) -> Composition:
-        """Return the finished composition; PatchError names the child that can't be described."""
+        """Return the finished composition. A PatchError names a child that can't be described."""
         return Composition(
             children=tuple(self._child(name) for name in self._patch.nodes),
             connections=tuple((_place(c.source), _place(c.target)) for c in self._patch.connections),
@@ -176,7 +179,7 @@ class CompositeBuilder:
         return spec
 
     def _output_spec(self, name: str, port: PortRef, doc: str | None) -> PortSpec:
-        """Return the declaration of the output `name` that shows a child's output."""
+        """Return the declaration of the output `name`, which is a child's output."""
         inner = self._port(port)
         shaped, typed = self._origins(port, "shape"), self._origins(port, "dtype_rule")
         return replace(
@@ -192,7 +195,7 @@ class CompositeBuilder:
         )
 
     def _origins(self, port: PortRef, rule: str) -> list[PortSpec]:
-        """Return the composite's inputs; the first connected one gives an output its shape or element type."""
+        """Return the composite's inputs from which an output gets its shape or type; the first connected one counts."""
         found: list[PortSpec] = []
         inputs = self._type(port.node).inputs()
         for name in same_names(getattr(self._port(port), rule)):
@@ -230,9 +233,9 @@ def _place(ref: PortRef) -> ChildPort:
 
 
 def input_spec(name: str, specs: list[PortSpec], doc: str | None, optional: bool | None) -> PortSpec:
-    """Return the declaration of an exposed input that feeds ports declared by `specs`.
+    """Return the declaration of an exposed input that feeds the ports declared by `specs`.
 
-    It has the requirements of all of them; shapes are checked at the children. PatchError when they can't agree.
+    It has the requirements of all of them; shapes are checked at the children. Raise PatchError if these conflict.
     """
     typed = [spec for spec in specs if spec.dtype.kind != "any"] or specs
     ranks = {spec.rank for spec in specs if spec.rank is not None}
@@ -266,7 +269,7 @@ def parameter_spec(
 ) -> ParameterSpec:
     """Return the declaration of an exposed parameter that sets the parameters declared by `specs`.
 
-    A value must suit all of them; `minimum` and `maximum` may narrow that. PatchError when they can't agree.
+    A value must be valid for all of them; `minimum` and `maximum` may narrow the range. Raise PatchError for conflicts.
     """
     first = specs[0]
     for what, found in (("type", {s.type for s in specs}), ("set of choices", {s.choices for s in specs})):
@@ -299,7 +302,7 @@ def _given(rule: str | None) -> str | None:
 
 
 def _constant(rule: str) -> str:
-    """Return a shape rule that names no ports, otherwise "data", since the ports inside are unknown outside."""
+    """Return a shape rule if it names no ports; otherwise return "data", since ports inside are unknown outside."""
     return rule if rule in GIVEN or not parse_rule(rule).names else "data"
 
 

@@ -21,13 +21,13 @@ from engine.types import u32
 
 
 class Tensors:
-    """What tensor programs use of one device: memory, kernels and libraries, which all of them share.
+    """The memory, kernels and libraries of one device that all its tensor programs share.
 
-    One thread may use it at a time.
+    Only one thread may use it at a time.
     """
 
     def __init__(self, device: Device | str = "auto") -> None:
-        """`device` is one that is open, and stays so when this is closed, or the name of one to open."""
+        """`device` is an open device, which `close` leaves open, or the name of a device to open."""
         if not (isinstance(device, str) or hasattr(device, "activate")):
             raise InvalidOperation(f'device must be an open one or a name such as "host", got {shown(device)}')
         self._owns_device = isinstance(device, str)
@@ -38,20 +38,20 @@ class Tensors:
         self._is_closed = False
 
     def buffer(self, type_: TensorType, batch: int = 1, *, zeroed: bool = True) -> TensorBuffer:
-        """Return memory for a tensor, of `batch` examples if it is batched.
+        """Return memory for a tensor, with `batch` examples if it is batched.
 
-        Memory that is not `zeroed` may still be in use by earlier launches; what is launched later may have it.
+        Memory that is not `zeroed` may still be in use by earlier launches, but is free for later ones.
         """
         layout = (*((batch,) if type_.batched else ()), *type_.stored_shape)
         size = max(prod(layout) * type_.stored_dtype.size_bytes, 1)
         return TensorBuffer(self, type_, layout, self.services.pool.acquire(size, zeroed=zeroed))
 
     def turns(self) -> Turns:
-        """Return memory for the number of turns of a loop."""
+        """Return memory for a loop's number of turns."""
         return Turns(self, self.services.pool.acquire(u32.size_bytes))
 
     def synchronize(self) -> None:
-        """Wait for what was launched."""
+        """Wait until all launched work is done."""
         self.stream.synchronize()
 
     def close(self) -> None:
@@ -69,17 +69,17 @@ class Tensors:
 
 @dataclass(frozen=True, eq=False)
 class TensorBuffer:
-    """Device memory of a tensor; `shape` is its shape in memory, the batch first."""
+    """The device memory of a tensor; `shape` is its shape in memory, with the batch first."""
 
     tensors: Tensors
     type: TensorType
     shape: tuple[int, ...]
     memory: Memory
-    #: Another library owns the memory.
+    #: True when another library owns the memory.
     is_adopted: bool = False
 
     def write(self, array: np.ndarray[Any, Any]) -> None:
-        """Copy an array of as many elements to it, after earlier launches."""
+        """Copy an array with equally many elements into the buffer, after earlier launches."""
         found = np.ascontiguousarray(array, self.type.stored_dtype.numpy)
         if found.size != prod(self.shape):
             raise ShapeMismatch(f"array must have shape {list(self.shape)}, got {list(found.shape)}")
@@ -87,7 +87,7 @@ class TensorBuffer:
         self.tensors.device.write(self.memory, found)
 
     def read(self) -> np.ndarray[Any, Any]:
-        """Return a copy of its elements, in the tensor's own shape behind the batch axis, if it has one."""
+        """Return a copy of the elements in the tensor's shape, after a batch axis if it is batched."""
         array = np.empty(self.shape, self.type.stored_dtype.numpy)
         self.tensors.synchronize()
         self.tensors.device.read(self.memory, array)
@@ -96,7 +96,7 @@ class TensorBuffer:
         return array.reshape((*self.shape[: self.type.batched], *self.type.shape))
 
     def free(self) -> None:
-        """Give the memory back; what is launched later may have it. Nothing may use memory of another library then."""
+        """Free the memory; later launches may reuse it. Memory of another library must not be in use any more."""
         if self.is_adopted:
             self.memory.free()
         else:
@@ -104,25 +104,25 @@ class TensorBuffer:
 
 
 class Turns:
-    """How often a loop runs, in device memory."""
+    """The number of turns of a loop, in device memory."""
 
     def __init__(self, tensors: Tensors, memory: Memory) -> None:
         self._tensors, self.memory, self._count = tensors, memory, 0
 
     def write(self, count: int) -> None:
-        """Set it, unless it is set already."""
+        """Set the number, unless it is set already."""
         if count != self._count:
             self._tensors.synchronize()
             self._tensors.device.write(self.memory, np.array([count], np.uint32))
             self._count = count
 
     def free(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self._tensors.services.pool.release(self.memory)
 
 
 class Storage:
-    """The buffer of a node, which frees it, or is that `of` another. The garbage collector ends it in any thread."""
+    """The buffer of a node, either its own or that `of` another storage. It may be collected in any thread."""
 
     __slots__ = ("_of", "buffer")
 
@@ -131,11 +131,11 @@ class Storage:
         self._of = of
 
     def viewed(self, type_: TensorType) -> Storage:
-        """Return the same elements as those of another type of as many bytes."""
+        """Return the same bytes as elements of another type."""
         return Storage(replace(self.buffer, type=type_, shape=type_.stored_shape), self._of or self)
 
     def __del__(self) -> None:
         if self._of is not None:
             return
-        with suppress(DeviceError, KeyError):  # the device was closed, which has freed everything
+        with suppress(DeviceError, KeyError):  # the device was closed, and has freed everything
             self.buffer.free()

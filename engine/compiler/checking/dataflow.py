@@ -21,13 +21,13 @@ from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP, region_of
 
-#: The most cycles that are reported for one strongly connected part; others are reported after these are fixed.
+#: The most cycles reported for one strongly connected component; others are reported after these are fixed.
 MOST_NAMED = 16
 
 
 @dataclass(frozen=True)
 class Edge:
-    """`after` runs after `before` because of a connection, whose ends may lie in regions that the two stand for."""
+    """A connection that makes `after` run after `before`; its ends may lie inside regions with these ids."""
 
     before: str
     after: str
@@ -36,14 +36,14 @@ class Edge:
 
 @dataclass(frozen=True)
 class Cycle:
-    """The nodes of a way round, the first also at the end, and the connection from the first to the second."""
+    """The nodes of a cycle, with the first repeated at the end, and the connection from the first to the second."""
 
     nodes: tuple[str, ...]
     connection: Connection
 
 
 def find_cycles(edges: Iterable[Edge]) -> list[Cycle]:
-    """Return cycles that between them go through every block on a cycle, in the order of the edges."""
+    """Return cycles that together contain every block on a cycle, in the order of the edges."""
     edges = list(edges)
     following: dict[str, list[str]] = {}
     for edge in edges:
@@ -64,12 +64,12 @@ def find_cycles(edges: Iterable[Edge]) -> list[Cycle]:
 
 
 def way_round(following: Mapping[str, list[str]], knot_of: Mapping[str, int], edge: tuple[str, str]) -> tuple[str, ...]:
-    """Return a shortest way along an edge of a knot and back, its first node also at the end."""
+    """Return a shortest cycle through an edge of a component, with its first node repeated at the end."""
     return (edge[0], *_way(following, knot_of, edge[1], edge[0]))
 
 
 def _way(following: Mapping[str, list[str]], knot_of: Mapping[str, int], start: str, goal: str) -> list[str]:
-    """Return a shortest way within a knot, both ends included."""
+    """Return a shortest path within a component, including both ends."""
     came_from: dict[str, str] = {}
     waiting = [start]
     for node in waiting:  # grows as nodes are reached

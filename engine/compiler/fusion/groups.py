@@ -250,10 +250,10 @@ class _Search:
                     insort(moved, (group.place, member))
 
 
-#: Operations that take as long as moving a byte to or from memory. GPUs do about 15 f32 operations per byte and CPUs
-#: about 5; a buffer may lie in a cache, though, and an operation may be slower than an addition.
+#: The number of operations that take as long as moving one byte to or from memory. GPUs do about 15 f32 operations per
+#: byte and CPUs about 5. But a buffer may lie in a cache, and an operation may be slower than an addition.
 OPERATIONS_PER_BYTE = 2
-#: Weights of ops by category, other than one operation; the number of a loop's turns is unknown.
+#: Weights of ops by category, where they differ from one operation; a loop's number of turns is unknown.
 _OPERATIONS = {"Kernel": 0.0, "Indices": 0.0, "Functions": 16.0, "Noise": 64.0, "Control": inf}
 
 
@@ -264,10 +264,10 @@ def is_worth_repeating(
     reads: Iterable[PortRef],
     added: Sequence[Iterable[PortRef]],
 ) -> bool:
-    """True when the bytes that are moved no more outweigh the operations that are repeated.
+    """True when the saved memory traffic outweighs the repeated operations.
 
-    `stages` compute a buffer that `writer`, the last of them, stores, from the buffers `reads`. As many kernels would
-    compute it again as `added` has items: the buffers that each of them would read besides its own.
+    `stages` compute a buffer from the buffers `reads`; `writer`, the last of them, stores it. Each item of `added` is a
+    kernel that would compute it again, given as the buffers that this kernel would have to read in addition.
     """
     sizes = {name: size for stage in stages for name, size in stage.sizes_bytes().items()}
     saved = sizes[owner] * (1 + len(added)) + sum(sizes.get(name, 0) for name in reads)
@@ -278,5 +278,5 @@ def is_worth_repeating(
 
 @lru_cache(maxsize=512)
 def operations(source: OpGraphSource) -> float:
-    """Return about how many operations an op graph needs for one component of an element."""
+    """Return roughly how many operations an op graph needs for one component of an element."""
     return sum(_OPERATIONS.get(OPS[node.type].category, 1.0) for node in source.parsed().nodes)

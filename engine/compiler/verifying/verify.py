@@ -269,7 +269,7 @@ def _access_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> li
 
 
 def fusion_problems(plan: Plan, touches: list[list[Touch]]) -> list[str]:
-    """Find buffers that are needed and not stored, and work of a block that its fused kernel leaves out."""
+    """Find buffers that are needed but not stored, and work of a block that its fused kernel leaves out."""
     fused = {o: b for o, b in plan.buffers.allocations.items() if b.lifetime is Lifetime.FUSED}
     problems = [
         f"operation {touch.operation} must not touch {touch.place.owner}, which is not stored"
@@ -287,7 +287,7 @@ def fusion_problems(plan: Plan, touches: list[list[Touch]]) -> list[str]:
 
 
 def _not_computed(plan: Plan, entry: FusedEntry, fused: Container[PortRef]) -> list[str]:
-    """Return the buffers that are not stored and that a kernel reads before it has computed them."""
+    """Return the unstored buffers that a kernel reads before it has computed them."""
     found: list[str] = []
     computed: set[PortRef] = set()
     for node, place in entry.parts:
@@ -305,7 +305,7 @@ def _not_computed(plan: Plan, entry: FusedEntry, fused: Container[PortRef]) -> l
 
 
 def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:
-    """Return the work of a kernel's parts that the kernel leaves out."""
+    """Return the work of a fused kernel's parts that the kernel does not do."""
     found = []
     done = {(touch.place, touch.writes) for touch in touches}
     source = fused.kernel.source
@@ -317,7 +317,7 @@ def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:
         if not isinstance(entry, KernelEntry):
             return [f"must do what kernels do, got {node}, which has another entry at {place}"]
         for argument in entry.arguments:
-            is_read = f"s{number}" in live  # a reader may leave its input unused
+            is_read = f"s{number}" in live  # a reader may not use its input
             if (
                 isinstance(argument, ParameterArgument)
                 and is_read
@@ -325,7 +325,8 @@ def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:
             ):
                 found.append(f"must take the parameter {argument.name} of {node}")
             lies_at = plan.buffers.blocks[node].places
-            if isinstance(argument, BufferArgument) and argument.name in lies_at:  # an optional input may have none
+            # An optional input may have no buffer.
+            if isinstance(argument, BufferArgument) and argument.name in lies_at:
                 lies = lies_at[argument.name]
                 if plan.buffers.allocations[lies.owner].lifetime is not Lifetime.FUSED:
                     wanted = {(lies, False)} if argument.reads else {(lies, True)}

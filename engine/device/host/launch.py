@@ -144,8 +144,8 @@ def fault(
 ) -> KernelFault:
     """Return the error for a worker's fault record.
 
-    `pairs` are the launch's live allocations, (first address, size); `assertion` is the text of a failed `assert`;
-    `stopped` is the reason why kernels were stopped, if any.
+    `pairs` are the live allocations during the launch, (first address, size); `assertion` is the text of a failed
+    `assert`; `stopped` is the reason why kernels were stopped, if any.
     """
     kind, size = int(record[abi.FAULT_KIND]) & 0xFF, int(record[abi.FAULT_KIND]) >> abi.SIZE_SHIFT
     line, address = int(record[abi.FAULT_LINE]), int(record[abi.FAULT_ADDRESS])
@@ -154,7 +154,7 @@ def fault(
     thread = position(int(record[abi.FAULT_THREAD]), config.thread_block)
     block = position(int(record[abi.FAULT_BLOCK]), config.grid)
     is_access = kind in (abi.BAD_ADDRESS, abi.BAD_SHARED, abi.BAD_LOCAL)
-    is_over_limit = kind == abi.STOPPED and stopped.startswith("by")  # the time limit, not a person
+    is_over_limit = kind == abi.STOPPED and stopped.startswith("by")  # stopped by the time limit, not by a person
     file, source_line = lines.get(line, (None, None))
     where = f"PTX line {line}" + (f" ({file}:{source_line})" if file else "")
     if is_access:
@@ -179,7 +179,7 @@ def fault(
 
 
 def position(linear: int, size: Dim3) -> Dim3:
-    """Return the position in a box of this size that has a linear number."""
+    """Return the position of the element with a linear number in a box of this size."""
     return (linear % size[0], linear // size[0] % size[1], linear // (size[0] * size[1]))
 
 
@@ -224,7 +224,7 @@ def reachable(buffers: Collection[tuple[int, int]], pairs: Any) -> list[tuple[in
 
 
 def _nearest(address: int, size: int, pairs: Any) -> str:
-    """Return where an address lies relative to the nearest allocation."""
+    """Return a description of an address relative to the nearest allocation."""
     best: tuple[int, str] | None = None
     for first, length in ((int(first), int(length)) for first, length in pairs):
         name = f"the allocation of {length} bytes at {first:#x}"

@@ -14,17 +14,18 @@ from typing import ClassVar
 
 import numpy as np
 
-#: Who listened to signals before may listen again; so often we do, which takes a microsecond.
+#: The interval for taking over the pipe again, since an earlier listener may have done the same. It takes a
+#: microsecond.
 _RENEW_S = 0.1
-#: A launch that is under way so long after a signal was read is stopped: Python has not handled the signal.
+#: A launch is stopped if it still runs this long after a signal was read: then Python has not handled the signal.
 PATIENCE_S = 0.02
 
 
 class Interrupts:
-    """Stops what runs on the main thread of this process at Ctrl+C. Only the main thread may call it.
+    """Stops launches on the main thread of this process at Ctrl+C. Only the main thread may call it.
 
-    Numbers are passed on to the previous listener, but never to a pipe of this class: neither to that of the process
-    that forked this one, nor in a circle.
+    Numbers are passed on to the previous listener, but never to a pipe of this class: neither to the pipe of the
+    process that forked this one, nor in a cycle.
     """
 
     _sinks: ClassVar[set[int]] = set()
@@ -33,25 +34,25 @@ class Interrupts:
         self._stops: list[Callable[[], None]] = []
         self._begun = 0
         self._sink = -1
-        #: Who listened before, and which file that was: its number may be another file's by now.
+        #: The previous listener, and its file, since the file number may have been reused for another file.
         self._before: tuple[int, os.stat_result] | None = None
         self._due_s = 0.0
 
     def begin(self, stop: Callable[[], None]) -> None:
-        """Call `stop`, on a thread, after a Ctrl+C before `end`; such times may nest."""
+        """Call `stop`, on a thread, at a Ctrl+C before `end`. Calls of `begin` may nest."""
         self._begun += 1
         self._stops.append(stop)
         if time.monotonic() >= self._due_s:
             self._listen()
 
     def end(self) -> None:
-        """End the last interval that `begin` started."""
+        """End the interval of the last `begin`."""
         self._stops.pop()
 
     def _listen(self) -> None:
         if self._sink < 0:
             source, self._sink = os.pipe()
-            os.set_blocking(self._sink, False)  # as a handler of signals must be
+            os.set_blocking(self._sink, False)  # as signal handlers require
             self._sinks.add(self._sink)
             threading.Thread(target=self._read, args=(source,), name="ctrl-c", daemon=True).start()
         before = signal.set_wakeup_fd(self._sink, warn_on_full_buffer=False)
@@ -66,7 +67,7 @@ class Interrupts:
             numbers = os.read(source, 64)
             if self._before is not None:
                 descriptor, file = self._before
-                with suppress(OSError):  # the file is full, or was closed since: its reader misses the number
+                with suppress(OSError):  # the file is full or closed, so its reader misses the number
                     if os.path.samestat(os.fstat(descriptor), file):
                         os.write(descriptor, numbers)
             if signal.SIGINT in numbers and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -81,7 +82,7 @@ INTERRUPTS = Interrupts()
 
 
 def _begin_anew() -> None:
-    """Leave pipe and thread to the process that has forked this one."""
+    """Leave the pipe and the thread to the process that forked this one, and create new ones."""
     global INTERRUPTS
     INTERRUPTS = Interrupts()
 

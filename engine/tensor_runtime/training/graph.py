@@ -370,8 +370,9 @@ class GraphBuilder(NetworkBuilder):
     def build(
         self, device: Device | str = "auto", optimiser: Optimiser | None = None, *, average: bool = False
     ) -> TrainingGraph:
-        """Verify the network, simplify it, write its functions, and put it on a device; TensorError when it is wrong.
+        """Verify the network, simplify it, write its functions, and put it on a device. Raise TensorError if it is
+        wrong.
 
-        The loss is the sum over the batch, or with `average` the mean. With an optimiser, it can be trained.
+        The loss is the sum over the batch, or with `average` the mean. An optimiser is needed for training.
         """
         return TrainingGraph(build_network(self, optimiser, average=average), device)
