@@ -1,4 +1,4 @@
-"""Minimum and maximum in expressions, fused chains, reductions and tensors: one rule, numpy's, with -0 below 0."""
+"""Minimum and maximum follow numpy's rule, with -0 below 0, in expressions, fused chains, reductions and tensors."""
 
 from typing import Any
 

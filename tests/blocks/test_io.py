@@ -219,7 +219,7 @@ def test_gaps_are_seen_as_strides() -> None:
 
 
 def test_another_array_takes_its_place() -> None:
-    """One of the same layout changes an address, one of another shape changes launches: neither needs a rebuild."""
+    """Neither is a rebuild: an array of the same layout changes an address, and another shape changes launches."""
     patch, source, scale = _scaled(np.ones(10, np.float32))
     with Engine(patch, device="host") as engine:
         engine.step()

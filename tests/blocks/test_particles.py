@@ -308,7 +308,7 @@ def test_the_selection_is_numpys(by: str, low: float, high: float) -> None:
 
 
 def test_more_than_there_is_room_for() -> None:
-    """The buffer is full of matching particles, none twice; the count is the capacity, and there is a warning."""
+    """The full buffer has matching particles without duplicates, the count is the capacity, and there is a warning."""
     patch, move, node = _fountain(by="age", low=0.0, high=2.0, capacity=100)
     with Engine(patch, device="host") as engine:
         for _ in range(15):

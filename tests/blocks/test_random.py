@@ -243,4 +243,4 @@ def test_a_new_seed_is_free_in_every_order_of_edits() -> None:
     for number in range(1, 1001):
         if number not in (1, 2, 3, 4, 5):
             patch.add("random.uniform", seed=number)
-    assert patch.value(patch.add("particles.emitter"), "seed") == 1  # it has no more of them
+    assert patch.value(patch.add("particles.emitter"), "seed") == 1  # no seed up to 1000 is free

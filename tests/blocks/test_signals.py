@@ -156,7 +156,7 @@ def test_a_sine_stands_at_its_frequency(device: Device) -> None:
 
 
 def test_a_spectrogram_shows_low_frequencies_below(device: Device) -> None:
-    """With an even scale and as many rows as frequencies below the highest, rows are means of two neighbours."""
+    """On an even scale with one row fewer than frequencies, each row is the mean of two neighbours."""
     x = np.random.default_rng(2).standard_normal((6, 65)).astype(np.float32)
     found = apply("signal.spectrogram", {"x": x}, device=device, height=64, octaves=0.0)
     np.testing.assert_allclose(found, ((x[:, :-1] + x[:, 1:]) / 2).T[::-1], atol=1e-6)

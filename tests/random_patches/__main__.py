@@ -44,7 +44,7 @@ def _limited(seed: int) -> Iterator[None]:
 
 
 def run_some(seeds: list[int], devices: list[str]) -> list[Outcome]:
-    """Run the patches of these seeds on each device; the outcomes are of the first, with where the others differ."""
+    """Run the patches of these seeds on each device; return the first one's outcomes, with the others' differences."""
     logging.disable()
     found, kernels, types = [], KeptKernels(), sorted(TYPES)
     with ExitStack() as closing:

@@ -103,7 +103,7 @@ def _near(a: Array, b: Array, dtype: str) -> bool:
 
 
 def _sources(patch: Patch) -> Mapping[str, set[str]]:
-    """Return the nodes that each node's contents follow from: what feeds it, changes it in place, or makes it run."""
+    """Return the nodes on which each node depends: those that feed it, change its buffer in place, or contain it."""
     before: dict[str, set[str]] = defaultdict(set)
     for connection in patch.connections:
         source, target = connection.source, connection.target

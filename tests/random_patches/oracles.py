@@ -481,7 +481,7 @@ def _lower_half(a: Array) -> Array:
 def _factored(
     block: str, i: Mapping[str, Array], p: Mapping[str, Any], o: Mapping[str, Array]
 ) -> list[tuple[Any, Any]]:
-    """Return pairs of arrays that must be equal, for what a block made of a matrix; none if it is ill conditioned."""
+    """Return pairs of arrays that must be equal after a factorisation; none if the matrix is ill conditioned."""
     a = i["a"]
     match block:
         case "linalg.qr":
