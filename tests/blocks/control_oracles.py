@@ -1,4 +1,4 @@
-"""What the blocks of the loop examples compute, written in numpy; f32 unless said otherwise, each operation rounded."""
+"""Numpy's results for the blocks of the loop examples, in f32 unless noted, with each operation rounded."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ Array = np.ndarray[Any, Any]
 
 
 def jacobi_step(u: Array) -> tuple[Array, float]:
-    """Each inner point becomes the mean of its neighbours; with it, the largest change."""
+    """Return the field in which each inner point is the mean of its neighbours, and the largest change."""
     out = u.copy()
     if min(u.shape) < 3:
         return out, 0.0
@@ -27,7 +27,7 @@ def solve_jacobi(u: Array, tolerance: float) -> tuple[Array, int]:
 
 
 def solve_laplace(top: float, bottom: float, left: float, right: float, shape: tuple[int, int]) -> Array:
-    """The discrete Laplace equation with these edges, solved directly in f64; rows win at the corners."""
+    """Return the discrete Laplace equation's solution with these edges, in f64; rows win at the corners."""
     height, width = shape
     inside = [(y, x) for y in range(1, height - 1) for x in range(1, width - 1)]
     number = {place: i for i, place in enumerate(inside)}
@@ -47,7 +47,7 @@ def solve_laplace(top: float, bottom: float, left: float, right: float, shape: t
 
 
 def wave_step(heights: Array, velocities: Array, speed: float, damping: float) -> tuple[Array, Array]:
-    """Heights and velocities one step later, in f64."""
+    """Return heights and velocities one step later, in f64."""
     wide = np.pad(heights.astype(np.float64), 1, mode="edge")
     around = wide[1:-1, :-2] + wide[1:-1, 2:] + wide[:-2, 1:-1] + wide[2:, 1:-1]
     later = (velocities + speed * (around - 4 * heights)) * (1 - damping)
@@ -55,7 +55,7 @@ def wave_step(heights: Array, velocities: Array, speed: float, damping: float) -
 
 
 def mandelbrot(c: Array, most: int) -> tuple[Array, Array, Array]:
-    """Return z (two f32), the iterations done and which points c are still inside after at most `most` of them."""
+    """Return z (two f32), its number of iterations up to `most`, and which points c are still inside."""
     x, y = np.zeros_like(c[..., 0]), np.zeros_like(c[..., 0])
     counts = np.zeros(x.shape, np.uint32)
     for _ in range(most):
@@ -67,7 +67,7 @@ def mandelbrot(c: Array, most: int) -> tuple[Array, Array, Array]:
 
 
 def mandelbrot_turns(c: Array, steps: int, most: int) -> int:
-    """How many steps of several iterations there are until no point is both inside and below the limit."""
+    """Return the number of steps of several iterations until each point is outside or at the limit."""
     turns = 0
     while True:
         turns += 1
@@ -77,14 +77,14 @@ def mandelbrot_turns(c: Array, steps: int, most: int) -> int:
 
 
 def _hash(key: int) -> int:
-    """PCG's output permutation on 32 bits (Jarzynski and Olano, 2020)."""
+    """Return PCG's output permutation on 32 bits (Jarzynski and Olano, 2020)."""
     state = (key * 747796405 + 2891336453) % 2**32
     word = ((state >> ((state >> 28) + 4)) ^ state) * 277803737 % 2**32
     return word >> 22 ^ word
 
 
 def drop(field: Array, number: int, strength: float, radius: float, seed: int) -> Array:
-    """The field after drop `number`, in f64; the frame's own seed is 0."""
+    """Return the field after drop `number`, in f64; the frame's own seed is 0."""
     height, width = field.shape
     state, center = _hash(_hash(number) ^ _hash(seed)), []
     for size in (width, height):
@@ -96,7 +96,7 @@ def drop(field: Array, number: int, strength: float, radius: float, seed: int) -
 
 
 def rain(shape: tuple[int, int], turns: int, period: int, *, radius: float) -> tuple[Array, int]:
-    """Heights of the water of the rain example after so many turns, and how many drops fell."""
+    """Return the heights of the rain example's water after some iterations, and the number of drops."""
     heights, velocities, drops = np.zeros(shape), np.zeros(shape), 0
     for turn in range(turns):
         if turn % period == 0:

@@ -1,4 +1,4 @@
-"""Image files written byte by byte, as their formats' specifications say: what they hold is known without a library."""
+"""Image files that are written byte by byte from their formats' specifications, so their contents are known."""
 
 import struct
 import zlib
@@ -8,7 +8,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-#: PNG's colour types by channels.
+# PNG's colour types by number of channels.
 _PNG_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
 
 
@@ -18,7 +18,7 @@ def chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def png(pixels: Array, depth: int, *chunks: bytes, colour_type: int | None = None) -> bytes:
-    """Return a PNG of (height, width, channels) whole numbers of `depth` bits."""
+    """Return a PNG of (height, width, channels) integers of `depth` bits."""
     height, width, channels = pixels.shape
     lines = []
     for line in pixels.reshape(height, -1):
@@ -35,7 +35,7 @@ def png(pixels: Array, depth: int, *chunks: bytes, colour_type: int | None = Non
 
 
 def tiff(pixels: Array, *, order: str = "<", alpha: int | None = None, orientation: int = 1) -> bytes:
-    """Return a TIFF of (height, width, channels); `alpha` says what the last channel is: 1 associated, 2 straight."""
+    """Return a TIFF of (height, width, channels); `alpha` is the kind of the last channel: 1 associated, 2 straight."""
     height, width, channels = pixels.shape
     size, kind = pixels.dtype.itemsize, {"u": 1, "i": 2, "f": 3}[pixels.dtype.kind]
     body = pixels.astype(pixels.dtype.newbyteorder(order)).tobytes()
@@ -67,16 +67,16 @@ def tiff(pixels: Array, *, order: str = "<", alpha: int | None = None, orientati
 
 
 def pfm(pixels: Array, order: str = "<") -> bytes:
-    """Return a portable float map of (height, width, 1 or 3) floats; its first line is the lowest."""
+    """Return a portable float map of (height, width, 1 or 3) floats, whose first stored line is the lowest."""
     height, width, channels = pixels.shape
     head = f"{'PF' if channels == 3 else 'Pf'}\n{width} {height}\n{'-' if order == '<' else ''}1.0\n"
     return head.encode() + pixels[::-1].astype(f"{order}f4").tobytes()
 
 
 def exr(pixels: Array, names: str, corner: tuple[int, int] = (0, 0), display: tuple[int, int] | None = None) -> bytes:
-    """Return an OpenEXR of float16 or float32, not compressed, with channels of `names`, one letter each.
+    """Return an uncompressed OpenEXR of float16 or float32, whose channels have the letters of `names`.
 
-    `corner` (x, y) is where its pixels begin in the display window of `display` (width, height).
+    Its pixels begin at `corner` (x, y) of the display window of size `display` (width, height).
     """
     height, width, _ = pixels.shape
     window = struct.pack("<4i", *corner, corner[0] + width - 1, corner[1] + height - 1)
@@ -107,27 +107,27 @@ def exr(pixels: Array, names: str, corner: tuple[int, int] = (0, 0), display: tu
 
 
 def radiance(mantissas: Array) -> bytes:
-    """Return a Radiance picture of (height, width, 4) bytes: three mantissas and an exponent, not compressed."""
+    """Return an uncompressed Radiance picture of (height, width, 4) bytes: three mantissas and an exponent."""
     height, width, _ = mantissas.shape
     head = f"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {height} +X {width}\n"
     return head.encode() + mantissas.astype(np.uint8).tobytes()
 
 
 def dpx(pixels: Array, transfer: int) -> bytes:
-    """Return a DPX of (height, width, 3) whole numbers of 10 bits; transfer 2 is linear, 3 logarithmic."""
+    """Return a DPX of (height, width, 3) integers of 10 bits; transfer 2 is linear, 3 logarithmic."""
     height, width, _ = pixels.shape
     words = (pixels[..., 0] << 22 | pixels[..., 1] << 12 | pixels[..., 2] << 2).astype(">u4").tobytes()
     head = bytearray(b"\xff" * 2048)
     struct.pack_into(">4sI8sIIII", head, 0, b"SDPX", 2048, b"V1.0\0\0\0\0", 2048 + len(words), 1, 1664, 384)
     struct.pack_into(">HHII", head, 768, 0, 1, width, height)
     struct.pack_into(">IIfIfBBBBHHIII", head, 780, 0, 0, 0, 1023, 2, 50, transfer, 0, 10, 1, 0, 2048, 0, 0)
-    for at in (36, 160, 260, 460, 660):  # texts
+    for at in (36, 160, 260, 460, 660):  # offsets of texts
         head[at : at + 4] = b"\0\0\0\0"
     return bytes(head) + words
 
 
 def icc_profile(columns: tuple[tuple[float, float, float], ...], gamma: float) -> bytes:
-    """Return an ICC profile of a display whose primaries have these XYZ (D50), with a power as its curve."""
+    """Return an ICC profile of a display with these primaries in XYZ (D50), and with a power as its curve."""
 
     def fixed(*values: float) -> bytes:
         return struct.pack(f">{len(values)}i", *(round(value * 65536) for value in values))

@@ -1,4 +1,4 @@
-"""Running one block, or a small patch, for some frames."""
+"""Runs one block, or a small patch, for some frames."""
 
 from typing import Any
 

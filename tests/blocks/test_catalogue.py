@@ -16,7 +16,7 @@ from engine.kernel_sources.loader import find_source, load_image
 BLOCKS = [block for block in default_catalogue().all() if block.__module__.startswith("blocks.")]
 IDS = [block.id for block in BLOCKS]
 MEDIA = Path(__file__).parents[2] / "resources" / "media"
-#: A file for parameters that name one, by what they are for.
+# A file for each parameter that names one, by the parameter's purpose.
 FILES = {"open sound": MEDIA / "dawn.wav"}
 
 
@@ -32,7 +32,7 @@ def _placed(block_type: type[Block]) -> Block:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=IDS)
 def test_block_explains_itself(block: type[Block]) -> None:
-    """A block has a one-sentence summary, help beyond it, and a sentence for each port and parameter."""
+    """A block has a one-sentence summary, further help, and a sentence for each port and parameter."""
     text = block.__doc__ or ""
     assert block.summary.endswith(".") and len(block.summary) < 110
     assert len(text) > len(block.summary) + 60, "help must go beyond the summary"
@@ -42,7 +42,7 @@ def test_block_explains_itself(block: type[Block]) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=IDS)
 def test_sliders_have_a_range(block: type[Block]) -> None:
-    """Every number on a block is bounded on both sides, with its default within."""
+    """Every number on a block is bounded on both sides, and its default is within the bounds."""
     for name, spec in block.parameters.items():
         if spec.type in ("float", "int"):
             assert spec.minimum is not None and spec.maximum is not None, name
@@ -51,7 +51,7 @@ def test_sliders_have_a_range(block: type[Block]) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=IDS)
 def test_launches_fit_their_kernels(block: type[Block]) -> None:
-    """Each kernel a block names exists and takes as many arguments as the block passes."""
+    """Each kernel that a block names exists and takes as many arguments as the block passes."""
     for entry in describe(_placed(block)).all_entries:
         if isinstance(entry, KernelEntry):
             image = load_image(find_source(entry.kernel.source), HOST_ARCHITECTURE)

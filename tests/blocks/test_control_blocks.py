@@ -1,4 +1,4 @@
-"""Regions and their conditions: which blocks run, how often, and which defaults remain when they don't."""
+"""Regions and their conditions: which blocks run, how often, and which defaults remain when they don't run."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def _array(patch: Patch, *values: float, dtype: str = "f4") -> NodeRef:
 
 
 def _add_in_place(patch: Patch, total: NodeRef, amount: NodeRef, port: str, region: NodeRef | str) -> NodeRef:
-    """Blocks that add `amount` to `total` each time they run; the one that stores the sum."""
+    """Place blocks that add `amount` to `total` each time they run; return the one that stores the sum."""
     add, store = (patch.add(block, region=region) for block in ("math.add", "buffer.assign"))
     patch.connect(total["out"], add["x"])
     patch.connect(amount[port], add["y"])
@@ -31,7 +31,7 @@ def _add_in_place(patch: Patch, total: NodeRef, amount: NodeRef, port: str, regi
 
 
 def _choice(condition: Any, element: int = 0) -> Any:
-    """A block inside an If outputs 6, or its default when it did not run."""
+    """Place a block inside an If, which outputs 6, or its default if it did not run."""
     patch = Patch()
     region = patch.add("control.if", element=element)
     inside = patch.add("math.scale_offset", scale=2.0, region=region)
@@ -44,14 +44,14 @@ def _choice(condition: Any, element: int = 0) -> Any:
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_if_runs_unless_its_element_is_zero(dtype: str) -> None:
-    """For conditions of every type; a branch that did not run leaves zeros."""
+    """Conditions may be of every type; a branch that did not run leaves zeros."""
     assert _choice(np.array([0, 1, 0]).astype(dtype), 1) == 6
     assert _choice(np.array([1, 0, 1]).astype(dtype), 1) == 0
 
 
 @pytest.mark.parametrize(("value", "holds"), [(-0.0, False), (np.nan, True), (1e-45, True), (-1.0, True)])
 def test_only_zero_does_not_hold(value: float, holds: bool) -> None:
-    """-0 is 0; NaN and the smallest float are not."""
+    """-0 counts as 0, but NaN and the smallest float don't."""
     assert (_choice(np.array([value], np.float32)) == 6) == holds
 
 
@@ -63,7 +63,7 @@ def test_high_bytes_count() -> None:
 
 @pytest.mark.parametrize("block", ["control.if", "control.if_else", "control.while"])
 def test_an_element_beyond_the_condition_is_refused(block: str) -> None:
-    """It would read memory beyond the buffer."""
+    """Its read would be beyond the buffer."""
     patch = Patch()
     region = patch.add(block, element=3)
     patch.connect(_array(patch, 1, 1, 1)["out"], region["condition"])
@@ -74,7 +74,7 @@ def test_an_element_beyond_the_condition_is_refused(block: str) -> None:
 
 @pytest.mark.parametrize(("condition", "expected"), [(1, 20), (0, 11)])
 def test_if_else_with_a_select_behind_it(condition: int, expected: float) -> None:
-    """One branch doubles, the other adds one; Select passes on the result of the one that ran."""
+    """One branch doubles and the other adds one; Select passes on the result of the branch that ran."""
     patch = Patch()
     decide = _array(patch, condition, dtype="u1")
     choice = patch.add("control.if_else")
@@ -94,7 +94,7 @@ def test_if_else_with_a_select_behind_it(condition: int, expected: float) -> Non
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "c8", "c16"])
 @pytest.mark.parametrize("shape", [(1,), (257,), (3, 5)])
 def test_select_takes_one_whole_buffer(dtype: str, shape: tuple[int, ...]) -> None:
-    """Elements have 1 to 16 bytes."""
+    """Elements may have 1 to 16 bytes."""
     a = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
     b = a + a.dtype.type(1)
     for flag, expected in ((0.5, a), (0.0, b)):
@@ -104,7 +104,7 @@ def test_select_takes_one_whole_buffer(dtype: str, shape: tuple[int, ...]) -> No
 
 
 def test_select_wants_two_of_a_kind() -> None:
-    """An f64 instead of an f32 is refused."""
+    """An f64 beside an f32 is refused."""
     patch = Patch()
     select = patch.add("control.select")
     for port, data in (("condition", np.ones(1)), ("a", np.ones(3, np.float32)), ("b", np.ones(3))):
@@ -113,7 +113,7 @@ def test_select_wants_two_of_a_kind() -> None:
 
 
 def _countdown(start: float, **parameters: Any) -> tuple[Patch, NodeRef, NodeRef]:
-    """A While that takes 1 from a number until it is 0."""
+    """Place a While that subtracts 1 from a number until it is 0."""
     patch = Patch()
     number = _constant(patch, start)
     loop = patch.add("control.while", **parameters)
@@ -124,7 +124,7 @@ def _countdown(start: float, **parameters: Any) -> tuple[Patch, NodeRef, NodeRef
 
 @pytest.mark.parametrize("start", [0, 1, 2, 37])
 def test_while_runs_until_its_condition_is_zero(start: int) -> None:
-    """The loop has as many turns as the number, in every frame."""
+    """In every frame, the loop runs as often as the number says."""
     patch, loop, store = _countdown(start)
     turns, left = run(patch, loop["turns"], store["out"], frames=3)
     assert (turns.tolist(), left.tolist()) == ([start], [0])
@@ -132,7 +132,7 @@ def test_while_runs_until_its_condition_is_zero(start: int) -> None:
 
 @pytest.mark.parametrize("limit", [0, 1, 9])
 def test_a_loop_that_does_not_end_is_stopped(limit: int) -> None:
-    """It stops at its limit, with a warning on the block; the limit is live."""
+    """The loop stops at its limit, with a warning on the block; the limit is live."""
     patch, loop, store = _countdown(0.5, limit=limit)
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -148,13 +148,13 @@ def test_a_loop_that_does_not_end_is_stopped(limit: int) -> None:
 
 
 def test_a_loop_that_just_ends_at_its_limit_is_no_problem() -> None:
-    """Five of five turns give no warning."""
+    """Five of five iterations give no warning."""
     patch, loop, _ = _countdown(5, limit=5)
     assert run(patch, loop["turns"], frames=2)[0].tolist() == [5]
 
 
 def _summing(**parameters: Any) -> tuple[Patch, NodeRef, NodeRef]:
-    """A For that adds up its indices."""
+    """Place a For that adds up its indices."""
     patch = Patch()
     total = _constant(patch, 0)
     loop = patch.add("control.for", **parameters)
@@ -172,7 +172,7 @@ def test_for_runs_as_often_as_it_says(count: int) -> None:
 
 
 def test_the_count_of_a_for_is_live() -> None:
-    """Another number of turns is a parameter write."""
+    """Another count is a parameter write."""
     patch, loop, store = _summing(count=3)
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -191,7 +191,7 @@ def test_the_count_of_a_for_is_live() -> None:
     ],
 )
 def test_a_buffer_may_say_how_often(dtypes: list[str], value: float, turns: int) -> None:
-    """The first element of `counts` does, of any number type; negative numbers are 0, fractions are dropped."""
+    """The first element of `counts` is the count, of any number type; negative numbers are 0, fractions are dropped."""
     for dtype in dtypes:
         patch, loop, store = _summing(count=9)
         patch.connect(patch.add("io.array", data=np.array([value, 7]).astype(dtype))["out"], loop["counts"])
@@ -199,7 +199,7 @@ def test_a_buffer_may_say_how_often(dtypes: list[str], value: float, turns: int)
 
 
 def test_a_for_is_stopped_at_its_limit() -> None:
-    """A loop of ten turns runs four."""
+    """A loop of ten iterations with a limit of four runs four times."""
     patch, loop, store = _summing(count=10, limit=4)
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -209,7 +209,7 @@ def test_a_for_is_stopped_at_its_limit() -> None:
 
 
 def test_loops_nest() -> None:
-    """Three times four turns, and an If inside that holds in the second half of the inner ones."""
+    """Three times four iterations run, and an If inside runs in the second half of the inner ones."""
     patch = Patch()
     total, few = _constant(patch, 0), _constant(patch, 0)
     outer = patch.add("control.for", count=3)
@@ -225,7 +225,7 @@ def test_loops_nest() -> None:
 
 @pytest.mark.parametrize("period", [1, 3, 10])
 def test_every_holds_at_the_first_of_each_round(period: int) -> None:
-    """Rounds are counted in frames."""
+    """A round is a number of frames."""
     patch = Patch()
     every = patch.add("control.every", period=period)
     with Engine(patch, device="host") as engine:
@@ -237,7 +237,7 @@ def test_every_holds_at_the_first_of_each_round(period: int) -> None:
 
 
 def test_state_in_a_region_counts_only_its_turns() -> None:
-    """An Every inside a For of 4 turns, with period 6, is due 2 times in 3 frames."""
+    """An Every inside a For of 4 iterations, with period 6, is due 2 times in 3 frames."""
     patch = Patch()
     total = patch.add("buffer.state", shape="1", dtype="f32")
     loop = patch.add("control.for", count=4)
@@ -250,7 +250,7 @@ def test_state_in_a_region_counts_only_its_turns() -> None:
 
 @pytest.mark.parametrize("operation", ["less", "less or equal", "equal", "not equal", "greater or equal", "greater"])
 def test_comparisons_are_numpys(operation: str) -> None:
-    """They compare two buffers of different types, a buffer with a value, and NaN."""
+    """Two buffers of different types, and a buffer and a value, compare as in numpy, NaN included."""
     compare = getattr(np, operation.replace(" or ", "_").replace("not ", "not_"))
     x = np.array([-3, -1, 0, 1, 2, 7], np.int16)
     y = np.array([-3.5, -1, np.nan, 1.5, 2, -0.0], np.float32)
@@ -263,7 +263,7 @@ def test_comparisons_are_numpys(operation: str) -> None:
 @pytest.mark.parametrize("dtype", ["boolean", "u8", "s16", "u32", "s64", "f16", "f32", "f64"])
 @pytest.mark.parametrize("value", [0, 1, -3.5, 1000])
 def test_a_constant_is_the_nearest_value(dtype: str, value: float) -> None:
-    """The shape has odd sizes."""
+    """The nearest value fills a shape of odd sizes."""
     out = apply("buffer.constant", {}, dtype=dtype, shape="3, 5", value=value)
     assert out.shape == (3, 5)
     if out.dtype.kind in "iu":

@@ -1,4 +1,4 @@
-"""The example patches run, show something, compute what numpy does, and stay as the editor writes them."""
+"""The example patches run, show a picture, compute numpy's results, and are saved unchanged by the editor."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,16 +25,16 @@ CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
     "name", ["particles", "photo", "springs", "colours", "values", "digits", "picture", "sparse", *CHECKED]
 )
 def test_example_is_what_the_editor_saves(name: str) -> None:
-    """Loading and saving an example changes nothing, so that a diff of it shows edits alone."""
+    """Loading and saving an example changes nothing, so a diff of it shows only edits."""
     path = EXAMPLES / f"{name}.loom"
     assert dump_patch(load_patch(path)) == path.read_text("utf-8")
 
 
 @pytest.mark.usefixtures("optimiser")
 def test_fountain_fills_with_light() -> None:
-    """While its kernels are optimised beside it: after a second many pixels are lit, and frames differ."""
+    """After a second many pixels are lit, and frames differ, even while the kernels are being optimised."""
     patch = load_patch(EXAMPLES / "particles.loom")
-    patch.set("emitter", count=25_000)  # as many as are born in a second
+    patch.set("emitter", count=25_000)  # the number of births in a second
     patch.set("render", width=640, height=360)
     with Engine(patch, device="host") as engine:
         for _ in range(60):
@@ -49,7 +49,7 @@ def test_fountain_fills_with_light() -> None:
 
 
 def test_values_drive_the_particles() -> None:
-    """Driven parameters have the values of their closed forms, and the mouse blows the particles to its side."""
+    """Driven parameters equal their closed forms, and the mouse blows the particles to its side."""
     patch = load_patch(EXAMPLES / "values.loom")
     patch.set("emitter", count=3000, rate=1500.0)
     patch.set("render", width=320, height=180)
@@ -72,7 +72,7 @@ def test_values_drive_the_particles() -> None:
 
 
 def test_photograph_becomes_outlines(tmp_path: Path) -> None:
-    """The picture is the sample's size, dark where it is even, and saved as a file."""
+    """The picture has the sample's size, is dark where the sample is even, and is saved as a file."""
     patch = load_patch(EXAMPLES / "photo.loom")
     with Engine(patch, device="host") as engine:
         assert not engine.step().diagnostics
@@ -87,7 +87,7 @@ def test_photograph_becomes_outlines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("check", CHECKS, ids=CHECKED)
 def test_example_computes_what_numpy_does(check: Callable[[Device | str], None]) -> None:
-    """Each has an oracle of its own: see `control_checks`."""
+    """Each example has an oracle of its own in `control_checks`."""
     check("host")
 
 
@@ -114,7 +114,7 @@ def test_a_loop_inside_the_limit_says_nothing_and_one_beyond_it_does() -> None:
 
 
 def test_springs_hang_where_a_direct_solver_says() -> None:
-    """Conjugate gradients end in each frame when what is missing of the force is small."""
+    """Conjugate gradients end in each frame, once the residual force is small."""
     patch = load_patch(EXAMPLES / "springs.loom")
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -130,7 +130,7 @@ def test_springs_hang_where_a_direct_solver_says() -> None:
 
 
 def test_colours_become_independent() -> None:
-    """Every channel varies alike, and none with another; alpha stays."""
+    """All channels have the same variance and are uncorrelated; alpha stays."""
     patch = load_patch(EXAMPLES / "colours.loom")
     with Engine(patch, device="host") as engine:
         assert not engine.step().diagnostics
@@ -142,7 +142,7 @@ def test_colours_become_independent() -> None:
 
 
 def test_digits_are_learned() -> None:
-    """After 120 small steps, 19 of 20 digits that the network never saw are read right."""
+    """After 120 small steps, 19 of 20 digits that the network never saw are recognised."""
     patch = load_patch(EXAMPLES / "digits.loom")
     with Engine(patch, device="host") as engine:
         for _ in range(120):
@@ -153,7 +153,7 @@ def test_digits_are_learned() -> None:
 
 
 def test_a_picture_is_learned() -> None:
-    """What the network gives comes close to the photograph, in its own colours."""
+    """The network's output is close to the photograph, in the same colours."""
     patch = load_patch(EXAMPLES / "picture.loom")
     with Engine(patch, device="host") as engine:
         for _ in range(60):
@@ -165,7 +165,7 @@ def test_a_picture_is_learned() -> None:
 
 
 def test_what_sparse_features_are_worth_is_found_out() -> None:
-    """The loss falls to a small part of what guessing one half for each example gives."""
+    """The loss falls to a small part of the loss of guessing one half for each example."""
     patch = load_patch(EXAMPLES / "sparse.loom")
     with Engine(patch, device="host") as engine:
         for _ in range(40):

@@ -11,7 +11,7 @@ from engine import Engine, Patch, UpdateLevel
 from tests.blocks.running import apply, problems
 
 Array = np.ndarray[Any, Any]
-#: The modes of resizing that are kernels.
+# The modes of resizing that are kernels of our own.
 MODES = ("nearest", "linear")
 
 
@@ -43,7 +43,7 @@ def test_weights_of_even_size_are_refused_at_their_port() -> None:
 
 
 def test_a_mean_has_a_radius_for_each_direction(apply_to_image: Any, photograph: Array) -> None:
-    """A radius of 0 blurs along the other direction alone."""
+    """A radius of 0 blurs only along the other direction."""
     for across, down in ((2, 2), (7, 0), (0, 1)):
         found = apply_to_image("filter.mean", photograph, radius_x=across, radius_y=down)[..., :3]
         size = (2 * down + 1, 2 * across + 1, 1)
@@ -51,7 +51,7 @@ def test_a_mean_has_a_radius_for_each_direction(apply_to_image: Any, photograph:
 
 
 def test_a_dragged_radius_is_captured_again() -> None:
-    """Nothing else is rebuilt."""
+    """Only the call is captured again; nothing else is rebuilt."""
     field = np.random.default_rng(1).random((33, 47)).astype(np.float32)
     patch = Patch()
     node = patch.add("filter.mean")
@@ -66,7 +66,7 @@ def test_a_dragged_radius_is_captured_again() -> None:
 
 @pytest.mark.parametrize("mode", ["nearest", "linear", "area"])
 def test_a_part_of_an_image_is_resized(apply_to_image: Any, photograph: Array, mode: str) -> None:
-    """Halved, each pixel is the mean of four in two of the modes; the mean of the image stays about the same."""
+    """At half the size, each pixel is the mean of four in two of the modes; the image's mean stays about the same."""
     even = photograph[:200, :200]
     found = apply_to_image("image.resize", even, width=100, height=100, mode=mode)[..., :3]
     four = even.reshape(100, 2, 100, 2, 3)
@@ -82,7 +82,7 @@ def test_a_part_of_an_image_is_resized(apply_to_image: Any, photograph: Array, m
     [((3, 5), (1, 7)), ((7, 9), (14, 27)), ((33, 65), (101, 31)), ((5, 1027), (9, 341)), ((1, 1), (3, 2))],
 )
 def test_new_pixels_lie_where_scipy_has_them(block: str, source: Any, target: Any) -> None:
-    """Larger along one axis and smaller along the other, of a view; at the border the nearest pixel counts."""
+    """A view is enlarged along one axis and reduced along the other; at the border the nearest pixel counts."""
     shape = (source[0], source[1] + 3, *((4,) if block == "io.image_array" else ()))
     whole = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
     patch = Patch()
@@ -167,7 +167,7 @@ def colours() -> Array:
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_a_conversion_is_pythons(apply_to_image: Any, conversion: str) -> None:
-    """For greys and pure colours too, whose hue is a matter of convention; alpha stays."""
+    """This includes greys and pure colours, whose hue is a convention; alpha stays."""
     image = colours()
     found = apply_to_image("image.convert_color", image, conversion=conversion)
     expected = [[CONVERSIONS[conversion](*map(float, pixel[:3])) for pixel in row] for row in image]
@@ -177,7 +177,7 @@ def test_a_conversion_is_pythons(apply_to_image: Any, conversion: str) -> None:
 
 @pytest.mark.parametrize("space", ["hsv", "hls", "yuv"])
 def test_there_and_back_changes_nothing(apply_to_image: Any, space: str) -> None:
-    """Bright colours beyond 1 too, except in HLS."""
+    """This includes bright colours beyond 1, except in HLS."""
     image = colours() * (1 if space == "hls" else 5)
     there = apply_to_image("image.convert_color", image, conversion=f"rgb to {space}")
     back = apply_to_image("image.convert_color", there, conversion=f"{space} to rgb")

@@ -1,4 +1,4 @@
-"""Images: filters, glow and adjustments against scipy and closed forms, and what is generated."""
+"""Images: filters, glow and adjustments compared with scipy and closed forms, and generated images."""
 
 from typing import Any
 
@@ -38,20 +38,20 @@ def test_blur_equals_scipy_on_a_photograph(apply_to_image: Any, photograph: Any,
 
 @pytest.mark.parametrize("shape", SIZES)
 def test_blur_equals_scipy_at_any_size(apply_to_image: Any, shape: tuple[int, int]) -> None:
-    """Also where the filter is far larger than the image, and for alpha."""
+    """This includes filters that are far larger than the image, and alpha."""
     image = _random_image(shape)
     np.testing.assert_allclose(apply_to_image("image.gaussian_blur", image, sigma=5.5), _blurred(image, 5.5), atol=2e-6)
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.1])
 def test_a_tiny_sigma_leaves_the_image_as_it_is(apply_to_image: Any, sigma: float) -> None:
-    """Four sigma round to no neighbour at all."""
+    """Four sigma round to a radius of 0, so no neighbour is read."""
     image = _random_image((9, 14))
     np.testing.assert_array_equal(apply_to_image("image.gaussian_blur", image, sigma=sigma), image)
 
 
 def test_sigma_is_live() -> None:
-    """A moved slider has the results of a fresh run, at the price of a parameter write."""
+    """A moved slider gives the result of a new run, at the cost of a parameter write."""
     image = _random_image((40, 33))
     patch = Patch()
     source = patch.add("io.image_array", data=image)
@@ -85,7 +85,7 @@ def test_sobel_of_luminance_equals_scipy_at_any_size(apply_to_image: Any, shape:
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 37), (40, 33)])
 def test_light_is_added_around_what_is_bright(apply_to_image: Any, shape: tuple[int, int]) -> None:
-    """The image plus a share of its blurred copy; alpha is unchanged."""
+    """The result is the image plus a share of its blurred copy; alpha is unchanged."""
     image = np.random.default_rng(3).random((*shape, 4), np.float32)
     out = apply_to_image("image.glow", image, sigma=2.5, amount=0.25)
     light = [ndimage.gaussian_filter(image[..., c].astype(np.float64), 2.5, mode="nearest") for c in range(3)]
@@ -94,7 +94,7 @@ def test_light_is_added_around_what_is_bright(apply_to_image: Any, shape: tuple[
 
 
 def test_glow_is_its_two_blocks_and_both_sliders_are_live() -> None:
-    """Every value gives bit for bit what a Gaussian Blur and a Mix give, at the price of a parameter write."""
+    """Every value gives the bits of a Gaussian Blur and a Mix, at the cost of a parameter write."""
     image = np.random.default_rng(4).random((17, 23, 4), np.float32)
     patch = Patch()
     source = patch.add("io.image_array", data=image)
@@ -129,7 +129,7 @@ def _tone(image: Any, exposure: float, contrast: float, gamma: float, saturation
 def test_tone_is_its_formula(
     apply_to_image: Any, exposure: float, contrast: float, gamma: float, saturation: float
 ) -> None:
-    """Exposure, contrast about middle grey, gamma, saturation, in this order; alpha passes through."""
+    """Exposure, contrast about middle grey, gamma and saturation apply in this order; alpha passes through."""
     image = _image()
     out = apply_to_image("image.tone", image, exposure=exposure, contrast=contrast, gamma=gamma, saturation=saturation)
     np.testing.assert_allclose(out, _tone(image, exposure, contrast, gamma, saturation), rtol=2e-5, atol=2e-6)
@@ -162,7 +162,7 @@ BLENDS = {
 
 @pytest.mark.parametrize("mode", list(BLENDS))
 def test_mix_blends_a_smaller_image_with_its_border_extended(mode: str) -> None:
-    """`b` lies at the top left; its last row and column extend beyond it."""
+    """`b` lies at the top left, and its last row and column extend beyond it."""
     a, b = _image((6, 9)), _image((4, 11))[:, ::-1].copy()
     patch = Patch()
     below, above = patch.add("io.image_array", data=a), patch.add("io.image_array", data=b)
@@ -189,7 +189,7 @@ def _generate(block: str, frames: int = 1, **parameters: Any) -> Any:
 
 
 def test_checkerboard_alternates_from_the_top_left() -> None:
-    """Squares of the given edge, also where the image ends within one."""
+    """Squares have the given edge, even where the image ends within one."""
     out = _generate("image.checkerboard", width=50, height=31, cell=8.0, dark=0.25, light=0.75)
     y, x = np.mgrid[0:31, 0:50]
     np.testing.assert_array_equal(out[..., 0], np.where((x // 8 + y // 8) % 2 == 0, 0.75, 0.25).astype(np.float32))
@@ -198,7 +198,7 @@ def test_checkerboard_alternates_from_the_top_left() -> None:
 
 @pytest.mark.parametrize(("angle", "axis"), [(0.0, 1), (90.0, 0)])
 def test_gradient_runs_along_its_angle(angle: float, axis: int) -> None:
-    """The steps from edge to edge are equal, and each pixel has the value at its centre."""
+    """Steps from edge to edge are equal, and each pixel has the value at its centre."""
     out = _generate("image.gradient", width=20, height=10, angle=angle, red_from=0.0, red_to=1.0)
     count = out.shape[axis]
     line = np.take(out[..., 0], 0, axis=1 - axis)
@@ -207,10 +207,10 @@ def test_gradient_runs_along_its_angle(angle: float, axis: int) -> None:
 
 
 def test_noise_fills_its_range_smoothly() -> None:
-    """Values lie within 0..1, differ, and neighbours differ little."""
+    """Values lie within 0..1 and differ, and neighbours differ little."""
     out = _generate("image.noise", width=200, height=151, cell=64.0, octaves=1)[..., 0]
     assert 0 <= out.min() < 0.3 and 0.7 < out.max() <= 1
-    assert np.abs(np.diff(out, axis=0)).max() < 1.5 / 64 * 1.01  # a cubic's steepest slope
+    assert np.abs(np.diff(out, axis=0)).max() < 1.5 / 64 * 1.01  # the steepest slope of a cubic
 
 
 def test_noise_moves_only_with_speed() -> None:

@@ -1,4 +1,4 @@
-"""Input and output: image files, arrays, the user's own memory (io.external), the screen."""
+"""Input and output: image files, arrays, user memory (io.external), and the screen."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.blocks.running import problems, run
 
 
 def _encode(linear: Any) -> Any:
-    """The sRGB curve by its definition (IEC 61966-2-1), in double precision."""
+    """Return the sRGB curve by its definition (IEC 61966-2-1), in double precision."""
     x = np.clip(linear.astype(np.float64), 0, 1)
     return np.where(x <= 0.0031308, 12.92 * x, 1.055 * x ** (1 / 2.4) - 0.055)
 
@@ -39,14 +39,14 @@ def _copy_file(source: Path, target: Path) -> None:
 
 
 def test_a_file_that_is_loaded_and_saved_is_the_same(tmp_path: Path) -> None:
-    """Every 8-bit value and alpha survive the way to linear light and back."""
+    """Every 8-bit value and alpha are the same after conversion to linear light and back."""
     Image.fromarray(_ramp()).save(tmp_path / "in.png")
     _copy_file(tmp_path / "in.png", tmp_path / "out.png")
     np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "out.png").convert("RGBA")), _ramp())
 
 
 def test_decoded_values_follow_the_srgb_curve(tmp_path: Path) -> None:
-    """Encoding what was decoded gives the file's values; without alpha the image is opaque."""
+    """Encoding the decoded values gives the file's values; without alpha the image is opaque."""
     Image.fromarray(_ramp()[..., :3]).save(tmp_path / "in.png")
     linear = load_linear(tmp_path / "in.png")
     assert linear.dtype == np.float32
@@ -55,7 +55,7 @@ def test_decoded_values_follow_the_srgb_curve(tmp_path: Path) -> None:
 
 
 def test_pictures_are_turned_as_exif_says(tmp_path: Path) -> None:
-    """With orientation 6, the file is rotated by a quarter turn."""
+    """With orientation 6, the picture is rotated by a quarter turn."""
     upright = _ramp()[..., :3]
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -71,7 +71,7 @@ def test_sixteen_bit_grey_keeps_its_range(tmp_path: Path) -> None:
 
 
 def test_a_file_saved_again_is_read_again(tmp_path: Path) -> None:
-    """The cache goes by the file's time stamp, not only by its name."""
+    """The cache compares the file's time stamp, not only its name."""
     path = tmp_path / "image.png"
     for second, value in ((1, 10), (2, 200)):
         Image.new("RGB", (4, 4), (value, 0, 0)).save(path)
@@ -81,7 +81,7 @@ def test_a_file_saved_again_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    """The node says which file and what to do, and the frame continues."""
+    """The node names the file and the remedy, and the frame continues."""
     patch = Patch()
     load = patch.add("io.load_image", file=tmp_path / "gone.png")
     with Engine(patch, device="host") as engine:
@@ -92,7 +92,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"not an image", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
-    """The file is empty, not an image, or an image that ends early."""
+    """The file is empty, is not an image, or ends early."""
     path = tmp_path / "broken.png"
     path.write_bytes(content)
     with pytest.raises(PatchError, match=r"image file .*broken\.png must be a readable image"):
@@ -100,7 +100,7 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_truncated_photograph_is_refused(tmp_path: Path) -> None:
-    """Half a JPEG is not half a picture."""
+    """Half a JPEG is refused rather than shown as half a picture."""
     path = tmp_path / "half.jpg"
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)).save(path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
@@ -110,7 +110,7 @@ def test_a_truncated_photograph_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("channels", [None, 1, 3, 4])
 def test_image_array_takes_grey_rgb_and_rgba(channels: int | None) -> None:
-    """Grey goes to all three channels; what has no alpha is opaque."""
+    """Grey goes to all three channels, and an array without alpha is opaque."""
     shape = (5, 3) if channels is None else (5, 3, channels)
     data = np.random.default_rng(2).random(shape)
     patch = Patch()
@@ -124,7 +124,7 @@ def test_image_array_takes_grey_rgb_and_rgba(channels: int | None) -> None:
 
 
 def test_image_array_refuses_other_shapes() -> None:
-    """Two channels are no colour."""
+    """An array of two channels is no colour."""
     patch = Patch()
     node = patch.add("io.image_array", data=np.zeros((4, 4, 2)))
     with Engine(patch, device="host") as engine:
@@ -146,7 +146,7 @@ def _shown(image: Any, **parameters: Any) -> Any:
 
 @pytest.mark.parametrize("exposure", [-8.0, -1.5, 0.0, 0.25, 3.0])
 def test_viewer_shows_srgb_at_any_exposure(exposure: float) -> None:
-    """Within one 8-bit step of the curve's definition, and cut off above 1."""
+    """The picture is within one 8-bit step of the curve's definition, and cut off above 1."""
     image = np.random.default_rng(3).random((33, 17, 4), np.float32) * 2
     pixels = _shown(image, exposure=exposure)
     expected = _encode(image[..., :3] * 2.0**exposure) * 255
@@ -155,7 +155,7 @@ def test_viewer_shows_srgb_at_any_exposure(exposure: float) -> None:
 
 
 def test_roll_off_keeps_highlights_apart() -> None:
-    """Without it, 1 and 4 both are white; with it, they differ and shadows stay as they are."""
+    """Without roll-off, 1 and 4 are both white; with it they differ, and shadows stay as they are."""
     image = np.array([[0.2, 1.0, 4.0]], np.float32)
     hard, soft = _shown(image)[0, :, 0], _shown(image, roll_off=0.5)[0, :, 0]
     assert hard[1] == hard[2] == 255
@@ -172,7 +172,7 @@ def _scaled(array: Any) -> tuple[Patch, NodeRef, NodeRef]:
 
 
 class OnlyDlpack:
-    """An array that lends its memory by DLPack only, like a PyTorch tensor on the CPU."""
+    """An array that lends its memory only by DLPack, like a PyTorch tensor on the CPU."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -186,7 +186,7 @@ class OnlyDlpack:
 
 @pytest.mark.parametrize("wrap", [lambda array: array, OnlyDlpack])
 def test_the_patch_reads_what_the_array_holds_now(wrap: Any) -> None:
-    """A write by the user shows in the next frame, without any edit, and after a rebuild too."""
+    """The user's write shows in the next frame, without any edit, and after a rebuild too."""
     array = np.arange(301, dtype=np.float32)
     patch, _, scale = _scaled(wrap(array))
     with Engine(patch, device="host") as engine:
@@ -210,7 +210,7 @@ def test_blocks_in_place_change_the_array() -> None:
 
 
 def test_gaps_are_seen_as_strides() -> None:
-    """Every other column of an array, through a Copy."""
+    """A Copy of every other column of an array has the right numbers."""
     array = np.arange(42, dtype=np.int16).reshape(6, 7)
     patch = Patch()
     source, copy = patch.add("io.external", array=array[::2, 1:6:2]), patch.add("buffer.copy")
@@ -235,7 +235,7 @@ def test_another_array_takes_its_place() -> None:
 
 
 def test_an_external_array_is_not_saved(tmp_path: Path) -> None:
-    """The file holds the block without its array, and says on the block what to do."""
+    """The file holds the block without its array, and the loaded block names the remedy."""
     patch, source, _ = _scaled(np.ones(10, np.float32))
     save_patch(patch, tmp_path / "mine.loom")
     loaded = load_patch(tmp_path / "mine.loom")
@@ -245,7 +245,7 @@ def test_an_external_array_is_not_saved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [3, "text", [1, 2], object()])
 def test_objects_without_memory_are_refused(value: Any) -> None:
-    """The error comes when the parameter is set."""
+    """The error is raised when the parameter is set."""
     with pytest.raises(PatchError, match="parameter array must be an array that has one of"):
         Patch().add("io.external", array=value)
 

@@ -44,7 +44,7 @@ def _assertions(struct: DType, header: str, shift: int = 0) -> str:
 
 @pytest.mark.parametrize(("struct", "header"), SHARED, ids=[struct.__name__ for struct, _ in SHARED])
 def test_struct_has_the_layout_of_its_header(struct: DType, header: str) -> None:
-    """Size, and offset and size of each field, are those that the CUDA compiler gives."""
+    """The size, and each field's offset and size, are those of the CUDA compiler."""
     compile_cuda(_assertions(struct, header), Path("layout.cu"), HOST_ARCHITECTURE, [KERNELS_FOLDER])
 
 
@@ -60,7 +60,7 @@ def test_a_particle_is_32_bytes() -> None:
 
 
 def test_palettes_have_the_same_colours_in_both_languages() -> None:
-    """The header's first palettes are chosen by number, and the last one otherwise."""
+    """The header's first palettes are chosen by number, and any other number gives the last one."""
     text = (KERNELS_FOLDER / "palette.cuh").read_text()
     found = {}
     for name, body in re.findall(r"// (\w+)\n\s*return (\{.*\});", text):

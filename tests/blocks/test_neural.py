@@ -1,4 +1,4 @@
-"""Layers of networks as blocks, and two of them in a row."""
+"""Layers of networks as blocks, and a small network of several layers."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def numbers(*shape: int) -> Array:
 
 
 def test_a_small_network_is_its_definition() -> None:
-    """Convolution with bias and ReLU, pooling, a second convolution over what is left, softmax."""
+    """The network has convolution with bias and ReLU, pooling, a second convolution, and softmax."""
     x, first, bias, second = numbers(1, 1, 28, 28), numbers(4, 1, 5, 5), numbers(4), numbers(10, 4, 12, 12)
     patch = Patch()
     layers = [
@@ -47,7 +47,7 @@ def test_a_small_network_is_its_definition() -> None:
 @pytest.mark.parametrize("size", [1, 7, 255, 256, 257, 1027])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_rows_are_normalised(size: int, dtype: Any) -> None:
-    """For sizes around a thread block, far from 0, with and without scale and bias; epsilon is exact in f32."""
+    """Sizes are around a thread block, numbers far from 0, with and without scale and bias; epsilon is exact in f32."""
     x = (numbers(3, 2, size) + 1000).astype(dtype)
     scale, bias = numbers(size).astype(dtype), numbers(size + 1)[1:].astype(dtype)
     wide = x.astype(float)
@@ -59,7 +59,7 @@ def test_rows_are_normalised(size: int, dtype: Any) -> None:
 
 
 def test_a_nan_stays_in_its_row() -> None:
-    """An even row has no variance, and becomes 0."""
+    """A row of equal numbers has no variance, and becomes 0."""
     x = np.full((3, 300), 7, np.float32)
     x[1, 299] = np.nan
     found = apply("neural.layer_norm", {"x": x})
@@ -67,7 +67,7 @@ def test_a_nan_stays_in_its_row() -> None:
 
 
 def test_batch_norm_takes_its_numbers_from_ports() -> None:
-    """Each channel has its own."""
+    """Each channel has numbers of its own."""
     x = numbers(2, 3, 5, 4)
     given = {"mean": numbers(3), "variance": numbers(3) ** 2, "scale": numbers(3), "bias": numbers(3)}
     each = {name: array[:, None, None].astype(float) for name, array in given.items()}
@@ -76,7 +76,7 @@ def test_batch_norm_takes_its_numbers_from_ports() -> None:
 
 
 def test_weights_that_dont_fit_are_refused_at_their_port() -> None:
-    """The message says what they must be."""
+    """The message names the right shape."""
     patch = Patch()
     node = patch.add("neural.convolution")
     patch.connect(patch.add("io.array", data=numbers(1, 3, 9, 9))["out"], node["x"])

@@ -1,4 +1,4 @@
-"""Pictures of every depth and channel count come in as they are, against files that are written byte by byte."""
+"""Pictures of every depth and channel count are read exactly, from files that are written byte by byte."""
 
 import io
 import struct
@@ -21,12 +21,12 @@ Array = np.ndarray[Any, Any]
 
 
 def linear(encoded: Array) -> Array:
-    """The sRGB curve by its definition (IEC 61966-2-1), in double precision."""
+    """Return the inverse sRGB curve by its definition (IEC 61966-2-1), in double precision."""
     return np.where(encoded <= 0.04045, encoded / 12.92, ((np.maximum(encoded, 0) + 0.055) / 1.055) ** 2.4)
 
 
 def rgba(pixels: Array, of_colours: Any = lambda colours: colours) -> Array:
-    """What a picture of 1 to 4 channels, 0 to 1, is as RGBA; `of_colours` is what its numbers mean."""
+    """Return a picture of 1 to 4 channels, 0 to 1, as RGBA; `of_colours` converts its numbers to light."""
     channels = pixels.shape[2]
     result = np.ones((*pixels.shape[:2], 4))
     result[..., :3] = of_colours(pixels[..., : 1 if channels < 3 else 3].astype(np.float64))
@@ -49,7 +49,7 @@ def floats(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Arra
 
 @pytest.mark.parametrize("seed", seeds(25))
 def test_png_of_every_depth(seed: int) -> None:
-    """Grey of 1 to 16 bits, colours of 8 and 16, with and without alpha: the curve of each number, with all bits."""
+    """Grey of 1 to 16 bits and colours of 8 and 16, with and without alpha, follow the curve with all bits."""
     rng = np.random.default_rng(seed)
     channels = int(rng.integers(1, 5))
     depth = int(rng.choice([1, 2, 4, 8, 16] if channels == 1 else [8, 16]))
@@ -62,9 +62,9 @@ def test_png_of_every_depth(seed: int) -> None:
 @pytest.mark.parametrize("depth", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_transparent_colour_of_a_png(depth: int, channels: int) -> None:
-    """Pixels of exactly this colour have alpha 0, and keep the colour; all others are opaque."""
+    """Pixels of exactly this colour keep it and have alpha 0; all others are opaque."""
     if channels == 3 and depth < 8:
-        return  # not a PNG
+        return  # no PNG
     rng = np.random.default_rng(depth)
     pixels = rng.integers(0, 1 << depth, (5, 9, channels))
     pixels[2, 3] = pixels[4, 8] = clear = rng.integers(0, 1 << depth, channels)
@@ -75,7 +75,7 @@ def test_a_transparent_colour_of_a_png(depth: int, channels: int) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 4, 8])
 def test_palettes_with_alpha(depth: int) -> None:
-    """Entries without an alpha of their own are opaque."""
+    """Palette entries without alpha are opaque."""
     rng = np.random.default_rng(depth)
     palette, alphas = rng.integers(0, 256, (1 << depth, 3), np.uint8), rng.integers(0, 256, 1 << depth - 1, np.uint8)
     places = rng.integers(0, 1 << depth, (6, 5, 1))
@@ -88,7 +88,7 @@ def test_palettes_with_alpha(depth: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(40))
 def test_tiff_of_every_type(seed: int) -> None:
-    """Whole numbers are sRGB, floats stay as they are to the bit; either byte order, straight or associated alpha."""
+    """Integers are sRGB and floats keep their bits, in either byte order, with straight or associated alpha."""
     rng = np.random.default_rng(seed)
     channels, dtype = int(rng.integers(1, 5)), str(rng.choice(["u1", "u2", "u4", "f2", "f4", "f8"]))
     shape, order = (*size(rng), channels), str(rng.choice(["<", ">"]))
@@ -120,7 +120,7 @@ def test_tiff_of_every_type(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(10))
 def test_float_maps(seed: int) -> None:
-    """PFM of one and three channels, either byte order, to the bit."""
+    """PFM files of one and three channels keep their bits, in either byte order."""
     rng = np.random.default_rng(seed)
     pixels = floats(rng, (*size(rng), int(rng.choice([1, 3]))), "f4")
     found = decode_picture(pfm(pixels, str(rng.choice(["<", ">"]))))
@@ -129,7 +129,7 @@ def test_float_maps(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(15))
 def test_open_exr(seed: int) -> None:
-    """Half and float as they are; colours that are stored multiplied by alpha come straight, where alpha isn't 0."""
+    """Half and float keep their bits; colours that are stored multiplied by alpha are divided by it, except by 0."""
     rng = np.random.default_rng(seed)
     names = str(rng.choice(["Y", "YA", "RGB", "RGBA", "ABGR", "RGBAZ", "BZRG"]))
     pixels = floats(rng, (*size(rng), len(names)), str(rng.choice(["f2", "f4"])))
@@ -143,7 +143,7 @@ def test_open_exr(seed: int) -> None:
 
 @pytest.mark.parametrize("corner", [(2, 1), (-2, -1), (5, 4), (0, 0), (40, 40), (-9, 3)])
 def test_an_exr_has_the_size_of_its_display_window(corner: tuple[int, int]) -> None:
-    """What is outside is cut off; where the file has no pixels, all is 0."""
+    """Pixels outside are cut off, and places without pixels are 0."""
     pixels = np.random.default_rng(1).random((3, 5, 3)).astype(np.float32)
     x, y = corner
     whole = np.zeros((100, 100, 4), np.float32)
@@ -153,7 +153,7 @@ def test_an_exr_has_the_size_of_its_display_window(corner: tuple[int, int]) -> N
 
 
 def test_radiance_pictures() -> None:
-    """Mantissas times a power of two, linear and beyond 1."""
+    """A number is a mantissa times a power of two, linear and possibly beyond 1."""
     rng = np.random.default_rng(0)
     stored = np.concatenate([rng.integers(3, 256, (4, 5, 3)), rng.integers(100, 140, (4, 5, 1))], axis=2)
     found = decode_picture(radiance(stored))
@@ -164,7 +164,7 @@ def test_radiance_pictures() -> None:
 
 @pytest.mark.parametrize("transfer", [2, 3])
 def test_dpx_is_linear_or_film(transfer: int) -> None:
-    """Ten bits; printing densities become light by Cineon's formula, with 95 as black and 685 as white."""
+    """Numbers have ten bits; printing densities become light by Cineon's formula, with 95 black and 685 white."""
     codes = np.random.default_rng(2).integers(0, 1024, (3, 4, 3))
     codes[0, 0], codes[0, 1] = 95, 685
     light = codes / 1023
@@ -177,7 +177,7 @@ def test_dpx_is_linear_or_film(transfer: int) -> None:
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("kind", ["TIFF by hand", "PNG", "JPEG", "WEBP"])
 def test_pictures_stand_upright(orientation: int, kind: str) -> None:
-    """Each EXIF orientation, against where it says that the first line and column are seen."""
+    """Each EXIF orientation places the first line and column where the specification says."""
     stored = np.random.default_rng(3).integers(0, 256, (16, 32, 3), np.uint8)
     if kind == "TIFF by hand":
         data = tiff(stored, orientation=orientation)
@@ -200,14 +200,14 @@ def test_pictures_stand_upright(orientation: int, kind: str) -> None:
     np.testing.assert_allclose(found, linear(seen / 255), atol=0.02 if kind == "JPEG" else 1e-6)
 
 
-#: XYZ (D50) of the primaries of Display P3, and the matrix from its linear light to that of Rec. 709.
+# XYZ (D50) of Display P3's primaries, and the matrix from its linear light to that of Rec. 709.
 P3 = (0.51512, 0.2412, -0.00105), (0.29198, 0.69225, 0.04189), (0.1571, 0.06657, 0.78407)
 P3_TO_709 = np.array([[1.22494, -0.22494, 0], [-0.04206, 1.04206, 0], [-0.01964, -0.07864, 1.09827]])
 
 
 @pytest.mark.parametrize("depth", [8, 16])
 def test_numbers_become_light_by_the_space_that_the_file_names(depth: int) -> None:
-    """A PNG's gamma, its code points (CICP) and its ICC profile; sRGB where it says nothing or that."""
+    """A PNG may have a gamma, code points (CICP) or an ICC profile; without any, or if it says so, it is sRGB."""
     top = (1 << depth) - 1
     pixels = np.random.default_rng(depth).integers(0, top, (9, 7, 3), endpoint=True)
     shares = pixels / top
@@ -231,7 +231,7 @@ def test_numbers_become_light_by_the_space_that_the_file_names(depth: int) -> No
 
 
 def test_profiles_of_jpeg_and_tiff_count_too() -> None:
-    """An ICC profile that Pillow writes into the file."""
+    """Pillow writes the ICC profile into the file."""
     stored = np.full((16, 16, 3), (200, 100, 50), np.uint8)
     for kind in ("JPEG", "TIFF", "WEBP"):
         file = io.BytesIO()
@@ -243,7 +243,7 @@ def test_profiles_of_jpeg_and_tiff_count_too() -> None:
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L"])
 @pytest.mark.parametrize("kind", ["JPEG", "WEBP", "BMP", "TGA", "PPM", "PNG", "TIFF", "GIF"])
 def test_other_files_of_eight_bits_are_what_pillow_reads(kind: str, mode: str) -> None:
-    """Taken as sRGB, with straight alpha where the format has it."""
+    """They are sRGB, with straight alpha where the format has alpha."""
     if mode == "RGBA" and kind in ("JPEG", "PPM", "GIF"):
         return  # no alpha, or one bit of it
     stored = np.random.default_rng(4).integers(0, 256, (13, 21, 4), np.uint8)
@@ -256,7 +256,7 @@ def test_other_files_of_eight_bits_are_what_pillow_reads(kind: str, mode: str) -
 
 
 def test_luminance_with_chroma_is_refused(tmp_path: Path) -> None:
-    """It is another picture than its grey."""
+    """A luminance file with chroma channels would otherwise be read as grey."""
     (tmp_path / "a.exr").write_bytes(exr(np.ones((2, 2, 3), np.float32), ("Y", "RY", "BY")))  # type: ignore[arg-type]
     with pytest.raises(PatchError, match="luminance and chroma"):
         load_linear(tmp_path / "a.exr")

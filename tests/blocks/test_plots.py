@@ -1,4 +1,4 @@
-"""Plots: where the curve runs, and what is written."""
+"""Plots: the position of the curve, and the numbers beside it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.blocks.running import apply
 
 Array = np.ndarray[Any, Any]
 WIDTH, HEIGHT = 200, 120
-#: How the kernel draws "0123456789.-e", 3 x 5 dots each.
+# The kernel's glyphs of "0123456789.-e", 3 x 5 dots each.
 GLYPHS = (
     "### .#. ### ### #.# ### ### ### ### ### ... ... ...",
     "#.# ##. ..# ..# #.# #.. #.. ..# #.# #.# ... ... ###",
@@ -31,7 +31,7 @@ def plot(x: Any, **parameters: Any) -> Array:
 
 
 def text_at(image: Array, left: int, top: int) -> str:
-    """Return what is written from a place on."""
+    """Return the text at a place of the plot."""
     found = ""
     while left + 3 <= WIDTH:
         dots = image[top : top + 5, left : left + 3] == TEXT
@@ -88,7 +88,7 @@ def written(value: float) -> str:
     ],
 )
 def test_numbers_are_written_with_three_digits(value: float) -> None:
-    """The only number is the largest, the smallest and the last one."""
+    """A single number is shown as the largest, the smallest and the last one."""
     image = plot([value])
     expected = "0" if value == 0 else written(value)
     assert text_at(image, 2, 2) == expected
@@ -98,9 +98,9 @@ def test_numbers_are_written_with_three_digits(value: float) -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 50, 200, 5000])
 def test_the_curve_follows_the_numbers(count: int) -> None:
-    """A rising line goes from the lower left to the upper right; its range leaves the same room above and below."""
+    """A rising line goes from the lower left to the upper right, with the same room above and below."""
     rows = curve(plot(np.linspace(-3, 5, count)))
-    columns = np.arange(WIDTH)[30:-40]  # beside the texts
+    columns = np.arange(WIDTH)[30:-40]  # the columns beside the texts
     room = 0.06 / 1.12 * (HEIGHT - 1)
     expected = (HEIGHT - 1 - room) - columns / (WIDTH - 1) * (HEIGHT - 1 - 2 * room)
     assert np.abs(rows[columns] - expected).max() < 1.0
@@ -117,7 +117,7 @@ def test_a_power_is_a_straight_line_in_a_logarithmic_plot() -> None:
 
 
 def test_what_is_no_number_leaves_gaps_and_a_plot_may_be_empty() -> None:
-    """The range is that of the others."""
+    """The range is that of the finite numbers."""
     x = np.linspace(0, 1, WIDTH)
     x[80], x[90], x[199] = np.nan, np.inf, -np.inf
     image = plot(x)

@@ -16,13 +16,13 @@ README = Path(__file__).parents[2] / "blocks" / "README.md"
 
 
 def printed(text: str, language: str, part: str) -> str:
-    """Return the code of a language that holds `part`."""
+    """Return the code of a language that contains `part`."""
     found = re.findall(rf"^ *```{language}\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
     return next(textwrap.dedent(code) for code in found if part in code)
 
 
 def load(path: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write a module and run it, under ids of its own: the samples may be in `blocks/`, as the README says."""
+    """Write a module and run it with ids of its own, since the samples may be in `blocks/`, as the README suggests."""
     path.write_text(code.replace('id="sample.', 'id="readme.'))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
@@ -32,7 +32,7 @@ def load(path: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_value_block_of_the_readme_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At 240 beats a minute and 60 frames a second it ticks in every 15th frame, and again after a reset."""
+    """At 240 beats a minute and 60 frames a second the block ticks in every 15th frame, and again after a reset."""
     load(tmp_path / "metronome.py", printed(README.read_text("utf-8"), "python", "class Metronome"), monkeypatch)
     patch = Patch()
     node = patch.add("readme.metronome", tempo=240.001)
@@ -45,7 +45,7 @@ def test_the_value_block_of_the_readme_works(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_block_of_the_readme_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its two files, as they are printed there, make a block that thresholds."""
+    """The two files, as they are printed there, are a block that thresholds."""
     text = README.read_text("utf-8")
     (tmp_path / "threshold.cu").write_text(printed(text, "cuda", "threshold"))
     load(tmp_path / "threshold.py", printed(text, "python", "class Threshold"), monkeypatch)

@@ -17,13 +17,13 @@ Array = np.ndarray[Any, Any]
 
 
 def encoded(linear: Array) -> Array:
-    """The sRGB curve by its definition (IEC 61966-2-1), in double precision."""
+    """Return the sRGB curve by its definition (IEC 61966-2-1), in double precision."""
     x = np.clip(np.nan_to_num(linear.astype(np.float64), nan=0), 0, 1)
     return np.where(x <= 0.0031308, 12.92 * x, 1.055 * x ** (1 / 2.4) - 0.055)
 
 
 def picture(seed: int) -> Array:
-    """A picture of a random size with values of every kind, 1 x 1 among them; alpha is 0, 1 or between."""
+    """Return a picture of a random size, possibly 1 x 1, with values of every kind; alpha is 0, 1 or in between."""
     rng = np.random.default_rng(seed)
     height, width = rng.choice([1, 2, 5, 16, 31], 2)
     values: Array = (rng.normal(size=(height, width, 4)) * 10.0 ** rng.integers(-3, 4)).astype(np.float32)
@@ -35,7 +35,7 @@ def picture(seed: int) -> Array:
 
 @pytest.mark.parametrize("seed", seeds(10))
 def test_floats_come_back_to_the_bit(seed: int) -> None:
-    """In TIFF and PFM; in EXR but for the product with alpha, and as far as half reaches."""
+    """TIFF and PFM keep all bits; EXR keeps the product with alpha, within the range of half."""
     pixels = picture(seed)
     np.testing.assert_array_equal(decode_picture(encode_picture(pixels, ".tif")), pixels)
     np.testing.assert_array_equal(decode_picture(encode_picture(pixels, ".pfm"))[..., :3], pixels[..., :3])
@@ -54,10 +54,10 @@ def test_floats_come_back_to_the_bit(seed: int) -> None:
     [(".png", "8 bits"), (".png", "16 bits"), (".tif", "16 bits"), (".tif", "8 bits"), (".webp", "8 bits")],
 )
 def test_whole_numbers_are_the_nearest_ones(suffix: str, depth: str, seed: int) -> None:
-    """sRGB with straight alpha; values outside 0 to 1 are cut off, and NaN is 0."""
+    """Integers are sRGB with straight alpha; values outside 0 to 1 are cut off, and NaN is 0."""
     pixels, largest = picture(seed), 65535 if depth == "16 bits" else 255
     found = decode_picture(encode_picture(pixels, suffix, depth))
-    if suffix == ".webp":  # compressed with losses
+    if suffix == ".webp":  # this format loses details
         assert found.shape == pixels.shape
         return
     codes = encoded(pixels[..., :3]) * largest
@@ -66,7 +66,7 @@ def test_whole_numbers_are_the_nearest_ones(suffix: str, depth: str, seed: int) 
 
 
 def test_radiance_pictures_hold_highlights() -> None:
-    """Above 1, with a common exponent for the three colours."""
+    """Values above 1 are kept, with a common exponent for the three colours."""
     light = np.abs(picture(3)[..., :3])
     light[~np.isfinite(light)] = 7
     found = decode_picture(encode_picture(np.concatenate([light, light[..., :1]], axis=2), ".hdr"))[..., :3]
@@ -88,7 +88,7 @@ def save(pixels: Array, file: Path, depth: str = "usual") -> list[str]:
     "ending", ["png", "jpg", "jpeg", "webp", "bmp", "tga", "tif", "TIFF", "exr", "hdr", "pfm", "npy"]
 )
 def test_the_ending_gives_the_format(ending: str, tmp_path: Path) -> None:
-    """A picture from 0 to 1 comes back from each, within what its format keeps."""
+    """A picture from 0 to 1 is read back from each format, within the format's precision."""
     pixels = np.full((24, 40, 4), (0.2, 0.5, 0.8, 1), np.float32)
     assert save(pixels, tmp_path / f"out.{ending}") == []
     if ending == "npy":
@@ -99,7 +99,7 @@ def test_the_ending_gives_the_format(ending: str, tmp_path: Path) -> None:
 
 
 def test_a_blurred_picture_keeps_its_highlights(tmp_path: Path) -> None:
-    """Through the engine, with values of 5 and -0.25 in a float TIFF and an EXR, but not in a PNG of 16 bits."""
+    """Values of 5 and -0.25 from the engine are kept in a float TIFF and an EXR, but not in a 16-bit PNG."""
     pixels = np.full((3, 5, 4), (5.0, -0.25, 0.5, 1), np.float32)
     for name, depth in (("a.tif", "usual"), ("a.exr", "half"), ("a.exr", "float")):
         assert save(pixels, tmp_path / name, depth) == []
@@ -111,7 +111,7 @@ def test_a_blurred_picture_keeps_its_highlights(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "depth"), [("a.png", "half"), ("a.jpg", "16 bits"), ("a.exr", "8 bits")])
 def test_a_depth_that_the_format_lacks_is_refused(name: str, depth: str, tmp_path: Path) -> None:
-    """On the block, before anything is computed."""
+    """The block reports the depth before anything is computed."""
     (problem,) = save(np.ones((2, 2)), tmp_path / name, depth)
     assert problem.startswith(f"save_image: depth of a {name[1:]} file must be usual or ") and depth in problem
 
@@ -124,7 +124,7 @@ def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
 
 
 def test_pictures_of_bytes_are_saved_as_they_are() -> None:
-    """Blocks of one's own save uchar4, which is sRGB already."""
+    """A user's block saves uchar4 as it is, since that is sRGB already."""
     pixels = np.random.default_rng(5).integers(0, 256, (7, 9, 4), np.uint8)
     for suffix in (".png", ".tif", ".tga"):
         found = decode_picture(encode_picture(pixels, suffix))
@@ -134,7 +134,7 @@ def test_pictures_of_bytes_are_saved_as_they_are() -> None:
 
 
 def test_pillow_reads_what_was_written(tmp_path: Path) -> None:
-    """Another library sees the same sizes and numbers."""
+    """Another library reads the same sizes and numbers."""
     pixels = np.random.default_rng(6).random((5, 9, 4)).astype(np.float32)
     assert save(pixels, tmp_path / "a.png") == []
     with Image.open(tmp_path / "a.png") as found:

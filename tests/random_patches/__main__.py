@@ -1,4 +1,4 @@
-"""Run many random patches and print what took part, what was refused, and every difference."""
+"""Run many random patches and print which block types took part, what was refused, and every difference."""
 
 import argparse
 import contextlib
@@ -22,12 +22,12 @@ from tests.random_patches.devices import across
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 
-#: A patch that takes longer than this hangs.
+# A patch that takes longer than this hangs.
 LIMIT_S = 60
 
 
 def _give_up(seed: int) -> None:
-    """End this process, and say which patch hangs and where each thread is."""
+    """End this process, and print which patch hangs and where each thread is."""
     sys.stderr.write(f"seed {seed} takes more than {LIMIT_S} s\n")
     faulthandler.dump_traceback()
     os._exit(1)
@@ -77,7 +77,7 @@ def run_some(seeds: list[int], devices: list[str]) -> list[Outcome]:
 
 
 def main() -> int:
-    """Run what the command line says; 1 when there is a difference."""
+    """Run as the command line says; return 1 if there is a difference."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_patches", description=__doc__)
     parser.add_argument("--patches", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)

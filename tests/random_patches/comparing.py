@@ -1,4 +1,4 @@
-"""Running random patches in engines that must agree: fused and sharing memory, plain, and begun again."""
+"""Random patches run in engines that must agree: fused with shared memory, plain, and started anew."""
 
 from __future__ import annotations
 
@@ -49,34 +49,34 @@ from tests.random_patches.oracles import wrong as wrong_output
 from tests.random_patches.patches import RandomPatch
 from tests.runtime.update.update_support import copy_of, outputs
 
-#: What ports held: an array, or why it can't be read.
+# The contents of ports: an array, or the reason why it can't be read.
 Contents = dict[PortRef, "np.ndarray[Any, Any] | str"]
-#: Diagnostics about one engine's way to run a patch, or about times.
+# Diagnostics about one engine's way to run a patch, or about times.
 _OWN_WAY = ("shared memory",)
-#: What the engine under test is asked for meanwhile, which changes no result.
+# Messages to the engine under test that must not change results.
 _SWITCHES = (SetFusing(False), SetFusing(True), *map(SetProfiling, ProfilingLevel))
-#: Measuring builds another copy of the graph; it must not change results, and takes time.
+# Levels of profiling. Measuring builds another copy of the graph, so most frames go without.
 _LEVELS = (*[ProfilingLevel.NONE] * 8, *ProfilingLevel)
 
 
 @dataclass
 class Outcome:
-    """What came of one random patch."""
+    """The outcome of one random patch."""
 
     seed: int
-    #: Block types that ran without an error in some frame, and what was wrong.
+    # Block types that ran without an error in some frame, and differences.
     ran: Counter[str] = field(default_factory=Counter)
     differences: list[str] = field(default_factory=list)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
-    #: Blocks that were compared with numpy.
+    # Blocks that were compared with numpy.
     checked: Counter[str] = field(default_factory=Counter)
     frames: int = 0
     reads: int = 0
-    #: Pictures that both engines made, and buffers whose statistics were compared with what was read.
+    # Pictures that both engines made, and buffers whose statistics were compared with their contents.
     pictures: int = 0
     surveyed: int = 0
     patch: str = ""
-    #: The patch at last and what its ports held, for a comparison with another device.
+    # The final patch and the contents of its ports, for a comparison with another device.
     made: Patch | None = None
     last: Contents = field(default_factory=dict)
     #: Element types of ports.
@@ -97,25 +97,25 @@ class _KeptModule:
 
 
 def _plan_apart(inlined: Inlined, *problems: Any, fuses: bool, **options: Any) -> PartialPlan:
-    """Plan with memory of its own for each output unless kernels are fused, so that the plain engine shares none."""
+    """Plan separate memory for each output unless kernels are fused, so that the plain engine shares none."""
     nodes = inlined.description.nodes if not fuses else ()
     pinned = frozenset(PortRef(node.id, spec.name) for node in nodes for spec in node.description.outputs)
     return plan_what_can_run(inlined, *problems, fuses=fuses, pinned=pinned, **options)
 
 
 class KeptKernels:
-    """What engines compile and load, kept from patch to patch; most of a short run is spent on it."""
+    """Compiled and loaded kernels, kept from patch to patch, since most of a short run is spent on them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded: dict[tuple[int, KernelSource], tuple[KernelImage, Module]] = {}
-        #: What the blocks of one patch requested, so that they are asked once for all its engines.
+        # The descriptions of one patch's blocks, which are made once for all of its engines.
         self._descriptions: dict[object, tuple[BlockDescription | Diagnostic, PlacedNode]] = {}
         self._load_once, self._describe = ModuleCache._load_once, describe_patch._description
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Have all engines take kernels from here."""
+        """Let all engines take kernels from here."""
         kept = self
 
         def load_once(cache: ModuleCache, source: KernelSource) -> LoadedModule:
@@ -134,13 +134,13 @@ class KeptKernels:
             found, _ = kept._descriptions.get(key, (None, node))
             if found is None:
                 found = kept._describe(node)
-                kept._descriptions[key] = found, node  # which keeps what the key knows by identity
+                kept._descriptions[key] = found, node  # the node keeps alive what the key knows by identity
             return found
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ModuleCache, "_load_once", load_once)
             patch.setattr(ModuleCache, "find", staticmethod(lru_cache(4096)(ModuleCache.find)))
-            # The library's blocks return, so that they need no thread that can be given up.
+            # Blocks of the library always return, so they need no thread that can be abandoned.
             patch.setattr(CodeRunner, "call_all", lambda _, calls, late: [call() for call in calls])
             patch.setattr(describe_patch, "_description", described)
             patch.setattr(prepare, "plan_what_can_run", _plan_apart)
@@ -150,7 +150,7 @@ class KeptKernels:
                 self.shrink(0)
 
     def shrink(self, most: int = 1000) -> None:
-        """Forget a patch's descriptions, and unload everything when there are more modules than this."""
+        """Drop a patch's descriptions, and unload everything if there are more modules than this."""
         self._descriptions.clear()
         if len(self._loaded) > most:
             for _, module in self._loaded.values():
@@ -159,7 +159,7 @@ class KeptKernels:
 
 
 class Side:
-    """One engine with the contents of what it is lent: memory that engines share would mix their results."""
+    """One engine with its own contents of lent memory, since shared memory would mix the engines' results."""
 
     def __init__(self, patch: Patch, device: Device, **options: Any) -> None:
         self.engine = Engine(patch, device=device, **options)
@@ -169,14 +169,14 @@ class Side:
 
     @contextmanager
     def lent(self, lent: list[Lent]) -> Iterator[None]:
-        """Have memory that was lent hold what this engine left there, and keep what it leaves now."""
+        """Restore what this engine left in lent memory, and save what it leaves now."""
         for index, one in enumerate(lent):
             one.restore(self._lent.get(index, one.first))
         yield
         self._lent = {index: one.save() for index, one in enumerate(lent)}
 
     def step(self, lent: list[Lent]) -> FrameReport:
-        """Do a frame."""
+        """Run a frame."""
         viewers = [node.id for node in self.engine.patch.nodes.values() if node.type == "io.viewer"]
         if viewers != self._viewers:
             self._viewers = viewers
@@ -185,20 +185,20 @@ class Side:
             return self.engine.step()
 
     def show(self) -> None:
-        """Do frames as the engine's thread does until it has followed all edits; a paused one shows them."""
+        """Run frames as the engine's thread does until all edits are followed; a paused engine shows them."""
         self.engine.core.frame(free_running=True)
         while self.engine.core.updates.pending:
             self.engine.core.frame(free_running=True)
 
     def pictures(self) -> Contents:
-        """Return the pictures of viewers that are new since the last call."""
+        """Return the viewers' pictures that are new since the last call."""
         taken = {viewer: self.engine.take_preview(viewer) for viewer in self._viewers}
         return {PortRef(viewer, "picture"): each.pixels.copy() for viewer, each in taken.items() if each is not None}
 
     def surveyed(self, report: FrameReport, found: Contents) -> tuple[int, list[str]]:
-        """Compare the statistics of this frame, if it was measured deeply, with what ports held.
+        """Compare the statistics of this frame, if it was measured deeply, with the contents of ports.
 
-        Returns how many were compared, and what is wrong.
+        Return the number of comparisons, and the differences.
         """
         profile = self.engine.take_profile()
         if profile is None or profile.frame != report.frame:
@@ -228,12 +228,12 @@ class Side:
         return writers <= {owner.node} and plan.layouts[inner].dtype.__name__ != "bf16"
 
     def forget(self) -> None:
-        """Begin again, with what was lent as it was at first."""
+        """Reset the engine, and restore the first contents of lent memory."""
         self.engine.post(Reset())
         self._lent.clear()
 
     def read(self, ports: Iterable[PortRef]) -> Contents:
-        """Return what ports held in the last frame; those that are not in the running graph are left out."""
+        """Return the contents of ports in the last frame; ports that are not in the running graph are left out."""
         found: Contents = {}
         for port in ports:
             try:
@@ -246,8 +246,8 @@ class Side:
 
 
 def _numbers(held: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
-    """Return the components of all elements; None of structs whose components have several types."""
-    if held.dtype.kind == "b":  # of which numpy knows only two, whatever their bytes hold
+    """Return the components of all elements; None for structs whose components have several types."""
+    if held.dtype.kind == "b":  # numpy knows only two booleans, whatever their bytes are
         return held.reshape(-1).view(np.uint8)
     if held.dtype.kind in "fiu":
         return held.reshape(-1)
@@ -258,7 +258,7 @@ def _numbers(held: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
 
 
 def statistics_of(numbers: np.ndarray[Any, Any]) -> BufferStatistics:
-    """Return what deep profiling must find in a buffer."""
+    """Return the statistics that deep profiling must report for these numbers."""
     finite = numbers[np.isfinite(numbers)]
     least, most = (finite.min().item(), finite.max().item()) if finite.size else (None, None)
     nans = int(np.isnan(numbers).sum())
@@ -266,12 +266,12 @@ def statistics_of(numbers: np.ndarray[Any, Any]) -> BufferStatistics:
 
 
 def errors(report: FrameReport) -> set[tuple[str, str | None, str | None, str]]:
-    """Return what is wrong, as any engine must say it."""
+    """Return the diagnostics that any engine must report."""
     return {(item.severity.name, item.node, item.port, item.message) for item in report.diagnostics if _is_shared(item)}
 
 
 def serious(report: FrameReport) -> set[tuple[str, str | None, str | None, str]]:
-    """Return what keeps blocks from running."""
+    """Return the errors that keep blocks from running."""
     return {told for told in errors(report) if told[0] == Severity.ERROR.name}
 
 
@@ -280,7 +280,7 @@ def _is_shared(item: Diagnostic) -> bool:
 
 
 def differences(one: Contents, other: Contents) -> list[str]:
-    """Return the ports that hold something else in two engines, in words."""
+    """Return the ports whose contents differ between two engines, in words."""
     found = [f"{port} is there only in one" for port in sorted(one.keys() ^ other.keys(), key=str)]
     for port in sorted(one.keys() & other.keys(), key=str):
         a, b = one[port], other[port]
@@ -308,7 +308,7 @@ def _where(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> str:
 
 
 def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Return whether two arrays are the same to the last bit; all NaN are one, since their bits say nothing."""
+    """Return whether two arrays have equal bits; all NaN count as equal, since their bits have no meaning."""
     if a.tobytes() == b.tobytes():
         return True
     return a.dtype.kind in "fc" and bool(np.array_equal(a, b, equal_nan=True) and _signs(a) == _signs(b))
@@ -320,10 +320,10 @@ def _signs(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def filled(patch: Patch, found: Contents) -> Contents:
-    """Return contents with each append buffer cut to what was appended, in one order, since append buffers are
-    unordered.
+    """Return contents with each append buffer cut to its count and sorted.
 
-    Of a full one only the count is left: which elements found a place in it isn't determined either.
+    Append buffers are unordered. Of a full one only the count is kept, since it isn't determined which elements found a
+    place.
     """
     kept = dict(found)
     for port, held in found.items():
@@ -348,7 +348,7 @@ def run_patch(
     frames: int = 4,
     wanted: Iterable[str] = (),
 ) -> Outcome:
-    """Make a random patch, run it with edits in between, and compare what ports hold."""
+    """Make a random patch, run it with edits in between, and compare the contents of ports."""
     made = RandomPatch(seed, materials, wanted=wanted)
     patch, outcome = made.patch, Outcome(seed)
     edits: list[str] = ["first build"]
@@ -385,7 +385,7 @@ def run_patch(
                     outcome.surveyed += compared
                     outcome.differences += [f"{where}: {text}" for text in wrong_ones]
                     pictures.append(side.pictures())
-                seen = pictures[0].keys() & pictures[1].keys()  # a frame that repeats the last one makes no picture
+                seen = pictures[0].keys() & pictures[1].keys()  # a frame that repeats the previous one makes no picture
                 outcome.pictures += len(seen)
                 outcome.differences += [
                     f"{where}: {text}" for text in differences(*({v: each[v] for v in seen} for each in pictures))
@@ -407,7 +407,7 @@ def run_patch(
             else:
                 outcome.made, outcome.last = patch, found[0]
                 outcome.types = {port: layout.dtype.__name__ for port, layout in made.layouts.items()}
-                if not wrong:  # otherwise blocks may run on as they were
+                if not wrong:  # otherwise blocks may keep running in an older version
                     outcome.differences += _against_oracles(made, sides[1], outcome)
                     outcome.differences += _anew(made, sides[0], materials, chosen, heard)
     finally:
@@ -419,7 +419,7 @@ def run_patch(
 
 
 def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[str]:
-    """Compare blocks with numpy, of which the engine without shared memory still holds the inputs."""
+    """Compare blocks with numpy. The engine without shared memory still has the blocks' inputs."""
     patch, compiled = made.patch, side.engine.core.updates.compiled
     if compiled is None:
         return []
@@ -432,7 +432,7 @@ def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[st
             return None
         lasts = plan.buffers.allocations[place.owner].lifetime in (Lifetime.STATE, Lifetime.EXTERNAL)
         if written[place.owner] > (0 if lasts else 1):
-            return None  # something changes it in place, maybe after it was read
+            return None  # a block changes it in place, perhaps after it was read
         return next(iter(side.read([port]).values()), None)  # type: ignore[return-value]
 
     for node, block_type in ((node, patch.block_type(node.id)) for node in patch.nodes.values()):
@@ -440,7 +440,7 @@ def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[st
         if block_type is None or block_type.id not in ORACLES.keys() | FACTORS or node.region:
             continue
         if sources.keys() & block_type.parameters.keys():
-            continue  # a value drives it, whatever it is now
+            continue  # a value drives it, whose current number is unknown
         inputs = {name: held(source) for name, source in sources.items()}
         made_by = {spec.name: PortRef(node.id, spec.name) for spec in block_type.outputs()}
         outs = {name: held(port) for name, port in made_by.items()}
@@ -461,12 +461,12 @@ def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[st
 
 
 def _anew(made: RandomPatch, side: Side, materials: Materials, ports: list[PortRef], heard: list[Message]) -> list[str]:
-    """Compare the edited engine, begun again, with one that never knew the patch otherwise."""
+    """Compare the edited engine after a reset with a new engine of the same patch."""
     side.forget()
-    # What single frames found before is still reported for a while.
+    # Earlier findings of single frames are still reported for a while.
     one = serious(side.step(materials.lent)), side.read(ports)
     fresh = Side(copy_of(made.patch), side.engine.device, profiling=ProfilingLevel.NONE)
-    for message in heard:  # what keys and mouse said last still holds
+    for message in heard:  # the last keys and mouse position still apply
         fresh.engine.post(message)
     try:
         other = serious(fresh.step(materials.lent)), fresh.read([PortRef(p.node, p.port) for p in ports])

@@ -1,4 +1,4 @@
-"""What tests of random patches share."""
+"""Fixtures that tests of random patches share."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from tests.random_patches.materials import Materials
 
 @pytest.fixture(autouse=True)
 def makes_sound_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Verify each plan as it is made."""
+    """Verify each plan when it is made."""
     yield from verified_plans(monkeypatch)
 
 
 @pytest.fixture(scope="module")
 def kernels(device: Device) -> Iterator[KeptKernels]:
-    """What the patches of a file compiled, as long as the device is open."""
+    """The kernels that the patches of a file compiled, as long as the device is open."""
     kept = KeptKernels()
     with kept.used():
         yield kept

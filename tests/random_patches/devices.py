@@ -1,4 +1,4 @@
-"""What two devices must agree in: the host device runs the same PTX as a GPU, but other library calls."""
+"""Rules for comparing two devices: the host device runs the same PTX as a GPU, but other library calls."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from tests.random_patches.comparing import Contents, Outcome, differences, fille
 from tests.random_patches.materials import Array
 
 _VIEWS = ("buffer.reinterpret", "buffer.reshape", "buffer.slice", "buffer.transpose")
-#: Block types that move data, count, compare, or round each result once: equal to the last bit on every device.
+# Block types that move data, count, compare, or round each result once: equal to the last bit on every device.
 EXACT = frozenset(
     (
         *("buffer.assign", "buffer.constant", "buffer.convert", "buffer.copy", "buffer.fill", "buffer.frame_delay"),
@@ -24,7 +24,7 @@ EXACT = frozenset(
         *("signal.fft_shift", "tensor.batches", "tensor.digits", *_VIEWS),
     )
 )
-#: Block types of which the result may jump when a number before it rounds otherwise, and why.
+# Block types whose result may jump when a number before it is rounded differently, with the reason.
 JUMPS: Mapping[str, str] = {
     **dict.fromkeys(("fractal.mandelbrot_step", "fractal.color_escape"), "a step more or less for points on the edge"),
     **dict.fromkeys(("image.plot", "particles.render_points"), "which pixel a point falls on"),
@@ -42,15 +42,15 @@ JUMPS: Mapping[str, str] = {
         "the matrix may be singular",
     ),
 }
-#: Block types of `EXACT` for which this holds only where all numbers of their inputs are finite.
+# Block types of `EXACT` for which this holds only if all numbers of their inputs are finite.
 ONLY_FINITE = frozenset(("filter.morphology",))
-#: How far other results may be apart, relative to the largest element, by element type.
+# The allowed difference of other results, relative to the largest element, by element type.
 WITHIN: Mapping[str, float] = {"f16": 5e-3, "bf16": 4e-2}
 _WITHIN = 1e-4
 
 
 def across(one: Outcome, other: Outcome) -> list[str]:
-    """Return where two devices disagree about a patch that each ran without a difference of its own."""
+    """Return the differences between two devices' runs of a patch, or the differences within either run."""
     if one.made is None or other.made is None or one.differences or other.differences:
         return [f"on {number}: {text}" for number, each in enumerate((one, other)) for text in each.differences]
     if one.made.nodes.keys() != other.made.nodes.keys() or one.made.connections != other.made.connections:
@@ -59,10 +59,10 @@ def across(one: Outcome, other: Outcome) -> list[str]:
 
 
 def disagreements(patch: Patch, one: Contents, other: Contents, types: Mapping[PortRef, str]) -> list[str]:
-    """Return where what two devices hold differs more than it may.
+    """Return the differences between two devices' contents that exceed the allowed ones.
 
-    A port is equal when all that it follows from is exact, near when only its own block rounds, and only of the same
-    type and shape behind others. `types` are the ports' element types.
+    A port must be equal if all blocks that it depends on are exact, and near if only its own block rounds. Otherwise
+    only type and shape must agree. `types` are the ports' element types.
     """
     one, other = filled(patch, one), filled(patch, other)
     before, exact = _sources(patch), _exact(patch, one)
@@ -91,7 +91,7 @@ def _exact(patch: Patch, held: Contents) -> set[str]:
 
 
 def _near(a: Array, b: Array, dtype: str) -> bool:
-    """Return whether two arrays are nearly equal where both are finite; what overflows may do so on one device only."""
+    """Return whether two arrays are nearly equal where both are finite; a result may overflow on one device only."""
     if dtype == "bf16":
         a, b = from_bf16(a), from_bf16(b)
     if a.dtype.kind not in "fc":
@@ -121,7 +121,7 @@ def _sources(patch: Patch) -> Mapping[str, set[str]]:
 
 
 def _closure(before: Mapping[str, set[str]], node: str) -> set[str]:
-    """Return a node and all that it follows from."""
+    """Return a node and all nodes on which it depends."""
     found, waiting = {node}, [node]
     while waiting:
         more = before.get(waiting.pop(), set()) - found

@@ -1,4 +1,4 @@
-"""What random patches are fed with: sizes, numbers with extremes, memory of the user's own, and files."""
+"""Inputs of random patches: sizes, numbers with extremes, user memory, and files."""
 
 import random
 import wave
@@ -68,13 +68,13 @@ KERNELS = {
 
 
 def dtype_called(name: str) -> DType:
-    """Return the element type of a name."""
+    """Return the element type with this name."""
     found: DType = getattr(_scalars, name, None) or getattr(_vectors, name)
     return found
 
 
 def numbers(chance: random.Random, dtype: np.dtype[Any], shape: Shape) -> Array:
-    """Return random numbers: mostly small ones, sometimes extremes of the type among them."""
+    """Return random numbers, mostly small, sometimes with extremes of the type among them."""
     source = np.random.default_rng(chance.getrandbits(32))
     if dtype.kind == "b":
         return source.integers(0, 2, shape).astype(bool)
@@ -99,7 +99,7 @@ def numbers(chance: random.Random, dtype: np.dtype[Any], shape: Shape) -> Array:
 
 @dataclass
 class Lent:
-    """Memory of the user's own, which patches adopt: an object that lends it, and how to see and restore it."""
+    """User memory that patches adopt: an object that lends it, and functions to save and restore its contents."""
 
     array: object
     device: Device
@@ -111,14 +111,14 @@ class Lent:
         self.device.write(self.memory, contents.view(np.uint8).reshape(-1))
 
     def save(self) -> Array:
-        """Return what the memory holds."""
+        """Return the contents of the memory."""
         kept = np.empty(self.first.nbytes, np.uint8)
         self.device.read(self.memory, kept)
         return kept
 
 
 class Materials:
-    """The files that patches of one run read, and the memory that one patch is lent."""
+    """The files that patches of one run read, and the memory that is lent to one patch."""
 
     def __init__(self, folder: Path, device: Device) -> None:
         self.folder, self._device = folder, device
@@ -149,7 +149,7 @@ class Materials:
         return kept.array
 
     def take_back(self) -> None:
-        """Free what was lent to the last patch."""
+        """Free the memory that was lent to the last patch."""
         for lent in self.lent:
             lent.memory.free()
         self.lent.clear()

@@ -12,7 +12,7 @@ from scipy import ndimage, signal
 from engine.types import from_bf16, to_bf16
 from tests.random_patches.materials import Array
 
-#: Of input arrays, parameter values and element types, all by name: the output, and how far it may be from that.
+# A function of input arrays, parameter values and element types, all by name; it returns the output and its tolerance.
 Oracle = Callable[[Mapping[str, Array], Mapping[str, Any], Mapping[str, str]], dict[str, Any]]
 
 
@@ -29,7 +29,7 @@ def _convert(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str])
         if x.dtype.kind in "iu" and x.dtype.itemsize == 8:
             x = x.astype(np.float64)
         if x.dtype == np.float64:
-            return {}  # numpy has no rounding of f64 to bf16 in one step
+            return {}  # numpy doesn't round f64 to bf16 in one step
         return {"out": to_bf16(x.astype(np.float32))} if not np.isnan(x.astype(np.float32)).any() else {}
     target = np.dtype(f"{kind}{to[1:]}")
     if target.kind == "f":
@@ -223,7 +223,7 @@ def _batch_norm(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, st
     if (variance < 0).any():
         return {}
     largest = max(np.abs(x - mean).max(), np.abs(scale / np.sqrt(variance + p["epsilon"])).max())
-    if largest > np.finfo(np.float32).max:  # infinite on the way
+    if largest > np.finfo(np.float32).max:  # infinite in an intermediate result
         return {}
     out = (x - mean) / np.sqrt(variance + p["epsilon"]) * scale + bias
     size = (np.abs(x) + np.abs(mean)) / np.sqrt(variance + p["epsilon"]) * np.abs(scale) + np.abs(bias)
@@ -348,7 +348,7 @@ def _sparse(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) 
 
 
 def _plain(formula: Any, size: Any) -> Oracle:
-    """Elements of f32, to a rounding or two."""
+    """Return an oracle of f32 elements, exact to one or two roundings."""
 
     def oracle(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
         wide = {name: array.astype(np.float64) for name, array in i.items()}
@@ -379,7 +379,7 @@ _FORMULA: Mapping[str, Any] = {
 
 
 def _expression(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
-    """Evaluate the formula in both precisions and for inputs a little apart; where these differ no one knows."""
+    """Evaluate the formula in both precisions and for slightly different inputs; any result between them is right."""
     text = ast.unparse(_Chosen().visit(ast.parse(p["expression"], mode="eval")))
     if "time" in text or set(t.values()) != {"f32"}:
         return {}
@@ -402,7 +402,7 @@ def _expression(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, st
 
 
 class _Chosen(ast.NodeTransformer):
-    """Makes a choice a call of `where`, which numpy has for arrays."""
+    """Replaces a conditional expression by a call of `where`, which numpy has for arrays."""
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """Return the call."""
@@ -453,7 +453,7 @@ ORACLES: Mapping[str, Oracle] = {
     "sparse.multiply": _sparse,
     "tensor.accuracy": _accuracy,
 }
-#: Oracles whose blocks pass NaN and infinities on as numpy does, so that all inputs count.
+# Oracles whose blocks pass NaN and infinities on as numpy does, so that all inputs count.
 ANY_NUMBER = frozenset(
     {
         "buffer.convert",
@@ -473,7 +473,7 @@ def _dagger(x: Array) -> Array:
 
 
 def _lower_half(a: Array) -> Array:
-    """Return the Hermitian matrix of which the lower half is given."""
+    """Return the Hermitian matrix whose lower half is given."""
     diagonal = np.einsum("...ii->...i", a).real[..., None] * np.eye(a.shape[-1])
     return np.tril(a, -1) + _dagger(np.tril(a, -1)) + diagonal
 
@@ -519,7 +519,7 @@ FACTORS = frozenset(
 def badly_factored(
     block: str, inputs: Mapping[str, Array], parameters: Mapping[str, Any], outputs: Mapping[str, Array]
 ) -> str | None:
-    """Return in words how a matrix was factored or a system solved wrongly; None when it wasn't."""
+    """Return in words what is wrong with a factorisation or solution; None if nothing is."""
     a = inputs["a"]
     epsilon = float(np.finfo(a.dtype).eps)
     wide = {n: x.astype(np.complex128 if x.dtype.kind == "c" else np.float64) for n, x in inputs.items()}
@@ -545,7 +545,7 @@ def wrong(
     out: Array,
     dtype: str,
 ) -> str | None:
-    """Return in words how a block's output differs from what it should be; None when it doesn't, or no one knows."""
+    """Return in words how a block's output differs from the right one; None if it doesn't, or if that is unknown."""
     finite = all(
         np.isfinite(_numbers(a, types[n])).all()
         for n, a in inputs.items()
@@ -569,7 +569,7 @@ def wrong(
         else:
             limits = np.finfo(found.dtype) if dtype != "bf16" else np.finfo(np.float32)
             expected = expected.astype(np.complex128 if expected.dtype.kind == "c" else np.float64)
-            # What overflows on the way, such as a sum that is divided, is another thing.
+            # Intermediate results that overflow, such as a sum that is then divided, are not compared.
             kept = np.abs(expected) + told["within"] / _epsilon(dtype) < float(limits.max)
             tiny = 4 * float(limits.tiny if dtype not in ("f16",) else limits.smallest_subnormal)
             error = np.abs(found.astype(expected.dtype) - expected)

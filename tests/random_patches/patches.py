@@ -1,4 +1,4 @@
-"""A random patch, and random edits of it; the same seed makes the same ones on every device."""
+"""A random patch, and random edits of it, which are the same for the same seed on every device."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from engine.user_code.runner import CodeRunner
 from tests.random_patches.materials import NUMBERS, Materials, dtype_called, numbers
 from tests.random_patches.recipes import RECIPES, Chooser, Recipe, Want, _alike
 
-default_catalogue()  # which the composites need
+default_catalogue()  # registers the block types of the composites
 
 
 class Twice(Composite, id="test_random.twice"):
-    """Scale numbers, and add a copy of the result to them."""
+    """Scales numbers, and adds a copy of the result to them."""
 
     def compose(self, build: CompositeBuilder) -> None:
         scale, copy = build.add_child("math.scale_offset"), build.add_child("buffer.copy")
@@ -49,7 +49,7 @@ class Twice(Composite, id="test_random.twice"):
 
 
 class Repeated(Composite, id="test_random.repeated"):
-    """Scale numbers some times over."""
+    """Scales numbers several times."""
 
     def compose(self, build: CompositeBuilder) -> None:
         copy, loop = build.add_child("buffer.copy"), build.add_child("control.for", count=2)
@@ -66,7 +66,7 @@ class Repeated(Composite, id="test_random.repeated"):
 TYPES = {**RECIPES, Twice.id: _alike(("f32",), "x"), Repeated.id: _alike(("f32",), "x")}
 VALUES = sorted(t for t in RECIPES if t.startswith("value."))
 REGIONS = ("control.for", "control.if", "control.if_else", "control.while")
-#: Parameters whose extremes would only cost time or memory: their highest value here.
+# The highest values of parameters whose extremes would only cost time or memory.
 _CAPS = {
     "limit": 8,
     "octaves": 8,
@@ -81,21 +81,21 @@ _CAPS = {
 
 
 class RandomPatch(Chooser):
-    """A patch of blocks that were chosen at random, and fed with what they take."""
+    """A patch of blocks that are chosen at random, with the inputs that they need."""
 
     def __init__(
         self, seed: int, materials: Materials, *, wanted: Iterable[str] = (), types: Sequence[str] = tuple(TYPES)
     ) -> None:
-        """Of `wanted` block types there is at least one each, as far as possible; others are of these `types`."""
+        """Place at least one block of each `wanted` type, as far as possible, and others of these `types`."""
         super().__init__(seed, materials)
         self.patch = Patch()
         self.layouts: dict[PortRef, Layout] = {}
-        #: How often each block type was placed, and why blocks and edits were refused.
+        # How often each block type was placed, and why blocks and edits were refused.
         self.placed: Counter[str] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
         self._code = CodeRunner()
         self._plan: Plan | None = None
-        #: Nodes as they were described, until they change.
+        # Nodes as they were described, until they change.
         self._described: dict[str, PlacedNode] = {}
         self.is_sound = True
         self._edits, self._chosen = 0, types
@@ -114,7 +114,7 @@ class RandomPatch(Chooser):
     # Growing
 
     def grow(self, type_id: str) -> NodeRef | None:
-        """Place a block with all that it needs; None when the patch or the compiler refuses it, which is counted."""
+        """Place a block with all that it needs; None if the patch or the compiler refuses it, which is counted."""
         name = f"grow {type_id}"
 
         def place() -> NodeRef:
@@ -125,7 +125,7 @@ class RandomPatch(Chooser):
         return self._attempt(name, type_id, place, sound=self.maybe(0.95))
 
     def _attempt(self, name: str, about: str, act: Callable[[], Any], *, sound: bool) -> Any:
-        """Do an edit; take it back when it is refused or, if it must be `sound`, when the patch can't run then."""
+        """Do an edit; undo it if it is refused or, if it must be `sound`, if the patch then can't run."""
         was_sound, before = self.is_sound, self._edits
         try:
             with self.patch.edit(name):
@@ -155,7 +155,7 @@ class RandomPatch(Chooser):
         self.refused[about, _without_numbers(problem)] += 1
 
     def _learn(self) -> str:
-        """Learn the layout of every port; return the first reason for which the patch can't run as a whole."""
+        """Note the layout of every port; return the first reason why the whole patch can't run."""
         patch = self.patch
         parameters = ParameterStore(lambda: patch.folder)
         registry = BlockRegistry(patch.catalogue, parameters, lambda: patch.folder, self._code)
@@ -219,7 +219,7 @@ class RandomPatch(Chooser):
         return node
 
     def _while(self) -> NodeRef:
-        """Place a While that counts down to 0 what it was given."""
+        """Place a While that counts its input down to 0."""
         scope = self._any_scope()
         going = self._add("buffer.constant", scope, {"value": float(self.chance.randrange(5))})
         loop = self._add("control.while", scope, {"limit": self.any_of((1, 6, 6))})
@@ -240,7 +240,7 @@ class RandomPatch(Chooser):
     # Sources
 
     def _source(self, want: Want, scope: str, reader: str) -> PortRef:
-        """Return an output that holds what is wanted: one that is there, one that is made of it, or a new one."""
+        """Return an output that fits a want: an existing one, one that is made from another, or a new one."""
         if want.data is not None:
             return self._add("io.array", TOP, {"data": want.data})["out"]
         fitting = [port for port, layout in self.layouts.items() if _fits(layout, want)]
@@ -256,7 +256,7 @@ class RandomPatch(Chooser):
         return layout.dtype.__name__ in NUMBERS and layout.strides is None and _size(layout.shape) >= _size(shape)
 
     def _adapted(self, port: PortRef, want: Want, scope: str) -> PortRef:
-        """Return the first elements of a port as the type and shape that are wanted."""
+        """Return the first elements of a port, converted to the wanted type and shape."""
         layout = self.layouts[port]
         steps: list[tuple[str, dict[str, Any]]] = []
         if layout.dtype.__name__ != want.dtype:
@@ -275,7 +275,7 @@ class RandomPatch(Chooser):
         return port
 
     def _made(self, want: Want, scope: str) -> PortRef:
-        """Return the output of new blocks that hold what is wanted."""
+        """Return the output of new blocks that fits a want."""
         shape, text = want.shape, ", ".join(map(str, want.shape))
         dtype = None if want.dtype == "Particle" else dtype_called(want.dtype)
         if dtype is None:
@@ -317,7 +317,7 @@ class RandomPatch(Chooser):
     # Parameters
 
     def _parameters(self, type_id: str, fixed: dict[str, Any]) -> dict[str, Any]:
-        """Return parameters for a new block; the rest keeps its default."""
+        """Return parameters for a new block; the others keep their defaults."""
         block_type = self.patch.catalogue.require(type_id)
         found: dict[str, Any] = {}
         for name, spec in block_type.parameters.items():
@@ -332,7 +332,7 @@ class RandomPatch(Chooser):
         return found
 
     def _value(self, spec: Any, type_id: str) -> Any:
-        """Return a random value of a parameter; None for one of which the values must go together with others."""
+        """Return a random value of a parameter; None if its value must fit other values."""
         if spec.choices:
             return self.any_of(spec.choices)
         if spec.type == "bool":
@@ -366,7 +366,7 @@ class RandomPatch(Chooser):
         ]
 
     def _drive(self, node: str) -> None:
-        """Connect a value to a parameter: one of this block's if it is a value block, otherwise one of its own."""
+        """Connect a value to a parameter: a value block drives others, and any other block is driven."""
         block_type = self.patch.block_type(node)
         assert block_type is not None
         targets = self._live()
@@ -384,7 +384,7 @@ class RandomPatch(Chooser):
     # Edits
 
     def edit(self) -> tuple[str, list[Message]]:
-        """Do one random edit; return what it was, and messages for the engine."""
+        """Do one random edit; return its kind, and messages for the engine."""
         kinds = {
             self._set_live: 6,
             self._set_structure: 2,
@@ -424,7 +424,7 @@ class RandomPatch(Chooser):
             self.patch.set(node, **{spec.name: value})
 
     def _set_structure(self) -> None:
-        """Place another recipe's parameters on a block of the same type."""
+        """Give a block the parameters of another recipe of its type."""
         chosen = [node for node, _ in self._types() if self.patch.nodes[node].type in TYPES]
         if chosen:
             node = self.any_of(chosen)
@@ -488,7 +488,7 @@ class RandomPatch(Chooser):
         self.patch.redo()
 
     def _watch(self) -> None:
-        """Check the numbers of a connection in every frame, or no longer."""
+        """Add or remove a sentinel of a connection."""
         if self.patch.sentinels and self.maybe(0.4):
             self.patch.remove_sentinel(self.any_of(sorted(self.patch.sentinels, key=str)))
             return
@@ -510,5 +510,5 @@ def _size(shape: tuple[int, ...]) -> int:
 
 
 def _without_numbers(text: str) -> str:
-    """Return a message by its rule, so that it can be counted."""
+    """Return a message without its numbers, so that it can be counted."""
     return re.sub(r"\b[a-z_]+[0-9_]*\.[a-z_0-9.]+\b", "PORT", re.sub(r"\d+", "N", text))[:110]

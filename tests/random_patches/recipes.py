@@ -1,4 +1,4 @@
-"""For each block type, what it has to be fed with, and the parameters that can't be left to chance."""
+"""For each block type, the inputs that it needs, and the parameters that can't be left to chance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.random_patches.materials import (
     Shape,
 )
 
-#: Block types that no random patch holds, and why.
+# Block types that no random patch has, with the reason.
 LEFT_OUT = {
     "value.midi_in": "needs a MIDI device, and waits for one on a thread of its own",
     "value.osc_in": "needs a UDP port, which two engines can't both have",
@@ -43,14 +43,14 @@ class Want:
 
 @dataclass
 class Recipe:
-    """What a block is placed with: parameters that are not left to chance, and what its inputs want.
+    """The parameters of a block that are not left to chance, and the wants of its inputs.
 
-    A want may be another block type: then that block is placed before, and the port of the same name connected.
+    With `fed_by`, another block is placed first, and its outputs feed these inputs.
     """
 
     parameters: dict[str, Any] = field(default_factory=dict)
     inputs: dict[str, Want] = field(default_factory=dict)
-    #: A block that is placed too and feeds the inputs by its outputs.
+    # A block that is placed first, with its parameters, and the inputs that each of its outputs feeds.
     fed_by: tuple[str, dict[str, Any], dict[str, str]] | None = None
 
 
@@ -105,7 +105,7 @@ Cook = Callable[[Chooser], Recipe]
 
 
 def _alike(types: Sequence[str], *names: str, axes: int = 0, optional: Sequence[str] = ()) -> Cook:
-    """All inputs are of one type and shape; `axes` fixes the number of dimensions."""
+    """Return a recipe whose inputs share one type and shape; `axes` fixes the number of dimensions."""
 
     def cook(c: Chooser) -> Recipe:
         shape = {0: c.shape, 1: lambda: c.shape(1), 2: c.image}[axes]()
@@ -116,7 +116,7 @@ def _alike(types: Sequence[str], *names: str, axes: int = 0, optional: Sequence[
 
 
 def _sized(cook: Cook | None = None, **choices: Sequence[Any]) -> Cook:
-    """Some parameters are one of these."""
+    """Return a recipe in which some parameters are one of the given values."""
 
     def made(c: Chooser) -> Recipe:
         recipe = cook(c) if cook is not None else Recipe()

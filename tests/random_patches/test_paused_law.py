@@ -1,7 +1,7 @@
-"""The law of pauses: what is edited and taken back while an engine is paused leaves no trace.
+"""Edits that are made and undone while an engine is paused leave no trace.
 
 State stands still however often a frame is shown again: that of delays, of blocks that keep it themselves, and of
-buffers that are changed in place, inside of regions too.
+buffers that are changed in place, inside regions too.
 """
 
 from contextlib import ExitStack, suppress
@@ -19,12 +19,15 @@ from tests.random_patches.materials import Materials
 from tests.random_patches.patches import REGIONS, RandomPatch
 from tests.runtime.update.update_support import outputs
 
-#: Blocks that keep something from frame to frame.
+# Blocks that keep something from frame to frame.
 KEEPERS = ("tensor.train", "tensor.batches", "field.drop", "control.every", "buffer.state", "buffer.frame_delay")
 
 
 def numbers(patch: Patch) -> list[tuple[str, str, float]]:
-    """Return parameters that can be moved a little; a value block moves on by itself and by what it is set to."""
+    """Return numeric parameters that can be changed a little.
+
+    Value blocks are left out, since they move by themselves.
+    """
     nodes = [node for node in patch.nodes.values() if not node.type.startswith("value.")]
     return [(node.id, name, value) for node in nodes for name, value in node.parameters.items() if type(value) is float]
 
@@ -33,7 +36,7 @@ def numbers(patch: Patch) -> list[tuple[str, str, float]]:
 def test_what_is_taken_back_while_paused_leaves_no_trace(
     device: Device, kernels: KeptKernels, materials: Materials, seed: int
 ) -> None:
-    """Afterwards each port holds what it holds in an engine that was never paused."""
+    """Afterwards each port has the contents that it has in an engine that was never paused."""
     made = RandomPatch(seed, materials, wanted=[REGIONS[seed % 4], KEEPERS[seed % 6], KEEPERS[seed // 6 % 6]])
     patch = made.patch
     try:
@@ -51,7 +54,7 @@ def test_what_is_taken_back_while_paused_leaves_no_trace(
                 with edited.lent(materials.lent):
                     edits: list[dict[str, Any]] = [{name: value + 1}, {name: value}]
                     for edit in edits:
-                        with suppress(PatchError):  # beyond its bounds
+                        with suppress(PatchError):  # the value may exceed its bounds
                             patch.set(node, **edit)
                         edited.show()
             edited.engine.post(SetRunning(True))

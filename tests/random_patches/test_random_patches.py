@@ -16,18 +16,18 @@ from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 from tests.random_patches.recipes import LEFT_OUT
 
-#: Without samples, which someone who follows `blocks/README.md` writes.
+# Sample blocks are left out, which readers of `blocks/README.md` write.
 LIBRARY = {
     block.id
     for block in default_catalogue().all()
     if block.__module__.startswith("blocks.") and not block.id.startswith("sample.")
 }
-#: What a patch must have at least one of, in turn.
+# Each patch has at least one block of each of these sets, in turn.
 WANTED = sorted(TYPES)
 
 
 def test_every_block_type_takes_part() -> None:
-    """Except those with a reason, which are no others than those that listen to a device or a port."""
+    """The exceptions have a reason: they listen to a device or a port."""
     assert LIBRARY - TYPES.keys() == LEFT_OUT.keys()
     listening = {b.id for b in default_catalogue().all() if issubclass(b, ValueBlock) and b("node").source()}
     assert listening & LIBRARY == LEFT_OUT.keys()
@@ -37,7 +37,7 @@ def test_every_block_type_takes_part() -> None:
 def test_random_patches_hold_the_same_in_every_engine(
     device: Device, kernels: KeptKernels, materials: Materials, seed: int
 ) -> None:
-    """Fused and sharing memory, with neither, and begun again after the last edit; the patch is in the message."""
+    """Engines with fusion and sharing, without either, and reset after the last edit agree; failures show the patch."""
     outcome = run_patch(seed, materials, device, wanted=[WANTED[seed % len(WANTED)]])
     kernels.shrink()
     assert not outcome.differences, "\n".join([f"seed {seed}", *outcome.differences, outcome.patch])
@@ -51,7 +51,7 @@ def test_exact_and_jumping_types_are_apart() -> None:
 
 @pytest.mark.gpu
 def test_a_gpu_holds_what_the_host_holds(tmp_path: Path) -> None:
-    """The same patches with the same edits on both: equal, or near where a block rounds otherwise."""
+    """The same patches with the same edits are equal on both, or near if a block rounds differently."""
     host, cuda, kernels, found = open_device("host"), open_device("cuda:0"), KeptKernels(), []
     with closing(host), closing(cuda), kernels.used():
         for seed in seeds(48):

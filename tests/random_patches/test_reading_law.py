@@ -1,7 +1,7 @@
-"""The law of reading: any port, after any frame, holds what it holds where nothing is fused and no memory is shared.
+"""Any port, after any frame, has the contents that it has without fusion and without shared memory.
 
 Unlike the test of all block types, this one has blocks that are fused and regions around them, runs many frames between
-edits, some of them on the engine's own thread, and reads ports while they run.
+edits, some of them on the engine's own thread, and reads ports meanwhile.
 """
 
 from contextlib import ExitStack
@@ -21,7 +21,7 @@ from tests.random_patches.patches import REGIONS, RandomPatch
 from tests.runtime.update.update_support import outputs
 from tests.waiting import until
 
-#: Blocks that are fused, that touch whole buffers, and that change them in place.
+# Blocks that are fused, blocks that use whole buffers, and blocks that change buffers in place.
 TYPES = (
     *("math.add", "math.multiply", "math.scale_offset", "math.saxpy", "math.compare", "math.compare"),
     *("reduce.sum", "reduce.count", "reduce.largest", "reduce.smallest", "reduce.sum"),
@@ -32,10 +32,10 @@ ROUNDS = 4
 
 
 class _Played(Side):
-    """An engine that does several frames at once."""
+    """An engine that runs several frames at once."""
 
     def play(self, lent: list[Lent], frames: int, ports: list[PortRef], *, by_hand: bool) -> None:
-        """Do frames by hand, or on the engine's own thread while ports are read."""
+        """Run frames by hand, or on the engine's own thread while ports are read."""
         with self.lent(lent):
             if by_hand:
                 for _ in range(frames):
@@ -58,7 +58,7 @@ class _Played(Side):
 def test_any_port_can_be_read_after_any_frame(
     device: Device, kernels: KeptKernels, materials: Materials, tmp_path: Path, seed: int
 ) -> None:
-    """Patches with regions, taken or not, of no turn or several; edits between frames. Files hold what is read."""
+    """Patches have regions that run not at all, once or several times; files hold the same contents as reads."""
     made = RandomPatch(seed, materials, wanted=[REGIONS[seed % 4], REGIONS[seed // 4 % 4], "reduce.sum"], types=TYPES)
     try:
         with ExitStack() as closing:
