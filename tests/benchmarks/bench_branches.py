@@ -1,8 +1,9 @@
 """Independent branches on the host device: `python -m tests.benchmarks.bench_branches [EXAMPLE]...`.
 
 A branch is a chain of kernels of 256 elements. The first table has the time of graphs with one and with four branches,
-whose kernels take from a tenth of a microsecond to a millisecond; the ratio is four over one: 1 is ideal on four cores,
-4 is one after the other. The second has the frames of examples, by default of all. Times are medians in ms.
+whose kernels take from a tenth of a microsecond to a millisecond. The ratio is four branches over one: 1 is ideal on
+four cores, and 4 means that they run one after the other. The second table has the frames of examples, by default of
+all. Times are medians in ms.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from engine.device.protocol import GraphNode, LaunchConfig
 from engine.patch.files import load_patch
 from tests.benchmarks.bench_frame import EXAMPLES, milliseconds
 
-#: Each element goes through `turns` steps of a logistic map.
+# Each element goes through `turns` steps of a logistic map.
 PTX = """.version 8.0
 .target sm_75
 .address_size 64
@@ -36,7 +37,7 @@ again:
 
 
 def chains(device: Device, turns: int, length: int, count: int) -> tuple[Callable[[], None], list[Buffer]]:
-    """Return what launches chains of `length` kernels of `turns` steps, and the elements of each chain."""
+    """Return a function that launches chains of `length` kernels of `turns` steps, and the elements of each chain."""
     kernel = device.load_module(PTX).kernel("steps")
     buffers = [device.upload(np.linspace(0.1, 0.9, 256, dtype=np.float32)) for _ in range(count)]
     graph = device.create_graph()

@@ -1,8 +1,8 @@
-"""What it costs to compile a patch: `python -m tests.benchmarks.bench_compile --device cuda:0`.
+"""The cost of compiling a patch: `python -m tests.benchmarks.bench_compile --device cuda:0`.
 
 Times are the shortest of several, from a `GraphDescription` to an executable, with modules loaded and memory allocated,
-as in a patch that is being edited. On CUDA the bare driver calls for the same nodes (add, then instantiate) are timed
-beside ours. Each full compile gets new descriptions, for which nothing is memoised.
+as in a patch that is being edited. On CUDA, the same nodes are also added and instantiated by bare driver calls. Each
+full compile gets new descriptions, for which nothing is memoised.
 """
 
 import argparse
@@ -37,7 +37,7 @@ ELEMENTS = 1024
 
 
 class Bench:
-    """A device with what the engine keeps beside its graphs."""
+    """A device with the resources that the engine keeps for its graphs."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -65,7 +65,7 @@ class Bench:
 def patch(blocks: int, seed: int = 1) -> tuple[GraphDescription, dict[str, dict[str, object]]]:
     """Return a description of `blocks` saxpy blocks, each fed by two earlier ones nearby, and their values.
 
-    Their second input is optional here, and not connected at the block in the middle.
+    Their second input is optional here, and unconnected at the block in the middle.
     """
     random.seed(seed)
     catalogue = default_catalogue()
@@ -88,7 +88,7 @@ def patch(blocks: int, seed: int = 1) -> tuple[GraphDescription, dict[str, dict[
 
 
 def connected(description: GraphDescription) -> GraphDescription:
-    """Return the description with a connection to the input in the middle that had none."""
+    """Return the description with a connection to the unconnected input in the middle."""
     middle = (len(description.nodes) - 1) // 2
     made = Connection(PortRef(f"b{max(0, middle - 5)}", "out"), PortRef(f"b{middle}", "y"))
     return GraphDescription(description.nodes, (*description.connections, made))
@@ -126,7 +126,7 @@ def bare(bench: Bench, compiled: CompiledGraph) -> Callable[[Any], Any]:
     from engine.device.cuda.launch import NativeLaunch
 
     nodes = {node.operation: node for node in compiled.kernels}
-    launches: list[tuple[NativeLaunch, tuple[int, ...]]] = []  # they own the memory that the driver reads
+    launches: list[tuple[NativeLaunch, tuple[int, ...]]] = []  # the driver reads their memory
     for index, node in sorted(nodes.items()):
         kernel: Any = node.kernel.kernel
         launches.append((NativeLaunch(), compiled.plan.operations[index].after))
@@ -144,7 +144,7 @@ def bare(bench: Bench, compiled: CompiledGraph) -> Callable[[Any], Any]:
 
 
 def bare_finish(made: Any) -> None:
-    """Give a bare graph back."""
+    """Destroy a bare graph."""
     from cuda.bindings import driver
 
     driver.cuGraphExecDestroy(made[1])
@@ -188,7 +188,7 @@ def bench_size(bench: Bench, blocks: int) -> None:
 
 
 def main() -> None:
-    """Print the table of the device named on the command line."""
+    """Print the table for the device on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="auto")
     parser.add_argument("--blocks", type=int, nargs="*", default=[100, 1000, 10000])

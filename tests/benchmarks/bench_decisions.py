@@ -20,7 +20,7 @@ from tests.benchmarks.host_kernels.cases import cases, compile_ptx
 
 
 def numpy_twins() -> None:
-    """Print the time of kernels on the host device against numpy's (scipy's) for the same work."""
+    """Print the time of kernels on the host device beside numpy's (or scipy's) for the same work."""
     twins: dict[str, Callable[..., Any]] = {
         "saxpy": lambda x, y, out, a, n: np.add(np.multiply(x, a, out=out), y, out=out),
         "nbody": _nbody,
@@ -35,7 +35,7 @@ def numpy_twins() -> None:
             continue
         kernel, grid, thread_block, values = module.kernel(case.kernel), case.grid, case.thread_block, case.values
         given = [device.upload(item) if isinstance(item, np.ndarray) else item for item in values]
-        for _ in range(20):  # until the optimised code has taken over
+        for _ in range(20):  # until the optimised code runs
             device.launch(kernel, grid=grid, thread_block=thread_block, args=given)
             time.sleep(0.05)
         host, twin = best(
@@ -54,7 +54,7 @@ def _nbody(points: np.ndarray[Any, Any], out: np.ndarray[Any, Any], count: int) 
 
 
 def parallel_chains(device: str, chains: int = 8, length: int = 12) -> None:
-    """Print memory and time of parallel chains, and of the same kernels in a row, where every buffer is shared."""
+    """Print memory and time of parallel chains, and of the same kernels in a row, where all buffers share memory."""
     for name, shape in (("parallel", (chains, length)), ("in a row", (1, chains * length))):
         patch = Patch()
         for _ in range(shape[0]):
@@ -74,7 +74,7 @@ def parallel_chains(device: str, chains: int = 8, length: int = 12) -> None:
 
 
 def messages() -> None:
-    """Print what it costs to encode and decode one slider's message."""
+    """Print the cost of encoding and decoding one slider's message."""
     change = ParameterChanged("forces", "gravity", -4.0, -9.81)
     encoder, decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(ParameterChanged)
     data = encoder.encode(change)

@@ -1,8 +1,8 @@
-"""How a frame delay is best done: `python -m tests.benchmarks.bench_delay --device cuda:0`.
+"""Ways to delay a buffer by a frame: `python -m tests.benchmarks.bench_delay --device cuda:0`.
 
 A delayed buffer and the buffer it delays change places between frames. Three ways are timed, as the median of a frame
-(prepare, launch, synchronise) of a chain of kernels of which some touch the two buffers: two alternating executables,
-one executable whose kernel nodes are updated with the other pointers before each launch, and a copy at the end of the
+(prepare, launch, synchronise) of a chain of kernels of which some access the two buffers: two alternating executables;
+one executable whose kernel nodes are updated with the other pointers before each launch; and a copy at the end of the
 frame.
 """
 
@@ -54,13 +54,13 @@ class Bench:
         self.stream.synchronize()
 
     def by_turns(self) -> Callable[[int], None]:
-        """Two executables."""
+        """Return a function that runs a frame with two alternating executables."""
         pair = self.buffers, self.buffers[::-1]
         executables = [self.build(list(p))[0] for p in pair]
         return lambda number: self.frame(executables[number % 2])
 
     def updated(self, touching: int) -> Callable[[int], None]:
-        """One executable, of which some nodes are updated."""
+        """Return a function that runs a frame with one executable, some of whose nodes are updated."""
         executable, blocks = self.build(self.buffers)
 
         def frame(number: int) -> None:
@@ -74,7 +74,7 @@ class Bench:
         return frame
 
     def copied(self) -> Callable[[int], None]:
-        """One executable that ends with a copy."""
+        """Return a function that runs a frame with one executable that ends with a copy."""
         executable, _ = self.build(self.buffers, copies=True)
         return lambda number: self.frame(executable)
 

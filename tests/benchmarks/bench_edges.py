@@ -1,10 +1,10 @@
-"""What programmatic edges save: chains of kernels, and examples, with them and with plain edges.
+"""The gain of programmatic edges: chains of kernels, and examples, with programmatic and with plain edges.
 
     python -m tests.benchmarks.bench_edges --device cuda:0
 
 A chain is launched and waited for. The bare graph has plain edges and is made by driver calls alone; torch replays its
-own CUDAGraph, where it is installed. All compute the same: out = a * x + y of 1024 elements in each kernel. Times are
-medians. Each call is made 30 times in a row, as an engine does, and the calls of a row take turns, so that ratios hold
+own CUDAGraph, if torch is installed. All compute out = a * x + y of 1024 elements in each kernel. Times are medians.
+Each call is made 30 times in a row, as by an engine, and the rows of different calls alternate, so that ratios hold
 within one run.
 """
 
@@ -28,11 +28,11 @@ from tests.benchmarks.bench_frame import EXAMPLES
 from tests.benchmarks.first_frame import chain
 
 SETTLE_S = 0.5
-#: Calls in a row, and how many of them don't count.
+# The number of calls in a row, and how many of them are not counted.
 TURN, SKIPPED = 30, 3
 LENGTHS = (3, 10, 20, 100, 1000)
 NAMES = ("particles", "photo", "mandelbrot", "jacobi")
-#: out = a * x + y, as in `kernels/saxpy.cu`.
+# out = a * x + y, as in `kernels/saxpy.cu`.
 _PTX = """
 .version 7.0
 .target sm_75
@@ -51,7 +51,7 @@ _PTX = """
 
 
 def bare_chain(length: int) -> Callable[[], object]:
-    """Return a launch of `first_frame.chain` with plain edges, made by the driver alone, that waits for its end."""
+    """Return a function that launches `first_frame.chain` with plain edges, by driver calls alone, and waits for it."""
     module = check(driver.cuModuleLoadData(_PTX.encode() + b"\0"), "loading")
     function = check(driver.cuModuleGetFunction(module, b"saxpy"), "finding")
     source, *turns = (ctypes.c_uint64(int(check(driver.cuMemAlloc(4096), "allocating"))) for _ in range(3))
@@ -76,7 +76,7 @@ def bare_chain(length: int) -> Callable[[], object]:
 
 
 def torch_chain(length: int) -> Callable[[], object] | None:
-    """Return a replay of torch's graph of the same chain, that waits for its end; None where torch is not installed."""
+    """Return a function that replays torch's graph of the same chain and waits for it; None without torch."""
     try:
         import torch
     except ImportError:
@@ -108,7 +108,7 @@ def launch(engine: Engine) -> None:
 
 
 def medians(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Return the median time of each call in microseconds; they take turns of `TURN` calls, in random order."""
+    """Return the median time of each call in microseconds; rows of `TURN` calls alternate in random order."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     order = list(calls)
     while len(times[order[0]]) < repeats:
@@ -119,13 +119,13 @@ def medians(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, f
                 start = time.perf_counter()
                 call()
                 took = time.perf_counter() - start
-                if number >= SKIPPED:  # the others have emptied the caches
+                if number >= SKIPPED:  # the earlier ones fill the caches
                     times[name].append(took)
     return {name: median(found) * 1e6 for name, found in times.items()}
 
 
 def settle(calls: Iterable[Callable[[], object]]) -> None:
-    """Make calls until optimised code has taken over from quickly compiled code."""
+    """Make calls until optimised code has replaced quickly compiled code."""
     until = time.perf_counter() + SETTLE_S
     while time.perf_counter() < until or any(thread.name == "warploom-optimiser" for thread in threading.enumerate()):
         for call in calls:

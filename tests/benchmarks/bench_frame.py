@@ -1,9 +1,9 @@
-"""What a frame costs: the engine's frame against bare launches of the same graph, and each update level.
+"""The cost of a frame: the engine's frame beside bare launches of the same graph, and each update level.
 
     python -m tests.benchmarks.bench_frame --device host|cuda:0 [--first-frame]
 
 Times are medians; ratios compare within this one run. With --first-frame, only the first frame of 1000 blocks is
-measured, phase by phase, in processes of its own.
+measured, phase by phase, in separate processes.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def milliseconds(call: Callable[[], object], repeats: int) -> float:
 
 
 def bench_chain(device: Device, length: int) -> None:
-    """Print a chain's frame against its bare launch, one slider moved a frame, and its build."""
+    """Print a chain's frame beside its bare launch, with one slider moved per frame, and its build."""
     patch = chain(length)
     start = time.perf_counter()
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:

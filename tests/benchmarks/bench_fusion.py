@@ -1,4 +1,4 @@
-"""What fusion brings: a chain of blocks as one kernel, against single kernels, the least traffic, and other compilers.
+"""The gain of fusion: a chain of blocks as one kernel, beside single kernels, a plain copy, and other compilers.
 
     python -m tests.benchmarks.bench_fusion --device host|cuda:0
 
@@ -21,13 +21,13 @@ from engine.device.device import Device
 from engine.ops import graph_to_json, parse_expression
 from engine.patch.document import NodeRef
 
-#: The chain: each is one operation on what the one before gives (x), and some on a second array (y).
+# The chain: each operation uses the result of the previous one (x), and some use a second array (y).
 OPERATIONS = ("x + y", "x * 1.001", "x - y", "max(x, -3.0)", "x * y")
 LENGTH, SMALL_LENGTH, SMALL = 25, 20, 4096
 REPEATS = 15
-#: What is summed up.
+# The expressions of the three blocks whose result is summed.
 SUMMED = ("x * 1.5", "x - 0.25", "x * x")
-#: Time for other libraries to settle.
+# How long other libraries get to warm up.
 SETTLE_S = 0.2
 
 
@@ -55,7 +55,7 @@ def chain(length: int, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> tupl
 def milliseconds(launch: Callable[[], object], wait: Callable[[], object], batch: int) -> float:
     """Return the time of a launch: the median over batches, each of which is waited for once.
 
-    It is launched for a while before that, and until optimised code has taken over from quickly compiled code.
+    Before that, it is launched for a while until optimised code has replaced quickly compiled code.
     """
     settled, times = time.perf_counter() + SETTLE_S, []
     while time.perf_counter() < settled or any(thread.name == "warploom-optimiser" for thread in threading.enumerate()):
@@ -71,7 +71,7 @@ def milliseconds(launch: Callable[[], object], wait: Callable[[], object], batch
 
 
 def run_chain(device: Device, length: int, arrays: tuple[Any, Any], batch: int, *, fuse: bool) -> tuple[float, Any]:
-    """Return the time of a launch of the chain, and what it computes."""
+    """Return the time of a launch of the chain, and its result."""
     patch, last = chain(length, *arrays)
     with Engine(patch, device, profiling=ProfilingLevel.NONE, fuse=fuse) as engine:
         report = engine.step()
@@ -83,12 +83,12 @@ def run_chain(device: Device, length: int, arrays: tuple[Any, Any], batch: int, 
 
 
 def sum_of_a_chain(patch: Patch, last: NodeRef) -> list[NodeRef]:
-    """Add up what three blocks compute of each element; return the reductions."""
+    """Sum an expression that three blocks compute of each element; return the reductions."""
     return [reduced(patch, "sum", computed(patch, last))]
 
 
 def mean_and_variance(patch: Patch, last: NodeRef) -> list[NodeRef]:
-    """Add up what three blocks compute, and its squares."""
+    """Sum an expression that three blocks compute, and its squares."""
     made, square = computed(patch, last), patch.add("math.multiply")
     for port in "xy":
         patch.connect(made["out"], square[port])
@@ -118,7 +118,7 @@ def reduced(patch: Patch, name: str, last: NodeRef) -> NodeRef:
     return made
 
 
-#: Patches behind an array, and how many kernels they are when they are fused.
+# Patches behind an array, and their numbers of kernels when fused.
 REDUCTIONS = {
     f"sum of {len(SUMMED)} operations": (sum_of_a_chain, 2),
     f"mean and variance of {len(SUMMED)} operations": (mean_and_variance, 3),
@@ -129,7 +129,7 @@ REDUCTIONS = {
 def run_reductions(
     device: Device, name: str, array: np.ndarray[Any, Any], batch: int, *, fuse: bool
 ) -> tuple[float, Any]:
-    """Return the time of a launch of reductions, and what they give."""
+    """Return the time of a launch of reductions, and their results."""
     patch = Patch()
     build, kernels = REDUCTIONS[name]
     totals = build(patch, patch.add("io.array", data=array))
@@ -166,7 +166,7 @@ def evaluate(length: int, x: Any, y: Any, largest: Callable[[Any, Any], Any]) ->
 
 
 def other_compilers(length: int, arrays: tuple[Any, Any], batch: int, *, on_gpu: bool) -> dict[str, float]:
-    """Return the times of the same chain by libraries that are installed."""
+    """Return the times of the same chain with the libraries that are installed."""
     found: dict[str, float] = {}
     if on_gpu:
         with suppress(ImportError):
@@ -225,7 +225,7 @@ def _jax(length: int, arrays: tuple[Any, Any], batch: int) -> dict[str, float]:
 def _numba(length: int, arrays: tuple[Any, Any]) -> dict[str, float]:
     from numba import njit, prange
 
-    # Numbers are arguments, since those that are written out would be f64.
+    # Numbers are arguments, since literals would be f64.
     steps = [f"x = {text.replace('1.001', 'f').replace('-3.0', 'g')}" for text in texts(length)]
     lines = "\n".join(f"        {line}" for line in ("x, y = a[i], b[i]", *steps, "out[i] = x"))
     code = f"def run(a, b, out, f, g):\n    for i in prange(a.size):\n{lines}"
@@ -254,7 +254,7 @@ def compare(device: Device, count: int, length: int, batch: int, *, on_gpu: bool
 
 
 def compare_reductions(device: Device, name: str, count: int, batch: int) -> None:
-    """Print the times of reductions, fused with the blocks before them and with each other, and not."""
+    """Print the times of reductions, both separate and fused with each other and the blocks before them."""
     array = np.random.default_rng(5).uniform(0.5, 1.5, count).astype(np.float32)
     fused, result = run_reductions(device, name, array, batch, fuse=True)
     single, expected = run_reductions(device, name, array, batch, fuse=False)

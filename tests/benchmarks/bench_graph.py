@@ -1,8 +1,8 @@
-"""What it costs to build, clone and change a graph: `python -m tests.benchmarks.bench_graph --device cuda:0`.
+"""The cost of building, cloning and changing a graph: `python -m tests.benchmarks.bench_graph --device cuda:0`.
 
-Every figure is the shortest of several runs, in microseconds a node, for a chain of kernels with five arguments. On
-CUDA the bare driver calls are timed beside ours, with launch and argument addresses made beforehand, and the ratio
-of ours to them is printed.
+Every figure is the shortest of several runs, in microseconds per node, for a chain of kernels with five arguments. On
+CUDA the bare driver calls are timed beside ours, with launch and argument addresses made beforehand, and the ratio of
+ours to theirs is printed.
 """
 
 import argparse
@@ -28,7 +28,7 @@ REPEATS = 7
 
 
 class Chain:
-    """A chain of kernels that was built once, and its parts, to build it again."""
+    """A chain of kernels that was built once, and the parts to build it again."""
 
     def __init__(self, device: Device, kernel: LoadedKernel, buffers: list[Buffer], length: int) -> None:
         self.device, self.kernel, self.buffers, self.length = device, kernel, buffers, length
@@ -56,7 +56,7 @@ class Chain:
             self.executable.update_kernel(node, self.kernel, CONFIG, arguments)
 
     def edit(self) -> Graph:
-        """Take a node out of the middle of a clone."""
+        """Remove a node from the middle of a clone."""
         clone = self.graph.clone()
         middle = self.length // 2
         clone.remove(GraphNode(middle))
@@ -65,7 +65,7 @@ class Chain:
 
 
 def best(work: Callable[[], Any]) -> float:
-    """Return the shortest time of several, in seconds, without destroying what the work returns."""
+    """Return the shortest time of several, in seconds, without destroying the results."""
     times = []
     for _ in range(REPEATS):
         began = time.perf_counter()
@@ -77,13 +77,13 @@ def best(work: Callable[[], Any]) -> float:
 
 
 class Destroyed:
-    """A driver's object, to be given back by a function of the driver."""
+    """A driver's object, with the driver's function that destroys it."""
 
     def __init__(self, handle: Any, give_back: Callable[[Any], object]) -> None:
         self.handle, self._give_back = handle, give_back
 
     def destroy(self) -> None:
-        """Give it back."""
+        """Destroy the object."""
         self._give_back(self.handle)
 
 
@@ -94,7 +94,7 @@ def bare_works(chain: Chain) -> dict[str, Callable[[], Any]]:
     from engine.device.cuda.launch import NativeLaunch
 
     kernel: Any = chain.kernel
-    launches = [NativeLaunch() for _ in chain.arguments]  # they own the memory that the driver reads
+    launches = [NativeLaunch() for _ in chain.arguments]  # the driver reads their memory
     for launch, arguments in zip(launches, chain.arguments, strict=True):
         launch.set(kernel, CONFIG, arguments)
 
@@ -145,7 +145,7 @@ def bench(device: Device, length: int) -> None:
 
 
 def main() -> None:
-    """Print the tables of the device named on the command line."""
+    """Print the tables for the device on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="auto")
     parser.add_argument("--plain-edges", action="store_true")

@@ -2,8 +2,8 @@
 
 The kernels in host_kernels run on the host device and as C (`gcc -O3 -march=native -fopenmp`) with as many threads,
 alternating in one process; the shortest time of each counts. A ratio is host over C: 1 is as fast as C, 2 takes twice
-as long. A gain is how much faster all cores are than one. Kernels are optimised before they are timed; what they cost
-before is in the second table. Without gcc only the host's own times are printed. `taskset -c 0` before the command
+as long. A gain is how much faster all cores are than one. Kernels are optimised before they are timed; the second table
+has their times before that. Without gcc, only the host's own times are printed. `taskset -c 0` before the command
 compares one core with one. With NAMEs, only those cases are timed.
 """
 
@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 
 
 def best(*works: Callable[[], object], repeats: int = 15) -> list[float]:
-    """Return the shortest of several times of each, taken in turns, in milliseconds."""
+    """Return the shortest of several times of each call, in milliseconds; the calls alternate."""
     times: list[list[int]] = [[] for _ in works]
     for _ in range(repeats):
         for index, work in enumerate(works):
@@ -129,7 +129,7 @@ def _check(name: str, case: Case, works: Sequence[Callable[[], object]], result:
 
 
 def compile_times(ptx: str, names: Sequence[str], write: Callable[[str], object]) -> None:
-    """Print what the first load of each kernel costs, step by step, a load from the cache, and the optimised code.
+    """Print the cost of each kernel's first load, step by step, of a load from the cache, and of optimised code.
 
     A kernel runs after the first load; it is optimised while it runs.
     """

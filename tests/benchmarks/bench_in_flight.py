@@ -1,8 +1,8 @@
-"""Frames a second of the engine's thread, as fast as they go: each waited for (latency), or overlapping (throughput).
+"""Frames a second of the engine's thread at full speed: with a wait for each (latency), or overlapping (throughput).
 
     python -m tests.benchmarks.bench_in_flight --device cuda:0
 
-The two take turns; ratios compare medians within this one run. Reports are taken 60 times a second, as an editor does.
+The two alternate; ratios compare medians within this one run. Reports are taken 60 times a second, as an editor does.
 """
 
 import argparse
@@ -23,7 +23,7 @@ SECONDS, TURNS = 0.25, 5
 
 
 def chain(length: int) -> Patch:
-    """Return a patch of `length` saxpy blocks in a row that read a state, so that no frame repeats the last one."""
+    """Return a patch of `length` saxpy blocks in a row that read state, so that no frame repeats the previous one."""
     patch = Patch()
     output = patch.add("buffer.state", shape="1024")["out"]
     ones = patch.add("io.array", data=np.ones(1024, np.float32))["out"]
@@ -36,7 +36,7 @@ def chain(length: int) -> Patch:
 
 
 def frames_per_second(engine: Engine, *, overlap: bool) -> float:
-    """Return how many frames a second there are for a while."""
+    """Return the number of frames a second over a while."""
     engine.start(pacing=Pacing.free(overlap=overlap))
     time.sleep(0.05)
     before, start = engine.core.launcher.launches, time.perf_counter()
@@ -50,10 +50,10 @@ def frames_per_second(engine: Engine, *, overlap: bool) -> float:
 
 
 def bench(device: Device, name: str, patch: Patch, profiling: ProfilingLevel) -> None:
-    """Print the frames a second of a patch both ways, and of steps by hand."""
+    """Print the frames a second of a patch with each pacing, and of steps by hand."""
     with Engine(patch, device, profiling=profiling) as engine:
         engine.step()
-        engine.post(Observe({"viewer": Viewing((512, 512), 60.0)}))  # of those patches that have one
+        engine.post(Observe({"viewer": Viewing((512, 512), 60.0)}))  # in the patches that have one
         steps = []
         for _ in range(200):
             start = time.perf_counter()
@@ -75,7 +75,7 @@ def bench(device: Device, name: str, patch: Patch, profiling: ProfilingLevel) ->
 
 
 def main() -> None:
-    """Run it on the device named on the command line."""
+    """Run it on the device on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="auto")
     parser.add_argument("--brief", action="store_true", help="only the chains of 3 to 100, and particles")

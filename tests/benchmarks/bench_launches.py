@@ -44,7 +44,7 @@ KERNEL(once1, once, float) KERNEL(once4, once, float4) KERNEL(loop1, loop, float
 
 
 def chain_launches(device: Device) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Give launches of the chain, by elements per thread, thread block, and whether the grid is what runs at once."""
+    """Yield launches of the chain, by elements per thread, thread block, and whether the grid is what runs at once."""
     steps = " ".join(f"x = {text.replace('1.001', '1.001f').replace('-3.0', '-3.0f')};" for text in texts(LENGTH))
     image = compile_cuda(_CODE.format(steps=steps), Path("chain.cu"), device.info.architecture, [])
     module = device.load_module(image.cubin or image.ptx)
@@ -67,7 +67,7 @@ def chain_launches(device: Device) -> Iterator[tuple[str, Callable[[], None]]]:
 
 
 def sum_launches(device: Device) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Give launches of the first kernel of Sum, by how many thread blocks share the elements."""
+    """Yield launches of the first kernel of Sum, by the number of thread blocks that share the elements."""
     source = reduction("add", "x", "number", "parts", "f64")
     kernel = device.load_module(load_image(source, device.info.architecture).ptx).kernel("kernel")
     x = device.upload(np.ones(COUNT, np.float32))

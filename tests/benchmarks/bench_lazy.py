@@ -1,7 +1,7 @@
-"""Lazy tensors: how long graphs take to build, sort and execute, by their size and form.
+"""Lazy tensors: the time to build, sort and execute graphs, by size and form.
 
-`first` compiles, `again` is an equal graph in the same process. Run as
-`python -m tests.benchmarks.bench_lazy --device host [--sizes 1000,10000,100000] [--forms chain,wide,random]`.
+`first` compiles, and `again` is an equal graph in the same process. Run as `python -m tests.benchmarks.bench_lazy
+--device host [--sizes 1000,10000,100000] [--forms chain,wide,random]`.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from engine.tensor_ir.ordering import topological_order
 
 
 def chain(x: Tensor, count: int) -> Tensor:
-    """Each operation on the result of the one before."""
+    """Return a tensor of operations that each use the previous result."""
     out = x
     for turn in range(count):
         out = out + x if turn % 2 else out * x
@@ -26,7 +26,7 @@ def chain(x: Tensor, count: int) -> Tensor:
 
 
 def wide(x: Tensor, count: int) -> Tensor:
-    """Half of the operations side by side, which the other half adds up."""
+    """Return a sum of operations: half of them are independent, and the other half adds these up."""
     level = [x + x for _ in range(count // 2)]
     while len(level) > 1:
         level = [a + b for a, b in zip(level[::2], level[1::2], strict=False)] + level[len(level) & ~1 :]
@@ -34,7 +34,7 @@ def wide(x: Tensor, count: int) -> Tensor:
 
 
 def random(x: Tensor, count: int) -> Tensor:
-    """Operations on two of the last fifty results."""
+    """Return a tensor of operations that each use two of the last fifty results."""
     choose = Random(count)
     recent = [x]
     for _ in range(count):
@@ -44,7 +44,7 @@ def random(x: Tensor, count: int) -> Tensor:
 
 
 def mixed(x: Tensor, count: int) -> Tensor:
-    """Operations of many kinds on matrices, columns, rows and numbers, each of up to eight earlier results."""
+    """Return a sum of operations of many kinds on matrices, columns, rows and numbers among the last results."""
     choose = Random(count)
     size = int(x.size**0.5)
     square = x.reshape((size, size))

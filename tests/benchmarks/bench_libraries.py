@@ -1,4 +1,4 @@
-"""What a patch adds to library calls: one large call against the bare call, and 100 small ones against other libraries.
+"""The cost that a patch adds to library calls: one large call beside the bare call, 100 small ones beside CuPy.
 
     python -m tests.benchmarks.bench_libraries --device host|cuda:0
 
@@ -23,13 +23,13 @@ from engine.types import dtype_of
 from engine.types.layout import Layout
 from tests.benchmarks.bench_fusion import milliseconds
 
-#: How many small calls follow each other, and the sizes of their matrices.
+# The number of small calls in a row, and the sizes of their matrices.
 CALLS, SMALL = 100, 64
 Array = np.ndarray[Any, Any]
 
 
 def in_a_patch(device: Device, patch: Patch, batch: int) -> float:
-    """Return the time of a frame of a patch, launches alone."""
+    """Return the time of a frame of a patch, counting only launches."""
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         report = engine.step()
         assert not report.diagnostics, report.diagnostics
@@ -75,7 +75,7 @@ def transform_patch(x: Array) -> Patch:
 
 
 def with_cupy(a: Array, b: Array) -> float:
-    """Return the time of the small products, one call after another, by CuPy."""
+    """Return the time of the small products as single calls of CuPy."""
     import cupy
 
     x, y = cupy.asarray(a), cupy.asarray(b)

@@ -1,8 +1,8 @@
-"""What an edit of a kernel's op graph costs: `python -m tests.benchmarks.bench_ops --device host|cuda:0`.
+"""The cost of editing a kernel's op graph: `python -m tests.benchmarks.bench_ops --device host|cuda:0`.
 
-Kernels of 50 ops: arithmetic alone, with four exponentials, with four sines. One edit changes an operation, so that no
-cache has the kernel; another changes a number, which the kernel is told. The least of some repeats is printed, since
-other work on the machine only adds to it, and for edits the median too.
+Kernels have 50 ops: arithmetic alone, with four exponentials, or with four sines. One edit changes an operation, so
+that no cache has the kernel; another changes a number, which is passed to the kernel. The shortest time of several is
+printed, since other work on the machine only adds to it; for edits, the median is printed too.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from engine.device.device import Device
 from engine.ops import OpGraph, OpGraphBuilder, compile_graph, graph_from_json, graph_to_json
 
 OPS, CALLS, REPEATS = 50, 4, 9
-#: How long to wait after an edit: a person's next one comes later, and meanwhile the optimiser works.
+# The pause after an edit: a person's next edit comes later, and meanwhile the optimiser works.
 PAUSE_S = 0.5
 WAIT_S = 20.0
 
 
 class Ramp(Block, id="bench.ramp"):
-    """An array to compute with."""
+    """Outputs an array to compute with."""
 
     out: Out[f32] = port(doc="Numbers from 0 to 1.", shape="[65536]")
 
@@ -39,9 +39,9 @@ class Ramp(Block, id="bench.ramp"):
 
 
 def graph(function: str, change: float, edit: tuple[int, str] = (-1, "")) -> OpGraph:
-    """Return a chain of OPS ops, CALLS of which are of a function if one is named.
+    """Return a chain of OPS ops, CALLS of which are calls of a function if one is named.
 
-    `change` is in numbers; `edit` is the place of an op and its type.
+    `change` changes the numbers; `edit` is the place and the type of an op.
     """
     build = OpGraphBuilder()
     value = build.add("op.input", "x", name="x")["value"]
@@ -59,7 +59,7 @@ def graph(function: str, change: float, edit: tuple[int, str] = (-1, "")) -> OpG
 
 
 def taken_ms(call: Callable[[int], object], pause_s: float = 0.0) -> tuple[float, float]:
-    """Return the least and the median time of a call, which gets the number of the repeat."""
+    """Return the shortest and the median time of a call, whose argument is the number of the repetition."""
     times = []
     for number in range(REPEATS):
         began = time.perf_counter_ns()
@@ -90,7 +90,7 @@ def bench(device: Device, function: str) -> None:
 
 
 def bench_edit(device: Device, function: str, *, is_number: bool) -> tuple[float, float, set[str]]:
-    """Return the least and the median time from an edit of a block's op graph until its kernel runs, and the levels."""
+    """Return the shortest and the median time from a block's edit until its kernel runs, and the update levels."""
     patch = Patch()
     ramp, block = patch.add("bench.ramp"), patch.add("kernel.graph", graph=graph_to_json(graph(function, 0.5)))
     patch.connect(ramp["out"], block["x"])
@@ -112,7 +112,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="auto")
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bench-ops-") as folder:  # no kernel may be in the cache
+    # An empty folder, so that no kernel is in the cache.
+    with tempfile.TemporaryDirectory(prefix="bench-ops-") as folder:
         os.environ["XDG_CACHE_HOME"] = str(Path(folder))
         device = open_device(chosen.device)
         print(device.info.name, device.info.title)

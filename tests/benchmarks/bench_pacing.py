@@ -1,4 +1,4 @@
-"""How exactly frames begin, what waiting costs, and how long a thread waits for the interpreter.
+"""How exactly frames begin, the cost of waiting, and how long a thread waits for the interpreter's lock.
 
     python tests/benchmarks/bench_pacing.py
 
@@ -39,7 +39,7 @@ def bench_rate(rate: float, frames: int) -> None:
 
 
 def bench_switch_interval(interval_s: float, seconds: float) -> None:
-    """Print how long a thread waits for the interpreter's lock while another one is busy, and how fast that one is."""
+    """Print how long a thread waits for the interpreter's lock while another is busy, and the other's speed."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(interval_s)
     is_over, turns = False, 0

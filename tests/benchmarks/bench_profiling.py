@@ -1,6 +1,6 @@
-"""What measuring costs: the mean frame at each level, against frames that are not measured, in turns.
+"""The cost of measuring: the mean frame at each level beside frames that are not measured, alternating.
 
-The first row is an engine without a profiler. Engines that wait for their turn earn no samples meanwhile.
+The first row is an engine without a profiler. While an engine waits for its turn, no sample becomes due.
 
 python -m tests.benchmarks.bench_profiling --device host|cuda:0
 """
@@ -20,13 +20,13 @@ from engine.device.protocol import GraphNode, Stream
 from engine.profiling.statistics import Average
 from tests.benchmarks.first_frame import chain
 
-#: How long the frames of one level run at a time, and how often.
+# How long the frames of one level run at a time, and how often.
 SLICE_S, ROUNDS = 0.15, 8
 LEVELS = (ProfilingLevel.NONE, ProfilingLevel.SUMMARY, ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL)
 
 
 class NoProfiler:
-    """Stands where the profiler is, and only launches."""
+    """A replacement for the profiler that only launches."""
 
     level = ProfilingLevel.NONE
     operations: Mapping[GraphNode, int] | None = None
@@ -51,7 +51,7 @@ class NoProfiler:
 
 
 def without_profiler(device: Device, length: int) -> Engine:
-    """Return an engine whose frames know no profiler."""
+    """Return an engine whose frames have no profiler."""
     engine: Any = Engine(chain(length), device, profiling=ProfilingLevel.NONE)
     core = engine.core
     core.profiler.close()
@@ -73,7 +73,7 @@ class Turns:
         self._ended_ns = time.perf_counter_ns()
 
     def mean_frame_us(self, seconds: float) -> float:
-        """Return the mean time of a frame, over frames that run for so long."""
+        """Return the mean time of a frame, over the frames of some time."""
         profiler: Any = self.engine.core.profiler
         if profiler.level:
             profiler.sampler.due_ns += time.perf_counter_ns() - self._ended_ns
@@ -88,7 +88,7 @@ class Turns:
 
 
 def bench(device: Device, length: int) -> None:
-    """Print the mean frame of a chain at each level, and its ratio to that without measuring."""
+    """Print the mean frame of a chain at each level, and its ratio to the frame without measuring."""
     with ExitStack() as opened:
         bare = Turns(opened.enter_context(without_profiler(device, length)))
         rows = [Turns(opened.enter_context(Engine(chain(length), device, profiling=level))) for level in LEVELS]

@@ -1,8 +1,9 @@
-"""What viewers cost a frame: `python -m tests.benchmarks.bench_snapshot --device cuda:0`.
+"""The cost of viewers in a frame: `python -m tests.benchmarks.bench_snapshot --device cuda:0`.
 
-An example with four viewers runs freely, with 0, 1 and 4 of them observed by a reader who takes pictures 60 times a
-second on a thread of his own: in the size of a dock, in full, and in the way before snapshots, whole pictures read back
-within the frame that finds the last one taken. Times of a frame in milliseconds; ratios are to no one looking.
+An example with four viewers runs freely, with 0, 1 and 4 of them observed by a reader, who takes pictures 60 times a
+second on a separate thread. Pictures have the size of a dock, or are whole; or, as before snapshots, whole pictures are
+read within the frame that finds that the last ones were taken. Times of a frame are in milliseconds; ratios are to a
+frame without observers.
 """
 
 import argparse
@@ -27,20 +28,20 @@ READS_A_SECOND = 60
 
 
 class Before:
-    """The way before: while a frame is done, whole pictures are read and waited for, when the last ones were taken."""
+    """The way before snapshots: once the last pictures were taken, a frame reads whole pictures and waits for them."""
 
     def __init__(self, engine: Engine, nodes: list[str]) -> None:
         self._engine, self._nodes = engine.core, nodes
         self.pictures: dict[str, object] = {}
 
     def take_all(self) -> int:
-        """Take all pictures; return how many there were."""
+        """Take all pictures; return their number."""
         taken = len(self.pictures)
         self.pictures.clear()
         return taken
 
     def after_frame(self) -> None:
-        """Read what was taken."""
+        """Read whole pictures if the last ones were taken."""
         compiled = self._engine.updates.compiled
         assert compiled is not None
         for node in self._nodes:
@@ -50,7 +51,7 @@ class Before:
 
 @contextmanager
 def reader(take: object) -> Iterator[list[int]]:
-    """Call `take` as often as a display would, on another thread; yields the number of pictures, in a list."""
+    """Call `take` as often as a display would, on another thread; yield the number of pictures, in a list."""
     count, stop = [0], threading.Event()
 
     def run() -> None:
@@ -80,7 +81,7 @@ def measure(patch: Patch, device: Device, nodes: list[str], viewing: Viewing | N
         with reader(take) as count:
             end = time.perf_counter() + seconds
             while (start := time.perf_counter()) < end:
-                core._is_current = False  # a patch in which nothing moves is launched too
+                core._is_current = False  # launches even a patch in which nothing moves
                 core.frame(free_running=True)
                 before.after_frame()
                 times.append(time.perf_counter() - start)
@@ -89,7 +90,7 @@ def measure(patch: Patch, device: Device, nodes: list[str], viewing: Viewing | N
 
 
 def particles(width: int, height: int) -> Patch:
-    """The example's particles, drawn in a size of one's own."""
+    """Return the example's particles, drawn in another size."""
     patch = load_patch(EXAMPLES / "particles.loom")
     patch.set("render", width=width, height=height)
     return patch

@@ -1,8 +1,9 @@
 """Training steps beside torch, in one run: `python -m tests.benchmarks.bench_tensor --device host|cuda:0 [NAME]...`
 
-On a GPU the steps of 768 -> 256 -> 1 networks on 16384 examples, dense and with 32 ones in each sparse column; torch's
-is captured in a CUDA graph. On the host the steps of a classifier of digits. All are trained by AdamW in f32. Times are
-medians. With --profile, also those of each operation; with --tf32, products round their factors, torch's too.
+On a GPU, the steps are those of 768 -> 256 -> 1 networks on 16384 examples, dense and with 32 ones in each sparse
+column; torch's step is captured in a CUDA graph. On the host, they are those of a classifier of digits. All are trained
+by AdamW in f32. Times are medians. With --profile, the times of each operation are printed too; with --tf32, products
+round their factors, also in torch.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ PIXELS, HIDDEN, DIGITS = 64, 64, 10
 
 
 class Case:
-    """A network, its inputs, and how torch computes its loss."""
+    """A network, its inputs, and torch's function for its loss."""
 
     def __init__(self, name: str, batch: int) -> None:
         self.name, self.batch = name, batch
@@ -63,7 +64,7 @@ class Case:
         return graph
 
     def torch_step(self, torch: Any, on: str) -> Callable[[], object]:
-        """Return what makes the same step with torch."""
+        """Return a function that makes the same step with torch."""
         functions, sizes = torch.nn.functional, (PIXELS, HIDDEN, DIGITS) if self.name == "digits" else (ROWS, WIDTH, 1)
         first = torch.nn.EmbeddingBag(sizes[0], sizes[1], mode="sum") if self.name == "sparse" else None
         first = (first or torch.nn.Linear(*sizes[:2])).to(on)
@@ -89,7 +90,7 @@ class Case:
 
 
 def captured(torch: Any, step: Callable[[], object]) -> Callable[[], object]:
-    """Return the launch of a step as a CUDA graph."""
+    """Return a function that launches a step as a CUDA graph."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -104,7 +105,7 @@ def captured(torch: Any, step: Callable[[], object]) -> Callable[[], object]:
 
 
 def cases(on_gpu: bool) -> Iterator[Case]:
-    """Yield what is timed on a device."""
+    """Yield the cases of a device."""
     if on_gpu:
         yield from (Case(name, EXAMPLES) for name in ("dense", "sparse"))
     else:

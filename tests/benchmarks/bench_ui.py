@@ -1,17 +1,17 @@
 """How long the engine keeps the UI's thread waiting: `python -m tests.benchmarks.bench_ui --seconds 300`.
 
-The real editor, on Qt's offscreen platform unless a display is requested, with an engine on its own thread, while a
-program edits a large patch at random (`edit_session.py`). `stall_meter.py` says what counts as waiting. `--no-engine`
-makes the same edits with no engine: what is left is the machine's and Qt's own. `--launch-ms 1` has the host device
-sleep for as long in place of running its kernels, so that they take no one's core, as on a GPU; all else that the
-engine does stays. `--python-collects` leaves garbage collection to Python, in any thread. The longest waits are
-reported with what the other threads did right after.
+A program (`edit_session.py`) edits a large patch at random in the real editor, with an engine on its own thread. The
+editor runs on Qt's offscreen platform unless a display is requested. `stall_meter.py` defines what counts as waiting.
+`--no-engine` makes the same edits without an engine, which leaves the waits of the machine and of Qt. `--launch-ms 1`
+lets the host device sleep for that time in place of running its kernels, so that they use no core, as on a GPU; the
+engine does everything else. `--python-collects` leaves garbage collection to Python, in any thread. The longest waits
+are reported with what the other threads did right after.
 
 On a machine that others use as well, `chrt -r 1` before the command keeps them off the cores: a thread that holds the
-interpreter's lock and has no core keeps everybody waiting. Measured in that way on two cores, 500 blocks, five minutes:
-20 of 237,384 turns waited for more than 16 ms, the longest for 30 ms; 99.9 % for less than 3 ms. With no engine the
-longest was 8 ms. The long ones are repaints of the whole canvas, of 40 to 80 ms of the thread's own, while a rebuild is
-prepared: the interpreter's lock is shared evenly between the two.
+interpreter's lock and has no core keeps all other threads waiting. Measured in that way on two cores, with 500 blocks
+for five minutes: 20 of 237,384 turns waited for more than 16 ms, the longest for 30 ms; 99.9 % waited for less than 3
+ms. With no engine the longest wait was 8 ms. The long waits occur when the whole canvas is repainted, which takes 40 to
+80 ms of the thread's own time, while a rebuild is prepared: the two share the interpreter's lock evenly.
 
 `--gestures` times single gestures instead, at 100 and 1000 blocks (`gesture_times.py`).
 """
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     else:
         tell_session(window, kernel, arguments)
     print(f"faults: {faults}" if faults else "no faults")
-    dialogs.ask_about_changes = lambda *_: UnsavedChoice.DISCARD  # there is no one to ask
+    dialogs.ask_about_changes = lambda *_: UnsavedChoice.DISCARD  # no person is there to answer
     window.close()
     remove_handler()
     del app
@@ -112,7 +112,7 @@ def tell_session(window: MainWindow, kernel: KernelFile, arguments: argparse.Nam
 
 
 def stand_in_for_launches(time_s: float) -> None:
-    """Have each launch of a graph on the host sleep, and stamp its events."""
+    """Let each launch of a graph on the host sleep, and stamp its events."""
 
     def run(executable: HostExecutable, program: GraphProgram) -> None:
         time.sleep(time_s)
@@ -120,11 +120,11 @@ def stand_in_for_launches(time_s: float) -> None:
             if isinstance(getattr(action, "__self__", None), HostEvent):
                 action()
 
-    HostExecutable._run = run  # type: ignore[method-assign]  # what this option is for
+    HostExecutable._run = run  # type: ignore[method-assign]  # the purpose of this option
 
 
 def wait(time_ms: int) -> None:
-    """Let the editor live for a while."""
+    """Let the editor run for a while."""
     loop = QEventLoop()
     QTimer.singleShot(time_ms, loop.quit)
     loop.exec()

@@ -1,4 +1,4 @@
-"""What edits cost: `python -m tests.benchmarks.bench_updates --device host|cuda:0`.
+"""The cost of edits: `python -m tests.benchmarks.bench_updates --device host|cuda:0`.
 
 Every figure is a ratio within this one run. On CUDA our times are compared with the necessary driver calls; on the
 host, where a launch is Python too, with the same calls of the device.
@@ -71,7 +71,7 @@ def times_us(call: Callable[[], object], repeats: int, before: Callable[[], obje
 
 
 class Bare:
-    """The calls that a frame and an update need at least, for the graph that an engine runs."""
+    """The least calls that a frame and an update need, for the graph of an engine."""
 
     def __init__(self, engine: Engine) -> None:
         compiled = engine.core.updates.compiled
@@ -87,7 +87,7 @@ class Bare:
         from cuda.bindings import driver
 
         graph, on, update = executable._handle, stream.handle, driver.cuGraphExecKernelNodeSetParams
-        executable.refresh(handles)  # which prepares them
+        executable.refresh(handles)  # prepares the handles
         given = [(name, native) for name, _, native in (executable._prepared[handle] for handle in handles)]
 
         def launch() -> None:
@@ -104,7 +104,7 @@ class Bare:
 
 
 def bench_hot(device: Device, length: int, repeats: int) -> None:
-    """Print a frame against a bare launch, and changed parameters against bare updates."""
+    """Print a frame beside a bare launch, and changed parameters beside bare updates."""
     patch = chain(length)
     blocks = [node for node in patch.nodes if node.startswith("saxpy")]
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
@@ -142,13 +142,13 @@ def bench_hot(device: Device, length: int, repeats: int) -> None:
             "edit": (lambda: patch.set("saxpy", gesture="drag", a=value), few),
         }
         until = time.monotonic() + WARM_UP_S
-        while time.monotonic() < until:  # a processor that was idle takes a while to be as fast as it can be
+        while time.monotonic() < until:  # an idle processor takes a while to reach its full speed
             for call, before in calls.values():
                 times_us(call, 5, before)
         times: dict[str, list[float]] = {name: [] for name in calls}
-        for _ in range(ROUNDS):  # in turns, since a machine is not as fast all the time
+        for _ in range(ROUNDS):  # alternating, since a machine's speed varies
             for name, (call, before) in calls.items():
-                engine.core.inbox.clear()  # of the edits, which repeat what the engine was told
+                engine.core.inbox.clear()  # drops the edits, which repeat what the engine has received
                 times[name] += times_us(call, repeats // ROUNDS, before)
     took = {name: median(found) for name, found in times.items()}
     one, bare_one = took["one"] - took["frame"], took["bare one"] - took["bare"]
@@ -164,10 +164,10 @@ def bench_hot(device: Device, length: int, repeats: int) -> None:
 
 
 class Watch:
-    """Every report and event of an engine that runs on its thread."""
+    """Records every report and event of an engine that runs on its thread."""
 
     def __init__(self, engine: Engine) -> None:
-        self.frames: list[tuple[int, int]] = []  # when a frame was done, and how long it took, in ns
+        self.frames: list[tuple[int, int]] = []  # when a frame ended, and its duration, in ns
         self.records: list[tuple[int, UpdateRecord]] = []
         self._lock = threading.Condition()
         outbox = engine.core.outbox
@@ -194,13 +194,13 @@ class Watch:
             return next(when for when, record in self.records if record.level is level)
 
     def between(self, first_ns: int, last_ns: int) -> list[int]:
-        """Return how long each frame took that ended in a span of time, in ns."""
+        """Return the duration of each frame that ended in a span of time, in ns."""
         return [took for when, took in self.frames if first_ns <= when <= last_ns]
 
 
 @contextmanager
 def running(patch: Patch, device: Device) -> Iterator[tuple[Engine, Watch]]:
-    """Run a patch on the engine's own thread, as fast as it goes."""
+    """Run a patch on the engine's own thread, as fast as possible."""
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         watch = Watch(engine)
@@ -240,7 +240,7 @@ def bench_save(device: Device, length: int) -> None:
             SAVED.write_text(SOURCE % number)
             done = watch.wait_for(UpdateLevel.CODE)
             other = _folder / "other.cu"
-            other.write_text(SOURCE % (1000 + number))  # as much to compile, and in no cache
+            other.write_text(SOURCE % (1000 + number))  # takes as long to compile, and is in no cache
             compiling = time.perf_counter_ns()
             load_image(other, device.info.architecture)
             compiled = time.perf_counter_ns() - compiling
@@ -281,7 +281,7 @@ def bench_add(device: Device, length: int) -> None:
 
 
 def main() -> None:
-    """Run every benchmark on the device named on the command line."""
+    """Run every benchmark on the device on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="auto")
     parser.add_argument("--only", choices=("hot", "save", "add"))

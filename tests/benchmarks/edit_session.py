@@ -1,4 +1,4 @@
-"""`EditSession`: a person at work in the editor, as a program: random edits of every kind."""
+"""`EditSession`: a program that makes random edits of every kind in the editor, as a person would."""
 
 import importlib.util
 import random
@@ -48,7 +48,7 @@ _KERNEL = """extern "C" __global__ void gain(const float* x, float* out, float g
 
 
 class KernelFile:
-    """A block type of the session's own, whose kernel lies in `folder` and is saved from another thread."""
+    """A block type of the session, whose kernel is in `folder` and is saved from another thread."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "gain.cu"
@@ -57,7 +57,7 @@ class KernelFile:
         spec = importlib.util.spec_from_file_location("gain_block", folder / "gain_block.py")
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module  # where a block type's folder is looked up
+        sys.modules[spec.name] = module  # so that a block type's folder is found
         spec.loader.exec_module(module)
         self.block = module.Gain
 
@@ -87,11 +87,11 @@ def make_patch(kernels: int) -> Patch:
     picture = patch.add("image.noise", width=320, height=240, position=(0.0, -2 * _STEP_Y))
     viewer = patch.add("io.viewer", position=(_STEP_X, -2 * _STEP_Y))
     patch.connect(picture["out"], viewer["image"])
-    return patch.excerpt(patch.nodes)  # with nothing to undo
+    return patch.excerpt(patch.nodes)  # the copy has an empty history
 
 
 class EditSession(QObject):
-    """Does one random thing after the other in `window`, the same ones for the same `seed`, until `stop`."""
+    """Does random things in `window`, the same ones for the same `seed`, until `stop`."""
 
     def __init__(self, window: MainWindow, kernel: KernelFile, meter: StallMeter, seed: int) -> None:
         super().__init__()
@@ -137,10 +137,10 @@ class EditSession(QObject):
             self._meter.doing = name
             self.counts[name] = self.counts.get(name, 0) + 1
             self._now = action()
-        except PatchError:  # a random edit that the patch refuses, as it would refuse a person's
+        except PatchError:  # the patch refuses random edits as it refuses a person's
             self._now = iter(())
 
-    # Each action yields once a display frame.
+    # Each action yields once per display frame.
 
     def _drag_slider(self) -> Iterator[None]:
         node = self._pick("math.saxpy", "bench.gain", "image.noise")
@@ -174,7 +174,7 @@ class EditSession(QObject):
         self._window.canvas.select([node])
         yield from self._rest()
         self._window.canvas.edits.delete()
-        yield from self._rest()  # for a moment blocks behind it have no input
+        yield from self._rest()  # the blocks behind it briefly have no input
         for target in targets if source is not None and source.node in patch.nodes else ():
             assert source is not None
             patch.connect(source, target)
@@ -186,7 +186,7 @@ class EditSession(QObject):
         yield from self._rest()
 
     def _mend(self) -> Iterator[None]:
-        """Connect inputs that removing and undoing left open, so that most of the patch runs most of the time."""
+        """Connect inputs that edits and undo left open, so that most of the patch runs most of the time."""
         patch = self._patch
         source = PortRef(self._pick("io.array"), "out")
         with patch.edit("Mend"):

@@ -1,8 +1,8 @@
 """The first frame of a patch, phase by phase: `python -m tests.benchmarks.bench_frame --first-frame --device cuda:0`.
 
-Each fresh process runs the patches one after the other, each with an engine of its own: a chain twice, which shows what
-only the first engine pays, then a patch of mixed blocks twice. Phases are functions that run a few times a frame; each
-is timed without those inside it, so that all of them and the rest add up to the whole.
+Each fresh process runs the patches one after the other, each with an engine of its own: a chain twice, which shows the
+cost of the very first engine, then a patch of mixed blocks twice. Phases are functions that run a few times a frame;
+each is timed without those inside it, so that all of them and the rest add up to the whole.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import numpy as np
 from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.device.device import Device
 
-#: What the phases are called, and the functions that are timed, as "module:name" or "module:class.name".
+# The names of the phases, and the functions that are timed, as "module:name" or "module:class.name".
 PHASES = {
     "engine made": ("engine.runtime.engine:LocalEngine.__init__",),
     "changes posted": ("engine.protocol.client:Client.__init__",),
@@ -73,7 +73,7 @@ PHASES = {
 }
 COLLECTING, REST, TOTAL = "garbage collected", "the rest", "first frame"
 BLOCKS = 1000
-#: What runs in a process, in this order.
+# The patches of a process, in this order.
 RUNS = ("chain, cold", "chain, warm", "mixed, first", "mixed, warm")
 
 
@@ -90,7 +90,7 @@ def chain(length: int) -> Patch:
     return patch
 
 
-#: The types of a mixed patch in turn, and the inputs of each: what was computed last, then the source.
+# The types of a mixed patch, repeated in this order, and the inputs of each: the previous result, then the source.
 MIXED = (
     ("math.saxpy", ("x", "y")),
     ("buffer.copy", ("x",)),
@@ -126,7 +126,7 @@ class Stopwatch:
         self._since_ns = 0
 
     def timed(self, phase: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `call`, whose time counts for a phase."""
+        """Return `call`, with its time counted for a phase."""
 
         def timed(*args: object, **kwargs: object) -> Any:
             if not _is_of_the_frame():
@@ -152,7 +152,7 @@ class Stopwatch:
             self._open.pop()
 
     def _turn(self) -> None:
-        """Count the time since the last turn for the phase that is open."""
+        """Count the time since the last change of phase for the open phase."""
         now_ns = time.perf_counter_ns()
         if self._open:
             self.times_ns[self._open[-1]] += now_ns - self._since_ns
@@ -166,7 +166,7 @@ def _is_of_the_frame() -> bool:
 
 @contextmanager
 def replaced(place: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
-    """Replace the function at "module:name" by what `make` makes of it."""
+    """Replace the function at "module:name" by the result of `make`."""
     module, path = place.split(":")
     *inside, name = path.split(".")
     owner: Any = import_module(module)
@@ -199,7 +199,7 @@ def first_frame(device: Device, patch: Patch) -> dict[str, float]:
 
 
 def driver_calls(device: Device, patch: Patch) -> dict[str, tuple[int, float]]:
-    """Return how often a patch's first frame calls each function of CUDA's driver, and the milliseconds in it."""
+    """Return the count and the milliseconds of each CUDA driver function in a patch's first frame."""
     driver = import_module("cuda.bindings.driver")
     counts: Counter[str] = Counter()
     times_ns: Counter[str] = Counter()
@@ -238,7 +238,7 @@ def in_this_process(name: str) -> dict[str, Any]:
 
 
 def print_first_frames(device: str, processes: int) -> None:
-    """Print the phases of each run as a table, from the one of several fresh processes in which it took least."""
+    """Print the phases of each run as a table, from the fastest of several fresh processes."""
     found: list[dict[str, Any]] = []
     for _ in range(processes):
         command = [sys.executable, "-m", "tests.benchmarks.first_frame", "--device", device]

@@ -1,8 +1,8 @@
 """Mutated PTX through parser, translator and LLVM: `python -m tests.benchmarks.fuzz_ptx [COUNT] [SEED]`.
 
-Each mutant either loads or is a KernelError; anything else is printed with what made it. Mutants run in child
-processes, a batch each, so that a crash or a hang is seen too; a batch that dies is halved until the mutant is found.
-The sources are Warploom's own kernels, compiled by NVRTC, and the hand-written PTX below.
+Each mutant either loads or is a KernelError; any other outcome is printed with its mutant. Mutants run in child
+processes, in batches, so that crashes and hangs are noticed; a batch that dies is halved until the mutant is found. The
+sources are Warploom's own kernels, compiled by NVRTC, and the hand-written PTX below.
 """
 
 import random
@@ -24,7 +24,7 @@ from engine.ptx import parse
 ROOT = Path(__file__).parents[2]
 BATCH = 100
 SECONDS_EACH = 20
-#: One in this many mutants goes through code generation too, which takes most of the time.
+# One in this many mutants also goes through code generation, which takes most of the time.
 WHOLE = 8
 MEMORY_BYTES = 6 << 30
 
@@ -53,7 +53,7 @@ DONE:
 
 
 def sources(limit: int | None = None) -> list[str]:
-    """Return PTX to mutate: what is written by hand first, then kernels of the library and of the benchmark."""
+    """Return PTX to mutate: hand-written PTX first, then kernels of the library and of the benchmark."""
     found = [HAND_WRITTEN]
     folders = ("kernels", "blocks", "tests/benchmarks/host_kernels")
     paths = sorted({path for folder in folders for path in (ROOT / folder).glob("**/*.cu")})
@@ -67,7 +67,7 @@ def sources(limit: int | None = None) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Split PTX into words, numbers, signs and white space; joined they are the text again."""
+    """Split PTX into words, numbers, signs and white space, which together are the whole text."""
     found, word = [], ""
     for character in text:
         if character.isalnum() or character in "_$%.":
@@ -155,9 +155,9 @@ def mutate(text: str, rng: random.Random) -> str:
 def attempt(text: str, *, is_whole: bool = True) -> str:
     """Compile PTX and return "fine", "refused", or the message of a refusal that names no line.
 
-    Other exceptions go to the caller.
+    Other exceptions are passed on.
 
-    Without `is_whole` it ends when LLVM has found the translation sound.
+    Without `is_whole`, the attempt ends when LLVM has verified the translation.
     """
     try:
         translated = translate_module(parse(text), native.triple(), *native.cpu())
@@ -197,7 +197,7 @@ def child(seed: int, first: int, last: int) -> None:
 
 
 def main() -> int:
-    """Run the mutants in children and print what went wrong; 1 when anything did."""
+    """Run the mutants in children and print what went wrong; return 1 if anything did."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     outcomes: dict[str, int] = {}

@@ -1,8 +1,8 @@
-"""How long one gesture takes in a large patch: the edit it makes, and all that follows until the canvas is painted.
+"""How long one gesture takes in a large patch: the edit, and everything that follows until the canvas is painted.
 
-Each gesture is given by mouse and keys. "handled" is the time until the event's handler returned, "shown" the time
-until the canvas was painted too: the median of a gesture's moves, and the slowest one. No engine runs: the figures
-are those of the editor alone.
+Each gesture is made with mouse and keys. "handled" is the time until the event's handler returned, "shown" the time
+until the canvas was painted too; both are the median of a gesture's moves, and the slowest one. No engine runs: the
+figures are those of the editor alone.
 """
 
 import time
@@ -32,11 +32,11 @@ def make_alike(count: int) -> Patch:
         if last is not None:
             patch.connect(last["out"], block["x"])
         last = block
-    return patch.excerpt(patch.nodes)  # with nothing to undo
+    return patch.excerpt(patch.nodes)  # the copy has an empty history
 
 
 def tell_gestures(window: MainWindow, count: int) -> None:
-    """Give each gesture to a window that shows `count` blocks, and print the milliseconds that each takes."""
+    """Make each gesture in a window that shows `count` blocks, and print the milliseconds that it takes."""
     window.session.replace(make_alike(count))
     window.canvas.fit()
     for _ in range(10):
@@ -69,16 +69,16 @@ def _key(window: MainWindow, name: str, key: Qt.Key, modifiers: Qt.KeyboardModif
 
 
 def _timed(act: Callable[[], object]) -> tuple[float, float]:
-    """Return the milliseconds until `act` returned, and until all that it asked for was done.
+    """Return the milliseconds until `act` returned, and until everything that it requested was done.
 
-    It rests before: Linux stops a thread with a real-time priority that is busy for 0.95 s of a second.
+    It pauses before: Linux stops a thread with a real-time priority that is busy for 0.95 s of a second.
     """
     time.sleep(_REST_S)
     start_s = time.perf_counter()
     act()
     handled_s = time.perf_counter()
     QApplication.processEvents()
-    QApplication.processEvents()  # what the first turn asked for
+    QApplication.processEvents()  # the requests of the first turn
     return (handled_s - start_s) * 1e3, (time.perf_counter() - start_s) * 1e3
 
 

@@ -1,4 +1,4 @@
-"""Saxpy in numba's CUDA simulator and on the host device, on the same few elements: prints the ratio of times."""
+"""The ratio of times for saxpy in numba's CUDA simulator and on the host device, with the same few elements."""
 
 import os
 import sys

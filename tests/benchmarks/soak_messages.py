@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.soak_messages --seconds 200
 
-It fails when memory is more than 2 MB above what it was after the first 30 s, or when the engine stops.
+The run fails if memory grows by more than 2 MB after the first 30 s, or if the engine stops.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def pool() -> list[Message]:
 
 
 def soak(seconds: float) -> int:
-    """Post for some seconds; return by how many bytes memory grew at most after the first half minute."""
+    """Post for some seconds; return the most bytes by which memory grew after the first half minute."""
     patch = Patch()
     patch.add("buffer.constant", node_id="untouched", value=3.0)
     given_messages, posted, stopping = pool(), [0] * 4, threading.Event()

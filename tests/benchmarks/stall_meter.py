@@ -1,4 +1,4 @@
-"""`StallMeter`: how long Qt's thread was kept from running by others, and what they were doing then."""
+"""`StallMeter`: how long other threads kept Qt's thread from running, and what they were doing then."""
 
 import ctypes
 import gc
@@ -13,20 +13,20 @@ from types import FrameType
 
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, Qt, QTimer
 
-#: The interval at which the event loop is woken, and so the longest sleep of a turn.
+# The interval at which the event loop is woken, which is the longest sleep of a turn.
 BEAT_MS = 2
-#: Longer stalls are recorded, with what the other threads did.
+# Longer stalls are recorded, with what the other threads did.
 TELL_MS = 4.0
-#: How many of the longest are kept.
+# How many of the longest stalls are kept.
 KEPT = 200
 _STACK_DEPTH = 14
 
 
 @dataclass(frozen=True)
 class Stall:
-    """One turn in which Qt's thread was kept waiting, by the interpreter's lock or another one, or for a core.
+    """One turn in which Qt's thread waited for the interpreter's lock, for another lock, or for a core.
 
-    `collector_ms` is how long garbage was collected meanwhile, by any thread; `own_ms` what the thread itself computed.
+    `collector_ms` is how long any thread collected garbage meanwhile; `own_ms` is what the thread itself computed.
     """
 
     at_s: float
@@ -41,17 +41,17 @@ class Stall:
 class StallMeter(QObject):
     """Measures every turn of the event loop of the thread that made it, from `start` to `stop`.
 
-    A turn ends when the loop is about to sleep, or at a beat of the meter's own timer. What the thread did not spend
-    computing, and could not have slept, it spent waiting for others. How long it was runnable and had no core, the
-    system says: on a machine with too few cores that is anybody's doing, so it is told apart (`no_core_ms`). The rest
-    (`held_ms`) is the interpreter's lock, other locks and the disk. Turns that were woken before the beat slept less
-    than is taken off, so a figure may be up to `BEAT_MS` too low. The other threads' stacks are taken right after a
-    stall, when they have just let go of the interpreter's lock.
+    A turn ends when the loop is about to sleep, or at a beat of the meter's own timer. Time in which the thread neither
+    computed nor could have slept was spent waiting for others. The system reports how long the thread was runnable
+    without a core; on a machine with too few cores any program may cause that, so it is reported separately
+    (`no_core_ms`). The rest (`held_ms`) is the interpreter's lock, other locks and the disk. Turns that were woken
+    before the beat slept less than is subtracted, so a figure may be up to `BEAT_MS` too low. The other threads' stacks
+    are taken right after a stall, when they have just released the interpreter's lock.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        #: The person's current action, set by the code that simulates it.
+        # The person's current action, set by the code that simulates it.
         self.doing = ""
         self.held_ms: list[float] = []
         self.no_core_ms: list[float] = []
@@ -139,9 +139,9 @@ class StallMeter(QObject):
 
 
 class _QueueWait:
-    """How long the thread that made it has been runnable without a core, in ns; 0 where Linux does not tell.
+    """How long the thread that made it has been runnable without a core, in ns; 0 where Linux does not report it.
 
-    It reads the file without giving the interpreter's lock away: a measurement must not make the wait that it measures.
+    It reads the file without releasing the interpreter's lock: a measurement must not make the wait that it measures.
     """
 
     def __init__(self) -> None:

@@ -216,7 +216,7 @@ class Side:
         return compared, wrong
 
     def _is_left_as_made(self, port: PortRef) -> bool:
-        """True when no other block changes a port in place, and numpy has its type: statistics are its block's own."""
+        """Return whether statistics are comparable: numpy has the type, and no other block changes the port."""
         compiled = self.engine.core.updates.compiled
         if compiled is None:
             return False

@@ -379,7 +379,7 @@ _FORMULA: Mapping[str, Any] = {
 
 
 def _expression(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, str]) -> dict[str, Any]:
-    """Evaluate the formula in both precisions and for slightly different inputs; any result between them is right."""
+    """Evaluate the formula in both precisions and for nearby inputs; where results differ, any output is accepted."""
     text = ast.unparse(_Chosen().visit(ast.parse(p["expression"], mode="eval")))
     if "time" in text or set(t.values()) != {"f32"}:
         return {}

@@ -1,1 +1,1 @@
-"""Kernels as practitioners write them, equivalent C code, and data for both."""
+"""Kernels in the style of practitioners, equivalent C code, and data for both."""

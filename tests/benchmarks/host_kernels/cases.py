@@ -1,7 +1,7 @@
-"""What bench_host.py runs: launches of the kernels in this folder, their data, and how their results are compared.
+"""The cases of bench_host.py: launches of the kernels in this folder, their data, and how results are compared.
 
-`NAME.cu` holds CUDA C++, `NAME.c` what a C programmer would write; functions have the same names. The references are
-compiled with `gcc -O3 -march=native -fopenmp`.
+`NAME.cu` holds CUDA C++, and `NAME.c` functions of the same names as a C programmer would write them. The references
+are compiled with `gcc -O3 -march=native -fopenmp`.
 """
 
 import ctypes
@@ -22,10 +22,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One launch. `values` are the arguments; `counts` are further ones of the C function.
+    """One launch. `values` are the arguments; `counts` are further arguments of the C function.
 
     `output` is the argument that is compared, `tolerance` the relative error allowed, and `strays` the share of values
-    that may differ, where a rounding decides which way a loop goes. The arguments `zeroed` are set to 0 before every
+    that may differ, where a rounding decides how long a loop runs. The arguments `zeroed` are set to 0 before every
     run. `turns` is how many launches are timed as one graph, since a launch from Python takes longer than such a
     kernel.
     """
@@ -151,7 +151,7 @@ def cases() -> dict[str, Case]:
 
 
 def _places(digits: Array) -> Array:
-    """Return where the keys of each thread block with each digit begin, in the order of digits, then thread blocks."""
+    """Return where each thread block's keys with each digit begin, ordered by digit, then by thread block."""
     counts = np.stack([(digits == digit).sum(1) for digit in range(16)])
     ends = counts.reshape(-1).cumsum().reshape(counts.shape)
     return np.ascontiguousarray((ends - counts).T).astype(np.int32)
