@@ -8,12 +8,11 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from engine.device.arguments import KernelArguments
-from engine.device.nodes import CapturedWork, CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord, Work
+from engine.device.nodes import CapturedWork, CopyWork, KernelWork, MemsetWork, NodeRecord, Work
 from engine.device.protocol import (
     Capture,
     Condition,
     ConditionalKind,
-    Event,
     Executable,
     GraphNode,
     LaunchConfig,
@@ -29,7 +28,7 @@ class GraphBackend(Protocol):
     """A device's part in one graph with all its bodies and child graphs.
 
     `tree` holds the nodes and the rules. A backend gets only requests that the rules allow. It checks what depends on
-    the device: the kernel, its launch and its arguments, memory and events.
+    the device: the kernel, its launch and its arguments, and memory.
     """
 
     @property
@@ -105,10 +104,6 @@ class Graph:
     ) -> GraphNode:
         """Copy bytes between device memory and pinned arrays, in any direction."""
         return self._add(CopyWork(target, source, size_bytes), after)
-
-    def add_event_record(self, event: Event, after: Sequence[GraphNode]) -> GraphNode:
-        """Record an event at every launch. Raise DeviceError in a body, where CUDA doesn't allow this."""
-        return self._add(EventWork(event), after)
 
     def add_captured(self, capture: Capture, after: Sequence[GraphNode]) -> GraphNode:
         """Add work recorded by `Device.capture`; the same capture may be added several times."""

@@ -11,7 +11,6 @@ from engine.device.protocol import (
     Capture,
     Condition,
     ConditionalKind,
-    Event,
     GraphNode,
     LaunchConfig,
     LoadedKernel,
@@ -48,13 +47,6 @@ class CopyWork:
 
 
 @dataclass(frozen=True, slots=True)
-class EventWork:
-    """Record an event."""
-
-    event: Event
-
-
-@dataclass(frozen=True, slots=True)
 class CapturedWork:
     """Do recorded library calls."""
 
@@ -87,7 +79,7 @@ class NoWork:
     """Do nothing: the node was removed, and its number is not reused."""
 
 
-Work = KernelWork | MemsetWork | CopyWork | EventWork | CapturedWork | ChildWork | ConditionalWork | NoWork
+Work = KernelWork | MemsetWork | CopyWork | CapturedWork | ChildWork | ConditionalWork | NoWork
 
 
 #: The name of each kind of work in messages.
@@ -95,7 +87,6 @@ KINDS: dict[type[Work], str] = {
     KernelWork: "a kernel",
     MemsetWork: "a memset",
     CopyWork: "a copy",
-    EventWork: "an event record",
     CapturedWork: "captured work",
     ChildWork: "a child graph",
     ConditionalWork: "a conditional node",

@@ -13,7 +13,6 @@ from engine.device.nodes import (
     KINDS,
     ChildWork,
     ConditionalWork,
-    EventWork,
     KernelWork,
     NodeRecord,
     NoWork,
@@ -36,7 +35,6 @@ class GraphTree:
         self.owners: list[GraphNode | None] = [None]
         #: False after the graph was destroyed.
         self.is_live = True
-        self._is_body: list[bool] = [False]  # for each graph: whether it is a body or inside one
         #: For each graph, whether it is a loop's body or inside one.
         self.repeats: list[bool] = [False]
         #: The graph in which each condition was created, and the conditional nodes that have one.
@@ -48,11 +46,6 @@ class GraphTree:
 
     def add(self, graph: int, work: Work, after: Sequence[GraphNode]) -> GraphNode:
         """Add a node. Raise DeviceError if the graph doesn't allow it."""
-        if self._is_body[graph] and isinstance(work, EventWork):
-            raise DeviceError(
-                "event record must be outside of conditional nodes, got one in a body, where CUDA allows none; "
-                "record it before and after the conditional node"
-            )
         nodes = self.nodes
         node = GraphNode(len(nodes))
         nodes.append(NodeRecord(work, graph, self._order(graph, after) if after else ()))
@@ -67,8 +60,6 @@ class GraphTree:
                 "child graph must have no conditions, since CUDA refuses conditional nodes there; add its nodes to "
                 "the graph itself"
             )
-        if self._is_body[graph] and any(isinstance(record.work, EventWork) for record in child.nodes):
-            raise DeviceError("child graph in a body of a conditional node must record no events, got one that does")
         child.order()
         first = len(self.owners)
         node = self.add(graph, ChildWork(first), after)
@@ -101,7 +92,7 @@ class GraphTree:
         work = ConditionalWork(kind, condition, len(self.owners))
         node = self.add(graph, work, after)
         for _ in work.bodies:
-            self._add_graph(graph, node, is_body=True, repeats=kind is ConditionalKind.WHILE)
+            self._add_graph(graph, node, repeats=kind is ConditionalKind.WHILE)
         self._used[condition] = node
         return node, work.bodies
 
@@ -117,8 +108,7 @@ class GraphTree:
                 f"got {len(self._conditions)}; build it again"
             )
         twin = GraphTree()
-        twin.nodes, twin.owners, twin._is_body = self.nodes.copy(), self.owners.copy(), self._is_body.copy()
-        twin.repeats = self.repeats.copy()
+        twin.nodes, twin.owners, twin.repeats = self.nodes.copy(), self.owners.copy(), self.repeats.copy()
         twin._is_reordered, twin._has_gaps = self._is_reordered, self._has_gaps
         return twin
 
@@ -216,7 +206,7 @@ class GraphTree:
         del self.nodes[node:]
         graphs = [index for index, owner in enumerate(self.owners) if owner is not None and owner >= node]
         for index in reversed(graphs):
-            del self.owners[index], self._is_body[index], self.repeats[index]
+            del self.owners[index], self.repeats[index]
         self._used = {condition: user for condition, user in self._used.items() if user < node}
 
     def _order(self, graph: int, after: Sequence[GraphNode]) -> tuple[GraphNode, ...]:
@@ -235,9 +225,8 @@ class GraphTree:
             return order
         return tuple(dict.fromkeys(order))
 
-    def _add_graph(self, parent: int, owner: GraphNode, *, is_body: bool = False, repeats: bool = False) -> None:
+    def _add_graph(self, parent: int, owner: GraphNode, *, repeats: bool = False) -> None:
         self.owners.append(owner)
-        self._is_body.append(is_body or self._is_body[parent])
         self.repeats.append(repeats or self.repeats[parent])
 
     def _line(self, graph: int) -> set[int]:

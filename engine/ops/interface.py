@@ -90,11 +90,6 @@ class OpInterface(msgspec.Struct, frozen=True, kw_only=True):
         """True when threads don't depend on each other, so any thread block works."""
         return self.is_independent and self.thread_block is None
 
-    @property
-    def is_aggregate(self) -> bool:
-        """True when each thread block aggregates its share of the elements."""
-        return any(output.is_aggregate for output in self.outputs)
-
 
 def interface_of(analysis: Analysis, rank: int = 0) -> OpInterface:
     """Return the interface of an analysed graph, whose threads count along at least `rank` axes.

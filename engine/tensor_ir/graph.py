@@ -362,12 +362,3 @@ def reachable_nodes(wanted: Iterable[TensorNode], known: Container[TensorNode] =
             found.add(node)
             waiting += [other for other in node.inputs if other not in known and other not in found]
     return sorted(found, key=lambda node: node.number)
-
-
-def users(nodes: Iterable[TensorNode]) -> dict[TensorNode, list[TensorNode]]:
-    """Return, for each node, the given nodes that have it as an input."""
-    found: dict[TensorNode, list[TensorNode]] = {}
-    for node in nodes:
-        for other in dict.fromkeys(node.inputs):
-            found.setdefault(other, []).append(node)
-    return found

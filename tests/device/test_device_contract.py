@@ -235,7 +235,7 @@ def test_a_thread_block_too_large_is_refused(device: Device) -> None:
 
 
 class Scene:
-    """A graph of a fill, a kernel and a copy to a pinned array, with an event at either end."""
+    """A graph of a fill, a kernel and a copy to a pinned array, between two events of a stream."""
 
     def __init__(self, device: Device, kernel: LoadedKernel, n: int, factor: float) -> None:
         self.n = n
@@ -246,15 +246,15 @@ class Scene:
         self.kernel, self.config = kernel, linear(n)
         self.arguments = pack_arguments(kernel.parameters, [self.memory, factor, n])
         self.graph = device.create_graph()
-        first = self.graph.add_event_record(self.start, [])
-        fill = self.graph.add_memset(self.memory, 0, 4 * n, [first])
-        self.node = self.graph.add_kernel(kernel, self.config, self.arguments, [fill, first])
-        copy = self.graph.add_copy(self.result, self.memory, 4 * n, [self.node])
-        self.graph.add_event_record(self.end, [copy])
+        fill = self.graph.add_memset(self.memory, 0, 4 * n, [])
+        self.node = self.graph.add_kernel(kernel, self.config, self.arguments, [fill])
+        self.graph.add_copy(self.result, self.memory, 4 * n, [self.node])
         self.executable = self.graph.instantiate()
 
     def run(self) -> list[float]:
+        self.stream.record(self.start)
         self.executable.launch(self.stream)
+        self.stream.record(self.end)
         self.stream.synchronize()
         return [float(x) for x in self.result.array]
 

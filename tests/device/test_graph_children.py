@@ -42,17 +42,16 @@ def test_a_child_graph_is_taken_as_it_is(kernels: Kernels) -> None:
 
 
 def test_child_graphs_nest_and_hold_every_simple_node(kernels: Kernels) -> None:
-    """Child graphs hold kernels, fills, copies, events and other child graphs, even empty ones."""
+    """Child graphs hold kernels, fills, copies and other child graphs, even empty ones."""
     device = kernels.device
-    a, b, event = kernels.number(5), kernels.number(0), device.create_event()
+    a, b = kernels.number(5), kernels.number(0)
     pinned = device.pinned(np.zeros(1, np.int32))
     inner, outer, graph = (device.create_graph() for _ in range(3))
     fill = inner.add_memset(a.memory, 0, 4, [])
     kernels.add(inner, "add", a, 3, after=[fill])
     node = outer.add_child(inner, [])
     copied = outer.add_copy(b.memory, a.memory, 4, [node])
-    recorded = outer.add_event_record(event, [copied])
-    outer.add_child(device.create_graph(), [recorded])
+    outer.add_child(device.create_graph(), [copied])
     last = graph.add_child(outer, [])
     graph.add_copy(pinned, b.memory, 4, [last])
     assert kernels.run(graph, a, b) == [3, 3]

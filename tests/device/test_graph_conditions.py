@@ -220,21 +220,6 @@ def test_only_kernel_nodes_can_be_given_kernels(kernels: Kernels) -> None:
         kernels.update(graph.instantiate(), node, "add", out, 1)
 
 
-def test_events_are_refused_in_bodies(kernels: Kernels) -> None:
-    """Events and child graphs with events are refused in bodies when they are added."""
-    device = kernels.device
-    graph, child, event = device.create_graph(), device.create_graph(), device.create_event()
-    child.add_event_record(event, [])
-    _, _, (body,) = conditional(graph, IF, default=1)
-    with pytest.raises(DeviceError, match="event record must be outside of conditional nodes"):
-        body.add_event_record(event, [])
-    with pytest.raises(DeviceError, match="must record no events"):
-        body.add_child(child, [])
-    graph.add_event_record(event, [])
-    graph.add_child(child, [])
-    assert kernels.run(graph) == []
-
-
 def test_a_condition_belongs_to_one_conditional_node(kernels: Kernels) -> None:
     """A condition belongs to one conditional node, in its graph or a body of it; without one, the graph is refused."""
     graph, other = kernels.device.create_graph(), kernels.device.create_graph()

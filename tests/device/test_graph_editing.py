@@ -232,22 +232,18 @@ def test_a_changed_graph_can_be_a_child(kernels: Kernels, out: Buffer) -> None:
     assert shown(kernels, executable, out) == 914
 
 
-def test_fills_copies_and_events_are_cloned(kernels: Kernels) -> None:
-    """Cloned fills, copies and events can be removed and waited for."""
+def test_fills_and_copies_are_cloned(kernels: Kernels) -> None:
+    """In a clone, a fill can be removed from before a copy; the first graph keeps it."""
     device = kernels.device
     memory, pinned = device.upload(np.arange(8, dtype=np.uint8)), device.pinned(np.zeros(8, np.uint8))
-    events = device.create_event(), device.create_event()
     graph = device.create_graph()
-    start = graph.add_event_record(events[0], [])
-    fill = graph.add_memset(memory.memory, 50, 3, [start])
+    fill = graph.add_memset(memory.memory, 50, 3, [])
     copy = graph.add_copy(pinned, memory.memory, 8, [fill])
-    graph.add_event_record(events[1], [copy])
     clone = graph.clone()
     clone.remove(fill)
-    clone.set_after(copy, [start])
+    clone.set_after(copy, [])
     kernels.run(clone)
     np.testing.assert_array_equal(pinned.array, np.arange(8))
-    assert events[1].elapsed_ns(events[0]) >= 0
     kernels.run(graph)
     np.testing.assert_array_equal(pinned.array, [50, 50, 50, 3, 4, 5, 6, 7])
 

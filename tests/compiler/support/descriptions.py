@@ -210,9 +210,6 @@ class FakeGraph:
     def add_copy(self, target: Any, source: Any, size_bytes: int, after: Sequence[Any]) -> Any:
         return self._add("copy", after, target, source, size_bytes)
 
-    def add_event_record(self, event: Any, after: Sequence[Any]) -> Any:
-        return self._add("event", after, event)
-
     def create_condition(self, default: int) -> Any:
         return 0x1000 + default
 

@@ -21,7 +21,6 @@ from engine.device.nodes import (
     ChildWork,
     ConditionalWork,
     CopyWork,
-    EventWork,
     KernelWork,
     MemsetWork,
     NodeRecord,
@@ -261,8 +260,6 @@ class CudaGraphBackend:
                 return native_nodes.add_memset(graph, self._context, work, before)
             case CopyWork():
                 return native_nodes.add_copy(graph, self._context, work, before)
-            case EventWork():
-                return [native_nodes.add_event(graph, work, before)]
             case CapturedWork():
                 return [native_nodes.add_captured(graph, work, before)]
             case ChildWork():

@@ -8,8 +8,7 @@ from cuda.bindings import driver
 from engine.device.cuda.errors import check
 from engine.device.cuda.graph.capture import own_capture
 from engine.device.cuda.memory import CudaPinnedArray, copy_address
-from engine.device.cuda.stream import own_event
-from engine.device.nodes import CapturedWork, ConditionalWork, CopyWork, EventWork, MemsetWork
+from engine.device.nodes import CapturedWork, ConditionalWork, CopyWork, MemsetWork
 from engine.device.protocol import ConditionalKind, Memory, PinnedArray
 from engine.diagnostics import DeviceError
 
@@ -79,12 +78,6 @@ def add_copy(graph: Any, context: Any, work: CopyWork, before: list[Any]) -> lis
         result = driver.cuGraphAddMemcpyNode(graph, before, len(before), copy, context)
         handles.append(check(result, f"adding a copy of {work.size_bytes} bytes to a graph"))
     return handles or [_add_empty(graph, before)]
-
-
-def add_event(graph: Any, work: EventWork, before: list[Any]) -> Any:
-    """Add a node that records an event."""
-    result = driver.cuGraphAddEventRecordNode(graph, before, len(before), own_event(work.event).handle)
-    return check(result, "adding an event to a graph")
 
 
 def add_child(graph: Any, before: list[Any]) -> tuple[Any, Any]:

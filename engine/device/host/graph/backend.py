@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from engine.device.host.events import own_capture, own_event
+from engine.device.host.events import own_capture
 from engine.device.host.graph.executable import HostExecutable
 from engine.device.host.graph.program import GraphProgram
 from engine.device.host.launch import check_launch
 from engine.device.host.memory import ALIGNMENT, AllocationTable, bytes_of
 from engine.device.host.pool import Pool
-from engine.device.nodes import CapturedWork, CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord, Work
+from engine.device.nodes import CapturedWork, CopyWork, KernelWork, MemsetWork, NodeRecord, Work
 from engine.device.protocol import Condition, GraphNode
 from engine.device.tree import GraphTree
 
@@ -63,8 +63,6 @@ class HostGraphBackend:
         elif type(work) is CopyWork:
             bytes_of(work.target, work.size_bytes, "copy target")
             bytes_of(work.source, work.size_bytes, "copy source")
-        elif type(work) is EventWork:
-            own_event(work.event)
         elif type(work) is CapturedWork:
             own_capture(work.capture)
 

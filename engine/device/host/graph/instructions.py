@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from engine.device.host.graph import stepper
 from engine.device.host.graph.sections import Section
-from engine.device.nodes import CapturedWork, ChildWork, ConditionalWork, CopyWork, EventWork, KernelWork, MemsetWork
+from engine.device.nodes import CapturedWork, ChildWork, ConditionalWork, CopyWork, KernelWork, MemsetWork
 from engine.device.protocol import Condition, ConditionalKind, GraphNode
 from engine.device.tree import ROOT, GraphTree
 
@@ -54,7 +54,7 @@ class _GraphWriter:
                     self._step(stepper.COPY, node, after)
                 case MemsetWork(size_bytes=size) | CopyWork(size_bytes=size) if size:
                     self._write(stepper.PYTHON, node)
-                case EventWork() | CapturedWork():
+                case CapturedWork():
                     self._write(stepper.PYTHON, node)
                 case ChildWork(graph=child):
                     self.graph(child, self._before(node, after), in_loop=in_loop)

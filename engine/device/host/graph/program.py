@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host.events import HostEvent, own_capture
+from engine.device.host.events import own_capture
 from engine.device.host.graph import stepper
 from engine.device.host.graph.instructions import MOST_BYTES, instructions
 from engine.device.host.graph.sections import Sections, rows_apart
@@ -23,7 +23,6 @@ from engine.device.host.pool import WAKE_NS, Pool
 from engine.device.nodes import (
     CapturedWork,
     CopyWork,
-    EventWork,
     KernelWork,
     MemsetWork,
     Work,
@@ -231,8 +230,6 @@ class GraphProgram:
 
     def _enter_other(self, index: int, work: Work) -> None:
         match work:
-            case EventWork(event=HostEvent() as event):
-                self.actions[index] = event.reach
             case CapturedWork(capture=capture):
                 self.actions[index] = own_capture(capture).run
             case MemsetWork() | CopyWork() if work.size_bytes <= MOST_BYTES:
