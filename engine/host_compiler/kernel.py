@@ -22,11 +22,7 @@ from engine.host_compiler.passes.lockstep_loops import with_lockstep_loops
 from engine.host_compiler.passes.plain_divisions import with_plain_divisions
 from engine.host_compiler.passes.recomputing import with_recomputed_registers
 from engine.host_compiler.passes.small_thread_blocks import for_small_thread_blocks, may_gain
-from engine.host_compiler.passes.web_splitting import (
-    split_webs,
-    with_immediate_operands,
-    without_redundant_moves,
-)
+from engine.host_compiler.passes.web_splitting import split_webs, with_immediate_operands
 from engine.host_compiler.phases.translation import translate_waiting
 from engine.host_compiler.row_parts import RowParts
 from engine.host_compiler.runtime.thread_loops import (
@@ -101,7 +97,6 @@ def translate_kernel(
     def version(kernel: Function) -> tuple[str, int, bool]:
         """Return the text of a version of the kernel, the scratch bytes that it needs, and whether it spins."""
         text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
-        kernel = without_redundant_moves(kernel, control_flow(kernel, is_suspension_point))
         kernel = with_plain_divisions(split_webs(kernel, control_flow(kernel, is_suspension_point)))
         kernel = _with_lockstep_loops(with_immediate_operands(kernel, is_suspension_point), layout)
         flow = control_flow(kernel, is_suspension_point)
@@ -196,7 +191,7 @@ def _parallel(kernel: Function, layout: MemoryLayout, known: Provenance, flow: C
     body.accesses.hoist(ranges, guards.of_blocks(), values, width)
     rows = RowParts(body, flow, ranges, guards)
     parts: list[RowPart] = []
-    for version in rows.versions(pieces, (), may_skip=True, may_repeat=True, is_vector=True):
+    for version in rows.versions(pieces, may_skip=True, is_vector=True):
         own = body
         if parts:
             own = Body(kernel, layout, kernel.name, known, branch_free=True)

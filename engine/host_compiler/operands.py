@@ -2,7 +2,7 @@
 
 from engine.host_compiler import abi
 from engine.host_compiler.analysis import canonical_floats
-from engine.host_compiler.analysis.control_flow import fact, registers, writes
+from engine.host_compiler.analysis.control_flow import fact, registers
 from engine.host_compiler.code import Code, quoted
 from engine.host_compiler.errors import PtxOperandError
 from engine.host_compiler.memory_layout import MemoryLayout
@@ -46,7 +46,6 @@ class Operands:
         self._values: dict[str, str] = {}
         self._floats = float_registers(function)
         self._place_local_variables()
-        self.copies = _copies(function)
         self.noncanonical = canonical_floats.noncanonical(function)
         self.flushed = self.noncanonical if layout.flushes else canonical_floats.flushed(function)
 
@@ -263,16 +262,3 @@ def float_registers(function: ptx.Function) -> dict[str, str]:
         elif declared == "b64" and kinds_used == {"f64"}:
             chosen[name] = "double"
     return chosen
-
-
-@fact
-def _copies(function: ptx.Function) -> dict[str, str]:
-    """Return the registers that only hold a special register's value, with its name."""
-    written = writes(function)
-    copies: dict[str, str] = {}
-    for instruction in function.instructions:
-        if instruction.opcode == "mov" and instruction.guard is None and len(instruction.operands) == 2:
-            target, source = instruction.operands
-            if isinstance(target, ptx.Register) and isinstance(source, ptx.Register) and source.name.startswith("%"):
-                copies[target.name] = source.name
-    return {name: source for name, source in copies.items() if len(written[name]) == 1 and "." in source}

@@ -4,9 +4,9 @@ The optimiser runs many threads of a row at once and masks what a guard keeps fr
 if all did it, and much more for stores. Three kinds of guards need no masks:
 
 - If all that a piece does is guarded by `i < n`, the loop over threads ends at `n`.
-- If what a piece does last is guarded by `t == 15` and leaves no register behind, the whole row runs without it, and
-  then the threads that pass the guard run a version that does nothing else.
 - If a guard holds in a whole row or in an interval of it, these threads run one version, the others another.
+- If the loops of a piece are guarded by `t == 0` and leave no register behind, the whole row runs without them, and
+  then that thread runs a version that stores nothing else.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,8 +24,6 @@ from engine.host_compiler.runtime.thread_loops import RowPart
 from engine.host_compiler.types import TYPES
 from engine.ptx.tree import Instruction
 
-#: More versions than this are not worth the optimiser's time.
-_MOST_LAST = 4
 #: What a masked store costs, as loads.
 _STORE = 4
 
@@ -38,8 +36,8 @@ class Version:
     """A version of a body: the comparisons that hold in its threads, and what it leaves out.
 
     Blocks that `never` run are not written. Those in `skips` are left out, with the blocks that come after them. Where
-    `acts` is not None, only these blocks store. `condition`, `first` and `end` select the threads of a row that run it,
-    as in `thread_loops.RowPart`. Threads of a version that `is_serial` run one after the other, each to its end.
+    `acts` is not None, one thread runs the version, and only these blocks store. `condition`, `first` and `end` select
+    the threads of a row that run it, as in `thread_loops.RowPart`.
     """
 
     holds: tuple[Comparison, ...] = ()
@@ -50,8 +48,6 @@ class Version:
     first: str = ""
     end: str = ""
     is_outside: bool = False
-    is_single: bool = False
-    is_serial: bool = False
 
     def limit(self, body: Body, guards: Guards | None) -> None:
         """Remove the version's work from a body."""
@@ -59,12 +55,10 @@ class Version:
         if guards is not None and self.holds:
             body.outcome = lambda setter: guards.outcome(setter, self.holds)
 
-    def part(
-        self, body: Body, before: str = "", after: str = "", finish: str = "", slots: Mapping[str, str] = _NONE
-    ) -> RowPart:
+    def part(self, body: Body, before: str = "", after: str = "", slots: Mapping[str, str] = _NONE) -> RowPart:
         """Return the loop over the threads that run a body of this version."""
-        threads = self.condition, self.first, self.end, self.is_outside, self.is_single
-        return RowPart(body, before, after, finish, *threads, slots)
+        threads = self.condition, self.first, self.end, self.is_outside, self.acts is not None
+        return RowPart(body, before, after, "", *threads, slots)
 
 
 @dataclass(frozen=True)
@@ -88,14 +82,11 @@ class RowParts:
         self._count = 0
         self._passed: Collection[int] = ()
 
-    def versions(
-        self, pieces: Iterable[int], outputs: Collection[str], *, may_skip: bool, may_repeat: bool, is_vector: bool
-    ) -> list[Version]:
+    def versions(self, pieces: Iterable[int], *, may_skip: bool, is_vector: bool) -> list[Version]:
         """Return the versions of the body that runs the blocks `pieces`, one at least.
 
-        `outputs` are the registers that are read after the body. `may_skip`: threads for which nothing is left to do
-        need not run. `may_repeat`: threads may run the body twice, except for its stores. `is_vector`: the optimiser
-        runs many threads at once.
+        `may_skip`: threads for which nothing is left to do need not run. `is_vector`: the optimiser runs many threads
+        at once.
         """
         self._pieces = sorted(pieces)
         if may_skip:
@@ -103,25 +94,16 @@ class RowParts:
             first, end, held = self._interval(common)
             if held:
                 return [Version(holds=held, first=first, end=end)]
-        if not is_vector:
-            return [Version()]
-        last = self._last(set(outputs)) if may_repeat else []
-        skips = {index: region.after for region in last for index in region.blocks}
-        found = self._main(skips)
-        for region in last:
-            others = {index: after for index, after in skips.items() if index not in region.blocks}
-            first, end, held = self._interval(region.guard)
-            single = any(item[1] == "eq" and not self._is_common(item) for item in held)
-            found.append(Version(held, frozenset(), others, region.blocks, "", first, end, is_single=single))
-        return found
+        return self._by_guard() if is_vector else [Version()]
 
     def apart(
         self, pieces: Iterable[int], outputs: Collection[str], lost: Collection[str], passed: Collection[int]
     ) -> list[Version]:
         """Return two versions of a body with loops: one without them, for all, and one for the thread that runs them.
 
-        None when threads can't run the body in this way. `outputs` are as for `versions`; the registers `lost` have
-        other values when a thread runs the body again. The body continues past the points of the blocks `passed`.
+        None when threads can't run the body in this way. `outputs` are the registers that are read after the body; the
+        registers `lost` have other values when a thread runs the body again. The body continues past the points of the
+        blocks `passed`.
         """
         self._pieces, self._passed = sorted(pieces), passed
         looping = self._looping()
@@ -135,7 +117,7 @@ class RowParts:
                 continue
             first, end, held = self._interval(region.guard)
             skips = dict.fromkeys(region.blocks, region.after)
-            alone = Version(held, acts=region.blocks, first=first, end=end, is_single=True, is_serial=True)
+            alone = Version(held, acts=region.blocks, first=first, end=end)
             return [Version(skips=skips), alone]
         return []
 
@@ -189,40 +171,6 @@ class RowParts:
                 return gate
         return ""
 
-    # -- what is done last -----------------------------------------------------------------------------------------
-
-    def _last(self, outputs: set[str]) -> list[_Region]:
-        """Return the regions that can run after all else, in order."""
-        following = ((index, item) for index in self._pieces for item in self._flow.blocks[index].successors)
-        if any(item <= index and item in self._pieces for index, item in following):
-            return []
-        found: list[_Region] = []
-        left = set(self._pieces)
-        for index in reversed(self._pieces):
-            if index not in left or not self._acts(index):
-                continue
-            region = self._region(index, left, outputs) if len(found) < _MOST_LAST else None
-            if region is None:
-                break
-            found.append(region)
-            left -= region.blocks
-        stored = {space for region in found for index in region.blocks for space in self._spaces(index, "st")}
-        stored |= {space for index in left for space in self._spaces(index, "st")}
-        loaded = {space for index in left for space in self._spaces(index, "ld")}
-        if "generic" in stored | loaded or stored & loaded or not all(self._is_plain(index) for index in self._pieces):
-            return []
-        return found[::-1]
-
-    def _region(self, index: int, left: set[int], outputs: set[str]) -> _Region | None:
-        """Return the region around a block: the last that acts, if it leaves no register behind."""
-        busy = [item for item in left if self._acts(item)]
-        common = self._common(busy) if len(busy) > 1 else ()
-        guard = tuple(item for item in self._known[index] if item not in common and self._is_decidable(item))
-        region = self._region_of(guard, left, outputs)
-        if region is not None and any(item not in region.blocks and item > min(region.blocks) for item in busy):
-            return None
-        return region
-
     def _region_of(self, guard: tuple[Comparison, ...], left: set[int], outputs: Collection[str]) -> _Region | None:
         """Return the blocks in which a guard holds, if they leave no register behind and lead to one other block."""
         blocks = frozenset(item for item in left if set(guard) <= set(self._known[item]))
@@ -242,30 +190,30 @@ class RowParts:
             return None
         return _Region(guard, blocks, after.pop())
 
-    # -- the rest --------------------------------------------------------------------------------------------------
+    # -- two versions of a body ------------------------------------------------------------------------------------
 
-    def _main(self, skips: dict[int, int]) -> list[Version]:
-        """Return one version of the rest, or two: where a guard holds, and where it does not."""
+    def _by_guard(self) -> list[Version]:
+        """Return one version of the body, or two: where a guard holds, and where it does not."""
         best: tuple[Comparison, ...] = ()
         most = 0
         for index in self._pieces:
             guard = tuple(item for item in self._known[index] if self._is_decidable(item))
-            blocks = [item for item in self._pieces if item not in skips and set(guard) <= set(self._known[item])]
+            blocks = [item for item in self._pieces if set(guard) <= set(self._known[item])]
             is_common = all(self._is_common(item) for item in guard)
             weight = sum(self._weight(item, is_common=is_common) for item in blocks) if self._is_wide(guard) else 0
             if weight > most:
                 best, most = guard, weight
         if not best:
-            return [Version(skips=skips)]
+            return [Version()]
         first, end, held = self._interval(best)
         never = frozenset(item for item in self._pieces if set(held) <= set(self._known[item]))
         if all(self._is_common(item) for item in held):
             holds, fails = f"%row.holds.{self._count}", f"%row.fails.{self._count}"
             self.bounds += f"  {holds} = icmp slt i32 {first}, {end}\n  {fails} = xor i1 {holds}, true\n"
-            return [Version(held, skips=skips, condition=holds), Version(never=never, skips=skips, condition=fails)]
+            return [Version(held, condition=holds), Version(never=never, condition=fails)]
         return [
-            Version(held, skips=skips, first=first, end=end),
-            Version(never=never, skips=skips, first=first, end=end, is_outside=True),
+            Version(held, first=first, end=end),
+            Version(never=never, first=first, end=end, is_outside=True),
         ]
 
     def _is_wide(self, guard: tuple[Comparison, ...]) -> bool:
@@ -332,10 +280,6 @@ class RowParts:
 
     def _acts(self, index: int) -> bool:
         return any(_acts(item) for item in self._flow.blocks[index].instructions)
-
-    def _is_plain(self, index: int) -> bool:
-        """Whether a block does nothing but compute, load and store."""
-        return all(item.opcode in ("ld", "st") or not _acts(item) for item in self._flow.blocks[index].instructions)
 
     def _spaces(self, index: int, opcode: str) -> set[str]:
         items = self._flow.blocks[index].instructions

@@ -162,25 +162,13 @@ class RangeArithmetic:
         if opcode in _PARTS:  # lanes, warps and the like: parts of a number that is not negative
             return self._bits(opcode, values[0], values[1].constant)
         if opcode == "or":
+            if not all(item.is_single and item.slope == 0 for item in values):
+                return None
             for item in values:
                 self.at_least_zero(item)
-            if not all(item.is_single and item.slope == 0 for item in values):
-                return self._joined(values[0], values[1])
             single = self.value(f"or i64 {values[0].low}, {values[1].low}")
             return Range(single, single, ANY)
         return None
-
-    def _joined(self, a: Range, b: Range) -> Range | None:
-        """Return the range of high bits joined with low ones: a sum, if no bit is in both."""
-        if not self._row:
-            if a.is_single or (not b.is_single and b.granule > a.granule):
-                a, b = b, a
-            if a.granule == 1:
-                return None
-            self.guesses = True
-            self.require(f"sub i64 0, {self.value(f'and i64 {a.low}, {a.granule - 1}')}")
-            self.require(f"sub i64 {a.granule - 1}, {b.high}")
-        return self.sum(a, b)
 
     def sum(self, a: Range, b: Range) -> Range:
         """Return the range of a sum."""

@@ -23,13 +23,10 @@ from engine.host_compiler.analysis.control_flow import (
 from engine.host_compiler.analysis.reachability import Reachability
 from engine.host_compiler.analysis.suspension_points import is_suspension_point
 from engine.host_compiler.analysis.uniformity import Uniform, uniformity
-from engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Statement
+from engine.ptx.tree import Function, Instruction, Operand, Register, Statement
 
 Predicate = Callable[[Instruction], bool]
 
-#: The least step of a loop index at which threads leave the loop at nearly the same time: such a step is most often a
-#: side of the thread block.
-_STRIDE = 8
 _RANGES = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"))
 
 
@@ -207,27 +204,15 @@ class _Choice:
         return Uniform()
 
     def _compares_stride(self, setter: Instruction, loop: Loop) -> bool:
-        """Whether a comparison is between a uniform number and an index that takes wide steps in the loop."""
+        """Whether a comparison is between a uniform number and an index that takes uniform steps in the loop."""
         kinds = [self._kind(item) for item in setter.operands[1:]]
         bases = [kind for kind in kinds if kind is not None and kind.base]
         if len(bases) != 1 or Uniform() not in kinds:
             return False
-        steps = [
-            operand
+        return any(
+            item.opcode in ("add", "sub")
+            and any(self._kinds.get(name) == bases[0] for name in defined(item))
+            and any(self._kind(operand) == Uniform() for operand in item.operands[1:])
             for index in loop.blocks
             for item in self._flow.blocks[index].instructions
-            if item.opcode in ("add", "sub") and any(self._kinds.get(name) == bases[0] for name in defined(item))
-            for operand in item.operands[1:]
-            if self._kind(operand) == Uniform()
-        ]
-        return bool(steps) and all(self._is_wide(step) for step in steps)
-
-    def _is_wide(self, step: Operand, depth: int = 0) -> bool:
-        if isinstance(step, Integer):
-            return abs(step.value) >= _STRIDE
-        if not isinstance(step, Register) or depth > 8:
-            return False
-        if step.name.startswith(("%ntid", "%nctaid")):
-            return True
-        sources = [operand for item in self._writes.get(step.name, []) for operand in item.operands[1:]]
-        return any(isinstance(item, Register) and self._is_wide(item, depth + 1) for item in sources)
+        )

@@ -49,35 +49,6 @@ def split_webs(function: Function, flow: ControlFlow) -> Function:
     return replace(function, body=tuple(body), registers=registers)
 
 
-def without_redundant_moves(function: Function, flow: ControlFlow) -> Function:
-    """Return a function without the moves that give a register the value which it holds already.
-
-    CUDA compilers write such a move on each path to a loop. Where threads diverge there, they would seem to have
-    different values.
-    """
-    assert function.body is not None
-    written = writes(function)
-    reaching = _Reaching(flow, {name for name, items in written.items() if len(items) > 1})
-    repeated: set[int] = set()
-    for block in flow.blocks:
-        state = reaching.at_start(block)
-        for item in block.instructions:
-            target = item.operands[0] if item.operands else None
-            if item.opcode == "mov" and isinstance(target, Register) and item.guard is None:
-                before = reaching.writes(state, target.name)
-                source = item.operands[1]
-                is_constant = isinstance(source, Integer) or (
-                    isinstance(source, Register) and len(written.get(source.name, ())) == 1
-                )
-                if is_constant and before and all(_is_same(write, item) for write in before):
-                    repeated.add(id(item))
-                    continue
-            state = reaching.step(state, item)
-    if not repeated:
-        return function
-    return replace(function, body=tuple(item for item in function.body if id(item) not in repeated))
-
-
 def with_immediate_operands(function: Function, wanted: Callable[[Instruction], bool]) -> Function:
     """Return a function in which the wanted instructions name numbers instead of registers that only hold these."""
     assert function.body is not None
@@ -101,12 +72,6 @@ def _by_numbers(item: Instruction, numbers: dict[str, Integer]) -> Instruction:
         for operand in item.operands[first:]
     )
     return replace(item, operands=(*item.operands[:first], *sources))
-
-
-def _is_same(before: Instruction | None, item: Instruction) -> bool:
-    if before is None or before.opcode != "mov" or before.guard is not None:
-        return False
-    return before.operands == item.operands
 
 
 def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instruction, str]]:

@@ -97,13 +97,10 @@ class PhaseEnds:
             found |= self._flow.live_in(block.index + 1) | used(block.instructions[-1])
         return found
 
-    def overwritten(self, own: Collection[str] = ()) -> set[str]:
-        """Return the registers that a thread reads from its elements and spills there: a second time they differ.
-
-        It also reads the registers `own` from its elements.
-        """
+    def overwritten(self) -> set[str]:
+        """Return the registers that a thread reads from its elements and spills there: a second time they differ."""
         spilled = {name for site in self.sites for name in self.spilled(site)}
-        return {name for name in spilled & self._restored if name in own or not self._spills.is_uniform(name)}
+        return {name for name in spilled & self._restored if not self._spills.is_uniform(name)}
 
     def written(self) -> frozenset[str]:
         """Return the registers that the phase writes, also at the points where it ends."""
@@ -141,9 +138,6 @@ class PhaseEndWriter:
         self.after = ""
         #: The stack slots that are read after all threads.
         self.slots: list[str] = []
-        #: Text at the start and at the end of each thread, where its elements are stored there.
-        self.begin, self.finish = "", ""
-        self._slots: dict[tuple[str, str], str] = {}
 
     def ends(self, block: BasicBlock) -> bool:
         """Whether threads that run a block stop at its end."""
@@ -247,24 +241,7 @@ class PhaseEndWriter:
         self._store(f"getelementptr i8, ptr %scratch, i64 {offset}", "%linear.wide", kind, value)
 
     def _store(self, array: str, index: str, kind: str, value: str) -> None:
-        """Store a value in this thread's element of an array, which an instruction gives.
-
-        Where threads that run at once reach different ends, all store what they have at the end: the elements of a
-        thread at another point are never read, and a masked store takes many times as long.
-        """
-        body, code = self._body, self._body.code
-        if self._ends.is_single or not body.accesses.branch_free:
-            place = code.value(f"getelementptr {kind}, ptr {code.value(array)}, i64 {index}")
-            code.do(f"store {kind} {value}, ptr {place}{body.accesses.suffix}")
-            return
-        slot = self._slots.get((array, kind))
-        if slot is None:
-            slot = self._slots[array, kind] = code.slot(kind, "element")
-            self.begin += f"  store {kind} {'0' if kind[0] == 'i' else 'zeroinitializer'}, ptr {slot}\n"
-            self.finish += (
-                f"  {slot}.all = {array}\n"
-                f"  {slot}.at = getelementptr {kind}, ptr {slot}.all, i64 {index}\n"
-                f"  {slot}.value = load {kind}, ptr {slot}\n"
-                f"  store {kind} {slot}.value, ptr {slot}.at{body.accesses.suffix}\n"
-            )
-        code.do(f"store {kind} {value}, ptr {slot}")
+        """Store a value in this thread's element of an array, which an instruction gives."""
+        code = self._body.code
+        place = code.value(f"getelementptr {kind}, ptr {code.value(array)}, i64 {index}")
+        code.do(f"store {kind} {value}, ptr {place}{self._body.accesses.suffix}")

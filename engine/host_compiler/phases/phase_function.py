@@ -1,7 +1,7 @@
 """One LLVM function that runs threads from a suspension point to the next, or along a chain of phases.
 
 It returns the number of the point that all threads have reached, -1 when all have ended, or 0 when each thread's state
-has its point. A phase that is one round of a loop repeats until the threads leave the loop.
+has its point.
 """
 
 from collections.abc import Collection, Sequence
@@ -133,7 +133,7 @@ class PhaseFunction:
             f"define internal i32 {phase.name(suffix)}({shared.layout.formal(parallel.FRAME)}) #0 {rarity} {{\nentry:\n"
             f"  %common = alloca i32\n  store i32 0, ptr %common\n{slots}{loops.slots}\n"
             f"  br label %start\nstart:\n{prologue}\n{choice}{fold.reset}{loops.text}{fold.judge}"
-            f"phase.ran:\n{writer.after}{note}{self._repeat() if common else '  br label %phase.done'}\n"
+            f"phase.ran:\n{writer.after}{note}  br label %phase.done\n"
             "phase.done:\n  %common.last = load i32, ptr %common\n  ret i32 %common.last\n}\n"
         )
         return text, bool(choice)
@@ -151,9 +151,7 @@ class PhaseFunction:
         elif rows is not None:
             versions = rows.versions(
                 phase.ends.pieces,
-                phase.ends.outputs(),
                 may_skip=bool(common) and not self._is_chain and self._is_idle(),
-                may_repeat=not phase.ends.overwritten(own),
                 is_vector=self._is_parallel,
             )
         after = "" if common else f"  store i32 {abi.EXITED}, ptr %state.at{self._body.accesses.suffix}\n"
@@ -161,7 +159,7 @@ class PhaseFunction:
         for version in versions:
             body, end = self._body, self._writer
             if not is_first or parts:
-                body = shared.body(branch_free=self._is_parallel and not version.is_serial)
+                body = shared.body(branch_free=self._is_parallel and version.acts is None)
                 body.accesses.join(self._body.accesses)
                 end = self._end_writer(phase, body, own)
                 if common and not self._is_chain:
@@ -180,7 +178,7 @@ class PhaseFunction:
             blocks.translate(body, shared.flow, phase.start, "thread.exit", end)
             slots = dict(zip(end.slots, self._writer.slots, strict=True)) if parts and version.acts is None else {}
             then = after if version.acts is None else ""
-            part = version.part(body, self._thread() + end.begin, then, end.finish, slots)
+            part = version.part(body, self._thread(), then, slots)
             parts.append(replace(part, kind=parallel.LANES[self._widest(phase)]) if self._is_chain else part)
         if self._warp is not None and not is_first and phase.point is not None:
             resolve = self._warp.resolved(step.link.way, phase.point)
@@ -241,27 +239,6 @@ class PhaseFunction:
         comparison = guards.comparison(branch.guard) if guards is not None else None
         always = ranges.decided(comparison) if ranges is not None and comparison is not None else None
         return writer.decided_state(site, always) if always is not None else ""
-
-    def _repeat(self) -> str:
-        """Return the text that repeats a phase when all threads have reached the point where it starts: one round.
-
-        Only while the threads are together; the scheduler runs those that have diverged.
-        """
-        number = self._phase.number
-        if not number or number not in ({self._final} if self._is_chain else self._phase.following()):
-            return "  br label %phase.done"
-        return f"""  %round.same = icmp eq i32 %common.now, {number}
-  %round.next = and i1 %round.same, %together
-  br i1 %round.next, label %round, label %phase.done
-round:
-  %round.fault.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_KIND}
-  %round.fault = load i64, ptr %round.fault.at
-  %round.stop.at = getelementptr i64, ptr %launch, i64 {abi.STOP}
-  %round.flag = load ptr, ptr %round.stop.at, !invariant.load !0
-  %round.stop = load volatile i64, ptr %round.flag, align 8
-  %round.any = or i64 %round.fault, %round.stop
-  %round.fine = icmp eq i64 %round.any, 0
-  br i1 %round.fine, label %start, label %phase.done"""
 
     def _is_idle(self) -> bool:
         """Whether threads do nothing at the ends."""
