@@ -1,4 +1,4 @@
-// The count of an append buffer, from the counter that its kernels added to; launched as one thread.
+// Turns the counter of an append buffer into its count; launched as one thread.
 
 extern "C" __global__ void count_appended(const unsigned* counter, unsigned* count, unsigned long long capacity)
 {

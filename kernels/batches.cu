@@ -1,10 +1,10 @@
-// Batches: other rows of a data set in each run, every row once before any is taken again.
+// Batches: other rows of a data set in each run; every row is used once before any is used again.
 #include "elements.cuh"
 #include "frame.cuh"
 #include "random.cuh"
 
-// A permutation of [0, count) that follows from a key: a Feistel network over the next power of 4, walked until it comes
-// back into the range.
+// A permutation of [0, count) that a key determines: a Feistel network over the next power of 4, repeated until the
+// result is in the range.
 __device__ inline unsigned int permuted(unsigned int place, unsigned int count, unsigned int key) {
     unsigned int half = 1;
     while (half < 16 && (1ull << 2 * half) < count) ++half;

@@ -1,11 +1,11 @@
 // Kernels on buffers of any element type: select, and copies of strided buffers.
 #include "elements.cuh"
 
-// True when an axis has no gaps: `dense` elements lie between two of its positions.
+// True when an axis has no gaps: two neighbouring positions are `dense` elements apart.
 __device__ inline bool is_dense(int size, long long stride, long long dense) { return size == 1 || stride == dense; }
 
 // Copies a strided buffer of up to four axes to a contiguous one; strides are in elements, and axis 0 is the
-// last one. One thread an element.
+// last one. One thread per element.
 extern "C" __global__ void copy_strided(
     const void* source,
     void* out,
@@ -22,7 +22,7 @@ extern "C" __global__ void copy_strided(
     if (i >= count) return;
     const int rows = size0 * size1, planes = rows * size2;
     long long from = i;
-    // Divisions cost more than all the rest, so contiguous buffers are copied without.
+    // Divisions cost more than everything else, so contiguous buffers are copied without them.
     if (!is_dense(size0, stride0, 1) || !is_dense(size1, stride1, size0) || !is_dense(size2, stride2, rows) ||
         !is_dense(count / planes, stride3, planes))
         from = i / planes * stride3 + i % planes / rows * stride2 + i % rows / size0 * stride1 + i % size0 * stride0;
@@ -30,7 +30,7 @@ extern "C" __global__ void copy_strided(
     copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(source, type, from), size);
 }
 
-// One thread an element.
+// One thread per element.
 extern "C" __global__ void select(
     const void* condition,
     unsigned int condition_type,

@@ -1,4 +1,4 @@
-// A camera that looks at a point, laid out as blocks/particles/camera.py lays it out.
+// A camera that looks at a point, with the layout of blocks/particles/camera.py.
 #pragma once
 
 #include "vector.cuh"
@@ -11,7 +11,7 @@ struct Camera {
     float focal;  // focal length in pixels
 };
 
-// `turn` and `elevation` in degrees, `height` is that of the point looked at, which lies on the y axis.
+// `turn` and `elevation` are in degrees; `height` is that of the point that the camera looks at, on the y axis.
 __device__ inline Camera orbit_camera(
     float turn, float elevation, float distance, float height, float field_of_view, int image_height) {
     float turn_sin, turn_cos, rise_sin, rise_cos;

@@ -8,8 +8,8 @@ __device__ inline float luminance(float4 color) {
     return 0.2126f * color.x + 0.7152f * color.y + 0.0722f * color.z;
 }
 
-// 2^stops, for stops in -126..127. Every pixel computes it, so it is a few multiplications and no library call: the
-// Taylor series about the nearest whole number, whose power of two goes straight into the exponent. Good to 2e-7.
+// 2^stops, for stops in -126..127. Every pixel computes it, so it uses a few multiplications and no library call: the
+// Taylor series about the nearest whole number, which goes straight into the exponent. The error is below 2e-7.
 __device__ inline float gain_of(float stops) {
     const float whole = floorf(stops + 0.5f);
     const float t = 0.69314718f * (stops - whole);

@@ -1,11 +1,11 @@
 // Conditions of regions, and fills of the outputs of skipped regions. The first five kernels run as one thread each.
-// The first three leave in `entered` whether the body runs at all (1) or not (0).
+// The first three set `entered` to 1 if the body runs at all, and otherwise to 0.
 
 #include "elements.cuh"
 
 extern "C" __device__ __cudart_builtin__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);
 
-// How many turns a For has: the first element of `counts` when there is one, else `count`; never below 0.
+// The number of turns of a For: the first element of `counts` if it is connected, otherwise `count`; never below 0.
 __device__ unsigned turns_of(int count, const void* counts, unsigned type)
 {
     double turns = counts ? number_at(counts, type, 0) : count;

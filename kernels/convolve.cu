@@ -1,7 +1,7 @@
-// Convolution of images by way of their spectra. Red, green and blue lie in planes of `rows` x `columns`; alpha stays as
-// it is.
+// Convolution of images through their spectra. Red, green and blue lie in planes of `rows` x `columns`; alpha does not
+// change.
 
-// The image in the upper left of its planes, moved so that no sum reaches around the edge; `border` says what lies
+// Puts the image into the upper left of its planes, shifted so that no sum wraps around the edge. `border` is what lies
 // around the image, numbered as in blocks/signal/convolve.py: the nearest pixel, black, or the image again.
 __device__ inline int inside(int place, int size, int border) {
     if (border == 0) return min(max(place, 0), size - 1);
@@ -36,7 +36,7 @@ extern "C" __global__ void spread_image(
     put_planes(planes, is_inside ? image[static_cast<size_t>(from_y) * width + from_x] : none, x, y, columns, rows);
 }
 
-// The weights in the upper left of their planes, and 0 around them.
+// Puts the weights into the upper left of their planes, with 0 around them.
 extern "C" __global__ void spread_weights(
     const float4* __restrict__ weights, float* __restrict__ planes, int width, int height, int columns, int rows) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -46,8 +46,8 @@ extern "C" __global__ void spread_weights(
     put_planes(planes, x < width && y < height ? weights[static_cast<size_t>(y) * width + x] : none, x, y, columns, rows);
 }
 
-// `x` becomes x y / n for spectra of n numbers each. With `normalize`, it is divided by the sum of the weights too, which
-// is the first number of their spectrum, unless that is 0.
+// Sets `x` to x y / n, for spectra of n numbers each. With `normalize`, it is also divided by the sum of the weights,
+// which is the first number of their spectrum, unless that is 0.
 extern "C" __global__ void multiply_spectra(
     float2* __restrict__ x, const float2* __restrict__ y, bool normalize, int n, int spectrum, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -58,7 +58,7 @@ extern "C" __global__ void multiply_spectra(
     x[i] = {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
 }
 
-// The image out of its planes, from `left` and `above` on.
+// Copies the image out of its planes, starting at `left` and `above`.
 extern "C" __global__ void gather_image(
     const float* __restrict__ planes,
     const float4* __restrict__ image,

@@ -1,12 +1,11 @@
 #pragma once
 
-// Call `work(i)` for each `i` below `*count`, and below `capacity` whatever `*count` says; without a count (null), for
-// each below `capacity`. It is a grid-stride loop, so the grid may have any size. A block that launches its kernel with
-// `count=` gets as many thread blocks as run at once, so the cost of the launch follows from the count and not from the
-// capacity.
+// Calls `work(i)` for each `i` below both `*count` and `capacity`; without a count (null), for each `i` below
+// `capacity`. It is a grid-stride loop, so the grid may have any size. A block that launches its kernel with `count=`
+// gets as many thread blocks as run at once, so the cost of the launch depends on the count and not on the capacity.
 //
-// Thread blocks go from round to round as a whole, which a CPU can run as loops over their threads. `work` must not call
-// `__syncthreads`: in the last round some threads don't take part.
+// All threads of a thread block do the same number of rounds, so a CPU can run them as a loop. `work` must not call
+// `__syncthreads`: in the last round, some threads don't take part.
 template <typename Work>
 __device__ void for_each_counted(const unsigned* count, unsigned capacity, const Work& work)
 {

@@ -1,30 +1,30 @@
-// Elements whose type is only known at launch. A block passes `build.element_type(port)`, a number that holds the size
-// of an element in bytes in its low 16 bits, and above them what kind of number it is.
+// Elements whose type is only known at launch. A block passes `build.element_type(port)`: a number with the size of an
+// element in bytes in its low 16 bits, and the kind of number above them.
 #pragma once
 
 constexpr unsigned int ELEMENT_SIZE = 0xFFFFu;
 constexpr unsigned int ELEMENT_FLOAT = 1u << 16;
 constexpr unsigned int ELEMENT_SIGNED = 1u << 17;  // a whole number that may be negative
-constexpr unsigned int ELEMENT_BRAIN = 1u << 18;   // a float of 16 bits that is the upper half of an f32
+constexpr unsigned int ELEMENT_BRAIN = 1u << 18;   // a 16-bit float, which is the upper half of an f32
 constexpr unsigned int ELEMENT_BOOLEAN = 1u << 19;  // one byte that is 0 or 1
-constexpr unsigned int ELEMENT_PARTS_AT = 20;  // the size of each float of an element of several takes 4 bits; else 0
+constexpr unsigned int ELEMENT_PARTS_AT = 20;  // 4 bits: the size of each float in an element with several, or 0
 
 __device__ inline const unsigned char* element_at(const void* data, unsigned int type, size_t index) {
     return static_cast<const unsigned char*>(data) + index * (type & ELEMENT_SIZE);
 }
 
-// True unless element `index` of `data` is 0, with all its parts; -0 is 0, and NaN is not.
+// True unless element `index` of `data` is 0 in all its parts; -0 counts as 0, and NaN does not.
 __device__ inline bool is_true(const void* data, unsigned int type, size_t index) {
     const unsigned char* bytes = element_at(data, type, index);
     const unsigned int size = type & ELEMENT_SIZE;
     const unsigned int part = type & ELEMENT_FLOAT ? size : type >> ELEMENT_PARTS_AT & 15u;  // a power of two, or 0
     unsigned int found = 0;
     for (unsigned int i = 0; i < size; ++i)
-        found |= ((i + 1) & (part - 1)) == 0 ? bytes[i] & 127u : bytes[i];  // the last byte of a float has its sign
+        found |= ((i + 1) & (part - 1)) == 0 ? bytes[i] & 127u : bytes[i];  // the last byte has a float's sign
     return found != 0;
 }
 
-// A whole number as 64 bits, negative ones in two's complement; `type` must not be a float.
+// A whole number as 64 bits, in two's complement if negative; `type` must not be a float.
 __device__ inline unsigned long long whole_at(const void* data, unsigned int type, size_t index) {
     const bool is_signed = type & ELEMENT_SIGNED;
     switch (type & ELEMENT_SIZE) {
@@ -76,22 +76,22 @@ __device__ inline void put_whole(void* data, unsigned int type, size_t index, un
     }
 }
 
-// To the nearest f32 whose lower half is 0, ties to even; infinities come out right, and NaN stays NaN.
+// Rounds to the nearest f32 whose lower half is 0, ties to even; infinities stay infinite, and NaN stays NaN.
 __device__ inline unsigned short brain_bits(float value) {
     const unsigned int bits = __float_as_uint(value);
     if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<unsigned short>(bits >> 16 | 0x40u);
     return static_cast<unsigned short>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 }
 
-// An f32 that rounds further as the double would: truncated, with the last bit set if that was inexact.
+// An f32 that rounds to a smaller type as the double would: truncated, with the last bit set if that was inexact.
 __device__ inline float to_odd(double value) {
     const float cut = __double2float_rz(value);
     const bool is_exact = cut == value || value != value || fabs(value) > 3.4028234663852886e38;
     return is_exact ? static_cast<float>(value) : __uint_as_float(__float_as_uint(cut) | 1u);
 }
 
-// Writes a number to an element: floats are rounded to nearest, whole numbers truncated and clamped to the type's range;
-// NaN becomes 0 there. A boolean says whether the number is not 0.
+// Writes a number to an element. Floats are rounded to nearest. Whole numbers are truncated and clamped to the type's
+// range; NaN becomes 0. A boolean is true if the number is not 0.
 __device__ inline void put_number(void* data, unsigned int type, size_t index, double value) {
     const unsigned int size = type & ELEMENT_SIZE;
     if (type & ELEMENT_FLOAT) {
@@ -112,7 +112,7 @@ __device__ inline void put_number(void* data, unsigned int type, size_t index, d
         static_cast<unsigned char*>(data)[index] = value != 0.0;
         return;
     }
-    // Comparisons with powers of two, which a double holds exactly; a NaN fails them all.
+    // Comparisons with powers of two, which a double holds exactly; NaN fails all of them.
     const int bits = 8 * static_cast<int>(size);
     const bool is_signed = type & ELEMENT_SIGNED;
     const double end = __hiloint2double((1023 + bits - (is_signed ? 1 : 0)) << 20, 0);  // 2^bits or 2^(bits - 1)
@@ -129,7 +129,7 @@ __device__ inline void put_number(void* data, unsigned int type, size_t index, d
     put_whole(data, type, index, whole);
 }
 
-// Copies one element as bytes, in words as wide as both addresses and its size allow.
+// Copies one element as bytes, in the widest words that both addresses and its size allow.
 template <typename Word> __device__ inline void copy_words(void* target, const void* source, unsigned int size) {
     for (unsigned int i = 0; i < size / sizeof(Word); ++i) static_cast<Word*>(target)[i] = static_cast<const Word*>(source)[i];
 }

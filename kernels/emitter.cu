@@ -1,4 +1,4 @@
-// Birth of particles into a ring buffer: particle number n goes to slot n % count, where it replaces number n - count.
+// Emits particles into a ring buffer: particle number n goes to slot n % count, where it replaces number n - count.
 #include "frame.cuh"
 #include "particle.cuh"
 #include "random.cuh"
@@ -8,16 +8,16 @@ struct Nozzle {
     float radius;  // of the disc that particles leave from
     float height;  // of that disc
     int jets;      // evenly around the axis
-    float turn;    // of the jets around the axis, degrees a second
+    float turn;    // of the jets around the axis, degrees per second
     float lean;    // of the jets away from the axis, degrees
     float spread;  // half angle of each jet's cone, degrees
-    float speed;   // along the jet, metres a second
-    float swirl;   // speed around the axis at the disc's rim, metres a second
+    float speed;   // along the jet, metres per second
+    float swirl;   // speed around the axis at the disc's rim, metres per second
 };
 
 __device__ inline Particle born(const Nozzle& nozzle, float life, long long number, double time, unsigned int key) {
     Random random(key);
-    // A square root spreads points evenly over a disc's area; likewise for directions in a cone, about its axis.
+    // A square root spreads points evenly over a disc's area, and directions evenly over a cone.
     const float place = sqrtf(random.next());
     float place_sin, place_cos;
     sincospif(2.0f * random.next(), &place_sin, &place_cos);
@@ -48,9 +48,9 @@ __device__ inline Particle born(const Nozzle& nozzle, float life, long long numb
     return particle;
 }
 
-// One thread a slot. Numbers floor(time * rate) up to floor((time + time_step) * rate) are born in this frame.
-// Time is counted in frames, in double: one frame's end is exactly the next one's start, so no number is skipped or born
-// twice by rounding, even after hours.
+// One thread per slot. Numbers floor(time * rate) up to floor((time + time_step) * rate) are emitted in this frame.
+// Time is counted in frames, in double: one frame's end is exactly the next one's start. So rounding never skips a
+// number or emits it twice, even after hours.
 extern "C" __global__ void emit_particles(
     Particle* __restrict__ particles,
     const Frame* __restrict__ frame,
@@ -81,8 +81,8 @@ extern "C" __global__ void emit_particles(
     const double birth = fmax(number / static_cast<double>(rate), time);
     const Nozzle nozzle = {radius, height, jets, turn, lean, spread, speed, swirl};
     Particle particle = born(nozzle, life, number, birth, key);
-    // It is born within the frame, not at its start. Integration adds a whole time step, so subtract the excess:
-    // otherwise particles leave in puffs, one a frame.
+    // The particle starts within the frame, not at its beginning. Integration adds a whole time step, so subtract the
+    // excess: otherwise particles would leave in puffs, one per frame.
     const float too_early = static_cast<float>(birth - time);
     particle.age = -too_early;
     particle.position = particle.position - particle.velocity * too_early;

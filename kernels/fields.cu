@@ -3,7 +3,7 @@
 #include "random.cuh"
 #include "vector.cuh"
 
-// The edge of a plate; its corners belong to the upper and lower edge. The inside stays as it is.
+// The edge of a plate; its corners belong to the upper and lower edges. The inside does not change.
 extern "C" __global__ void heat_edges(
     float* __restrict__ plate, float top, float bottom, float left, float right, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -20,8 +20,8 @@ extern "C" __global__ void heat_edges(
         *here = right;
 }
 
-// Each inner point becomes the mean of its four neighbours, each sum rounded by itself. `change` is the largest change;
-// floats that are not negative compare as their bits do, and a NaN is larger than all.
+// Replaces each inner point by the mean of its four neighbours, rounding each sum. `change` is the largest change;
+// floats that are not negative compare like their bits, and NaN is larger than all of them.
 extern "C" __global__ void jacobi_step(
     const float* __restrict__ u, float* __restrict__ next, unsigned int* __restrict__ change, int width, int height) {
     __shared__ unsigned int largest;
@@ -45,8 +45,9 @@ extern "C" __global__ void jacobi_step(
     if (first) atomicMax(change, largest);
 }
 
-// One step of the wave equation, height and velocity in two kernels: every velocity needs the old heights around it.
-// `speed` is the square of the wave speed in points a step, at most 0.5 for a stable step. The edge mirrors.
+// One step of the wave equation, with a kernel each for velocity and height: every velocity needs the old heights
+// around it. `speed` is the square of the wave speed in points per step, at most 0.5 for a stable step. The edge
+// mirrors.
 extern "C" __global__ void wave_velocity(
     const float* __restrict__ heights,
     float* __restrict__ velocities,
@@ -72,7 +73,7 @@ extern "C" __global__ void wave_height(
     if (i < count) heights[i] += velocities[i];
 }
 
-// Pushes the field down in a round spot with a soft edge, at a place that follows from the number of drops so far.
+// Pushes the field down in a round spot with a soft edge, at a place determined by the number of drops so far.
 extern "C" __global__ void drop(
     float* __restrict__ field,
     const unsigned int* __restrict__ number,
@@ -92,16 +93,16 @@ extern "C" __global__ void drop(
     if (soft > 0.0f) field[static_cast<size_t>(y) * width + x] -= strength * soft * soft;
 }
 
-// A single thread, after the drop.
+// Counts the drop; run by a single thread.
 extern "C" __global__ void count_drop(unsigned int* number) { ++*number; }
 
-// A single thread: 1 at the first of each `period` calls, else 0.
+// Sets 1 at the first of each `period` calls, otherwise 0; run by a single thread.
 extern "C" __global__ void every(unsigned int* calls, unsigned int* due, int period) {
     *due = *calls % static_cast<unsigned int>(period) == 0;
     *calls = (*calls + 1) % static_cast<unsigned int>(period);
 }
 
-// A surface lit from the upper left.
+// Shades a surface lit from the upper left.
 extern "C" __global__ void relief(
     const float* __restrict__ heights,
     float4* __restrict__ image,

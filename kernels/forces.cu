@@ -9,8 +9,8 @@ __device__ inline float wave(float x) {
     return 4.0f * t * (fabsf(t) - 1.0f);
 }
 
-// An Arnold-Beltrami-Childress flow. No component depends on its own coordinate, so the field has no sources: it stirs
-// particles without gathering them, as curl noise does.
+// An Arnold-Beltrami-Childress flow. No component depends on its own coordinate, so the field has no sources: like curl
+// noise, it stirs particles without gathering them.
 __device__ inline float3 swirls(float3 p) {
     return {
         wave(p.z) + 0.7f * wave(p.y + 0.25f),

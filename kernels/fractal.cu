@@ -1,8 +1,8 @@
-// Escape-time fractals, a few iterations at a time. Each operation is rounded by itself (no fused multiply-add), so that
-// every device computes the same counts.
+// Escape-time fractals, a few iterations at a time. Each operation is rounded separately (no fused multiply-add), so
+// that every device computes the same counts.
 
-// A point is (z real, z imaginary, c real, c imaginary). The grid of points has its middle at the centre; `step` is the
-// distance between two of them.
+// A point is (z real, z imaginary, c real, c imaginary). The middle of the grid is the given centre; `step` is the
+// distance between neighbouring points.
 extern "C" __global__ void begin_points(
     float4* __restrict__ points,
     unsigned int* __restrict__ counts,
@@ -21,8 +21,8 @@ extern "C" __global__ void begin_points(
     counts[i] = 0;
 }
 
-// z becomes z * z + c, `steps` times or until |z| > 2; `counts` holds the iterations so far, at most `most`. `active` is the
-// number of points that continue.
+// Sets z to z * z + c, `steps` times or until |z| > 2; `counts` holds the iterations so far, at most `most`. `active`
+// is the number of points that continue.
 extern "C" __global__ void mandelbrot_step(
     float4* __restrict__ points,
     unsigned int* __restrict__ counts,

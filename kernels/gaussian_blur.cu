@@ -1,5 +1,5 @@
-// Separable Gaussian blur. Beyond the edge the nearest pixel counts.
-// The weights are computed once a frame, since every pixel needs the same ones.
+// Separable Gaussian blur. Beyond the edge, the nearest pixel is used.
+// The weights are computed once per frame, since every pixel needs the same ones.
 #include "vector.cuh"
 
 __device__ inline int blur_radius(float sigma, int capacity) {
@@ -11,7 +11,8 @@ __device__ inline float bell(int offset, float sigma) {
     return expf(-0.5f * distance * distance);
 }
 
-// weights[k] is the share of the pixels k to either side; the whole kernel sums to 1. One thread a weight.
+// weights[k] is the weight of the pixels at distance k to either side; the whole kernel sums to 1. One thread per
+// weight.
 extern "C" __global__ void gaussian_weights(float* __restrict__ weights, float sigma, int capacity) {
     const int k = blockIdx.x * blockDim.x + threadIdx.x;
     const int radius = blur_radius(sigma, capacity);
@@ -25,7 +26,7 @@ extern "C" __global__ void gaussian_weights(float* __restrict__ weights, float s
         return;
     }
     float sum = 0.0f;
-    for (int j = radius; j >= 1; --j) sum += 2.0f * bell(j, sigma);  // small ones first, which rounds least
+    for (int j = radius; j >= 1; --j) sum += 2.0f * bell(j, sigma);  // small weights first, to round least
     weights[k] = bell(k, sigma) / (sum + 1.0f);
 }
 

@@ -1,4 +1,4 @@
-// The last numbers of a value, the newest at the end. One thread block, as every number moves by one place.
+// The last numbers of a value, the newest at the end. Uses one thread block, since every number moves by one place.
 
 extern "C" __global__ void remember(float* history, const float* __restrict__ value, int count) {
     for (int start = 0; start < count; start += blockDim.x) {

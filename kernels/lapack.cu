@@ -1,9 +1,9 @@
-// What LAPACK's routines on the device need around them: matrices column by column, and codes in one word.
+// Helpers of LAPACK's routines on the device: matrices column by column, and result codes in one word.
 
 // Element types; f64 is 1.
 constexpr int F32 = 0, C64 = 2, C128 = 3;
-// What is copied of a matrix: all; the upper triangle, with zeros beside it; the lower triangle with ones in the
-// diagonal; nothing, for the identity. 1 is the lower triangle with zeros beside it.
+// Which part of a matrix is copied: all; the upper triangle, with zeros below it; the lower triangle with ones on the
+// diagonal; nothing, for the identity. 1 is the lower triangle with zeros above it.
 constexpr int ALL = 0, UPPER = 2, UNIT_LOWER = 3, IDENTITY = 4;
 
 template <typename T>
@@ -17,8 +17,8 @@ __device__ inline void copy_element(T* target, const T* source, bool is_there, b
     }
 }
 
-// Copies matrices of `rows` x `columns` elements. Steps from matrix to matrix, row to row and column to column are in
-// elements; `total` is how many elements there are in all. Threads that follow each other take elements whose rows do.
+// Copies matrices of `rows` x `columns` elements. The steps between matrices, rows and columns are in elements; `total`
+// is the number of all elements. Consecutive threads take elements of consecutive rows.
 extern "C" __global__ void copy_matrices(
     void* target, const void* source, long long total, int rows, int columns,
     long long target_matrix, long long target_row, long long target_column,
@@ -53,7 +53,7 @@ extern "C" __global__ void matrix_addresses(unsigned long long* addresses, unsig
         addresses[i] = first + i * distance;
 }
 
-// Puts the first code above 0, with the number of its matrix above `code_bits` bits, into `word`; 0 if there is none.
+// Stores the first code above 0 in `word`, with the number of its matrix above `code_bits` bits; 0 if there is none.
 // Launched as one thread block.
 extern "C" __global__ void first_code(unsigned int* word, const int* codes, int count, int code_bits)
 {
@@ -91,8 +91,8 @@ __device__ inline int first_dependent(const T* r, int rows, int columns, bool is
     return 0;
 }
 
-// Says of factored matrices, column by column, which column is the first whose part across those before it is lost in
-// rounding: its number from 1, or 0. One thread for each matrix.
+// Stores, for each factored matrix (column by column), the number from 1 of the first column whose part across the
+// earlier ones is lost in rounding, or 0. One thread per matrix.
 extern "C" __global__ void dependent_columns(int* codes, const void* r, int rows, int columns, int count, int type)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -105,7 +105,7 @@ extern "C" __global__ void dependent_columns(int* codes, const void* r, int rows
         : first_dependent(static_cast<const double*>(r) + start, rows, columns, is_complex, 2.220446049250313e-16);
 }
 
-// Turns the exchanges of rows of factored matrices, from 1 as LAPACK counts, into the rows' order. One thread a matrix.
+// Turns the row exchanges of factored matrices, from 1 as in LAPACK, into the rows' order. One thread per matrix.
 extern "C" __global__ void row_order(int* order, const long long* pivots, int rows, int exchanges, int count)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

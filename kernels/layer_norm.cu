@@ -1,13 +1,13 @@
-// The normalisation of rows, for networks.
+// Normalises rows, for networks.
 #include "elements.cuh"
 
 constexpr int THREADS = 256;
 
-// The sum of one number of each thread, in each thread.
+// Returns, in each thread, the sum of all threads' numbers.
 __device__ double sum_of_threads(double value) {
     __shared__ double sums[THREADS];
     const unsigned int thread = threadIdx.x;
-    __syncthreads();  // the sums before may still be read
+    __syncthreads();  // the earlier sums may still be read
     sums[thread] = value;
     for (unsigned int half = THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
@@ -18,7 +18,7 @@ __device__ double sum_of_threads(double value) {
 }
 
 // Each thread block takes one row of `size` numbers of a type: (x - mean) / sqrt(variance + epsilon) * scale + bias.
-// `scale` and `bias` hold an element for each column, or are null and count as 1 and 0. Launched with 256 threads.
+// `scale` and `bias` hold an element per column; if null, they count as 1 and 0. Launched with 256 threads.
 extern "C" __global__ void layer_norm(
     const void* __restrict__ x,
     const void* __restrict__ scale,

@@ -1,8 +1,8 @@
-// Numbers for library calls, which read them from device memory.
+// Stores numbers for library calls, which read them from device memory.
 #include "elements.cuh"
 
 // Stores four numbers, 16 bytes apart, in the type in which a library computes with elements of type `element`: f64 for
-// f64, complex numbers as they are, f32 for anything else. Launched as one thread.
+// f64, complex numbers unchanged, and f32 for anything else. Launched as one thread.
 extern "C" __global__ void store_numbers(void* target, unsigned int element, double a, double b, double c, double d)
 {
     const bool is_complex = !(element & ELEMENT_FLOAT);

@@ -1,7 +1,7 @@
-// Masks that say which pixels around one count.
+// Masks of the surrounding pixels that count.
 
-// Fills a mask of 2 radius + 1 rows and columns with 1 where it counts: 0 everywhere, 1 in a disc, 2 in a diamond, 3 in a
-// cross.
+// Fills a mask of 2 radius + 1 rows and columns with 1 in the `shape`: everywhere (0), in a disc (1), in a diamond (2)
+// or in a cross (3).
 extern "C" __global__ void mask_shape(unsigned char* __restrict__ mask, int shape, int radius) {
     const int size = 2 * radius + 1;
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

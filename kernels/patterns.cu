@@ -7,7 +7,7 @@ __device__ inline float lattice_value(int x, int y, int z, unsigned int seed) {
     return uniform(hash(x + hash(y + hash(z + hash(seed)))));
 }
 
-// Value noise: random values on whole coordinates, joined smoothly. In [0, 1).
+// Value noise in [0, 1): random values at whole coordinates, interpolated smoothly.
 __device__ inline float value_noise(float3 p, unsigned int seed) {
     const float3 base = {floorf(p.x), floorf(p.y), floorf(p.z)};
     const int x = static_cast<int>(base.x), y = static_cast<int>(base.y), z = static_cast<int>(base.z);

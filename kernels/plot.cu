@@ -1,10 +1,10 @@
-// A plot of a row of numbers: its range is found by one thread block, then every pixel is drawn by itself.
+// Plots a row of numbers: one thread block finds the range, then each thread draws a pixel.
 
-// The longest text is such as "-1.23e-10".
+// An example of the longest text is "-1.23e-10".
 constexpr int LETTERS = 9;
 
-// What the plot says: the range of values (their logarithms in a logarithmic plot), and the largest, the smallest and
-// the last value as text.
+// The texts and bounds of the plot: the range of values (their logarithms in a logarithmic plot), and the largest, the
+// smallest and the last value as text.
 struct Scale {
     float low, high;
     unsigned char labels[3][LETTERS];
@@ -25,7 +25,7 @@ __device__ inline float placed(float value, bool is_log) { return is_log ? log10
 __device__ void write_number(float value, unsigned char* text) {
     int at = 0;
     if (value < 0.0f) text[at++] = MINUS;
-    const double size = fabsf(value);  // the power of 10 for the digits of 1e-38 is no float
+    const double size = fabsf(value);  // a float can't hold the power of 10 for the digits of 1e-38
     int exponent = size > 0.0 ? static_cast<int>(floor(log10(size))) : 0;
     int digits = static_cast<int>(rint(size * exp10(2.0 - exponent)));
     if (digits >= 1000) {
@@ -88,7 +88,8 @@ extern "C" __global__ void find_scale(const float* __restrict__ x, Scale* __rest
     scale->high = high + room;
 }
 
-// How much of a pixel a text covers that starts at (left, top), or ends there with `from_right`; `zoom` pixels a dot.
+// The share of a pixel that a text covers. The text starts at (left, top), or ends there with `from_right`; `zoom` is
+// the number of pixels per dot.
 __device__ bool is_written(const unsigned char* text, int x, int y, int left, int top, int zoom) {
     const int column = x - left, row = y - top;
     if (column < 0 || row < 0 || row >= GLYPH_HEIGHT * zoom) return false;
@@ -111,7 +112,7 @@ extern "C" __global__ void draw_plot(
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
     if (column >= width || row >= height) return;
     const float low = scale->low, high = scale->high, per_value = (height - 1) / (high - low);
-    // What the line covers in this column: from the lowest to the highest value between its neighbours.
+    // The line's extent in this column: from the lowest to the highest value between its neighbours.
     const float per_column = static_cast<float>(max(count - 1, 1)) / max(width - 1, 1);
     const float begin = (column - 0.5f) * per_column, end = (column + 0.5f) * per_column;
     float least = INFINITE, most = -INFINITE;

@@ -1,5 +1,5 @@
-// Random numbers by Philox. The counter is made of the number's place, the frame and the distribution, the key of the
-// block's seed and the patch's. One thread makes the numbers of one counter.
+// Random numbers by Philox. The counter consists of the number's place, the frame and the distribution; the key
+// consists of the block's seed and the patch's. Each thread makes the numbers of one counter.
 #include "frame.cuh"
 #include "philox.cuh"
 
@@ -10,7 +10,7 @@ __device__ inline uint4 words_at(int place, const Frame* frame, bool changing, i
     return philox(counter, {static_cast<unsigned int>(seed), frame->seed});
 }
 
-// In [low, high), by the upper 24 bits of a word.
+// In [low, high), from the upper 24 bits of a word.
 extern "C" __global__ void uniform_numbers(
     float* __restrict__ out, const Frame* __restrict__ frame, bool changing, int seed, float low, float high, int count) {
     const int thread = blockIdx.x * blockDim.x + threadIdx.x, first = 4 * thread;
@@ -39,8 +39,8 @@ extern "C" __global__ void normal_numbers(
         if (first + i < count) out[first + i] = __fmaf_rn(deviation, number[i], mean);
 }
 
-// In [low, high), by 64 bits a number, so that none is more likely than another by more than 2^-32; `low` when the range
-// is empty.
+// In [low, high), from 64 bits per number, so that no number is more likely than another by more than 2^-32. For an
+// empty range, the result is `low`.
 extern "C" __global__ void whole_numbers(
     int* __restrict__ out, const Frame* __restrict__ frame, bool changing, int seed, int low, int high, int count) {
     const int thread = blockIdx.x * blockDim.x + threadIdx.x, first = 2 * thread;

@@ -1,4 +1,4 @@
-// Pseudo-random numbers by hashing: the same key gives the same number on every device and in any order.
+// Pseudo-random numbers by hashing. A key gives the same number on every device and in any order.
 #pragma once
 
 // The PCG output permutation as a hash (Jarzynski and Olano, "Hash Functions for GPU Rendering", 2020).

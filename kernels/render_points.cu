@@ -1,8 +1,9 @@
-// Particles as glowing points: project and add up light, spread a part of it as glow, then develop the picture.
+// Draws particles as glowing points: projects them and adds up light, spreads part of it as glow, then makes the
+// picture.
 //
-// Light is added up in fixed point. Integer atomics give the same picture whatever the order, and one 64-bit addition
-// carries both sums that a pixel needs: its light (low half) and its light times the colour's place on the ramp (high
-// half). The mean place then gives the pixel's colour.
+// Light is added up in fixed point. Integer atomics give the same picture in any order, and one 64-bit addition carries
+// both sums of a pixel: its light (low half), and its light times the colour's place on the ramp (high half). The mean
+// place then gives the pixel's colour.
 #include "camera.cuh"
 #include "color.cuh"
 #include "count.cuh"
@@ -13,7 +14,7 @@
 typedef unsigned long long Light;
 
 #define LIGHT_UNIT 1024.0f  // fixed-point steps in the light of one full pixel
-#define LARGEST_POINT 12.0f  // pixels; bounds the work for a particle right before the camera
+#define LARGEST_POINT 12.0f  // pixels; limits the work for a particle right in front of the camera
 #define GLOW_CELL 8         // pixels along an edge of a cell of the glow image
 
 __device__ inline float light_of(Light light) { return static_cast<unsigned int>(light) * (1.0f / LIGHT_UNIT); }
@@ -23,7 +24,7 @@ __device__ inline float ramp_of(Light light) {
     return static_cast<float>(static_cast<unsigned int>(light >> 32)) / fmaxf(sum, 1.0f);
 }
 
-// A single thread: computes once what every particle needs of the camera.
+// Computes once what every particle needs of the camera; run by a single thread.
 extern "C" __global__ void place_camera(
     Camera* __restrict__ camera,
     const Frame* __restrict__ frame,
@@ -88,7 +89,8 @@ __device__ inline void splat(
     }
 }
 
-// One thread a particle, or several particles if there are fewer threads. `wanted`, if given, says how many to draw.
+// One thread per particle, or per several particles if there are fewer threads. `wanted`, if given, is the number to
+// draw.
 extern "C" __global__ void splat_points(
     const Particle* __restrict__ particles,
     const unsigned int* __restrict__ wanted,
@@ -106,8 +108,8 @@ extern "C" __global__ void splat_points(
     });
 }
 
-// One thread a cell: the mean light of its pixels, in colour. Very bright light counts less, or a few pixels would
-// flood their surroundings.
+// One thread per cell: the mean colour of its pixels' light. Very bright light counts less, since a few pixels would
+// otherwise flood their surroundings.
 extern "C" __global__ void gather_glow(
     const Light* __restrict__ lights,
     float4* __restrict__ glow,
@@ -132,7 +134,7 @@ extern "C" __global__ void gather_glow(
     glow[cell_y * cells_x + cell_x] = {color.x, color.y, color.z, 0.0f};
 }
 
-// Spreads the glow along one direction: a narrow core and a wide skirt, which is how a lens scatters.
+// Spreads the glow along one direction, with a narrow core and a wide skirt, as a lens scatters light.
 extern "C" __global__ void spread_glow(
     const float4* __restrict__ glow, float4* __restrict__ out, int along_y, int cells_x, int cells_y) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -150,12 +152,13 @@ extern "C" __global__ void spread_glow(
     out[y * cells_x + x] = sum * (1.0f / total);
 }
 
-// A film's response: dark stays dark, bright runs gently into white (a rational curve after Narkowicz's fit to ACES).
+// A film's response: dark stays dark, and bright approaches white gently (a rational curve after Narkowicz's fit to
+// ACES).
 __device__ inline float develop(float x) {
     return saturate(x * (2.51f * x + 0.03f) / (x * (2.43f * x + 0.59f) + 0.14f));
 }
 
-// The glow at a column of cells, between the centres of the two cells above and below a row of pixels.
+// The glow at a column of cells, interpolated between the cells above and below a row of pixels.
 __device__ inline float4 glow_at(const float4* __restrict__ glow, int column, float v, int cells_x, int cells_y) {
     const int x = min(max(column, 0), cells_x - 1);
     const int top = min(static_cast<int>(v), cells_y - 1);
@@ -165,8 +168,8 @@ __device__ inline float4 glow_at(const float4* __restrict__ glow, int column, fl
     return upper + (lower - upper) * (v - top);
 }
 
-// One thread for the pixels of a row between the centres of two glow cells: what they share, mainly the glow to either
-// side, is loaded and computed once for GLOW_CELL pixels.
+// Each thread computes the pixels of a row between the centres of two glow cells. Their common data, mainly the glow to
+// either side, are loaded and computed once for GLOW_CELL pixels.
 extern "C" __global__ void develop_picture(
     const Light* __restrict__ lights,
     const float4* __restrict__ glow,
@@ -192,13 +195,13 @@ extern "C" __global__ void develop_picture(
     const int start = run * GLOW_CELL - GLOW_CELL / 2;
     for (int x = max(start, 0); x < min(start + GLOW_CELL, width); ++x) {
         const float4 halo = left + (right - left) * ((x - start + 0.5f) / GLOW_CELL);
-        // Night, a little lighter towards the middle.
+        // A night sky that is a little lighter towards the middle.
         const float u = 2.0f * (x + 0.5f) / width - 1.0f;
         const float dim = background / (1.0f + 1.5f * (u * u + v * v));
         float red = 0.010f * dim + halo.x, green = 0.014f * dim + halo.y, blue = 0.034f * dim + halo.z;
         const Light light = lights[y * width + x];
         if (light != 0) {
-            // Much light on one pixel bleaches it, as it does film.
+            // Much light on one pixel bleaches it, as on film.
             const float amount = light_of(light) * gain;
             const float3 color = sample(colors, ramp_of(light)) * amount;
             const float bleach = 0.06f * amount * amount / (1.0f + amount);

@@ -1,7 +1,7 @@
-// Images in another size: f32, or several of them a pixel.
+// Resizes images of f32, or of several f32 per pixel.
 #include "elements.cuh"
 
-// The pixel at or before the middle of new pixel `at`, and how far it is from there to the next one, from 0 to 1.
+// The pixel at or before the centre of new pixel `at`, and the distance from there towards the next one, from 0 to 1.
 __device__ inline int place(int at, int source, int target, float& beyond)
 {
     // (at + 0.5) * source / target - 0.5, in units of half a new pixel.
@@ -24,7 +24,7 @@ extern "C" __global__ void resize(const float* __restrict__ image, float* __rest
     const int channels = (element & ELEMENT_SIZE) / 4;
     float u, v;
     int left = place(x, source_width, width, u), top = place(y, source_height, height, v);
-    if (!is_linear) {  // the nearer one; of two that are equally near the later one
+    if (!is_linear) {  // the nearer one, or the later one of two at equal distance
         left = static_cast<int>((2ll * x + 1) * source_width / (2ll * width));
         top = static_cast<int>((2ll * y + 1) * source_height / (2ll * height));
     }

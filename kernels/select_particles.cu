@@ -3,7 +3,7 @@
 #include "particle.cuh"
 #include "vector.cuh"
 
-// One thread a particle. The quantities are numbered as in blocks/particles/select.py.
+// One thread per particle. The quantities are numbered as in blocks/particles/select.py.
 extern "C" __global__ void select_particles(
     const Particle* __restrict__ particles,
     Particle* __restrict__ selected,

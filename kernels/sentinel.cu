@@ -1,14 +1,14 @@
-// A sentinel's check: how many elements of a buffer are NaN, infinite or out of range, and which one is the first.
+// A sentinel's check: how many elements of a buffer are NaN, infinite or out of range, and which of them is first.
 #include "elements.cuh"
 
-// The axes that strides are given for; a buffer with more is not looked at.
+// The most axes; a buffer with more is not checked.
 constexpr int AXES = 8;
 constexpr unsigned int CHECK_NAN = 1u, CHECK_INFINITY = 2u;
-// What a number is; an element is the greatest of what its numbers are.
+// The kinds of numbers; the kind of an element is the greatest kind of its numbers.
 constexpr unsigned int SOUND = 0, OUTSIDE = 1, INFINITE = 2, NOT_A_NUMBER = 3;
 
-// Zeros at the start of a frame. `first` is the complement of an index, so that it only grows. Where a loop runs the
-// check several times in a frame, all this is of the first `turn` with a wrong element, counted from 1.
+// All zeros at the start of a frame. `first` is the complement of an index, so that it only grows. If a loop runs the
+// check several times in a frame, all fields are about the first `turn`, counted from 1, with a wrong element.
 struct Found {
     unsigned long long nans, infinities, outside, elements, first;
     double value;  // the first wrong number of the first wrong element
@@ -28,10 +28,10 @@ struct Rule {
     }
 };
 
-// The numbers of a buffer, whose type `number` and whose places are only known at launch.
+// The numbers in a buffer, whose type `number` and positions are only known at launch.
 struct Buffer {
     const void* data;
-    unsigned int bytes, number, numbers;  // of an element; 0 numbers where they can't be checked
+    unsigned int bytes, number, numbers;  // of an element; `numbers` is 0 if they can't be checked
     unsigned long long sizes[AXES], strides[AXES];
 
     __device__ unsigned long long size() const {
@@ -40,7 +40,7 @@ struct Buffer {
         return size;
     }
 
-    // True when elements lie one after the other.
+    // True when elements are contiguous.
     __device__ bool is_dense() const {
         unsigned long long stride = 1;
         bool is_dense = true;
@@ -61,8 +61,8 @@ struct Buffer {
     }
 };
 
-// Whether any number of a thread's elements is not from `low` to `high`, where elements of `numbers` numbers lie one
-// after the other: a quick look, after which few threads have to look closely.
+// Whether any number of a thread's elements is outside `low` to `high`, for contiguous elements of `numbers` numbers
+// each. After this quick check, few threads have to look closely.
 template <unsigned int TYPE, typename Number>
 __device__ __forceinline__ bool has_suspects(
     const void* data, unsigned int numbers, unsigned long long first, unsigned long long count, unsigned long long step,
@@ -85,7 +85,7 @@ __device__ bool has_suspects(
     const double most = rule.flags & CHECK_INFINITY ? 1.7976931348623157e308 : infinity();
     const double low = max(rule.minimum, -most), high = min(rule.maximum, most);
     const float least = __double2float_ru(low), greatest = __double2float_rd(high);
-    if (buffer.number == F32 && numbers == 1)  // by far the most: without an inner loop, a CPU takes half the time
+    if (buffer.number == F32 && numbers == 1)  // the usual case; without an inner loop, a CPU takes half the time
         return has_suspects<F32>(buffer.data, 1, first, count, step, least, greatest);
     switch (buffer.number) {
         case F16: return has_suspects<F16>(buffer.data, numbers, first, count, step, least, greatest);
@@ -95,14 +95,14 @@ __device__ bool has_suspects(
     }
 }
 
-// The buffer that the parameters of a kernel below describe.
+// The buffer described by the parameters of a kernel below.
 #define THE_BUFFER \
     {data, element & ELEMENT_SIZE, number, number ? (element & ELEMENT_SIZE) / (number & ELEMENT_SIZE) : 0, \
      {size0, size1, size2, size3, size4, size5, size6, size7}, \
      {stride0, stride1, stride2, stride3, stride4, stride5, stride6, stride7}}
 
-// One thread looks at whole elements: `element` and `number` say what an element is and the numbers that it is made of;
-// a `number` of 0 is none that can be checked. With `live`, only the first `*live` elements count.
+// Each thread checks whole elements: `element` and `number` describe an element and the numbers in it; a `number` of 0
+// can't be checked. With `live`, only the first `*live` elements count.
 extern "C" __global__ void check_elements(
     const void* data, unsigned int element, unsigned int number,
     unsigned long long size0, unsigned long long size1, unsigned long long size2, unsigned long long size3,
@@ -112,7 +112,7 @@ extern "C" __global__ void check_elements(
     unsigned long long count, const unsigned int* live,
     unsigned int flags, double minimum, double maximum, Found* found)
 {
-    if (found->turn) return;  // a turn of this frame has found something
+    if (found->turn) return;  // an earlier turn of this frame has found a wrong element
     const Buffer buffer = THE_BUFFER;
     const Rule rule = {flags, minimum, maximum};
     if (!buffer.numbers || buffer.size() != count) count = 0;
@@ -140,7 +140,7 @@ extern "C" __global__ void check_elements(
     if (first > *static_cast<volatile unsigned long long*>(&found->first)) atomicMax(&found->first, first);
 }
 
-// One thread, after the one above: counts the turn, and looks up the first wrong number.
+// Counts the turn, and looks up the first wrong number; run by one thread after the kernel above.
 extern "C" __global__ void end_check(
     const void* data, unsigned int element, unsigned int number,
     unsigned long long size0, unsigned long long size1, unsigned long long size2, unsigned long long size3,

@@ -1,8 +1,8 @@
-// Signals and their spectra: frames and windows before a transform, and what is looked at after it.
+// Signals and their spectra: frames and windows before a transform, and pictures of its result.
 #include "elements.cuh"
 
-// A sum of cosines over one period of `size` elements, divided by its mean if `unit` is set; the higher ones follow from
-// the first. A single element keeps all of its weight. Of very few elements, the mean is not a0.
+// A sum of cosines over one period of `size` elements, divided by its mean if `unit` is set; the higher cosines are
+// computed from the first. A single element has weight 1. For very few elements, the mean is not a0.
 extern "C" __global__ void window_weights(
     float* __restrict__ weights, float a0, float a1, float a2, float a3, float a4, bool unit, int size) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -21,8 +21,8 @@ extern "C" __global__ void weigh(
     if (i < count) out[i] = x[i] * weights[i % size];
 }
 
-// Frames of `size` elements that begin `hop` elements after each other, the first one at `start`. Before its first
-// element and after its last one the signal is 0, or begins again if it is a `loop`.
+// Frames of `size` elements whose starts are `hop` elements apart; the first is at `start`. Outside the signal, its
+// value is 0, or it repeats if it is a `loop`.
 extern "C" __global__ void cut_frames(
     const float* __restrict__ x,
     const float* __restrict__ weights,
@@ -43,8 +43,8 @@ extern "C" __global__ void cut_frames(
     out[i] = place >= 0 && place < length ? x[place] * weights[i % size] : 0.0f;
 }
 
-// How large complex numbers are, numbered as in blocks/signal/magnitude.py: their magnitude, its square, or decibels,
-// not below `lowest`.
+// The size of complex numbers, with a `scale` numbered as in blocks/signal/magnitude.py: the magnitude, its square, or
+// decibels, not below `lowest`.
 extern "C" __global__ void magnitude(
     const void* __restrict__ x, unsigned int type, float* __restrict__ out, int scale, float lowest, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -52,7 +52,7 @@ extern "C" __global__ void magnitude(
     float size, level;
     if ((type & ELEMENT_SIZE) == 16) {
         const double2 number = static_cast<const double2*>(x)[i];
-        const double exact = hypot(number.x, number.y);  // which may be out of the range of f32, unlike its decibels
+        const double exact = hypot(number.x, number.y);  // may be outside the range of f32, unlike its decibels
         size = static_cast<float>(exact);
         level = static_cast<float>(20.0 * log10(exact));
     } else {
@@ -65,7 +65,7 @@ extern "C" __global__ void magnitude(
     out[i] = size;
 }
 
-// Turns each of the last three axes by a number of positions, so that position 0 comes to lie there; axis 0 is the last.
+// Rotates each of the last three axes, so that position 0 moves by a number of positions; axis 0 is the last axis.
 extern "C" __global__ void turn_axes(
     const void* __restrict__ x,
     void* __restrict__ out,
@@ -88,13 +88,13 @@ extern "C" __global__ void turn_axes(
     copy_element(static_cast<unsigned char*>(out) + to * size, element_at(x, type, i), size);
 }
 
-// Where a height of a spectrogram lies among the positions of a spectrum; both begin with the lowest frequency.
+// The position in a spectrum of a height in a spectrogram; both begin with the lowest frequency.
 __device__ inline float frequency_at(float height, float octaves, int bins) {
     return (bins - 1) * (octaves > 0.0f ? exp2f(octaves * (height - 1.0f)) : height);
 }
 
-// Spectra as the columns of a picture, low frequencies below. A pixel shows the highest of the values that fall into it,
-// or lies between two of them.
+// Spectra as the columns of a picture, low frequencies below. A pixel shows the highest of the values that fall into
+// it, or an interpolated value.
 extern "C" __global__ void lay_out_spectra(
     const float* __restrict__ x, float* __restrict__ out, float octaves, int bins, int width, int height) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,15 +1,15 @@
-// Downscales a viewer's picture to the size at which it is shown, so that the engine reads back no more than that.
+// Downscales a viewer's picture to its size on the screen, so that the engine reads back no more than that.
 
 __device__ inline float squared(unsigned char value) { return static_cast<float>(value) * static_cast<float>(value); }
 
 __device__ inline unsigned char root(float square) { return static_cast<unsigned char>(sqrtf(square) + 0.5f); }
 
-// One thread a pixel of the small picture: the mean over the area that it covers, where pixels at the edge count by the
-// part that lies inside. Colours are sRGB, whose squares are close to linear light, so a bright point keeps its light and
-// an even area its value; alpha is averaged as it is. Positions are counted in fractions of a pixel, `small_width` of them
-// across and `small_height` down, relative to the first pixel of the area, which makes all weights small whole numbers.
-// The source's strides are `row` and `column`, in elements. The pixel at `probe` is written behind the small picture. Rows
-// beyond the limit of a grid are done by the threads of earlier rows.
+// One thread per pixel of the small picture: the mean over the area that it covers, where pixels at the edge count by
+// the part inside. Colours are sRGB, whose squares are close to linear light; so a bright point keeps its light, and an
+// even area its value. Alpha is averaged directly. Positions are in fractions of a pixel, `small_width` per pixel
+// across and `small_height` down, relative to the first pixel of the area, so that all weights are small whole numbers.
+// The source's strides are `row` and `column`, in elements. The pixel at `probe` is written after the small picture.
+// Rows beyond the limit of a grid are computed by the threads of earlier rows.
 extern "C" __global__ void reduce_picture(
     const uchar4* __restrict__ picture,
     uchar4* __restrict__ small,

@@ -1,4 +1,4 @@
-// Edges: the length of the gradient that Sobel's two 3 x 3 kernels give. Beyond the edge the nearest pixel counts.
+// Edges: the length of the gradient by Sobel's two 3 x 3 kernels. Beyond the edge, the nearest pixel is used.
 #include "color.cuh"
 
 struct Gradient {
@@ -21,7 +21,7 @@ __device__ inline Gradient sobel_gradient(const float4* __restrict__ image, int 
 
 __device__ inline float length(float x, float y) { return sqrtf(x * x + y * y); }
 
-// `per_channel` 0 takes the gradient of the luminance, which gives grey edges.
+// With `per_channel` 0, the gradient is that of the luminance, which gives grey edges.
 extern "C" __global__ void sobel(
     const float4* __restrict__ image, float4* __restrict__ out, float strength, int per_channel, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,10 +1,10 @@
-// What surrounds a sparse product on the device: a matrix in CSR form is checked, so that nothing beyond it is read.
+// Helpers of a sparse product on the device: they check a matrix in CSR form, so that nothing outside it is read.
 
-// How `word` reports the first offset or column that is wrong (`engine/libraries/sparse.py`): the largest number is of the
+// `word` reports the first wrong offset or column (`engine/libraries/sparse.py`): the largest number stands for the
 // first one, and offsets come before columns. 0 if none is wrong.
 constexpr unsigned BAD_OFFSET = 0x80000000u, MOST = 0x7fffffffu;
 
-// Notes what is wrong in `word`, which is 0, and copies the columns; a wrong one becomes 0.
+// Records errors in `word`, which must be 0 before, and copies the columns; a wrong column becomes 0.
 extern "C" __global__ void check_matrix(
     unsigned* word, int* safe_columns, const int* offsets, const int* columns, int rows, int entries, int width)
 {
@@ -25,7 +25,7 @@ extern "C" __global__ void check_matrix(
     }
 }
 
-// Copies the offsets; if one is wrong, all entries are in the last row.
+// Copies the offsets; if one is wrong, all entries are put into the last row.
 extern "C" __global__ void copy_offsets(int* safe_offsets, const unsigned* word, const int* offsets, int rows, int entries)
 {
     const bool is_wrong = *word & BAD_OFFSET;

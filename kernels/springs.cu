@@ -8,7 +8,8 @@ extern "C" __global__ void spring_net(int* offsets, int* columns, float* entries
     const int node = y * width + x, first = 5 * node;
     if (node == 0) offsets[width * height] = 5 * width * height;
     offsets[node] = first;
-    // Held nodes don't move: their row says so, and a spring to one pulls towards 0. Columns rise within a row.
+    // Held nodes don't move: they have rows of the identity, and a spring to one pulls towards 0. Columns ascend in a
+    // row.
     const bool held = x == 0 || y == 0 || x == width - 1 || y == height - 1;
     const int dx[5] = {0, -1, 0, 1, 0}, dy[5] = {-1, 0, 0, 0, 1};
     for (int i = 0; i < 5; ++i) {

@@ -1,7 +1,7 @@
-// What a buffer holds: its least and largest finite number, and how many are NaN or infinite.
+// Statistics of a buffer: its smallest and largest finite number, and how many are NaN or infinite.
 #include "elements.cuh"
 
-// Begins as zeros. Keys order as the numbers do, and `low` is the complement of the least one, so that both only grow.
+// Starts as zeros. Keys have the order of the numbers, and `low` is the complement of the smallest, so both only grow.
 struct Survey {
     unsigned long long low, high, nans, infinities, numbers, ran;
 };
@@ -11,7 +11,7 @@ __device__ inline unsigned long long order_key(double value) {
     return bits >> 63 ? ~bits : bits | 1ull << 63;
 }
 
-// A plain look first: most threads have nothing that is larger.
+// A plain read first, since most threads have no larger value.
 __device__ inline void raise(unsigned long long* place, unsigned long long key) {
     if (key > *static_cast<volatile unsigned long long*>(place)) atomicMax(place, key);
 }

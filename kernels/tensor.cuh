@@ -1,4 +1,4 @@
-// Elements of tensors: what ELEMENT may be, and how its elements are read and written as numbers to compute with.
+// Elements of tensors: the types that ELEMENT may be, and their conversion to and from numbers to compute with.
 #pragma once
 #include "elements.cuh"
 
@@ -17,7 +17,7 @@ template <typename N> __device__ inline N number(N value) { return value; }
 __device__ inline float number(Half value) { return half_to_float(value.bits); }
 __device__ inline float number(Brain value) { return __uint_as_float(static_cast<unsigned int>(value.bits) << 16); }
 
-// What elements of a type are computed with.
+// The type in which elements are computed.
 template <typename E> using NumberOf = decltype(number(E()));
 
 __device__ inline unsigned short half_bits(float value) {
@@ -36,7 +36,7 @@ template <> struct Stored<Brain> {
     __device__ static Brain of(float value) { return Brain{brain_bits(value)}; }
 };
 
-// Neighbouring elements, read or written at once where their address allows it.
+// Adjacent elements, read or written at once if their address allows it.
 template <typename E, int COUNT> struct alignas(COUNT * sizeof(E)) Several {
     E at[COUNT];
 };

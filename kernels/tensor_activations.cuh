@@ -1,4 +1,4 @@
-// Activation functions, as the table of element-wise operations has them.
+// Activation functions, equal to those in the table of element-wise operations.
 #pragma once
 #include "tensor.cuh"
 

@@ -1,5 +1,5 @@
-// Reductions of tensors along one axis, always in the same order. A tensor is seen as [outer, size, inner], of which
-// the middle axis is reduced. ELEMENT is the element type, and OPERATION is 0 for sums, 1 for the largest and 2 for the
+// Reductions of tensors along one axis, always in the same order. A tensor is treated as [outer, size, inner], and the
+// middle axis is reduced. ELEMENT is the element type, and OPERATION is 0 for sums, 1 for the largest and 2 for the
 // smallest.
 #include "tensor.cuh"
 
@@ -10,7 +10,7 @@
 using Number = NumberOf<ELEMENT>;
 constexpr int COLUMNS = 32, ROWS = 8;
 
-// The larger, the smaller or the sum; NaN if one of them is. -0 is smaller than 0.
+// The larger, the smaller or the sum; NaN if either is NaN. -0 is smaller than 0.
 __device__ inline Number combined(Number a, Number b) {
     if (OPERATION == 0) return a + b;
     if (a != a) return a;
@@ -18,7 +18,7 @@ __device__ inline Number combined(Number a, Number b) {
     return OPERATION == 1 ? max(a, b) : min(a, b);
 }
 
-// Every `step`-th element from `from` up to `to`, of which there is at least one.
+// Reduces every `step`-th element from `from` up to `to`; there is at least one.
 template <typename E>
 __device__ Number reduced(const E* __restrict__ x, size_t start, int from, int to, int step, size_t stride) {
     Number result = number(x[start + from * stride]);

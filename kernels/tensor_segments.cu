@@ -1,6 +1,6 @@
-// Sums of vectors by keys, always in the same order: entries are sorted by their keys, and those of a key are added up.
-// There are groups of `count` entries with keys below `size`; other keys, such as -1, take no part. ELEMENT is the
-// element type and KEY that of the keys.
+// Sums of vectors by keys, always in the same order: entries are sorted by key, and those with the same key are added
+// up. There are groups of `count` entries with keys below `size`; other keys, such as -1, are ignored. ELEMENT is the
+// element type, and KEY the type of the keys.
 #include "tensor.cuh"
 
 #ifndef KEY
@@ -9,7 +9,7 @@
 
 using Number = NumberOf<ELEMENT>;
 
-// How many lanes below this one have its key, and whether it is the last of them.
+// The number of lower lanes with the same key, and whether this lane is the last one with the key.
 __device__ inline void find_peers(int key, int lane, int& before, bool& is_last, int& peers) {
     before = peers = 0;
     for (int other = 0; other < 32; ++other) {
@@ -37,8 +37,8 @@ extern "C" __global__ void count_keys(const KEY* __restrict__ keys, int* counts,
     }
 }
 
-// Each thread turns the counts of a key into how many of its entries come before each share: starts [groups, size + 1]
-// gets their sum.
+// Each thread replaces the counts of a key by the number of its entries before each share. Their total goes to starts
+// [groups, size + 1].
 extern "C" __global__ void add_shares(int* __restrict__ counts, int* __restrict__ starts, int groups, int size, int shares) {
     const size_t at = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x, group = at / size;
     const int key = at - group * size;
@@ -63,7 +63,7 @@ extern "C" __global__ void add_shares(int* __restrict__ counts, int* __restrict_
     starts[group * (size + 1) + key] = sum;
 }
 
-// A warp turns the numbers of entries of a group's keys into where each key's entries start. Launched with 32 threads.
+// A warp turns the number of entries of each key in a group into the key's first entry. Launched with 32 threads.
 extern "C" __global__ void add_keys(int* starts, int size) {
     int* own = starts + static_cast<size_t>(blockIdx.x) * (size + 1);
     const int lane = threadIdx.x;
@@ -81,8 +81,8 @@ extern "C" __global__ void add_keys(int* starts, int size) {
     if (lane == 0) own[size] = before;
 }
 
-// A warp puts `share` entries where they belong, [groups, count]: their keys, and the numbers of their vectors, which are
-// e / per * outer + e % per * inner for entry e. Launched with 32 threads.
+// A warp puts `share` entries into their places, [groups, count]: their keys, and the numbers of their vectors, which
+// are e / per * outer + e % per * inner for entry e. Launched with 32 threads.
 extern "C" __global__ void place_entries(
     const KEY* __restrict__ keys, int* counts, const int* __restrict__ starts, int* __restrict__ sorted,
     int* __restrict__ vectors, int count, int size, int share, int per, int outer, int inner) {
@@ -107,15 +107,15 @@ extern "C" __global__ void place_entries(
     }
 }
 
-// The place of a result: of a group, a front, a key and a column.
+// The place of a result, by group, front, key and column.
 struct Places {
     long long group, front, key, column;
 };
 
-// Each thread adds up COUNT columns of the vectors of `piece` entries in their order; vector v of a group and a front
-// begins at group * group_step + front * front_step + v * width. A key whose entries all lie in the piece is done. Of
-// others, the sum goes to parts [groups, fronts, pieces, 2, width]: first what continues a key from the piece before, then
-// what begins one that goes on.
+// Each thread adds up COUNT columns of the vectors of `piece` entries in order; vector v of a group and a front begins
+// at group * group_step + front * front_step + v * width. If all entries of a key lie in the piece, its sum is
+// complete. Other sums go to parts [groups, fronts, pieces, 2, width]: first that of a key that continues from the
+// piece before, then that of a key that continues in the next piece.
 template <int COUNT>
 __device__ void sum_columns(
     const ELEMENT* __restrict__ x, const int* __restrict__ starts, const int* __restrict__ sorted,
@@ -188,7 +188,7 @@ extern "C" __global__ void sum_pieces_by_four(
                    front_step, to);
 }
 
-// Each thread completes a key's sum in one column: 0 without entries, or what several pieces have of it.
+// Each thread completes a key's sum in one column: 0 without entries, or the total of the parts from several pieces.
 extern "C" __global__ void finish_pieces(
     const int* __restrict__ starts, const Number* __restrict__ parts, ELEMENT* __restrict__ out, int groups, int count,
     int size, int fronts, int width, int piece, int key_groups, long long out_group, long long out_front,

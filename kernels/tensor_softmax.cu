@@ -1,4 +1,4 @@
-// Softmax and its logarithm along the middle axis of a tensor that is seen as [outer, size, inner]. ELEMENT is the
+// Softmax and its logarithm along the middle axis of a tensor that is treated as [outer, size, inner]. ELEMENT is the
 // element type, and LOGARITHM is 1 for the logarithm.
 #include "tensor.cuh"
 

@@ -1,4 +1,4 @@
-// Products of a matrix with sparse columns, which hold the numbers of the rows in which they have ones, -1 for none.
+// Products of a matrix with sparse columns, which hold the numbers of the rows with ones, and -1 in unused places.
 // ELEMENT is the element type; ACTIVATION is applied to each result.
 #include "tensor_activations.cuh"
 
@@ -8,8 +8,8 @@
 
 using Number = NumberOf<ELEMENT>;
 
-// The sum of the rows of `table` [size, width] that each example names, and of the bias [width], if there is one. Each
-// thread computes a result. `out` has `stride` elements for each example, of which these begin at `offset`.
+// The sum of the rows of `table` [size, width] at each example's row numbers, and of the bias [width], if there is one.
+// Each thread computes a result. `out` has `stride` elements for each example; these results begin at `offset`.
 extern "C" __global__ void sum_rows(
     const ELEMENT* __restrict__ table,
     const int* __restrict__ rows,
@@ -36,7 +36,7 @@ extern "C" __global__ void sum_rows(
     out[example * stride + offset + column] = Stored<ELEMENT>::of(ACTIVATION(sum));
 }
 
-// The same for a width that is a multiple of 4, four results for each thread.
+// The same for a width that is a multiple of 4, with four results per thread.
 template <int UNROLLED>
 __device__ void add_four(Number (&sum)[4], const ELEMENT* __restrict__ table, const int* own, int size, int width) {
     int row[UNROLLED];

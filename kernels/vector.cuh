@@ -1,4 +1,4 @@
-// Arithmetic on CUDA's small vectors, as far as the kernels here need it.
+// Arithmetic on CUDA's small vectors, as far as these kernels need it.
 #pragma once
 
 __device__ inline float3 operator+(float3 a, float3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }

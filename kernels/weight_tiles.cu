@@ -1,4 +1,4 @@
-// Rows of a matrix as tiles beside each other: negative numbers blue, positive ones orange, 0 dark.
+// Draws rows of a matrix as tiles side by side: negative numbers blue, positive ones orange, 0 dark.
 
 extern "C" __global__ void draw_tiles(
     const float* __restrict__ x,

@@ -7,7 +7,7 @@ from engine.api import Block, BlockBuilder, DType, OpGraphBuilder, OpGraphSource
 
 @cache
 def constant(dtype: DType) -> OpGraphSource:
-    """Return the kernel that makes elements of a type."""
+    """Return a kernel that writes elements of a type."""
     graph = OpGraphBuilder()
     value = graph.add("op.parameter", "value", type="f64")
     graph.add("op.output", "out", value=convert(graph, value["out"], dtype), type=str(dtype))
@@ -15,7 +15,7 @@ def constant(dtype: DType) -> OpGraphSource:
 
 
 class Constant(Block, id="buffer.constant", tags=("fill", "value", "zeros", "ones", "number")):
-    """Outputs a buffer in which every element has the same value; fills it again in each frame.
+    """Outputs a buffer in which every element has the same value, and fills it again in each frame.
 
     Use it as a constant operand, as the initial value of a loop, or as a While's condition, which blocks inside the
     loop change. Integer types truncate the value towards 0 and clamp it to their range; in a float type, a value beyond
@@ -28,7 +28,7 @@ class Constant(Block, id="buffer.constant", tags=("fill", "value", "zeros", "one
     dtype: str = param("f32", choices=tuple(NUMBERS), doc="Element type.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """One thread per element."""
         dtype = NUMBERS[self.dtype]
         build.define(self.out, dtype=dtype, shape=shape_rule("shape", self.shape))
         build.compute(constant(dtype), over=self.out)

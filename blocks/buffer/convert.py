@@ -6,12 +6,12 @@ from engine.api import Block, BlockBuilder, DType, In, OpGraphBuilder, OpGraphSo
 
 @cache
 def conversion(dtype: DType) -> OpGraphSource:
-    """Return the kernel that converts x, of any type, to elements of this one."""
+    """Return a kernel that converts x, of any type, to elements of this type."""
     graph = OpGraphBuilder()
     x = graph.add("op.input", "x", type="number")
     converted = convert(graph, x["value"], dtype)
     if dtype.kind == "integer":
-        # An f64 would lose the lowest bits of whole numbers of 64 bits.
+        # An f64 would lose the lowest bits of 64-bit whole numbers.
         whole = graph.add("op.convert", x=x["whole"], type=str(HELD.get(dtype, dtype)))["out"]
         converted = graph.add("op.select", condition=x["is_whole"], a=whole, b=converted)["out"]
     graph.add("op.output", "out", value=converted, type=str(dtype))
@@ -31,7 +31,7 @@ class Convert(Block, id="buffer.convert", tags=("cast", "type", "float", "int", 
     dtype: str = param("f32", choices=tuple(NUMBERS), doc="Element type of the output.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """One thread per element."""
         dtype = NUMBERS[self.dtype]
         build.define(self.out, dtype=dtype)
         build.compute(conversion(dtype), over=self.out)

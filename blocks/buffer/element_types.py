@@ -1,4 +1,4 @@
-"""The element types that a person can choose, by name, and the conversion of numbers to their elements."""
+"""The element types that a person can choose, by name, and conversions of numbers to these types."""
 
 from engine.api import (
     DType,
@@ -25,19 +25,19 @@ from engine.api import (
     uchar4,
 )
 
-#: Types of single real numbers, which kernels can convert to each other.
+#: Types of single real numbers, which kernels can convert into each other.
 NUMBERS = {str(dtype): dtype for dtype in (f32, f64, f16, bf16, u8, u16, u32, u64, s8, s16, s32, s64, boolean)}
-#: The types above, and types of several numbers.
+#: The types above, and types with several numbers.
 ELEMENTS = NUMBERS | {str(dtype): dtype for dtype in (c64, c128, float2, float3, float4, uchar4)}
 #: The type in which kernels compute with small whole numbers.
 HELD: dict[DType, DType] = {u8: u32, u16: u32, s8: s32, s16: s32}
 
 
 def convert(graph: OpGraphBuilder, number: OpPort, dtype: DType) -> OpPort:
-    """Return an f64 converted to a type, as it is stored.
+    """Return an f64 converted to a type in the form that is stored.
 
-    Floats are rounded once to the nearest. Whole numbers are truncated and clamped to the type's range, and NaN becomes
-    0. A boolean says whether the number is not 0.
+    Floats are rounded once, to the nearest value. Whole numbers are truncated and clamped to the type's range; NaN
+    becomes 0. A boolean is true if the number is not 0.
     """
     if dtype in (f16, bf16):
         return _to_odd(graph, number)
@@ -50,9 +50,9 @@ def convert(graph: OpGraphBuilder, number: OpPort, dtype: DType) -> OpPort:
 
 
 def _to_odd(graph: OpGraphBuilder, number: OpPort) -> OpPort:
-    """Return an f32 that rounds to a smaller type as the f64 does: truncated, with the last bit set if inexact.
+    """Return an f32 that rounds to a smaller type as the f64 would: truncated, with the last bit set if inexact.
 
-    Where the nearest f32 was rounded up, it is one bit too large. Beyond the range of an f32 both round to infinity.
+    If rounding to the nearest f32 went up, its bits are one too large. Beyond the range of f32, both become infinite.
     """
     near = graph.add("op.convert", x=number, type="f32")["out"]
     back, bits = graph.add("op.convert", x=near, type="f64")["out"], graph.add("op.reinterpret", x=near)["out"]

@@ -5,8 +5,8 @@ class Slice(Block, id="buffer.slice", tags=("view", "crop", "part", "row", "chan
     """Views a part of a buffer along one axis.
 
     No data is copied: the output is the input's memory, so a block that changes the output in place changes the input.
-    Positions count as in Python: negative ones count from the end. A slice with gaps can be connected to blocks that
-    accept strides, such as Copy, which makes it contiguous.
+    Positions are numbered as in Python: negative ones count from the end. A slice with gaps can be connected to blocks
+    that accept strides, such as Copy, which makes it contiguous.
     """
 
     x: In[any_type] = port(strided=True, doc="The buffer: any element type, any shape.")

@@ -5,8 +5,8 @@ class If(Block, id="control.if", tags=("region", "condition", "branch"), regions
     """Runs the blocks inside only when a condition holds.
 
     The condition is one element of a buffer, evaluated on the device each time the region is reached; every value but 0
-    holds. When it does not hold, the outputs of the blocks inside have their defaults, mostly zeros; the output of a
-    block that works in place is its unchanged input.
+    holds. When it does not hold, the outputs of the blocks inside are their defaults, mostly zeros; a block that works
+    in place then outputs its unchanged input.
     """
 
     condition: In[any_type] = port(doc="Buffer with the element that decides; numbers or booleans, of any shape.")

@@ -9,9 +9,9 @@ class Filter(
 ):
     """Convolves an image with the weights of another buffer.
 
-    out[y, x] = sum over j, i of weights[j, i] image[y + h // 2 - j, x + w // 2 - i], as scipy.ndimage.convolve has it,
-    for all channels alike. Weights 0 -1 0, -1 5 -1, 0 -1 0 sharpen; weights that add up to 0 find edges. Beyond the
-    border, the nearest pixel is used. With a few hundred weights or more, *Convolve* is faster.
+    out[y, x] = sum over j, i of weights[j, i] image[y + h // 2 - j, x + w // 2 - i], as in scipy.ndimage.convolve, for
+    each channel. Weights 0 -1 0, -1 5 -1, 0 -1 0 sharpen; weights that add up to 0 find edges. Beyond the border, the
+    nearest pixel is used. With a few hundred weights or more, *Convolve* is faster.
     """
 
     image: In[any_type] = port(rank=2, strided=True, doc="The image or field, float4 or f32, shape [height, width].")

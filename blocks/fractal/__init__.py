@@ -1,1 +1,1 @@
-"""Fractals, some iterations at a time."""
+"""Fractals, computed a few iterations at a time."""

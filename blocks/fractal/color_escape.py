@@ -1,8 +1,8 @@
 from blocks.image.palettes import PALETTES, ramp
 from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port, u32
 
-#: The count is made smooth by the distance of the last point (Linas Vepstas, "Renormalizing the Mandelbrot escape") and
-#: runs through a ramp and back. The formula needs distant points, so each is iterated a little further.
+#: The distance of the last point makes the count smooth (Linas Vepstas, "Renormalizing the Mandelbrot escape"); the
+#: count runs through a ramp and back. The formula needs distant points, so each point is iterated a little further.
 _TURN = """
 z = vec(z.x * z.x - z.y * z.y + points.z, 2 * z.x * z.y + points.w)"""
 _SMOOTH = f"""
@@ -20,7 +20,7 @@ vec(c.x, c.y, c.z, 1)"""
 class ColorEscape(Block, id="fractal.color_escape", tags=("mandelbrot", "palette", "smooth", "image")):
     """Colours points by the number of iterations that they took to escape.
 
-    The count is interpolated smoothly and runs through the palette forwards and backwards, again and again. Points that
+    The count is interpolated smoothly. It runs through the palette forwards and then backwards, repeatedly. Points that
     never escaped are black.
     """
 
@@ -41,5 +41,5 @@ class ColorEscape(Block, id="fractal.color_escape", tags=("mandelbrot", "palette
     }
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread a pixel."""
+        """One thread per pixel."""
         build.compute(self.graphs[self.palette], over=self.image)

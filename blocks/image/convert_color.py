@@ -9,7 +9,7 @@ from_green = (image.z - image.x) / range + 2
 from_blue = (image.x - image.y) / range + 4
 sextant = from_red if most == image.x else (from_green if most == image.y else from_blue)
 hue = 0 if range == 0 else sextant % 6 / 6"""
-#: Lines of each conversion, which set `c` to the new first three channels; alpha does not change.
+#: The lines of each conversion, which set `c` to the new first three channels; alpha does not change.
 CONVERSIONS = {
     "rgb to hsv": f"""{_HUE}
 c = vec(hue, 0 if range == 0 else range / most, most)""",
@@ -54,5 +54,5 @@ class ConvertColor(Block, id="image.convert_color", tags=("hsv", "hls", "hsl", "
     }
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread a pixel."""
+        """One thread per pixel."""
         build.compute(self.graphs[self.conversion], over=self.out)

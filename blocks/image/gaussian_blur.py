@@ -1,7 +1,7 @@
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 MAX_SIGMA = 20.0
-#: Weights from the centre out to four sigma.
+#: The number of weights from the centre out to four sigma.
 WEIGHTS = int(4 * MAX_SIGMA + 0.5) + 1
 
 
@@ -24,7 +24,7 @@ class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "fil
     columns = Kernel("gaussian_blur.cu", entry="blur_columns")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Weights from sigma, then one thread a pixel for rows and for columns."""
+        """Compute the weights from sigma, then blur rows and columns, with one thread per pixel each."""
         weights = build.buffer("weights", f32, shape=f"[{WEIGHTS}]")
         blurred_rows = build.buffer("blurred_rows", float4, shape="same(image)")
         width, height = self.image.dim(1), self.image.dim(0)

@@ -21,7 +21,7 @@ class Gradient(Block, id="image.gradient", tags=("ramp", "generator", "backgroun
     green_to: float = param(0.45, min=0, max=1, doc="Green of the last colour, linear.")
     blue_to: float = param(0.15, min=0, max=1, doc="Blue of the last colour, linear.")
 
-    # t is 0 and 1 at the two corners, or edges, that are farthest apart in this direction.
+    # t is 0 and 1 at the two corners, or edges, that are farthest apart in the gradient's direction.
     graph = OpGraphSource.of_expression(
         "along_x = cos(angle * pi / 180)\n"
         "along_y = sin(angle * pi / 180)\n"
@@ -34,5 +34,5 @@ class Gradient(Block, id="image.gradient", tags=("ramp", "generator", "backgroun
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread a pixel."""
+        """One thread per pixel."""
         build.compute(self.graph, over=self.out)

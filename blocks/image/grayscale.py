@@ -20,5 +20,5 @@ class Grayscale(Block, id="image.grayscale", tags=("gray", "grey", "luminance", 
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread a pixel."""
+        """One thread per pixel."""
         build.compute(self.graph, over=self.out)

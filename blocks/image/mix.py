@@ -1,6 +1,6 @@
 from engine.api import Block, BlockBuilder, In, OpGraphSource, Out, float4, param, port
 
-#: The blend of each mode; all modes but the first leave alpha as it is.
+#: The blend of each mode; only the first mode changes alpha.
 MODES = {
     "normal": "above",
     "add": "a + above",
@@ -33,5 +33,5 @@ class Mix(Block, id="image.mix", tags=("blend", "composite", "combine", "layer")
     graphs = {mode: _blend(mode) for mode in MODES}  # noqa: RUF012 - never changed
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread a pixel of a."""
+        """One thread per pixel of a."""
         build.compute(self.graphs[self.mode], over=self.out)

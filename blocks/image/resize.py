@@ -6,7 +6,7 @@ class Resize(Block, id="image.resize", tags=("scale", "resample", "thumbnail", "
 
     The image is stretched to the new width and height. "linear" interpolates between the four pixels around each
     position. "nearest" uses the nearest pixel, which keeps hard edges and exact values. "area" is for an image that
-    becomes smaller along both axes: each new pixel is the mean of all pixels that it covers, where the other two skip
+    becomes smaller along both axes: each new pixel is the mean of all pixels that it covers, whereas the other two skip
     some.
     """
 
@@ -23,7 +23,7 @@ class Resize(Block, id="image.resize", tags=("scale", "resample", "thumbnail", "
     kernel = Kernel("resize.cu", entry="resize")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of NPP for the mean of an area; a thread a pixel for the others."""
+        """One call of NPP for "area"; one thread per pixel for the other methods."""
         if self.mode == "area":
             build.capture(images.Resize(self.height, self.width).on(image=self.image, out=self.out))
             return

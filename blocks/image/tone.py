@@ -19,7 +19,7 @@ class Tone(Block, id="image.tone", tags=("exposure", "contrast", "brightness", "
     saturation: float = param(1.0, min=0, max=3, doc="Colourfulness; 0 is grey, 1 leaves colours as they are.")
 
     graph = OpGraphSource.of_expression(
-        "grey = 0.18\n"  # the reflectance about which contrast turns
+        "grey = 0.18\n"  # the reflectance that contrast leaves unchanged
         "lit = max((image.xyz * exp2(exposure) - grey) * contrast + grey, 0)\n"
         "toned = lit if gamma == 1 else pow(lit, 1 / gamma)\n"
         "luminance = 0.2126 * toned.x + 0.7152 * toned.y + 0.0722 * toned.z\n"
@@ -29,5 +29,5 @@ class Tone(Block, id="image.tone", tags=("exposure", "contrast", "brightness", "
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread a pixel."""
+        """One thread per pixel."""
         build.compute(self.graph, over=self.out)

@@ -1,4 +1,4 @@
-"""Conversion of a picture's numbers to linear light, from the colour space that its file names."""
+"""Converts a picture's numbers to linear light, from the colour space that its file names."""
 
 from collections.abc import Callable
 from tempfile import NamedTemporaryFile
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-#: Colour spaces of the library's built-in configuration; a configuration that $OCIO names is ignored.
+#: The library's built-in configuration of colour spaces; $OCIO is ignored.
 _CONFIG = "ocio://default"
 _LINEAR = "lin_rec709_scene"
 _SRGB = ("srgb_rec709_scene", "srgb_rec709_display")
@@ -49,11 +49,11 @@ def to_linear(encoded: Array, whole: bool, spec: "ImageSpec") -> Array:
 
 
 def _curved(encoded: Array, curve: Callable[[Array], Any]) -> Array:
-    """Return `curve` of each value as float32; whole numbers are shares of their type's largest."""
+    """Return `curve` of each value as float32; whole numbers are first divided by their type's largest value."""
     if encoded.dtype.kind == "f":
         return np.asarray(curve(encoded), np.float32)
     largest = np.iinfo(encoded.dtype).max
-    if encoded.dtype.kind == "u" and largest < 1 << 16:  # a table is faster than a power for each pixel
+    if encoded.dtype.kind == "u" and largest < 1 << 16:  # a table is faster than a power of each pixel
         return np.asarray(curve(np.arange(largest + 1) / largest), np.float32)[encoded]
     return np.asarray(curve(encoded / largest), np.float32)
 
@@ -66,7 +66,7 @@ def _film_to_linear(encoded: Array) -> Array:
 
 
 def _by_name(colours: Array, space: str) -> Array | None:
-    """Return the colours in linear Rec. 709; None when the space isn't known."""
+    """Return the colours in linear Rec. 709; None when the colour space is unknown."""
     from OpenImageIO import ImageBuf, ImageBufAlgo
 
     return _pixels(ImageBufAlgo.colorconvert(ImageBuf(colours), space, _LINEAR, colorconfig=_CONFIG))

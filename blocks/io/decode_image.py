@@ -1,4 +1,4 @@
-"""Image files to linear light."""
+"""Decodes image files to linear light."""
 
 import os
 from collections.abc import Callable
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-#: Decoded images kept, so that editing a patch does not read its files again.
+#: The number of decoded images that are kept, so that editing a patch does not read its files again.
 CACHED_IMAGES = 4
-#: The largest picture, in pixels: 4 GiB of linear RGBA. A small file can claim a size beyond the machine's memory.
+#: The largest picture, in pixels: 4 GiB of linear RGBA. A small file may claim a size beyond the machine's memory.
 MAX_PIXELS = 1 << 28
 
 #: The function that turns a picture upright, for each EXIF orientation.
@@ -37,7 +37,7 @@ _UPRIGHT: dict[int, Callable[[Array], Array]] = {
 def load_linear(path: Path) -> Array:
     """Return an image file as linear RGBA, float32 of shape (height, width, 4), read-only; see `decode_picture`.
 
-    PatchError names the file when it can't be read.
+    A PatchError names the file when it can't be read.
     """
     try:
         return _decode(read_bytes(path))
@@ -50,7 +50,7 @@ def load_linear(path: Path) -> Array:
         ) from problem
 
 
-# Cached by the file's contents: a file is decoded again only if its contents have changed.
+# Cached by contents, so that a file is decoded again only if these have changed.
 @lru_cache(CACHED_IMAGES)
 def _decode(held: bytes) -> Array:
     picture = decode_picture(held)
@@ -59,24 +59,24 @@ def _decode(held: bytes) -> Array:
 
 
 def decode_picture(data: bytes) -> Array:
-    """Return the picture that the bytes of a file hold as linear RGBA, float32 of shape (height, width, 4).
+    """Return the picture in a file's bytes as linear RGBA, float32 of shape (height, width, 4).
 
-    - Whole numbers of any size become 0 to 1, and colours linear light of Rec. 709 primaries, by the colour space that
-      the file names. sRGB (IEC 61966-2-1) is assumed where it names none, or one that isn't known.
+    - Whole numbers of any size are scaled to 0 to 1. Colours become linear light with Rec. 709 primaries, by the colour
+    space that the file names. If it names none, or an unknown one, sRGB (IEC 61966-2-1) is assumed.
     - Floats stay as they are, including NaN and values below 0 or above 1, unless the file names a colour space other
       than linear Rec. 709.
-    - Alpha is straight: colours that were stored multiplied by alpha are divided by it, except where alpha is 0. It is
-      1 where the file has none.
+    - Alpha is straight: colours stored multiplied by alpha are divided by it, except where alpha is 0. Without alpha in
+    the file, it is 1.
     - Grey becomes all three colours; a missing colour is 0. Channels are found by their names R, G, B, A and Y, or else
       by their order.
-    - The picture is turned as its EXIF orientation says. An OpenEXR picture has the size of its display window, with 0
-      where the file has no pixels. If a file has several pictures, the first is decoded.
+    - The picture is turned by its EXIF orientation. An OpenEXR picture has the size of its display window, with 0 where
+    the file has no pixels. If a file has several pictures, the first is decoded.
 
-    A ValueError names the fault of the file.
+    A ValueError states what is wrong with the file.
     """
     import OpenImageIO  # only patches with pictures need it
 
-    file = os.memfd_create("picture")  # the library opens files by name only, and the file may change between two reads
+    file = os.memfd_create("picture")  # the library opens files only by name, and the file may change between two reads
     try:
         with open(file, "wb", closefd=False) as copy:
             copy.write(data)
@@ -85,10 +85,10 @@ def decode_picture(data: bytes) -> Array:
         wanted.attribute("oiio:UnassociatedAlpha", 1)
         source = OpenImageIO.ImageInput.open(name, wanted)
         if source is None:
-            OpenImageIO.geterror()  # clears the error, which the library would report to the next caller
+            OpenImageIO.geterror()  # clears the error, which the library would otherwise report to the next caller
             raise ValueError("no picture of a known format, or a damaged one")
         try:
-            with np.errstate(all="ignore"):  # floats may be of any size
+            with np.errstate(all="ignore"):  # floats may be of any magnitude
                 return _read(source, OpenImageIO.UNKNOWN)
         finally:
             source.close()
@@ -103,7 +103,7 @@ def _read(source: "ImageInput", own_type: Any) -> Array:
     if max(spec.width * spec.height, spec.full_width * spec.full_height) > MAX_PIXELS:
         raise ValueError(f"{spec.width} x {spec.height} pixels, more than {MAX_PIXELS}")
     if str(spec.format) == "double" and source.format_name() == "tiff" and (spec.height == 1 or spec.tile_width):
-        raise ValueError("64-bit floats in tiles or in a single line")  # OpenImageIO 3.2 returns other memory
+        raise ValueError("64-bit floats in tiles or in a single line")  # OpenImageIO 3.2 returns other memory for these
     colours, alpha = _channels(spec)
     stored = source.read_image(0, 0, 0, spec.nchannels, own_type)
     if stored is None or source.has_error:
@@ -131,7 +131,7 @@ def _channels(spec: "ImageSpec") -> tuple[list[int | None], int | None]:
     alpha = names.index("A") if "A" in names else None
     others = [place for place in range(len(names)) if place != alpha]
     if spec.get_int_attribute("bmp:version") == 3:
-        alpha = None  # a BMP of this version has a reserved byte in place of alpha
+        alpha = None  # a BMP of this version has a reserved byte instead of alpha
     if not others:
         return [None, None, None], alpha
     if "Y" in names or len(others) == 1:
@@ -142,14 +142,14 @@ def _channels(spec: "ImageSpec") -> tuple[list[int | None], int | None]:
 
 
 def _unit(stored: Array) -> Array:
-    """Return floats as they are and whole numbers as shares of the largest one, as float32."""
+    """Return floats unchanged, and whole numbers divided by their largest value, as float32."""
     if stored.dtype.kind == "f":
         return stored.astype(np.float32)
     return (stored / np.iinfo(stored.dtype).max).astype(np.float32)
 
 
 def _is_associated(format_name: str, spec: "ImageSpec") -> bool:
-    """True where colours are stored multiplied by alpha: in OpenEXR always, in TIFF where the file says so."""
+    """True if colours are stored multiplied by alpha: always in OpenEXR, and in TIFF if the file says so."""
     return format_name in ("openexr", "tiff") and not spec.get_int_attribute("oiio:UnassociatedAlpha")
 
 

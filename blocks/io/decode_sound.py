@@ -14,9 +14,9 @@ from engine.diagnostics import PatchError
 
 #: Choices of the channel.
 CHANNELS = ("mix", "left", "right")
-#: Decoded sounds kept, so that editing a patch does not read its files again.
+#: The number of decoded sounds that are kept, so that editing a patch does not read its files again.
 CACHED_SOUNDS = 4
-#: The highest rate of a file, in Hz: the size of the resampling filter grows with the rate.
+#: The highest rate of a file, in Hz, since the size of the resampling filter grows with the rate.
 MAX_RATE = 1_000_000
 #: The most samples of a sound at the patch's rate: 4 GiB.
 MAX_SAMPLES = 1 << 30
@@ -26,10 +26,10 @@ def load_sound(path: Path, rate: int, channel: str) -> np.ndarray[Any, Any]:
     """Return a sound file as float32 of shape (samples,), read-only, with `rate` samples per second.
 
     The file may be WAV, FLAC, OGG, MP3, AIFF or another format of libsndfile. Whole numbers are scaled to the range
-    from -1 to 1; floats stay as they are. `channel` is one of CHANNELS; mix is the mean of all channels, and a file
-    with one channel always returns that one. A WAV file whose recorder was killed before it finished the header is read
-    to its end; redundant fields of the header, such as the bytes per second, are ignored. PatchError names the file
-    when it can't be read.
+    from -1 to 1; floats stay as they are. `channel` is one of CHANNELS; "mix" is the mean of all channels. A file with
+    one channel always returns that channel. A WAV file whose header was never completed, because its recorder was
+    killed, is read to its end; redundant fields of the header, such as the bytes per second, are ignored. A PatchError
+    names the file when it can't be read.
     """
     try:
         return _decode(read_bytes(path), rate, channel)
@@ -42,7 +42,7 @@ def load_sound(path: Path, rate: int, channel: str) -> np.ndarray[Any, Any]:
         ) from problem
 
 
-# Cached by the file's contents: a file is decoded again only if its contents have changed.
+# Cached by contents, so that a file is decoded again only if these have changed.
 @lru_cache(CACHED_SOUNDS)
 def _decode(held: bytes, rate: int, channel: str) -> np.ndarray[Any, Any]:
     own_rate, samples = read_sound(held)
@@ -51,7 +51,7 @@ def _decode(held: bytes, rate: int, channel: str) -> np.ndarray[Any, Any]:
     else:
         sound = samples[:, ("left", "right").index(channel)]
     if own_rate != rate:
-        from scipy.signal import resample_poly  # this import takes 0.1 s and is needed only for resampling
+        from scipy.signal import resample_poly  # this import takes 0.1 s and is only needed for resampling
 
         if len(sound) * rate // own_rate > MAX_SAMPLES:
             raise ValueError(f"{len(sound)} samples at {own_rate} Hz, more than {MAX_SAMPLES} at {rate} Hz")
@@ -63,9 +63,9 @@ def _decode(held: bytes, rate: int, channel: str) -> np.ndarray[Any, Any]:
 
 
 def read_sound(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
-    """Return the rate in Hz and the samples, float32 of shape (samples, channels), that the bytes of a file hold.
+    """Return the rate in Hz and the samples, float32 of shape (samples, channels), in a file's bytes.
 
-    A ValueError names the fault of the file.
+    A ValueError states what is wrong with the file.
     """
     import soundfile  # only patches with sounds need it
 
@@ -84,9 +84,9 @@ def read_sound(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
 
 
 def _with_size(data: bytes) -> bytes:
-    """Return a WAV file whose recorder left the size of its samples at 0, with that size set to the rest of the file.
+    """Return a WAV file with its size of samples set to the rest of the file, if its recorder left that size at 0.
 
-    If the rest is a list of chunks, the file has no samples and is returned as it is.
+    If the rest is a list of chunks, the file has no samples and is returned unchanged.
     """
     at = 12
     while data[:4] == b"RIFF" and data[8:12] == b"WAVE" and at + 8 <= len(data):

@@ -36,5 +36,5 @@ def linear_rgba(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if pixels.shape[2] == 4:
         result[:] = pixels
     else:
-        result[..., :3] = pixels  # a single channel goes to all three
+        result[..., :3] = pixels  # a single channel is copied to all three
     return result

@@ -1,4 +1,4 @@
-"""Conversion of linear images to sRGB pixels, for the screen and for files."""
+"""Converts linear images to sRGB pixels, for the screen and for files."""
 
 #: Lines of an expression that convert `c`, linear RGBA, to a pixel. The sRGB curve (IEC 61966-2-1) is computed without
 #: a power, which would cost more than the rest of a kernel. Above the linear toe, the curve is a minimax fit of square

@@ -21,7 +21,7 @@ class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "w
 
     The file name's extension decides the format. EXR, TIFF, HDR and PFM store linear light as floats, including values
     above 1 and, except in HDR, below 0. PNG, JPEG and WebP store sRGB and clamp values to 0 to 1; PNG has 8 or 16 bits
-    a channel. Save Outputs in the editor writes the file, and so does the end of `warploom run`; frames do not.
+    per channel. Save Outputs in the editor writes the file, and so does the end of `warploom run`; frames do not.
     """
 
     image: In[float4] = port(rank=2, doc="The image to save, linear RGBA, shape [height, width].")
@@ -36,7 +36,7 @@ class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "w
     linear = OpGraphSource.of_expression("image", output="pixels", output_type=float4, image=float4)
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread a pixel."""
+        """One thread per pixel."""
         if not str(self.file):
             raise Incomplete("file", "name an image")
         in_bytes = picture_depth(str(self.file), self.depth) == "8 bits"

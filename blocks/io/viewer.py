@@ -16,7 +16,7 @@ class Viewer(Block, id="io.viewer", tags=("display", "preview", "screen", "show"
         0.0, min=0, max=1, doc="Share of the range reserved for highlights: 0 cuts off at 1, 1 compresses all values."
     )
 
-    # Values up to the knee stay as they are; above, they approach 1 without reaching it.
+    # Values up to the knee stay unchanged; values above it approach 1 without reaching it.
     graph = OpGraphSource.of_expression(
         "bright = image.xyz * exp2(exposure)\n"
         "knee = 1 - roll_off\n"
@@ -29,7 +29,7 @@ class Viewer(Block, id="io.viewer", tags=("display", "preview", "screen", "show"
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread a pixel."""
+        """One thread per pixel."""
         pixels = build.buffer("pixels", uchar4, shape="same(image)")
         build.compute(self.graph, over=pixels)
         build.show(pixels)

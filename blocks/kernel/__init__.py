@@ -1,1 +1,1 @@
-"""Kernels of your own: from files, from text, patched from ops, and from a formula."""
+"""Your own kernels: from files, from text, drawn from ops, and from a formula."""

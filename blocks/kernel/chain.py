@@ -2,7 +2,7 @@ from typing import Any
 
 from engine.api import ChainBlock, param
 
-#: A new block multiplies two matrices, and the product by the first one again.
+#: A new block's chain: it multiplies two matrices, and the product by the second matrix again.
 _PRODUCTS = {
     "nodes": [
         {"id": "a", "type": "chain.input", "position": [0, 0]},

@@ -31,7 +31,7 @@ class CudaKernel(KernelBlock, id="kernel.cuda", title="CUDA Kernel", tags=("nvrt
 
     @classmethod
     def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource:
-        """The text."""
+        """Return the text as a source."""
         if not values["code"].strip():
             raise Incomplete("code", "have a kernel")
         return CudaText(values["code"], options)

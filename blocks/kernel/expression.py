@@ -22,5 +22,5 @@ class Expression(
 
     @classmethod
     def interface(cls, values: Mapping[str, Any]) -> Interface:
-        """The inputs, a slider for each unknown name, and the result."""
+        """Return the inputs, a slider for each unknown name, and the output."""
         return expression_interface(values["expression"], values["reads"], values["sliders"], values["constants"])

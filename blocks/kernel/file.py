@@ -21,7 +21,7 @@ class KernelFile(KernelBlock, id="kernel.file", tags=("cuda", "ptx", "cu", "nvrt
 
     @classmethod
     def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource:
-        """The kernel of the file."""
+        """Return the kernel of the file."""
         if not values["file"]:
             raise Incomplete("file", "name a kernel")
         return kernel_file(Path(values["file"]), values["entry"], options)

@@ -2,7 +2,7 @@ from typing import Any
 
 from engine.api import GraphBlock, param
 
-#: A new block scales each element by a parameter.
+#: A new block's kernel: it multiplies each element by a parameter.
 _SCALED = {
     "nodes": [
         {"id": "x", "type": "op.input", "position": [0, 0]},

@@ -15,7 +15,7 @@ OPERATIONS = {
 
 @cache
 def comparison(op: str) -> OpGraphSource:
-    """Return the kernel that compares x with y, or with the value when there is no y."""
+    """Return a kernel that compares x with y, or with the value if there is no y."""
     graph = OpGraphBuilder()
     x, y = (graph.add("op.input", name, type="number") for name in "xy")
     value = graph.add("op.parameter", "value", type="f64")
@@ -40,5 +40,5 @@ class Compare(Block, id="math.compare", tags=("less", "greater", "equal", "condi
     value: float = param(0.0, min=-1e9, max=1e9, doc="Right operand when y is not connected.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element."""
+        """One thread per element."""
         build.compute(comparison(OPERATIONS[self.operation]), over=self.out)

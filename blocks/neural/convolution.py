@@ -4,10 +4,11 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, dnn, param, port
 class Convolution(Block, id="neural.convolution", tags=("conv2d", "cnn", "cudnn", "layer", "kernel", "correlate")):
     """Convolves images with learned weights: a layer of a convolutional network.
 
-    Each output channel is a bias plus the sum over the input channels of its group, each cross-correlated with its own
-    kh x kw weights: the same as PyTorch's conv2d and ONNX's Conv. Images are [n, channels, height, width], and 0 beyond
-    the border. The output has (h + 2 padding - dilation (kh - 1) - 1) // stride + 1 rows, and likewise columns.
-    Elements are f32 or f16, summed in f32. For float4 images, use Weighted Filter.
+    Each output channel is a bias plus a sum over the input channels of its group. Each input channel is
+    cross-correlated with its own kh x kw weights, as in PyTorch's conv2d and ONNX's Conv. Images are [n, channels,
+    height, width], and 0 beyond the border. The output has (h + 2 padding - dilation (kh - 1) - 1) // stride + 1 rows,
+    and a number of columns by the same formula. Elements are f32 or f16, summed in f32. For float4 images, use Weighted
+    Filter.
     """
 
     x: In[any_type] = port(doc="Images, [n, channels, h, w], f32 or f16.")

@@ -5,7 +5,8 @@ class Pool(Block, id="neural.pool", tags=("maxpool", "avgpool", "average", "down
     """Shrinks images to the largest value, or the mean, under a moving window.
 
     Channels are pooled separately. Positions beyond the border are ignored, and a NaN under the window gives NaN. The
-    output has (h + 2 padding - window) // stride + 1 rows, and likewise columns. Elements are f32 or f16.
+    output has (h + 2 padding - window) // stride + 1 rows, and a number of columns by the same formula. Elements are
+    f32 or f16.
     """
 
     x: In[any_type] = port(doc="Images, [n, channels, h, w], f32 or f16.")

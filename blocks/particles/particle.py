@@ -4,7 +4,7 @@ from engine.api import Struct, f32, float3
 
 
 class Particle(Struct):
-    """One particle, 32 bytes, as `kernels/particle.cuh` lays it out.
+    """One particle, 32 bytes, with the layout of `kernels/particle.cuh`.
 
     Position in metres (y is up), age in seconds, velocity in metres per second, life in seconds. A particle is alive
     while its age is below its life; in an unused place, all fields are zero.

@@ -5,7 +5,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 #: Choices of `color_by`, in the order of their numbers in the kernel.
 COLORS = ("age", "speed")
-#: Pixels along an edge of a cell of the glow image, as GLOW_CELL in render_points.cu.
+#: Pixels along an edge of a cell of the glow image; equals GLOW_CELL in render_points.cu.
 GLOW_CELL = 8
 FILE = "render_points.cu"
 
@@ -55,7 +55,7 @@ class RenderPoints(Block, id="particles.render_points", tags=("draw", "splat", "
     develop = Kernel(FILE, entry="develop_picture")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Camera, then light by one thread a wanted particle, glow by cells, and the picture by runs between them."""
+        """The camera, then light with a thread per wanted particle, glow by cells, and the picture by runs of pixels."""
         cells_x, cells_y = -(-self.width // GLOW_CELL), -(-self.height // GLOW_CELL)
         camera = build.buffer("camera", Camera, shape="[1]")
         lights = build.buffer("lights", u64, shape="[height, width]")

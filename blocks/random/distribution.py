@@ -1,11 +1,11 @@
-"""What the blocks that make random numbers have in common."""
+"""The common part of the blocks that output random numbers."""
 
 from blocks.buffer.shape_text import shape_rule
 from engine.api import Block, BlockBuilder, BufferHandle, Kernel, param
 
 
 class Distribution(Block, abstract=True):
-    """Random numbers by Philox4x32-10, of which a thread makes some at a time."""
+    """Random numbers by Philox4x32-10; each thread generates several at a time."""
 
     shape: str = param("1024", doc='Sizes of the axes, the slowest first, such as "1080, 1920".')
     changing: bool = param(True, doc="Make new numbers in every frame; otherwise every frame has the same numbers.")
@@ -14,7 +14,7 @@ class Distribution(Block, abstract=True):
     )
 
     def launch(self, build: BlockBuilder, entry: str, at_a_time: int, out: BufferHandle, *range_: object) -> None:
-        """Fill `out`, whose shape the parameter says."""
+        """Fill `out`, whose shape is a parameter."""
         build.define(out, shape=shape_rule("shape", self.shape))
         arguments = (out, build.frame, self.changing, self.seed, *range_, out.size)
         threads = (out.size + at_a_time - 1) // at_a_time

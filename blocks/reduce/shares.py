@@ -1,16 +1,16 @@
-"""How reductions divide their work."""
+"""Reductions: how their thread blocks share the work."""
 
 from functools import cache
 
 from engine.api import BlockBuilder, In, OpGraphBuilder, OpGraphSource, Out, any_type, f32, f64, u32
 
-#: Largest number of thread blocks, and the fewest elements for each of them.
+#: The most thread blocks, and the fewest elements for each of them.
 PARTS, LEAST = 1024, 4096
 
 
 @cache
 def reduction(operation: str, x: str, reads: str, out: str, dtype: str) -> OpGraphSource:
-    """Return the kernel of thread blocks that each reduce their share of `x` to one element of `out`."""
+    """Return a kernel whose thread blocks each reduce their share of `x` to one element of `out`."""
     graph = OpGraphBuilder()
     value = graph.add("op.input", x, type=reads)["value"]
     graph.add("op.aggregate", out, value=value, operation=operation, type=dtype)
@@ -20,9 +20,9 @@ def reduction(operation: str, x: str, reads: str, out: str, dtype: str) -> OpGra
 def describe_reduction(
     build: BlockBuilder, operation: str, x: In[any_type], out: Out[f32] | Out[u32], *, reads: str = "number"
 ) -> None:
-    """Reduce `x` to the one element of `out`: thread blocks reduce their shares, then one reduces the results.
+    """Reduce `x` to the one element of `out`. Thread blocks reduce their shares; then one block reduces the results.
 
-    Numbers are reduced as f64. With `reads` "any", each element is 1 if it is not 0, else 0.
+    Numbers are reduced as f64. With `reads` "any", an element counts as 1 if it is not 0, and otherwise as 0.
     """
     kind, result = (f64, f32) if reads == "number" else (u32, u32)
     parts = build.buffer("parts", kind, f"[min({PARTS}, ceil({x.name}.size / {LEAST}))]")

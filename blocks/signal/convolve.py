@@ -9,9 +9,9 @@ STEP = 32
 class Convolve(Block, id="signal.convolve", tags=("fft", "filter", "bokeh", "psf", "blur", "kernel", "convolution")):
     """Convolves an image with weights: each pixel becomes a small picture, as bright as the pixel.
 
-    out[y, x] = sum over j, i of weights[j, i] image[y + h // 2 - j, x + w // 2 - i], as scipy.ndimage.convolve has it,
-    for red, green and blue each; alpha stays as it is. A disc as weights blurs like a lens out of focus, and a star
-    gives highlights rays. The FFT is used, so that the time hardly depends on the number of weights.
+    out[y, x] = sum over j, i of weights[j, i] image[y + h // 2 - j, x + w // 2 - i], as in scipy.ndimage.convolve, for
+    red, green and blue; alpha does not change. A disc as weights blurs like a lens out of focus, and a star gives
+    highlights rays. The block uses the FFT, so the time hardly depends on the number of weights.
     """
 
     image: In[float4] = port(rank=2, doc="The image, linear RGBA, shape [height, width].")
@@ -43,7 +43,7 @@ class Convolve(Block, id="signal.convolve", tags=("fft", "filter", "bokeh", "psf
         border = BORDERS.index(self.border)
         build.launch(self.spread_image, num_threads=plane, args=(self.image, image, border, *size, *before, *plane))
         build.launch(self.spread_weights, num_threads=plane, args=(self.weights, weights, *small, *plane))
-        there, back = fft.RealFft(2), fft.InverseRealFft(2, norm="forward")  # neither divides
+        there, back = fft.RealFft(2), fft.InverseRealFft(2, norm="forward")  # neither transform divides
         build.capture(there.on(x=image, out=x), there.on(x=weights, out=y))
         shares = (self.normalize, image.dim(1) * image.dim(2), x.dim(1) * x.dim(2), x.size)
         build.launch(self.multiply, num_threads=x.size, args=(x, y, *shares))

@@ -5,9 +5,9 @@ from engine.api import BlockBuilder, In, Out, any_type, fft, param, port
 class InverseRealFFT(Transform, id="signal.inverse_real_fft", tags=("irfft", "fourier", "synthesis", "cufft")):
     """Transforms half of a spectrum back to a real signal.
 
-    The block inverts a Real FFT with the same `axes` and `norm`; equals numpy.fft.irfftn. The half spectrum has the
-    same size for an even and an odd length of the signal's last axis: set `odd` for an odd one. Parts that the spectrum
-    of a real signal can't have, such as an imaginary part at frequency 0, are ignored.
+    The block inverts a Real FFT with the same `axes` and `norm`; equals numpy.fft.irfftn. The size of the half spectrum
+    does not show whether the length of the signal's last axis is even or odd: set `odd` for an odd length. Parts that
+    the spectrum of a real signal can't have, such as an imaginary part at frequency 0, are ignored.
     """
 
     x: In[any_type] = port(strided=True, doc="Half of the spectrum, c64 or c128, shape [..., n // 2 + 1].")

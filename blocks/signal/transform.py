@@ -1,4 +1,4 @@
-"""What the blocks that transform signals have in common."""
+"""The common part of the blocks that transform signals."""
 
 from engine.api import Block, fft, param
 

@@ -15,7 +15,7 @@ WINDOWS = {
 
 
 class Windowed(Block, abstract=True):
-    """A block that weighs pieces of a signal."""
+    """A block that multiplies pieces of a signal by a window."""
 
     window: str = param(
         "hann", choices=tuple(WINDOWS), doc="The window: hann for most signals, flat top to read exact amplitudes."

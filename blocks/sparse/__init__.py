@@ -1,1 +1,1 @@
-"""Matrices of which most entries are 0, in CSR form."""
+"""Matrices with mostly zeros, in CSR form."""

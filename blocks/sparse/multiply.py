@@ -4,8 +4,8 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, param, port, s32,
 class SparseMultiply(Block, id="sparse.multiply", tags=("spmv", "spmm", "csr", "graph", "cusparse")):
     """Multiplies a sparse matrix by a vector or a dense matrix.
 
-    out = alpha A x, with A [m, n] in CSR form: `columns` and `entries` list the entries row by row, `offsets` holds the
-    index at which each row begins, and its last element is nnz, the number of entries. x is [n] or [n, k], and out [m]
+    out = alpha A x, with A [m, n] in CSR form. `columns` and `entries` list the entries row by row. `offsets` has the
+    index at which each row begins; its last element is nnz, the number of entries. x is [n] or [n, k], and out is [m]
     or [m, k]. Elements are f32 or f64. Use it for networks, grids and graphs, where most pairs of nodes are not
     connected.
     """

@@ -1,1 +1,1 @@
-"""Networks that learn, and the data that they learn from."""
+"""Networks that learn, and their data."""

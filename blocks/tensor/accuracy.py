@@ -1,13 +1,14 @@
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
-#: Threads of the kernel's one thread block.
+#: Threads of the kernel's only thread block.
 THREADS = 256
 
 
 class Accuracy(Block, id="tensor.accuracy", tags=("classify", "argmax", "top-1", "score", "metric", "share")):
     """Outputs the share of rows that are classified correctly.
 
-    A row is correct if its largest element is in the same column of both inputs. Of equal elements, the first counts.
+    A row is correct if its largest element is in the same column of both inputs. If elements are equal, the first
+    counts.
     """
 
     x: In[f32] = port(rank=2, doc="Scores or probabilities of each class, [n, classes].")

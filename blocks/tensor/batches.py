@@ -7,8 +7,8 @@ ORDERS = ("shuffled", "in order")
 class Batches(Block, id="tensor.batches", tags=("dataset", "loader", "minibatch", "sample", "shuffle", "epoch")):
     """Outputs the next rows of a data set in each frame, or in each turn of a loop.
 
-    Every row is used once before any is used again. In "shuffled" order, each such round has a different order. A row
-    of `x` and the same row of `y` stay together. The same seed gives the same batches on every device and in every run.
+    Every row is used once before any is used again. In "shuffled" order, each such round has another order. A row of
+    `x` and the same row of `y` stay together. The same seed gives the same batches on every device and in every run.
     """
 
     x: In[any_type] = port(rank=2, doc="Data set, such as inputs of a network, [n, columns].")
@@ -23,7 +23,7 @@ class Batches(Block, id="tensor.batches", tags=("dataset", "loader", "minibatch"
     count = Kernel("batches.cu", entry="count_rows")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element of the rows."""
+        """One thread per element of the rows."""
         rows = self.x.dim(0)
         for more in (self.y.dim(0) - rows, rows - self.y.dim(0)):
             build.require(more, "y must have as many rows as x", port=self.y)

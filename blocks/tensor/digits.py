@@ -35,7 +35,7 @@ class Digits(Block, id="tensor.digits", tags=("dataset", "mnist", "handwriting",
 
 
 def load_digits() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the pictures, f32[1797, 64] from 0 to 1, and their numbers; PatchError without scikit-learn.
+    """Return the pictures, f32[1797, 64] from 0 to 1, and their digits. Raise PatchError without scikit-learn.
 
     The file of scikit-learn is read directly, since importing scikit-learn takes a second or more.
     """

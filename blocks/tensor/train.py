@@ -2,7 +2,7 @@ from typing import Any
 
 from engine.api import TrainBlock, param
 
-#: A new block learns one number from 64.
+#: A new block's network: it learns one number from 64.
 _SMALL = {
     "nodes": [
         {"id": "x", "type": "net.input", "position": [0, 0]},

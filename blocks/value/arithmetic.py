@@ -1,4 +1,4 @@
-"""Compiles a line of arithmetic that a person types to code that can do nothing else."""
+"""Compiles a line of arithmetic that a person types, and nothing else."""
 
 import ast
 import math
@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.diagnostics import PatchError
 
-#: Longest allowed line: the compiler's time and recursion depth grow with the length.
+#: The longest allowed line, since the compiler's time and recursion depth grow with the length.
 MOST_CHARACTERS = 1000
 
 
@@ -43,7 +43,7 @@ def _smoothstep(low: float, high: float, x: float) -> float:
     return part * part * (3.0 - 2.0 * part)
 
 
-#: Each function with its smallest and largest number of arguments. All numbers are floats, so their size is bounded.
+#: Each function with its fewest and most arguments. All numbers are floats, so their size is bounded.
 FUNCTIONS: dict[str, tuple[Callable[..., float], int, int]] = {
     **{name: (getattr(math, name), 1, 1) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh")},
     **{
@@ -79,7 +79,7 @@ class Arithmetic:
     """A line of arithmetic with variables, compiled once.
 
     A line can have numbers, + - * / // % **, comparisons, and, or, not, `x if y else z`, `FUNCTIONS` and `CONSTANTS`;
-    true is 1 and false 0. For anything else, a PatchError names it.
+    true is 1 and false is 0. For anything else, a PatchError names it.
     """
 
     def __init__(self, text: str, names: tuple[str, ...]) -> None:
@@ -91,9 +91,9 @@ class Arithmetic:
         self.names: dict[str, float] = dict.fromkeys(names, 0.0)
 
     def value(self) -> float:
-        """Return the value for the current `names`; raise a PatchError when there is none, as for 1 / 0."""
+        """Return the value for the current `names`. Raise a PatchError if there is none, as for 1 / 0."""
         try:
-            value = float(eval(self._code, self._scope, self.names))  # only code that `_compile` has checked
+            value = float(eval(self._code, self._scope, self.names))  # runs only code that `_compile` has checked
             if math.isfinite(value):
                 return value
             reason = str(value)
@@ -156,7 +156,7 @@ def _check_call(node: ast.Call) -> None:
 
 
 class _Floats(ast.NodeTransformer):
-    """Converts numbers to floats and powers to calls of `pow`, since integers could grow without bound."""
+    """Converts numbers to floats and powers to calls of `pow`, since integers could grow without limit."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         return ast.copy_location(ast.Constant(float(node.value)), node)  # type: ignore[arg-type]  # a number, see `_check`

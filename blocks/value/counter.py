@@ -26,7 +26,7 @@ class Counter(ValueBlock, id="value.counter", tags=("count", "edge", "trigger", 
     was_down: bool | None = None
 
     def start(self) -> None:
-        """Start at low; inputs that are already true do not count."""
+        """Start at low; inputs that are already true don't count."""
         self.counted, self.was_up, self.was_down = None, None, None
 
     def update(self, now: Moment) -> None:

@@ -32,7 +32,7 @@ class Expression(ValueBlock, id="value.expression", tags=("formula", "math", "ca
     def update(self, now: Moment) -> None:
         """Compute the formula."""
         arithmetic, values = self.arithmetic, self.values
-        assert arithmetic is not None  # `check` has been called
+        assert arithmetic is not None  # `check` was called before
         names = arithmetic.names
         names["a"], names["b"], names["c"], names["d"] = values["a"], values["b"], values["c"], values["d"]
         names["t"], names["dt"], names["frame"] = now.time_s, now.time_step_s, float(now.frame)

@@ -5,7 +5,7 @@ class Mouse(ValueBlock, id="value.mouse", tags=("pointer", "cursor", "button", "
     """Outputs the mouse position over the canvas or a viewer, and which buttons are down.
 
     `x` goes from 0 at the left to 1 at the right, `y` from 0 at the top to 1 at the bottom. While the mouse is
-    elsewhere, the position keeps its last value; at first it is the middle.
+    elsewhere, the position keeps its last value; the first value is the middle.
     """
 
     hears = ("mouse",)

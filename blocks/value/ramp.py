@@ -4,8 +4,9 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 class Ramp(ValueBlock, id="value.ramp", tags=("line", "envelope", "fade", "tween", "animate", "phasor")):
     """Outputs a ramp from `from_value` to `to_value` in `duration` seconds, repeatedly or once.
 
-    loop jumps back to the start, ping-pong runs back, once stays at the end. The ramp starts when the block is added,
-    and restarts each time `trigger` becomes true. After a change of `duration`, the ramp continues from its position.
+    "loop" jumps back to the start, "ping-pong" runs back, and "once" stays at the end. The ramp starts when the block
+    is added, and restarts each time `trigger` becomes true. After a change of `duration`, it continues from its
+    position.
     """
 
     value: Value[float] = value_port(doc="Current value of the ramp.")
@@ -18,7 +19,7 @@ class Ramp(ValueBlock, id="value.ramp", tags=("line", "envelope", "fade", "tween
     easing: str = param("linear", choices=("linear", "smooth"), doc="Shape of the ramp; smooth begins and ends slowly.")
     trigger: bool = param(False, doc="Restarts the ramp when it becomes true.")
 
-    ways: float = 0.0  # number of finished ways from one end to the other
+    ways: float = 0.0  # number of completed passes from one end to the other
     was_triggered: bool = False
 
     def start(self) -> None:

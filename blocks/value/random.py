@@ -3,7 +3,7 @@ import math
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 _MASK = 2**64 - 1
-#: Tolerance, so that the frame at the end of an interval belongs to the next one although times are rounded.
+#: Tolerance for rounded times, so that the frame at the end of an interval belongs to the next one.
 _ROUNDING = 1e-9
 
 
@@ -44,7 +44,7 @@ class Random(ValueBlock, id="value.random", tags=("noise", "chance", "seed", "wa
 
 
 def uniform(seed: int, index: int) -> float:
-    """Return a pseudo-random number in [0, 1) of a seed and an index: SplitMix64 (Steele, Lea, Flood 2014)."""
+    """Return a pseudo-random number in [0, 1) for a seed and an index: SplitMix64 (Steele, Lea, Flood 2014)."""
     return (_scrambled(_scrambled(seed) + index) >> 11) / 2**53
 
 

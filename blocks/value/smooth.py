@@ -2,16 +2,16 @@ import math
 
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
-#: Shortest time constant, below any frame time; with a shorter one, numbers would overflow.
+#: The shortest time constant, below any frame time; a shorter one would overflow.
 _AT_ONCE_S = 1e-9
 
 
 class Smooth(ValueBlock, id="value.smooth", tags=("damp", "lag", "filter", "ease", "follow")):
     """Follows `input` smoothly, in the same time at every frame rate.
 
-    exponential starts fast and slows down: after `time`, 63 % of a step is done, after three times as long 95 %. damped
-    moves like a critically damped spring: it also starts slowly, takes about as long, and from rest never overshoots a
-    constant input.
+    "exponential" starts fast and slows down: 63 % of a step is done after `time`, and 95 % after three times as long.
+    "damped" moves like a critically damped spring: it also starts slowly, takes about as long, and from rest never
+    overshoots a constant input.
     """
 
     value: Value[float] = value_port(doc="The smoothed number.")
