@@ -1,7 +1,7 @@
-"""The command line. Each command turns its words into one call; `app.outcome` defines how a command ends.
+"""The command line. Each command turns its arguments into one call; `app.outcome` defines how a command ends.
 
-A command imports what it needs itself, so that `warploom --help` loads none of it. A function of many options takes
-them by the names that are declared here.
+A command imports its modules itself, so that `warploom --help` imports none of them. Functions with many options take
+them under the names declared here.
 """
 
 import difflib
@@ -36,7 +36,7 @@ class _LoggedCommand(click.Command):
 
         from app.version import version
 
-        is_engine = self.name == "engine"  # the engine's client prints and writes its records
+        is_engine = self.name == "engine"  # the engine's client prints and writes the engine's records
         traceless = is_engine or ctx.params.get("screenshot") is not None
         choose_levels(ctx.params.pop("verbose"), prints=not is_engine, writes=not traceless)
         system = f"{platform.system()} {platform.release()} {platform.machine()}"
@@ -88,7 +88,7 @@ def _check_device(name: str) -> None:
 
 
 _Command = Callable[..., Any]
-_PATH = click.Path(path_type=Path, readable=False)  # the reader of the file reports why it can't be read
+_PATH = click.Path(path_type=Path, readable=False)  # the code that reads the file reports why it can't be read
 _patch = click.argument("patch", type=_PATH, metavar="PATCH", help="A .loom file, or an example: particles.")
 _device = click.option("--device", default="auto", metavar="auto|host|cuda:0", help="Device to run on.")
 _engine = click.option(
@@ -323,7 +323,7 @@ def devices(as_json: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line; an error is reported by a line on stderr and the exit status."""
+    """Run the command line. An error is reported on stderr and by the exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names can have characters that the terminal can't show

@@ -1,4 +1,4 @@
-"""Tables and progress on the terminal. Rich takes long to import, and nothing needs it that prints JSON."""
+"""Tables and progress on the terminal. Rich takes long to import, so only commands that need it import this file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def make_console() -> Console:
-    """Return what writes to stdout; nothing is coloured by what it looks like, and brackets are text."""
+    """Return a console for stdout that neither highlights text nor interprets brackets."""
     from rich.console import Console
 
     class Printable(Console):
@@ -29,7 +29,7 @@ def make_console() -> Console:
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Print each on a line of stderr, with its file and line where it has one."""
+    """Print each diagnostic on a line of stderr, with its file and line if known."""
     for item in diagnostics:
         place = f"{item.file}:{item.line}: " if item.file and item.line else ""
         click.echo(f"{printable(place)}{item}", err=True)
@@ -51,7 +51,7 @@ def make_table(*columns: str) -> Table:
 
 @contextmanager
 def progress(title: str, total: int, *, show: bool) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on stderr if that is a terminal; what it gives is called after each of `total` steps."""
+    """Show a progress bar on stderr if that is a terminal; call the yielded function after each of `total` steps."""
     if not (show and sys.stderr is not None and sys.stderr.isatty()):
         yield lambda: None
         return

@@ -25,11 +25,11 @@ from engine.protocol.messages import FrameReport
 from engine.runtime.check.check_patch import has_errors
 from engine.runtime.engine import open_engine
 
-# How long a screenshot waits: for the build, then for this many frames or this long.
+# The time limits of a screenshot: for the build, then for this many frames or this long.
 _BUILD_LIMIT_MS = 60_000
 _FRAMES = 90
 _RUN_LIMIT_MS = 6_000
-_STILL_MS = 300  # without an engine nothing moves
+_STILL_MS = 300  # without an engine, nothing moves
 _qt_log = logging.getLogger("app.qt")
 _QT_LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
@@ -43,12 +43,12 @@ _QT_LEVELS = {
 def run_editor(
     patch: Path | None, device: str, screenshot: Path | None, *, trust: bool = False, engine: str | None = None
 ) -> int:
-    """Show the editor until it is closed and return the exit status.
+    """Show the editor until it is closed, and return the exit status.
 
-    Without a patch it begins with the gallery. With `screenshot` it runs the patch for a moment, saves the window's
-    picture to that file, and ends; nothing of the person's state is read or written. With `trust` the patch and the
-    blocks beside it are trusted without asking. `engine` is the command of an engine in another process. WarploomError
-    when there is no screen, or the patch of a screenshot cannot be opened.
+    Without a patch, it starts with the gallery. With `screenshot`, it runs the patch for a moment, saves a picture of
+    the window to that file, and ends, without reading or writing the person's state. With `trust`, the patch and the
+    blocks beside it are trusted without asking. `engine` is the command of an engine in another process. Raise
+    WarploomError if there is no screen, or the patch of a screenshot can't be opened.
     """
     if not has_display():
         if screenshot is None:
@@ -58,7 +58,8 @@ def run_editor(
     app = QApplication.instance() or QApplication(["warploom"])
     assert isinstance(app, QApplication)
     app.setApplicationName("Warploom")
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal; Qt's loop would not let Python see it
+    # For Ctrl+C in the terminal; in Qt's event loop, Python would not handle it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     app.setDesktopFileName("warploom")
     with ExitStack() as stack:
         stack.callback(qInstallMessageHandler, qInstallMessageHandler(_log_message))
@@ -101,7 +102,7 @@ def _why_unusable(folder: Path) -> str:
 
 
 def _log_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
-    """Log a message of Qt, except one that its offscreen platform repeats and that means nothing."""
+    """Log a message of Qt, except a meaningless one that its offscreen platform repeats."""
     if "propagateSizeHints" not in text:
         _qt_log.log(_QT_LEVELS[kind], "%s", text)
 

@@ -32,7 +32,7 @@ from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
 from engine.runtime.engine import open_engine
 from engine.runtime.frame.clock import Clock
 
-#: What `--profile-out` writes, by the file's ending.
+#: The output of `--profile-out`, by suffix.
 _PROFILE_FORMS = {".csv": profile_csv, ".json": profile_json}
 
 
@@ -59,7 +59,7 @@ def run_headless(
     kernel_time_limit: float | None,
     result: RunResult,
 ) -> int:
-    """Run a patch for some frames into `result`, and print it unless `as_json`; return the exit status.
+    """Run a patch for some frames into `result`, and print it unless `as_json`. Return the exit status.
 
     Without a `rate`, frames run without pauses; each is `step_s` after the previous one. With `real_time`, the patch's
     time follows real time, for patches that a person plays: 60 frames per second by default.
@@ -124,7 +124,7 @@ def _run(
 ) -> FrameReport:
     """Run the frames, save the outputs, and return the last report.
 
-    End early when a block doesn't compile, or a sentinel freezes a frame, of which the outputs are saved.
+    End early when a block doesn't compile, or a sentinel freezes a frame; the frozen frame's outputs are saved.
     """
     info, path = client.info, client.patch.path
     result.device = info.name
@@ -133,7 +133,7 @@ def _run(
     with progress(f"{path.name if path else 'patch'} on {info.title}", frames, show=show_progress) as advance:
         for number in range(frames):
             if number == 1:
-                pacer.restart()  # the first frame compiles; the grid begins after it
+                pacer.restart()  # the first frame compiles, so the grid starts after it
             report = client.step(real_time=real_time)
             result.add(report)
             if has_errors(report.diagnostics):
@@ -154,10 +154,10 @@ def _run(
 
 
 def _check_values(patch: Patch) -> None:
-    """Have every connection of numbers freeze a frame with NaN or infinity, where the patch checks nothing itself."""
+    """Let every connection of numbers freeze a frame with NaN or infinity, unless the patch has its own check there."""
     for connection in patch.connections:
         if connection.source not in patch.sentinels:
-            with suppress(PatchError):  # what carries no numbers
+            with suppress(PatchError):  # the output carries no numbers
                 patch.set_sentinel(connection, action="freeze")
 
 
@@ -187,7 +187,7 @@ def trace_headless(*, patch: Path, out: Path, frames: int, device: str, engine: 
 
 
 def check_headless(*, patch: Path, as_json: bool, trust: bool, reported: dict[str, Any]) -> int:
-    """Report why a patch would not compile, also in `reported`; return the exit status."""
+    """Report why a patch would not compile, on stderr and in `reported`. Return the exit status."""
     diagnostics = check_patch(open_patch(patch, trust=trust))
     reported["diagnostics"] = msgspec.to_builtins(diagnostics)
     reported["ok"] = not has_errors(diagnostics)
@@ -218,7 +218,7 @@ def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool, fuse
 
 def _make_pacer(step_s: float, rate: float | None, real_time: bool) -> Pacer:
     try:
-        Clock(step_s)  # refuses the step as wrong usage; the engine would refuse it later
+        Clock(step_s)  # raises the error for a wrong step as wrong usage; the engine would refuse it later
         if rate is not None:
             return Pacer(Pacing.fixed(rate))
         return Pacer(Pacing.fixed(60) if real_time else Pacing.free())

@@ -1,4 +1,4 @@
-"""`warploom blocks`, `warploom devices` and `warploom kernel`: what there is, as text or JSON."""
+"""`warploom blocks`, `warploom devices` and `warploom kernel`: lists as text or JSON."""
 
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def _update_level(block: type[Block], spec: ParameterSpec) -> str:
 
 
 def _default(spec: ParameterSpec) -> Any:
-    """A parameter's default for JSON; None for memory of the user's own."""
+    """Return a parameter's default for JSON; None for the user's own memory."""
     match spec.type:
         case "array":
             return spec.default.tolist()
@@ -82,7 +82,7 @@ _LONG = {"array": "array", "external": "array", "object": "JSON"}
 
 
 def list_blocks(reported: dict[str, Any], name: str | None, as_json: bool) -> None:
-    """Print the catalogue, or one block type; with `as_json` put it into `reported`."""
+    """Print the catalogue, or one block type; with `as_json`, put it into `reported`."""
     catalogue = default_catalogue()
     if name is not None:
         info = block_info(catalogue.require(name))
@@ -133,9 +133,9 @@ def show_devices(reported: dict[str, Any], as_json: bool) -> None:
 def show_kernel(file: Path, write_json: bool) -> None:
     """Print a kernel file's entry points; with `write_json`, describe them beside it in NAME.json.
 
-    Several are described one by one, in NAME.ENTRY.json.
+    For several entry points, each gets its own NAME.ENTRY.json.
     """
-    trusted_folders.add(file.resolve().parent)  # who names a file here may run it by other means
+    trusted_folders.add(file.resolve().parent)  # a person who names a file here may run it by other means too
     entries = (list(kernels_in(read_source(file), file)) if file.suffix == ".py" else []) or [""]
     images = [load_image(file_source(file.resolve(), entry), HOST_ARCHITECTURE) for entry in entries]
     manifests = [manifest for image in images for manifest in describe_kernels(image)]

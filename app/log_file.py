@@ -1,17 +1,17 @@
-"""`LogFile`: the log on disk, of limited size, which several processes may write at once."""
+"""`LogFile`: a log on disk of limited size, which several processes may write at the same time."""
 
 import fcntl
 import logging
 import os
 from pathlib import Path
 
-#: A file that is larger makes way for the next; with the one before it, the log takes twice as much at most.
+#: The size at which a new file is started; the log keeps one older file, so it takes at most twice as much.
 SIZE_LIMIT = 1_000_000
 NAME = "warploom.log"
 
 
 class RecordFormatter(logging.Formatter):
-    """A line for each record, with further lines indented: only a record begins at the margin."""
+    """Formats a record as one line, with further lines indented, so that only records start at the margin."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -26,9 +26,9 @@ class RecordFormatter(logging.Formatter):
 class LogFile(logging.Handler):
     """Appends records to `warploom.log` in a folder; a full one becomes `warploom.1.log`.
 
-    Processes don't wait for each other. Each record is appended by one write to the file that has the name at that
-    moment. Only one process at a time renames, and the others write on meanwhile. The folder is made with the first
-    record. When the file can't be written, `problem` has the reason, and records are lost.
+    Processes don't wait for each other. Each record is appended by a single write to the file that has the name at that
+    moment. Only one process at a time renames the file, and the others continue to write. The folder is created with
+    the first record. When the file can't be written, `problem` has the reason, and records are lost.
     """
 
     def __init__(self, folder: Path, level: int = logging.INFO, size_limit: int = SIZE_LIMIT) -> None:
@@ -40,7 +40,10 @@ class LogFile(logging.Handler):
         self._last, self._repeats = "", 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record; of those that repeat the last one, only their number is written, before the next other."""
+        """Write a record.
+
+        If it repeats the last one, only count it; the count is written before the next different record.
+        """
         try:
             said = f"{record.name} {record.levelno} {record.getMessage()}"
             if said == self._last:
@@ -84,6 +87,6 @@ class LogFile(logging.Handler):
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                return  # another process does it
-            if self.path.stat().st_size > self._size_limit:  # else another process has done it
+                return  # another process is renaming it
+            if self.path.stat().st_size > self._size_limit:  # otherwise another process has renamed it
                 self.path.replace(self.path.with_suffix(".1.log"))

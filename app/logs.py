@@ -1,4 +1,4 @@
-"""Outputs of the records of a program of Warploom: standard error, at the level of `--verbose`, and the log file."""
+"""Where a program of Warploom sends its log records: standard error, by `--verbose`, and the log file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from engine.diagnostics import printable
 from engine.logs import attach, detach, set_level
 
 _log = logging.getLogger(__name__)
-#: What commands print themselves, as diagnostics.
+#: Loggers whose messages commands print themselves, as diagnostics.
 _PRINTED = ("app.outcome", "engine.runtime.report")
 
 
 class _StandardError(logging.Handler):
-    """Prints warnings and errors in one line each; with a verbose level, also time, logger and traceback."""
+    """Prints warnings and errors in one line each; with a verbose level, also the time, logger and traceback."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -71,9 +71,9 @@ def log_outputs() -> Iterator[None]:
 
 
 def choose_levels(verbosity: int, *, prints: bool = True, writes: bool = True) -> None:
-    """Log from INFO on for a `verbosity` of 1, everything from 2 on.
+    """Log from INFO on for a `verbosity` of 1, and everything from 2 on.
 
-    Without `prints`, standard error gets nothing unless there is a verbosity. Without `writes`, the file gets only the
+    Without `prints`, standard error gets nothing unless `verbosity` is set. Without `writes`, the file gets only the
     error that ends the program.
     """
     if _outputs is not None:
@@ -85,7 +85,7 @@ def choose_levels(verbosity: int, *, prints: bool = True, writes: bool = True) -
 
 
 def details_place() -> str:
-    """Return where the details of an error are, once it is logged."""
+    """Return the place of an error's details, once it is logged."""
     if _outputs is None:
         return "the log"
     file = _outputs.file

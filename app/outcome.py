@@ -1,4 +1,4 @@
-"""The end of a command: its exit status, the report of a failure, and its JSON object, also after a failure."""
+"""The end of a command: its exit status, the report of a failure, and its JSON object, even after a failure."""
 
 import errno
 import json
@@ -29,14 +29,14 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def json_object(wanted: bool, make: Callable[[], dict[str, Any]]) -> Iterator[None]:
-    """Print the object that `make` returns after the work inside, if that is `wanted`.
+    """Print the object that `make` returns after the work in the `with` block, if `wanted`.
 
     When the work fails, the object is printed too, with the failure in its "diagnostics", and the program ends.
     """
     try:
         yield
     except BrokenPipeError:
-        raise  # who reads the output, such as `head`, has seen enough, and click ends the program
+        raise  # the reader of the output, such as `head`, has seen enough, and click ends the program
     except BaseException as problem:
         if wanted:
             raise SystemExit(end(problem, make())) from problem
@@ -46,7 +46,7 @@ def json_object(wanted: bool, make: Callable[[], dict[str, Any]]) -> Iterator[No
 
 
 def end(problem: BaseException, reported: dict[str, Any] | None = None) -> int:
-    """Report a failure on stderr, and in the object `reported` on stdout, and return the exit status."""
+    """Report a failure on stderr, and on stdout in the object `reported`. Return the exit status."""
     diagnostics, status = explain(problem)
     if reported is not None:
         known = reported.get("diagnostics", ())
@@ -64,7 +64,7 @@ def end(problem: BaseException, reported: dict[str, Any] | None = None) -> int:
 
 
 def explain(problem: BaseException) -> tuple[list[Diagnostic], int]:
-    """Return the message of a failure, and the exit status; the details of an unexpected one go to the log."""
+    """Return the message of a failure, and the exit status. The details of an unexpected failure are logged."""
     match problem:
         case click.ClickException():
             return [error(problem.format_message())], problem.exit_code

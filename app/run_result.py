@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class RunResult:
-    """The outcome of a run so far; `last` is the last frame's report, or that of an engine which failed in a frame."""
+    """The outcome of a run so far; `last` is the last frame's report, or that of an engine that failed in a frame."""
 
     def __init__(self) -> None:
         self.device: str | None = None
         self.last: FrameReport | None = None
         self.profile: Profile | None = None
         self.outputs: list[Saved] = []
-        #: The frame that a sentinel froze, which is the last one then.
+        #: The frame that a sentinel froze; it is then the last one.
         self.frozen_frame: int | None = None
         self._times_ns = array("q")  # a run may have millions of frames
         self._levels: Counter[str] = Counter()
 
     @property
     def frames(self) -> int:
-        """How many frames were done."""
+        """The number of frames so far."""
         return len(self._times_ns)
 
     def add(self, report: FrameReport) -> None:
@@ -41,7 +41,7 @@ class RunResult:
         self._levels[report.update_level.name] += 1
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object that `run --json` prints; times are None while no frame was done."""
+        """Return the object that `run --json` prints; times are None while no frame was run."""
         times_ns = self._times_ns[1:] or self._times_ns  # without the first frame, which compiles
         return {
             "device": self.device,

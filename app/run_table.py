@@ -1,4 +1,4 @@
-"""What `warploom run` prints: a table of nodes as the profile nests them, the frame's times, and the files written."""
+"""The output of `warploom run`: a table of nodes, nested as in the profile, the frame's times, and written files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,14 +14,14 @@ from engine.protocol.messages import FrameReport, NodeReport
 
 _NO_PROFILE = ("node", "type", "state", "kernels")
 _PROFILE = ("node", "type", "state", "now", "mean", "p99", "turns", "share", "kernels")
-#: How wide a table may be in a file or a pipe.
+#: The width of a table in a file or a pipe.
 _FILE_WIDTH = 160
-#: So many nodes of the critical path are named, in each region.
+#: The most nodes of the critical path that are named, per region.
 _NAMED = 8
 
 
 def print_result(result: RunResult, last: FrameReport, budget_ns: int) -> None:
-    """Print what came of a run, whose last report is `last` and whose frames may take `budget_ns`."""
+    """Print the results of a run; `last` is its last report, and `budget_ns` the time that frames may take."""
     console, profile = make_console(), result.profile
     if not console.is_terminal:
         console.width = max(console.width, _FILE_WIDTH)
@@ -29,7 +29,7 @@ def print_result(result: RunResult, last: FrameReport, budget_ns: int) -> None:
     table = make_table(*(_PROFILE if spans else _NO_PROFILE))
     table.collapse_padding = True
     for column in table.columns:
-        column.no_wrap = column.header != "type"  # that one is cut where a terminal is narrow
+        column.no_wrap = column.header != "type"  # this column is cut off in a narrow terminal
     for column in table.columns[3:]:
         column.justify = "right"
     measured = rows(spans)
@@ -46,7 +46,7 @@ def print_result(result: RunResult, last: FrameReport, budget_ns: int) -> None:
 
 
 def _cells(row: ProfileRow, times: RowTimes, nodes: Mapping[str, NodeReport]) -> Iterator[str]:
-    """Give the cells of a row of the profile."""
+    """Return the cells of a row of the profile."""
     node = nodes.get(row.node) if not row.name else None
     title = row.name or row.node.rpartition("/")[2] or "graph"
     branch = " (otherwise)" if row.branch else ""
@@ -83,7 +83,7 @@ def _summary(result: RunResult, budget_ns: int) -> Iterator[str]:
 
 
 def path_text(spans: Sequence[SpanProfile], region: str = "") -> str:
-    """Return the nodes of a critical path, inside a region in brackets: "emit > loop (step > draw) > view"."""
+    """Return the nodes of a critical path; a region's are in parentheses: "emit > loop (step > draw) > view"."""
     nodes = list(dict.fromkeys(span.node for span in spans if span.region == region != span.node))
     named = []
     for node in nodes[:_NAMED]:
@@ -94,7 +94,7 @@ def path_text(spans: Sequence[SpanProfile], region: str = "") -> str:
 
 
 def _frames_text(profile: Profile) -> str:
-    """Return a text that names the frames of a profile's rows."""
+    """Return a text about which frames a profile's rows are from."""
     first, last, count = profile.first_frame, profile.frame, profile.measured_frames
     if count < 2:
         return f"frame {last} alone"

@@ -1,4 +1,4 @@
-"""Where the program begins: Ctrl+C ends it without a word while the command line is imported."""
+"""The entry point of the program. Ctrl+C ends it silently while the command line is imported."""
 
 import os
 import signal
@@ -8,7 +8,8 @@ from app.exit_status import INTERRUPTED
 
 def main() -> None:
     """Run the command line."""
-    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # otherwise the parent process ignores it
+    # Otherwise the parent process ignores Ctrl+C.
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_ours:
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from app.cli import main as run

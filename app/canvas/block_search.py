@@ -1,4 +1,4 @@
-"""Finding a block type and placing it: alone, at the end of a connection, or in the middle of one."""
+"""The search for a block type, which places the block alone, at the end of a connection, or in its middle."""
 
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QWidget
@@ -15,12 +15,12 @@ from engine.patch.document import Patch
 
 _MOST_RECENT = 5
 
-#: What the new block is for: to connect to a port, to be inserted on a connection, or neither.
+#: The purpose of the new block: to connect to a port, to be inserted on a connection, or neither.
 Goal = PortRef | Connection | None
 
 
 class BlockSearch(QObject):
-    """The search popup, and what happens with the block type that a person chooses."""
+    """The search popup, and the placing of the block type that a person chooses."""
 
     placed = Signal(str)  # the new node's id
     refused = Signal(str)  # why the block could not be placed
@@ -29,7 +29,7 @@ class BlockSearch(QObject):
         super().__init__(parent)
         self._patch: Patch | None = None
         self._goal: Goal = None
-        #: Ids of the block types that were placed last, the newest at the end.
+        #: Ids of the most recently placed block types, the newest last.
         self.recent: list[str] = []
         self._point, self._scope = QPointF(), ""
         self.popup = SearchPopup(parent)
@@ -57,7 +57,7 @@ class BlockSearch(QObject):
         self.popup.close_search()
 
     def _find(self, text: str) -> list[Group]:
-        """Block types that match a text and fit the goal; with neither of these, the palette."""
+        """Return the block types that match a text and fit the goal; without a text and a goal, return the palette."""
         if self._patch is None:
             return []
         found = self._patch.catalogue.search(text)
@@ -70,7 +70,7 @@ class BlockSearch(QObject):
 
     def _place(self, block_type: type[Block]) -> None:
         assert self._patch is not None
-        # The pointer is at the first port when something is connected, else on the title bar.
+        # The pointer is at the first port if something is connected, otherwise on the title bar.
         below = HEADER + ROW / 2 if self._goal else HEADER / 2
         position = snapped(self._point.x(), self._point.y() - below)
         try:

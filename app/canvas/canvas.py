@@ -36,29 +36,29 @@ from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport
 
 _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
-#: From a port to the block that is searched for it, in scene units.
+#: The distance from a port to a block that is searched for it, in scene units.
 _SEARCH_AWAY = 200.0
 
 
 @safe_overrides
 class Canvas(QWidget):
-    """A view of one patch. Gestures become edits of the patch; what is seen follows the patch's changes alone."""
+    """A view of one patch. Gestures become edits of the patch; the picture follows only the patch's changes."""
 
     selection_changed = Signal(list)  # node ids
-    refused = Signal(str)  # why an edit is refused
+    refused = Signal(str)  # the reason why an edit is refused
     node_activated = Signal(str)  # double-clicked, or entered by the keyboard
     escaped = Signal()  # Escape, while nothing is dragged
-    patch_dropped = Signal(Path)  # a file to open
-    menu_requested = Signal(str, QPoint)  # for a "node", a "connection" or the "canvas", at a position of the screen
+    patch_dropped = Signal(Path)  # Escape was pressed while nothing is dragged
+    menu_requested = Signal(str, QPoint)  # for a "node", a "connection" or the "canvas", at a screen position
 
     def __init__(self) -> None:
         super().__init__()
         self._patch: Patch | None = None
-        #: How slow work is done.
+        #: Runs slow work.
         self.beside: Run = at_once
         #: The profile of the last measured frame; requested while a tooltip is shown.
         self.profile: Callable[[], Profile | None] = lambda: None
-        #: What the memory of the engine's device can read and write; None where that is not known.
+        #: The memory bandwidth of the engine's device; None where it is unknown.
         self.peak_bytes_per_s: Callable[[], float | None] = lambda: None
         self._mirror: Mirror | None = None
         self._selected: list[str] = []
@@ -107,15 +107,15 @@ class Canvas(QWidget):
         self.view.canvas_double_clicked.connect(self.open_search)
         self.view.menu_requested.connect(self._open_menu)
 
-    # What is shown
+    # Display
 
     @property
     def patch(self) -> Patch | None:
-        """The patch that is shown."""
+        """The shown patch."""
         return self._patch
 
     def set_patch(self, patch: Patch | None) -> None:
-        """Show a patch from now on, or none."""
+        """Show a patch, or none."""
         if self._mirror is not None:
             self._mirror.stop()
             self._mirror = None
@@ -131,7 +131,7 @@ class Canvas(QWidget):
         self.view.viewport().update()
 
     def show_report(self, report: FrameReport) -> None:
-        """Show states and times of a frame, also in tooltips."""
+        """Show states and times of a frame, including those in tooltips."""
         self._display.show_report(report)
         self.path.show_report(report)
 
@@ -176,14 +176,14 @@ class Canvas(QWidget):
         self.scene.select(self.scene.nodes)
 
     def go_to(self, node: str) -> None:
-        """Select a node, if it is there, and bring it into view."""
+        """Select a node, if it exists, and bring it into view."""
         if self._patch is not None and node in self._patch.nodes:
             self.select([node])
             self.fit_selection()
             self.setFocus()
 
     def show_types(self, types: frozenset[str]) -> None:
-        """Tell the selection again if a selected node is of a type that is another one now."""
+        """Report the selection again if the type of a selected node has changed."""
         selected = self.selected()
         if self._patch is not None and any(self._patch.nodes[node].type in types for node in selected):
             self.selection_changed.emit(selected)
@@ -216,7 +216,7 @@ class Canvas(QWidget):
             self._refuse(str(problem))
 
     def _place_files(self, paths: list[Path], point: QPointF) -> None:
-        """Add blocks for files that were dropped; a patch is opened."""
+        """Add blocks for dropped files; a dropped patch is opened."""
         opened = next((path for path in paths if path.suffix == SUFFIX), None)
         if opened is not None:
             self.patch_dropped.emit(opened)
@@ -226,7 +226,7 @@ class Canvas(QWidget):
 
     def _place_read(self, patch: Patch, paths: list[Path], point: QPointF) -> None:
         if patch is not self._patch:
-            return  # another one is shown by now
+            return  # another patch is shown by now
         try:
             place = node_edits.snapped(point.x(), point.y())
             self.select(place_files(patch, paths, place, self.scene.regions.scope_at(point)))
@@ -260,7 +260,7 @@ class Canvas(QWidget):
         self.refused.emit(reason)
 
     def _offer(self, reason: str, remedies: list[Remedy]) -> None:
-        """Show why a connection is refused, with a button for each edit that makes it possible."""
+        """Show why a connection is refused, with a button for each edit that would allow it."""
         if not remedies:
             self._refuse(reason)
             return
@@ -281,9 +281,9 @@ class Canvas(QWidget):
             self._open_search_for(self.view.mapFromScene(view.scenePos() + QPointF(away * _SEARCH_AWAY, 0)), port)
 
     def open_search(self, position: QPoint | None = None) -> None:
-        """Open the search at a position of the canvas, or at the pointer, where the chosen block is placed.
+        """Open the search at a position of the canvas, or at the pointer. The chosen block is placed there.
 
-        When it is open already, close it.
+        If it is already open, close it.
         """
         if self.search.is_open:
             self.search.close()
@@ -297,7 +297,7 @@ class Canvas(QWidget):
             self.search.open(self._patch, position, point, goal, self.scene.regions.scope_at(point))
 
     def insert_block(self) -> None:
-        """Search a block to put in the middle of the selected connection."""
+        """Search for a block to put in the middle of the selected connection."""
         connections = self.scene.selected_connections()
         if connections:
             self._insert_at_pointer(connections[0])
@@ -306,7 +306,7 @@ class Canvas(QWidget):
 
     @property
     def checkable(self) -> Connection | None:
-        """The selected connection if what flows through it can be checked; None for several."""
+        """The selected connection, if its elements can be checked; None if several are selected."""
         connections = self.scene.selected_connections()
         if self._patch is None or len(connections) != 1:
             return None
@@ -317,12 +317,12 @@ class Canvas(QWidget):
         return connections[0]
 
     def check_values(self) -> None:
-        """Ask what to check of what flows through the selected connection."""
+        """Ask what to check in the elements of the selected connection."""
         if self._patch is not None and (connection := self.checkable) is not None:
             SentinelForm(self._patch, connection.source, self).open()
 
     def remove_check(self) -> None:
-        """Check what flows through the selected connection no longer."""
+        """Stop checking the elements of the selected connection."""
         connection = self.checkable
         if self._patch is not None and connection is not None and connection.source in self._patch.sentinels:
             self._patch.remove_sentinel(connection)
@@ -342,7 +342,7 @@ class Canvas(QWidget):
         return tooltip(self._patch, hit, self._display.report, self.profile(), self.peak_bytes_per_s())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move and open what is selected, and leave an inner patch; the keys of commands come before these."""
+        """Move and open the selection, and leave an inner patch; the keys of commands have precedence."""
         key = Qt.Key(event.key())
         if key in _ARROWS:
             # A held key is one movement, and one undo step.
@@ -356,7 +356,7 @@ class Canvas(QWidget):
             event.ignore()
 
     def event(self, event: QEvent) -> bool:
-        """Keep the legends apart when there is another size, or another legend."""
+        """Keep the legends apart when their sizes change."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
             self._part_legends()
         return super().event(event)

@@ -1,4 +1,4 @@
-"""The view of the scene: selection, tooltips, and gestures, which request edits but make none."""
+"""The view of the scene: selection, tooltips, and gestures that request edits but make none."""
 
 import time
 from collections.abc import Callable
@@ -47,22 +47,22 @@ class GraphView(ZoomableView):
 
     Left drag moves nodes and the sliders on them, starts connections or draws a box; middle or right drag pans; a right
     click requests the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the view.
-    The title strip of a region's box stands for its region block. `GESTURES` in `commands/help_dialogs.py` lists them
-    for people.
+    The title strip of a region's box stands for its region block. `GESTURES` in `commands/help_dialogs.py` lists the
+    gestures for people.
     """
 
     nodes_dropped = Signal(NodeDrop)
-    move_refused = Signal(str)  # why nodes that are dragged can't be dropped where the pointer is
+    move_refused = Signal(str)  # the reason why dragged nodes can't be dropped at the pointer
     slider_moved = Signal(SliderMove)
     connections_cut = Signal(list)  # Connections
     pressed = Signal()  # a gesture may begin
-    entered = Signal()  # the pointer came over the canvas
-    hovering_ended = Signal()  # a drop of the dragged nodes would not be refused
+    entered = Signal()  # the pointer has entered the canvas
+    hovering_ended = Signal()  # dropping the dragged nodes would not be refused
     node_double_clicked = Signal(str)
     connection_double_clicked = Signal(Connection)
     canvas_double_clicked = Signal()
-    files_dropped = Signal(list, QPointF)  # paths, and where in the scene
-    menu_requested = Signal(object, QPoint)  # for a Hit or None, at a position of the screen
+    files_dropped = Signal(list, QPointF)  # paths, and the place in the scene
+    menu_requested = Signal(object, QPoint)  # for a Hit or None, at a screen position
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class GraphView(ZoomableView):
         self._edge_scroll = EdgeScroll(self)
         self._edge_scroll.scrolled.connect(self._go_on_dragging)
         self.paint_s = 0.0
-        self.cursor_position = QPoint(-1, -1)  # not known yet
+        self.cursor_position = QPoint(-1, -1)  # unknown
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
         self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontSavePainterState)
         self.setMouseTracking(True)
@@ -94,13 +94,13 @@ class GraphView(ZoomableView):
     # Places
 
     def cursor_point(self) -> QPointF:
-        """Where the pointer was last, in the scene; the middle of the view when it is elsewhere."""
+        """The pointer's last place in the scene; the middle of the view if the pointer is outside."""
         viewport = self.viewport().rect()
         position = self.cursor_position if viewport.contains(self.cursor_position) else viewport.center()
         return self.mapToScene(position)
 
     def hit(self, position: QPoint) -> Hit | None:
-        """Return what is at a position of the viewport."""
+        """Return the item at a position of the viewport."""
         point = self.mapToScene(position)
         if port := self._graph.port_at(point, REACH / self.zoom):
             return port.ref
@@ -110,12 +110,12 @@ class GraphView(ZoomableView):
         return connection.connection if connection else self._graph.regions.grasped_at(point)
 
     def tray_area(self) -> QRect | None:
-        """Return where in the viewport a node offers its parameters to a dragged connection, if one does."""
+        """Return the viewport area in which a node offers its parameters to a dragged connection, if any does."""
         area = self._connecting.tray_area
         return self.mapFromScene(area).boundingRect() if area is not None else None
 
     def cancel_drag(self) -> None:
-        """End a drag as if it had not begun."""
+        """Cancel a drag without an effect."""
         self._edge_scroll.stop()
         if self._node_drag.is_on:
             if (grabber := self._graph.mouseGrabberItem()) is not None:
@@ -129,7 +129,7 @@ class GraphView(ZoomableView):
     # Mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Start the gesture that the button, the modifiers and the place mean."""
+        """Start the gesture for the button, the modifiers and the place."""
         position = event.position().toPoint()
         self.pressed.emit()
         self._pressed_at = self.cursor_position = position
@@ -159,7 +159,7 @@ class GraphView(ZoomableView):
         return slide is not None
 
     def _press_strip(self, event: QMouseEvent) -> bool:
-        """Select a region block, as a click on itself does, and take the region by its box's title strip."""
+        """Select a region block, as a click on the block does, and grasp the region at its box's title strip."""
         point = self.mapToScene(event.position().toPoint())
         region = self._graph.regions.grasped_at(point) if self._graph.node_at(point) is None else None
         if region is None:
@@ -245,17 +245,17 @@ class GraphView(ZoomableView):
                 self.node_double_clicked.emit(node_id)
 
     def _go_on_dragging(self) -> None:
-        """Continue a drag after the view moved under the pointer, as if the pointer had moved."""
+        """Continue a drag after the view has moved under the pointer, as if the pointer had moved."""
         self.mouseMoveEvent(left_move(self, self.cursor_position))
 
     # Keys
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files that can become blocks."""
+        """Accept files that can become blocks."""
         event.setAccepted(any(map(is_usable, _files(event))))
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Take them anywhere on the canvas."""
+        """Accept the files anywhere on the canvas."""
         event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
@@ -265,7 +265,7 @@ class GraphView(ZoomableView):
         event.acceptProposedAction()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Request the menu of the selection by keyboard; the mouse requests it when the button is released."""
+        """Request the selection's menu from the keyboard; for the mouse, releasing the button requests it."""
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             selected = self._graph.selected_nodes()
             place = self.mapFromScene(self._graph.rect_of(selected).center()) if selected else self.rect().center()
@@ -291,7 +291,7 @@ class GraphView(ZoomableView):
     # Tooltips and background
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Show a tooltip, whose text is made from now on as long as the pointer stays there."""
+        """Show a tooltip, whose text is refreshed as long as the pointer stays there."""
         if event.type() == QEvent.Type.Enter:
             self.entered.emit()
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
@@ -309,7 +309,7 @@ class GraphView(ZoomableView):
         return self._describe(hit) if self.hit(self.cursor_position) == hit else ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint, and note how long it takes: live values are painted less often when painting is slow."""
+        """Paint, and measure the time: live values are painted less often when painting is slow."""
         start_s = time.perf_counter()
         super().paintEvent(event)
         self.paint_s = time.perf_counter() - start_s

@@ -13,7 +13,7 @@ from app.view_models.profile.heat import DEGREES, TICKS, heat
 from app.view_models.profile.texts import percent
 
 _BAR, _HEIGHT, _PADDING, _LINE = 200, 8, 10, 16
-#: From the corner of the canvas.
+#: The distance from the corner of the canvas.
 _AWAY = 12
 
 

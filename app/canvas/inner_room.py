@@ -1,4 +1,4 @@
-"""`InnerRoom`: what the canvas shows, which is the session's patch or the patch inside one of its blocks."""
+"""`InnerRoom`: decides what the canvas shows, the session's patch or the patch inside one of its blocks."""
 
 from collections.abc import Callable
 from typing import cast
@@ -20,19 +20,19 @@ from engine.patch.document import Patch
 from engine.patch.inner_patch import InnerPatch, inner_kind
 from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
 
-#: Keeps an edit that a person gave up where redo finds it.
+#: Keeps an abandoned edit where redo can restore it.
 Shelve = Callable[[Callable[[Patch], object]], None]
 
 
 class InnerRoom(QObject):
-    """Shows the session's patch, or in its place the patch inside a block, and goes to nodes of both.
+    """Shows the session's patch, or the patch inside a block instead, and goes to nodes of both.
 
     Edits of an inner patch are edits of the patch around it, which has the undo history.
     """
 
-    #: What is shown from now on: a patch or None, and what stands in for its `shelve` (or None).
+    #: The canvas now shows something else: a patch or None, and a replacement for its `shelve` (or None).
     shown = Signal(cast("type[Patch | None]", object), cast("type[Shelve | None]", object))
-    #: A report of what is shown.
+    #: A report about the shown patch.
     reported = Signal(FrameReport)
     #: Another patch is shown, or the open inner patch has changed.
     changed = Signal()
@@ -61,7 +61,7 @@ class InnerRoom(QObject):
         self._view: tuple[float, QPointF] = 1.0, QPointF()
         self._recent: list[str] = []
         self._has_errors = False
-        #: The engine's reports about the open block and itself.
+        #: The engine's report about the open block; below, about its patch.
         self._around: NodeReport | None = None
         self._statistics = EngineStatistics("")
         #: The state of the open inner patch.
@@ -88,7 +88,7 @@ class InnerRoom(QObject):
         self._show(patch)
 
     def open(self, node: str) -> None:
-        """Open the patch inside a block of the patch that is shown, if there is one."""
+        """Open the patch inside a block of the shown patch, if there is one."""
         patch = self._session.patch
         if patch is not None and not self.is_open and inner_kind(patch, node) is not None:
             self.enter(patch, node)
@@ -133,15 +133,18 @@ class InnerRoom(QObject):
         ]
         self._show(editing.patch, editing.shelve)
         self._canvas.setFocus()
-        # To know what a chain may have, all blocks are described once: before a person searches for one.
+        # Describe all blocks once in advance, to know which of them a chain may have before a person searches for one.
         self._beside("Searching the blocks …", editing.patch.catalogue.all, lambda: None)
         self._name_it()
         self.breadcrumb.show()
         self._show_state()
-        QTimer.singleShot(0, self._canvas.fit)  # the canvas has its size only after the layout
+        QTimer.singleShot(0, self._canvas.fit)  # the canvas gets its size only from the layout
 
     def show_report(self, report: FrameReport) -> None:
-        """Show a report of the patch; while a block is open, only of its parts, such as a network's layers."""
+        """Show a report of the patch.
+
+        While a block is open, only the report of its parts, such as a network's layers.
+        """
         if self._editing is None:
             self.reported.emit(report)
             return
@@ -153,7 +156,7 @@ class InnerRoom(QObject):
             self._show_parts(self._editing.patch)
 
     def leave(self) -> None:
-        """Show the patch again, with its previous view."""
+        """Return to the patch and its previous view."""
         if self._editing is None:
             return
         editing = self._editing
@@ -170,7 +173,7 @@ class InnerRoom(QObject):
     def _forget(self) -> None:
         """Close the inner patch without showing the patch around it, since another one will be shown."""
         if self._editing is not None:
-            self._session.enter_typed()  # while the patch still hears of it
+            self._session.enter_typed()  # while the patch still gets the edit
             self._editing.close()
             for end in self._stop:
                 end()
@@ -179,7 +182,7 @@ class InnerRoom(QObject):
             self._swap_recent()
 
     def code(self, patch: Patch, node: str | None) -> tuple[OpGraphSource | None, Callable[[str], str], str]:
-        """Return the kernel that a block of the patch runs, what its ops are called, and what to know of it."""
+        """Return the kernel that a block of the patch runs, the titles of its ops, and a note about it."""
         block_type = patch.block_type(node) if node in patch.nodes and node is not None else None
         content = block_type.content if block_type is not None and issubclass(block_type, ComputeBlock) else None
         graph = self.graph
@@ -195,7 +198,7 @@ class InnerRoom(QObject):
         self._canvas.set_patch(patch)
 
     def _swap_recent(self) -> None:
-        """The nodes of inner patches and blocks have separate lists of recently placed types."""
+        """Swap the lists of recently placed types, since nodes of inner patches and blocks have separate lists."""
         search = self._canvas.search
         search.recent, self._recent = self._recent, search.recent
 
@@ -224,9 +227,9 @@ class InnerRoom(QObject):
 
 
 class Breadcrumb(QFrame):
-    """The way from the session's patch to an inner one; hidden while the canvas shows the former."""
+    """The path from the session's patch to an inner one; hidden while the canvas shows the session's patch."""
 
-    #: The person returns to the patch.
+    #: The person wants to return to the patch.
     left = Signal()
 
     def __init__(self) -> None:
@@ -246,7 +249,7 @@ class Breadcrumb(QFrame):
         self.hide()
 
     def show_place(self, patch: str, kernel: str) -> None:
-        """Show the names of the patch and of the block that is open."""
+        """Show the names of the patch and of the open block."""
         self.patch.setText(patch)
         self.kernel.setText(kernel)
 

@@ -1,4 +1,4 @@
-"""Keeps the scene equal to the patch: shows every change once, from any source."""
+"""Keeps the scene equal to the patch: shows every change once, whatever its source."""
 
 from collections import defaultdict
 from collections.abc import Callable, Set
@@ -14,13 +14,13 @@ from engine.patch.inner_patch import InnerPatch
 
 
 class Mirror:
-    """Follows one patch until `stop`. It calls `structure_changed` before nodes or connections come or go."""
+    """Follows one patch until `stop`. It calls `structure_changed` before nodes or connections are added or removed."""
 
     def __init__(self, patch: Patch, scene: GraphScene, structure_changed: Callable[[], None]) -> None:
         self._patch = patch
         self._scene = scene
         self._structure_changed = structure_changed
-        #: In an inner patch: what the last edit concerns, and the types before it.
+        #: In an inner patch: the nodes that the last edit concerns; below, the types before it.
         self._touched: set[str] = set()
         self._types = patch.types if isinstance(patch, InnerPatch) else {}
         self._show_all()
@@ -32,7 +32,7 @@ class Mirror:
         self._show_region(node_id)
 
     def _settle(self) -> None:
-        """An edit is done. In an inner patch it may have changed the types and titles of any other node."""
+        """Update other nodes after an edit. In an inner patch, it may have changed the types and titles of any node."""
         if isinstance(self._patch, InnerPatch):
             for node_id in self._retyped(self._patch):
                 model, view = node_view_model(self._patch, node_id), self._scene.nodes[node_id]
@@ -42,7 +42,7 @@ class Mirror:
         self._scene.settle_selection()
 
     def _retyped(self, patch: InnerPatch) -> Set[str]:
-        """Return the nodes that the edit concerns, those with other types than before it, and those that read them."""
+        """Return the nodes that the edit concerns, those whose types it changed, and those that read either."""
         types, before = patch.types, self._types
         found = {node for node in patch.nodes if types.get(node) != before.get(node)} | self._touched
         found |= {connection.target.node for connection in patch.connections if connection.source.node in found}
@@ -94,7 +94,7 @@ class Mirror:
                 self._follow_types([node.id for node in self._patch.nodes.values() if node.type in types])
 
     def _follow_types(self, nodes: list[str]) -> None:
-        """Show nodes as their types are now; connections at removed ports dangle."""
+        """Show nodes with their present types; connections at removed ports dangle."""
         if any(node_view_model(self._patch, node_id) != self._scene.nodes[node_id].model for node_id in nodes):
             self._structure_changed()
         for node_id in nodes:

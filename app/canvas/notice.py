@@ -1,4 +1,4 @@
-"""Texts over the canvas: a short message near the pointer, and what to do while there is no block."""
+"""Texts over the canvas: a short message near the pointer, and a hint while the patch has no block."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,7 +17,7 @@ _MOST_CHARACTERS = 600
 
 
 class CanvasNotice(QFrame):
-    """A message that stays inside its parent; without buttons it lets clicks through."""
+    """A message that stays inside its parent; without buttons, clicks pass through it."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, objectName="notice")
@@ -36,7 +36,7 @@ class CanvasNotice(QFrame):
         return self._label.text()
 
     def show_at(self, position: QPoint, text: str, keep_free: QRect | None) -> None:
-        """Show why something is not done beside a position of the parent, for a moment."""
+        """Show for a moment, beside a position of the parent, why something is not done."""
         self._show(position, text, (), colours.current().warning, keep_free)
         self._timer.start(_SHOWN_MS)
 
@@ -46,7 +46,7 @@ class CanvasNotice(QFrame):
         self._show(position, text, (), colours.current().border, keep_free)
 
     def offer_at(self, position: QPoint, text: str, answers: Sequence[tuple[str, Callable[[], object]]]) -> None:
-        """Show why something is not done, with buttons that do what helps; long enough to choose one."""
+        """Show why something is not done, with buttons for remedies; it stays long enough to choose one."""
         buttons = [(title, partial(self._choose, act)) for title, act in answers]
         self._show(position, text, buttons, colours.current().warning, None)
         self._timer.start(_OFFERED_MS)
@@ -90,7 +90,7 @@ class CanvasNotice(QFrame):
 
 
 class EmptyHint(QLabel):
-    """Says in the middle of an empty canvas what to do; a widget, since the canvas repaints only in parts."""
+    """A hint in the middle of an empty canvas. It is a widget, since the canvas repaints only in parts."""
 
     def __init__(self) -> None:
         super().__init__(alignment=Qt.AlignmentFlag.AlignCenter, objectName="canvasHint")

@@ -17,7 +17,7 @@ from engine.profiling.profile import Profile
 from engine.protocol.flight_record import BUDGET_NS
 from engine.protocol.messages import FrameReport
 
-#: A path that changes more often can't be read.
+#: Milliseconds between changes of the path, so that it can be read.
 _INTERVAL_MS = 500
 _PADDING, _LINE, _AWAY, _SAMPLE = 10, 16, 12, 22
 _NOTHING = PathMarks()
@@ -25,7 +25,7 @@ _NOTHING = PathMarks()
 
 @safe_overrides
 class PathDisplay(QWidget):
-    """Marks the critical path while it is on; as a widget it is the legend, which lets clicks through."""
+    """Marks the critical path while it is on. As a widget, it is the legend; clicks pass through it."""
 
     def __init__(self, scene: GraphScene, parent: QWidget) -> None:
         super().__init__(parent)
@@ -42,7 +42,7 @@ class PathDisplay(QWidget):
 
     @property
     def marks(self) -> PathMarks:
-        """What is marked at the moment."""
+        """The present marks."""
         return self._marks
 
     def set_patch(self, patch: Patch | None) -> None:

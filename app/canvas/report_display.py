@@ -1,4 +1,4 @@
-"""Shows the engine's reports on the canvas: states at once, times and values a few times a second, to be read."""
+"""Shows the engine's reports on the canvas: states at once, times and values a few times a second, to be readable."""
 
 from PySide6.QtCore import QObject
 
@@ -15,7 +15,7 @@ from engine.protocol.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200
 _VALUE_INTERVAL_MS = 80  # values are watched, not only read
-_VALUE_SHARE = 0.1  # of the UI's time may go into painting values, down to the slowest interval
+_VALUE_SHARE = 0.1  # the share of the UI's time for painting values, down to the slowest interval
 _SLOWEST_VALUES_MS = 500
 
 
@@ -36,7 +36,7 @@ class ReportDisplay(QObject):
         """Show a report."""
         is_other = self.report is None or report.nodes is not self.report.nodes
         self.report = report
-        if is_other:  # the engine makes another dict when something about a node is new
+        if is_other:  # the engine makes another dict when a node's report changes
             self._show_states(report)
         self._badges.ask()
         self._values.ask()

@@ -1,4 +1,4 @@
-"""The search popup: a field, and below it a palette by category, or the block types that match what is typed."""
+"""The search popup: a field, with a palette by category below it, or the block types that match the text."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ _RECENT = "Recent"
 
 @dataclass(frozen=True)
 class Group:
-    """Block types under a heading that folds; those of a group without a title are always shown."""
+    """Block types under a heading that folds; the types of a group without a title are always shown."""
 
     title: str
     types: Sequence[type[Block]]
@@ -59,9 +59,9 @@ Find = Callable[[str], list[Group]]
 
 
 def palette(types: Sequence[type[Block]], recent: Sequence[str]) -> list[Group]:
-    """Return groups of block types: those whose ids are `recent`, which end with the newest, and each category.
+    """Return groups of block types: those with the ids in `recent`, where the newest is last, and each category.
 
-    Categories and what is in them keep their order.
+    Categories and their block types keep their order.
     """
     by_id = {block.id: block for block in types}
     groups = {_RECENT: [by_id[known] for known in reversed(recent) if known in by_id]}
@@ -74,7 +74,7 @@ def palette(types: Sequence[type[Block]], recent: Sequence[str]) -> list[Group]:
 class SearchPopup(QFrame):
     """A field and the block types that match it.
 
-    Up, down and Enter choose, Escape closes. While nothing is typed, left and right fold and unfold a group.
+    Up, down and Enter choose, and Escape closes. While the field is empty, left and right fold and unfold a group.
     """
 
     chosen = Signal(type)  # of Block
@@ -117,7 +117,7 @@ class SearchPopup(QFrame):
         self._fill("")
         room = self._room.rect().adjusted(8, 8, -8, -8)
         x = min(position.x() - 16, room.right() - self.width())
-        y = min(position.y() - 16, room.bottom() - self._height(_MOST_HEIGHT))  # it may grow to that
+        y = min(position.y() - 16, room.bottom() - self._height(_MOST_HEIGHT))  # it may grow to that height
         self.move(max(x, room.left()), max(y, room.top()))
         self.show()
         self.raise_()
@@ -131,7 +131,7 @@ class SearchPopup(QFrame):
             self._room.setFocus()
 
     def rows(self) -> list[QTreeWidgetItem]:
-        """Return the headings and block types that are not folded away, from the top."""
+        """Return the visible headings and block types, from top to bottom."""
         tops = _children(self.list.invisibleRootItem())
         return [row for top in tops for row in (top, *(_children(top) if top.isExpanded() else ()))]
 
@@ -230,7 +230,7 @@ def _row_height(item: QTreeWidgetItem) -> int:
 
 @safe_overrides
 class _Delegate(QStyledItemDelegate):
-    """A heading with how many block types it has; or a block type's title and category, and under them its summary."""
+    """A heading with its number of block types; or a block type's title and category, with its summary below."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         """Return the height of a row."""

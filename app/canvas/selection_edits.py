@@ -1,4 +1,4 @@
-"""What the edit commands do with the selection of the canvas."""
+"""The edit commands, applied to the selection of the canvas."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from engine.patch.document import Patch
 
 
 class SelectionEdits(QObject):
-    """Edits of what is selected in `scene`, each one undo step of the patch; `pointer` is the place to paste at."""
+    """Edits of the selection in `scene`, each one undo step of the patch; `pointer` is the place to paste at."""
 
     refused = Signal(str)  # why an edit is refused
 
@@ -56,7 +56,7 @@ class SelectionEdits(QObject):
         self.delete()
 
     def paste(self) -> None:
-        """Add the nodes on the clipboard where the pointer is, and select them."""
+        """Paste the nodes on the clipboard at the pointer, and select them."""
         point = self._pointer()
         scope = self._scene.regions.scope_at(point)
         self._paste(QGuiApplication.clipboard().text(), snapped(point.x(), point.y()), "Paste", scope)
@@ -94,7 +94,7 @@ class SelectionEdits(QObject):
                 self._scene.select([regions.wrap(self.patch, nodes, block_type, partial(self._place_beside, area))])
 
     def _place_beside(self, area: QRectF, node_id: str) -> Position:
-        """Return a place for a node above an area, or to its left or below where no other node is in the way."""
+        """Return a place for a node above an area; if another node is in the way, to its left or below it."""
         view = self._scene.nodes[node_id]
         size = view.layout.body
         above = size.translated(*snapped(area.left(), area.top() - size.height() - MARGIN))
@@ -122,7 +122,7 @@ class SelectionEdits(QObject):
         return any(self._scene.regions.scope_of(node) for node in self._scene.selected_nodes())
 
     def scopes_to_enter(self) -> dict[str, str]:
-        """Return what the selected nodes could be put into: titles by scope."""
+        """Return the scopes that the selected nodes could be put into, with their titles."""
         nodes = self._scene.selected_nodes()
         if self.patch is None or not nodes:
             return {}

@@ -26,7 +26,7 @@ _WIDTH = 300
 
 
 class SentinelForm(QDialog):
-    """Edits the sentinel of an output in one undo step; a refusal is shown here, and the form stays open."""
+    """Edits the sentinel of an output in one undo step. A refused edit is explained here, and the form stays open."""
 
     def __init__(self, patch: Patch, port: PortRef, parent: QWidget) -> None:
         super().__init__(parent, windowTitle="Check values")

@@ -1,4 +1,4 @@
-"""Commands and menus as data, and what is made of them: actions, the menu bar, the toolbar and context menus."""
+"""Commands and menus as data, and the actions, menu bar, toolbar and context menus made from them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Need:
 
 @dataclass(frozen=True)
 class Command:
-    """Something a person can do: its name, icon and keys, the function that does it, and what that needs.
+    """A command of a person: its name, icon and keys, the function that runs it, and its needs.
 
     A command with `checked` shows a state; commands of one `group` exclude each other. `canvas_only` keys work only
-    while the canvas has the focus, because they mean something else in a panel. `says` returns the text whenever
-    the need is looked for.
+    while the canvas has the focus, because they mean something else in a panel. `says` returns the text whenever the
+    needs are checked.
     """
 
     id: str
@@ -55,9 +55,9 @@ class Command:
 
 @dataclass(frozen=True)
 class Menu:
-    """A menu: commands, None for a separator, and menus inside it; or `fill`, which adds its entries when it opens.
+    """A menu: commands, None for a separator, and submenus; or `fill`, which adds its entries when it opens.
 
-    `if_empty` is shown when `fill` adds none.
+    `if_empty` is shown if `fill` adds no entries.
     """
 
     id: str
@@ -69,7 +69,7 @@ class Menu:
 
 
 class Actions:
-    """The menu bar of one window; its actions by command id, and those that open its menus by menu id.
+    """The menu bar of one window, its actions by command id, and the actions that open its menus by menu id.
 
     `before` is called before each command, to apply typed text.
     """
@@ -93,18 +93,18 @@ class Actions:
         return menu.menuAction() if menu is not None else self._by_id[command]
 
     def look(self) -> None:
-        """Enable the commands that have something to do now, and disable the others."""
+        """Enable the commands whose needs are met, and disable the others."""
         for need in self._needing:
             self._look_for(need)
 
     def make_toolbar(self, items: Sequence[str | None]) -> QToolBar:
-        """Return a toolbar with these commands; None separates."""
+        """Return a toolbar with these commands; None is a separator."""
         toolbar = QToolBar("Toolbar", objectName="toolbar", movable=False, iconSize=QSize(_ICON, _ICON))
         self._add(toolbar, items)
         return toolbar
 
     def open_menu(self, items: Sequence[str | None], position: QPoint) -> None:
-        """Open a context menu with these commands and menus at a position of the screen; None separates."""
+        """Open a context menu with these commands and menus at a screen position; None is a separator."""
         self.look()
         menu = QMenu(self._window)
         menu.aboutToHide.connect(menu.deleteLater)

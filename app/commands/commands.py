@@ -1,4 +1,4 @@
-"""Every command of the editor, in the menu where it stands: the place to add one."""
+"""All commands of the editor, each at its place in a menu. Add new ones here."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,13 +19,13 @@ from app.viewers.viewer_docks import ViewerDocks
 from engine.protocol.messages import Reset, SaveOutputs
 from engine.protocol.pacing import PacingMode
 
-#: Fixed rates to choose from, in frames a second: of film, of television and of displays.
+#: Fixed rates to choose from, in frames per second, as in film, television and displays.
 PACING_RATES = (24, 25, 30, 50, 60, 120, 240)
 
-#: Regions to wrap blocks in, by the last part of the ids of their types: that of a block and that of an op.
+#: Regions to wrap blocks in, by the last part of their types' ids, which blocks and ops share.
 WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&While", "While"), "for": ("&For", "For")}
 
-#: Menus for what is under the pointer on the canvas: commands, and menus of the menu bar by their ids.
+#: Context menus for items of the canvas: commands, and menus of the menu bar by their ids.
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
@@ -39,7 +39,7 @@ TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit"
 
 
 class CommandWindow(Editor, Protocol):
-    """What commands need of the window, besides the editor."""
+    """The part of the window that commands use, besides `Editor`."""
 
     viewers: ViewerDocks
 
@@ -300,7 +300,7 @@ def _theme(window: CommandWindow, name: str) -> Command:
 
 
 def _pacings(window: CommandWindow) -> Sequence[Command]:
-    """Return the choices of frame pacing, of which one is always checked."""
+    """Return the choices of frame pacing; one of them is always checked."""
     session, display, free = window.session, PacingMode.DISPLAY, PacingMode.FREE
     choices: list[tuple[str, str, str, PacingMode, float | None]] = [
         ("display", "&Display's rate", "The refresh rate of the window's screen", display, None),
@@ -321,7 +321,7 @@ def _pacings(window: CommandWindow) -> Sequence[Command]:
 
 
 def _profiling(window: CommandWindow) -> Sequence[Command]:
-    """Return the choices of what is measured, of which one is always checked."""
+    """Return the choices of profiling; one of them is always checked."""
     session = window.session
     return [
         Command(

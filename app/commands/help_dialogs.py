@@ -1,4 +1,4 @@
-"""What the Help menu shows: shortcuts and gestures, and About."""
+"""The dialogs of the Help menu: shortcuts and gestures, and About."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from app.commands.actions import Command
 from app.version import version
 
-#: What the mouse and some keys do on the canvas: the gestures of `canvas/graph_view.py` and its keys.
+#: The gestures of `canvas/graph_view.py` and the keys of the canvas.
 GESTURES = (
     ("Connect", "Drag from a port to a port, or onto a block"),
     ("Add a block to a port", "Drag from the port to empty canvas"),
@@ -53,7 +53,7 @@ def show_about(parent: QWidget, device: str) -> None:
 
 
 def make_shortcut_list(parent: QWidget, commands: Iterable[Command]) -> QDialog:
-    """Return a dialog that lists every command that has keys, and every gesture."""
+    """Return a dialog that lists every command with keys, and every gesture."""
     dialog = QDialog(parent, windowTitle="Shortcuts and gestures")
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.resize(560, 640)

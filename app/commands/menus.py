@@ -1,4 +1,4 @@
-"""The entries of menus that depend on the moment: recent files, viewers, regions."""
+"""Menus whose entries depend on the present state: recent files, viewers, regions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,13 +11,13 @@ from app.viewers.viewer_docks import ViewerDocks
 
 
 def list_recent(editor: Editor, menu: QMenu) -> None:
-    """List the recent files that are still there."""
+    """List the recent files that still exist."""
     for path in editor.state.existing_recent():
         _add(menu, path.name, partial(editor.files.open_path, path)).setToolTip(str(path))
 
 
 def list_viewers(viewers: ViewerDocks, menu: QMenu) -> None:
-    """List the viewers of the patch, which are shown and hidden here."""
+    """List the viewers of the patch, with actions that show and hide them."""
     menu.addActions([dock.toggleViewAction() for dock in viewers.docks.values()])
 
 

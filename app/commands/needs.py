@@ -1,4 +1,4 @@
-"""What commands need: a patch, an engine, a selection of some kind."""
+"""The needs of commands: a patch, an engine, a selection of some kind."""
 
 from collections.abc import Callable
 
@@ -8,14 +8,14 @@ from engine.patch.inner_patch import inner_kind
 
 
 class Needs:
-    """The needs that several commands of one editor have."""
+    """The needs that several commands of one editor share."""
 
     def __init__(self, editor: Editor) -> None:
         self._session, self._canvas = session, canvas = editor.session, editor.canvas
         self._selected = canvas.scene.selection_settled, canvas.selection_changed, session.replaced
         bridge = editor.bridge
         self.patch = Need(lambda: session.patch is not None, (session.replaced,))
-        #: An engine that runs.
+        #: A running engine.
         self.engine = Need(
             lambda: session.engine is not None and not bridge.has_stopped, (session.engine_changed, bridge.stopped)
         )
@@ -24,7 +24,7 @@ class Needs:
         self.node = self._selection(lambda: bool(canvas.selected()))
         self.connection = self._selection(lambda: bool(canvas.scene.selected_connections()))
         self.selection = self._selection(lambda: self.node.is_met() or self.connection.is_met())
-        #: A connection that carries numbers, and one whose numbers are checked.
+        #: A connection that carries numbers; below, one whose numbers are checked.
         self.checkable = self._selection(lambda: canvas.checkable is not None)
         self.check = self._selection(self._is_checked)
         #: A block in a region.
@@ -33,15 +33,15 @@ class Needs:
         self.inner_patch = self._selection(self._holds_patch)
 
     def region_type(self, kind: str) -> Need:
-        """Return the need of what a region of a kind can hold."""
+        """Return the need for an available region type of this kind."""
         return self._selection(lambda: self._canvas.edits.region_type(kind) is not None)
 
     def undo_text(self) -> str:
-        """Return what the undo command is called now."""
+        """Return the present text of the undo command."""
         return _named("&Undo", self._undo_name())
 
     def redo_text(self) -> str:
-        """Return what the redo command is called now."""
+        """Return the present text of the redo command."""
         return _named("&Redo", self._redo_name())
 
     def _selection(self, is_met: Callable[[], bool]) -> Need:

@@ -1,4 +1,4 @@
-"""What a dock declares of itself, and the editor that it follows."""
+"""The declaration of a dock, and the editor that it follows."""
 
 from pathlib import Path
 from typing import ClassVar, Protocol, TypeVar
@@ -19,9 +19,9 @@ D = TypeVar("D", bound="Dock")
 
 
 class Editor(Protocol):
-    """The open document and what shows it. The window is one."""
+    """The open document and the widgets that show it. The window implements it."""
 
-    #: Where the person's state and the log file are.
+    #: The folder of the person's state and the log file.
     folder: Path
     state: UserState
     session: Session
@@ -32,32 +32,32 @@ class Editor(Protocol):
     beside: Beside
 
     def reveal(self, dock: type[D]) -> D:
-        """Bring a dock to the front, also one that was closed, and return it."""
+        """Bring a dock to the front, even if it was closed, and return it."""
 
     def menu(self, name: str) -> QMenu:
         """Return a menu of the menu bar by its id."""
 
     def mend(self, remedy: Remedy) -> None:
-        """Do what the button of a problem says."""
+        """Do the action on a problem's button."""
 
     def note(self, text: str) -> None:
         """Log a message to the person, and show it in the status bar for a moment."""
 
 
 class Dock:
-    """A widget that is shown as a dock; its own window title, once it has one, is the dock's."""
+    """A widget that is shown as a dock. Its window title, if set, is the dock's title."""
 
-    #: What saved arrangements call it.
+    #: The dock's name in saved arrangements.
     name: ClassVar[str]
     title: ClassVar[str]
-    #: Where it is at first. The docks below the canvas are the lists, which open and close together.
+    #: Its first area. The docks below the canvas are lists, which open and close together.
     area: ClassVar[Qt.DockWidgetArea] = Qt.DockWidgetArea.BottomDockWidgetArea
-    #: Whether it is shown before the person has opened any.
+    #: Whether it is shown before the person has opened any dock.
     is_open_at_first: ClassVar[bool] = False
 
     def follow(self, editor: Editor) -> None:
-        """Connect to what is shown here, and to what is done from here."""
+        """Connect to the editor's signals and actions."""
         raise NotImplementedError
 
     def set_seen(self, seen: bool) -> None:
-        """Begin or end to be seen: a closed dock is not, nor one behind the tab of another."""
+        """Start or stop updating. A closed dock is not seen, nor is one behind another dock's tab."""

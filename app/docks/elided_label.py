@@ -1,4 +1,4 @@
-"""A label of one line that gives way: it ends with "…" where its text has no room."""
+"""A label of one line that is cut off with "…" if its text has no room."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -9,7 +9,7 @@ from app.qt.safe_overrides import safe_overrides
 
 @safe_overrides
 class ElidedLabel(QLabel):
-    """Takes the width that its neighbours leave; `text` stays the whole text."""
+    """A label that takes the width that its neighbours leave; `text` is always the whole text."""
 
     def __init__(self, name: str) -> None:
         super().__init__(objectName=name)
@@ -19,7 +19,7 @@ class ElidedLabel(QLabel):
         return QSize(0, super().minimumSizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the part of the text that has room."""
+        """Draw as much of the text as fits."""
         painter = QPainter(self)
         shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
         painter.setPen(self.palette().color(self.foregroundRole()))

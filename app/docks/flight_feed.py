@@ -1,4 +1,4 @@
-"""The feed of the flight recorder: what the engine recorded, for a widget that is seen."""
+"""The feed of the flight recorder: the engine's records, for a visible widget."""
 
 import time
 from contextlib import suppress
@@ -15,7 +15,7 @@ _PERIOD_MS = 100
 
 
 class FlightFeed(QObject):
-    """Asks an engine for its flight record from `start` to `stop`, ten times a second, beside the window."""
+    """Requests the flight record from an engine ten times a second, on another thread, from `start` to `stop`."""
 
     #: A `Flight` that differs from the last one.
     arrived = Signal(Flight)
@@ -23,7 +23,7 @@ class FlightFeed(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.beside: Run = at_once
-        #: While it is True, no records are requested, and arriving ones are ignored.
+        #: While this is True, no records are requested, and arriving ones are ignored.
         self.is_held = False
         self._engine: Client | None = None
         self._is_asking = False
@@ -32,17 +32,17 @@ class FlightFeed(QObject):
         self._timer.timeout.connect(self.ask)
 
     def set_engine(self, engine: Client | None) -> None:
-        """Ask another engine."""
+        """Request records from another engine."""
         self._engine, self._is_asking, self._mark = engine, False, None
         self.ask()
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start to request records."""
         self._timer.start()
         self.ask()
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Stop to request records."""
         self._timer.stop()
 
     def ask(self) -> None:
@@ -54,7 +54,7 @@ class FlightFeed(QObject):
         answers: list[FlightRecord] = []
 
         def work() -> None:
-            with suppress(WarploomError):  # closed, or ended: its last report has the reason
+            with suppress(WarploomError):  # the engine was closed or has ended; its last report has the reason
                 answers.append(engine.flight_record())
 
         def then() -> None:

@@ -1,4 +1,4 @@
-"""Bars of the last frames: how long each took, and in which phases."""
+"""Bars for the last frames, which show the time and phases of each."""
 
 from typing import Any
 
@@ -31,9 +31,12 @@ def phase_colours() -> dict[str, str]:
 
 @safe_overrides
 class FrameBars(QWidget):
-    """A bar a frame, the newest at the right, in the colours of its phases. A click or an arrow key chooses a frame."""
+    """One bar per frame, the newest at the right, in the colours of its phases.
 
-    #: The place of a frame among those of the record.
+    A click or an arrow key chooses a frame.
+    """
+
+    #: The index of a frame in the record.
     chosen = Signal(int)
 
     def __init__(self) -> None:
@@ -56,7 +59,7 @@ class FrameBars(QWidget):
         self.update()
 
     def place_at(self, x: float) -> int | None:
-        """Return the place of the frame at a position, or of the nearest one."""
+        """Return the index of the frame at a position, or of the nearest frame."""
         if self._flight is None or not len(self._flight.frames):
             return None
         columns = self._flight.columns(max(self.width(), 1))
@@ -68,7 +71,7 @@ class FrameBars(QWidget):
         return QSize(600, 120)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the bars as one image, and what stands over them."""
+        """Paint the bars as one image, and marks and labels over them."""
         painter, flight, theme = QPainter(self), self._flight, colours.current()
         painter.fillRect(self.rect(), QColor(theme.canvas))
         if flight is None or not len(flight.frames):
@@ -92,12 +95,12 @@ class FrameBars(QWidget):
         self._choose(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Scrub: choose each frame that the pointer passes."""
+        """Choose each frame that the pointer passes."""
         if event.buttons() & Qt.MouseButton.LeftButton:
             self._choose(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go on by a frame, or by ten with Shift."""
+        """Go to the next or previous frame; with Shift, go by ten frames."""
         step = 10 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
         count = len(self._flight.frames) if self._flight is not None else 0
         here = count if self._place is None else self._place
@@ -146,17 +149,17 @@ class FrameBars(QWidget):
 
 
 def _draw_label(painter: QPainter, place: QPointF, text: str) -> None:
-    """Draw a text that begins at `place` on its baseline, on the background's colour since bars may lie behind it."""
+    """Draw a text from `place` on its baseline, on a background that hides bars behind it."""
     ground = painter.fontMetrics().tightBoundingRect(text).adjusted(-2, -1, 2, 1)
     painter.fillRect(QRectF(ground).translated(place), QColor(colours.current().canvas))
     painter.drawText(place, text)
 
 
 def _bars(flight: Flight, columns: np.ndarray[Any, Any], height: int) -> QImage:
-    """Return the bars of `columns` as an image with a pixel a column; without a frame it is transparent."""
+    """Return the bars of `columns` as an image with one pixel per column, transparent where there is no frame."""
     there = columns >= 0
     pixels = np.zeros((height, len(columns)), np.uint32)
-    levels = np.arange(height, 0, -1)[:, None]  # how high each row lies above the ground
+    levels = np.arange(height, 0, -1)[:, None]  # each row's height above the bottom
     bottom = np.zeros(len(columns), np.int64)
     for phase, colour in phase_colours().items():
         upper = bottom + np.where(there, flight.frames[phase][columns], 0)

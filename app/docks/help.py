@@ -1,4 +1,4 @@
-"""The help dock: what the selected block does, its ports and its parameters."""
+"""The help dock: the purpose, ports and parameters of the selected block."""
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QTextBrowser
@@ -32,13 +32,13 @@ class Help(EmptyState, Dock):
         )
 
     def show_type(self, block_type: type[Block] | None) -> None:
-        """Show the help of a block type, or say how to get one."""
+        """Show the help of a block type; without one, show how to get help."""
         if block_type is not self._block_type:
             self._block_type = block_type
             self._write()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Write the help in another theme's colours."""
+        """Update the help to another theme's colours."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self._write()

@@ -1,4 +1,4 @@
-"""`KernelCode`: the LLVM IR, the PTX and the SASS that an op graph became, line by line against its ops."""
+"""`KernelCode`: the LLVM IR, PTX and SASS of an op graph, with the op of each line."""
 
 from collections.abc import Callable, Collection
 
@@ -34,9 +34,9 @@ _MARGIN_WIDTH = 136
 
 
 class KernelCode(EmptyState, Dock):
-    """Tabs of code. The lines of the selected ops stand out; a click on a line chooses its op.
+    """Tabs of code. Lines of the selected ops are highlighted; a click on a line selects its op.
 
-    SASS is made when its tab is opened, and then for each kernel that is shown.
+    SASS is generated when its tab is open, for each kernel that is shown.
     """
 
     name, title = "code", "Kernel code"
@@ -59,11 +59,11 @@ class KernelCode(EmptyState, Dock):
         column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
         column.addWidget(self.note)
         column.addWidget(self.tabs)
-        #: How slow work is done, and for which architecture.
+        #: Runs slow work; below, the architecture of the code.
         self.beside: Run = at_once
         self.architecture: Callable[[], str] = lambda: HOST_ARCHITECTURE
         self._source: OpGraphSource | None = None
-        #: The kernel whose code is shown, or is being made.
+        #: The kernel whose code is shown, or is being generated.
         self._compiled: OpGraphSource | None = None
         self._is_compiling = False
         #: The key of the SASS that is shown or being generated.
@@ -83,19 +83,19 @@ class KernelCode(EmptyState, Dock):
 
         self._refresh = refresh
         self.beside, self.architecture = editor.beside.run, lambda: session.architecture
-        session.changed.connect(refresh)  # constants of a kernel may have other values
+        session.changed.connect(refresh)  # constants of a kernel may have new values
         kernel.changed.connect(refresh)
         canvas.selection_changed.connect(refresh)
         self.op_chosen.connect(kernel.select_op)
 
     def set_seen(self, seen: bool) -> None:
-        """Show the kernel, which was not followed while nobody looked."""
+        """Show the kernel, which was not updated while the dock was hidden."""
         self._refresh()
 
     def show_kernel(self, source: OpGraphSource | None, title: Callable[[str], str], note: str = "") -> None:
-        """Show the code of a kernel, or none; `title` returns an op's title on the canvas, `note` is shown above.
+        """Show the code of a kernel, or none; `title` returns an op's title on the canvas, and `note` is shown above.
 
-        It is made beside the window, for the newest kernel.
+        The code is generated on another thread, for the newest kernel.
         """
         self.note.setText(note)
         self.note.setVisible(bool(note))
@@ -110,12 +110,12 @@ class KernelCode(EmptyState, Dock):
         self._ask_for_sass()
 
     def show_selection(self, ops: Collection[str]) -> None:
-        """Let the lines of some ops stand out."""
+        """Highlight the lines of these ops."""
         for view in (self.llvm, self.ptx, self.sass):
             view.show_selection(set(ops))
 
     def _compile(self) -> None:
-        """Have the code of the shown kernel made, one at a time."""
+        """Have the code of the shown kernel generated, one kernel at a time."""
         source = self._source
         if self._is_compiling or source is None or source == self._compiled:
             return
@@ -139,7 +139,7 @@ class KernelCode(EmptyState, Dock):
             view.show_listing(listing)
 
     def _ask_for_sass(self) -> None:
-        """Generate the SASS of the shown kernel, if it is visible; one at a time, for the newest kernel."""
+        """Have the SASS of the shown kernel generated if it is visible, one kernel at a time."""
         source, architecture = self._source, self.architecture()
         if self._is_busy or source is None or self.tabs.currentWidget() is not self.sass:
             return
@@ -158,7 +158,7 @@ class KernelCode(EmptyState, Dock):
 
 
 def _sass(source: OpGraphSource, architecture: str) -> str:
-    """Return the SASS of a kernel, or why there is none."""
+    """Return the SASS of a kernel, or the reason why there is none."""
     try:
         return run(graph_sass, source, architecture)
     except KernelError as problem:
@@ -167,7 +167,7 @@ def _sass(source: OpGraphSource, architecture: str) -> str:
 
 @safe_overrides
 class CodeView(QPlainTextEdit):
-    """Code that can be read, searched and copied, with the ops in a margin."""
+    """Code that can be read, searched and copied, with ops in a margin."""
 
     #: A line of this op was clicked.
     op_clicked = Signal(str)
@@ -184,7 +184,7 @@ class CodeView(QPlainTextEdit):
         self.updateRequest.connect(lambda *_: self._margin.update())
 
     def show_listing(self, listing: Listing) -> None:
-        """Show other code, at the same place where the code there is the same."""
+        """Show other code, and keep the scroll position if its lines are the same."""
         place = self.verticalScrollBar().value()
         self.listing = listing
         self.setPlainText("\n".join(listing.lines))
@@ -192,7 +192,7 @@ class CodeView(QPlainTextEdit):
         self._mark()
 
     def show_selection(self, ops: set[str]) -> None:
-        """Let the lines of some ops stand out, and bring them into view."""
+        """Highlight the lines of these ops, and bring them into view."""
         if ops == self._selected:
             return
         self._selected = ops
@@ -207,7 +207,7 @@ class CodeView(QPlainTextEdit):
             self.verticalScrollBar().setValue(max(0, lines[0] - 1))
 
     def marked(self) -> list[int]:
-        """Return the numbers of the lines that stand out, from 0."""
+        """Return the numbers of the highlighted lines, from 0."""
         return [selection.cursor.blockNumber() for selection in self.extraSelections()]
 
     def paint_margin(self, painter: QPainter, area: QRect) -> None:
@@ -232,7 +232,7 @@ class CodeView(QPlainTextEdit):
             block = block.next()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose the op of the line, unless text was selected."""
+        """Select the op of the line, unless text was selected."""
         super().mouseReleaseEvent(event)
         number = self.cursorForPosition(event.position().toPoint()).blockNumber()
         op = self.listing.ops[number] if number < len(self.listing.ops) else ""
@@ -240,7 +240,7 @@ class CodeView(QPlainTextEdit):
             self.op_clicked.emit(op)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Bring the lines that stand out into view, which only now has its height."""
+        """Bring the highlighted lines into view, since the view has its height only now."""
         super().showEvent(event)
         self._reveal()
 
@@ -251,7 +251,7 @@ class CodeView(QPlainTextEdit):
         self._margin.setGeometry(inside.left(), inside.top(), _MARGIN_WIDTH, inside.height())
 
     def changeEvent(self, event: QEvent) -> None:
-        """Mark the lines in another theme's colours."""
+        """Update the highlights to another theme's colours."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self._mark()

@@ -1,4 +1,4 @@
-"""The log: messages of the editor and its engine, also one in another process, by level and text."""
+"""The log: messages of the editor and of its engine, even in another process, filtered by level and text."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -65,7 +65,7 @@ class _LogRows(ListModel):
             self.endInsertRows()
 
     def choose(self, level: int, text: str) -> None:
-        """Show the lines of a level and above that hold a text."""
+        """Show the lines of a level and above that contain a text."""
         self.beginResetModel()
         self.lines.choose(level, text)
         self.endResetModel()
@@ -100,20 +100,20 @@ def _colour(level: int, column: int) -> str:
 
 @safe_overrides
 class Log(EmptyState, Dock):
-    """The newest line is last, and stays in view until the person scrolls away from the end.
+    """A list of log lines. The newest is last, and stays in view until the person scrolls away from the end.
 
-    Then the list does not scroll, and a button shows the number of waiting lines. A hidden list takes no records: they
-    wait in a buffer of limited size.
+    Then the list does not scroll, and a button shows the number of new lines. A hidden list takes no records: they wait
+    in a buffer of limited size.
     """
 
     name, title = "log", "Log"
 
-    noted = Signal(str)  # what a person should know now, in a line for the status bar
+    noted = Signal(str)  # a line for the status bar
 
     def __init__(self) -> None:
         page = QWidget()
         super().__init__(page, "Messages of the editor and its engine are listed here")
-        #: Has the log file.
+        #: The folder of the log file.
         self.folder = Path()
         self._buffer = LogBuffer()
         attach(self._buffer)
@@ -135,7 +135,7 @@ class Log(EmptyState, Dock):
         )
         self.table = make_table(self._rows, "Log", _WIDTHS, _LogRows.MESSAGE)
         self.table.installEventFilter(self)
-        self._follows = True  # the newest line stays in view
+        self._follows = True  # whether the newest line stays in view
         self._scroll_bar = self.table.verticalScrollBar()
         self._scroll_bar.valueChanged.connect(self._on_scrolled)
         self._scroll_bar.rangeChanged.connect(self._on_range_changed)
@@ -154,7 +154,7 @@ class Log(EmptyState, Dock):
         self.news.hide()
 
     def follow(self, editor: Editor) -> None:
-        """List and note what parts of the editor have to say."""
+        """List messages from all parts of the editor."""
         self.folder = editor.folder
         editor.bridge.saved.connect(self.add_saved)
         editor.bridge.frozen.connect(self.add_frozen)
@@ -165,7 +165,7 @@ class Log(EmptyState, Dock):
 
     @property
     def lines(self) -> list[Line]:
-        """Every line, oldest first, with what has been logged until now."""
+        """All lines, oldest first, including the latest records."""
         self._take()
         return list(self._rows.lines.lines)
 
@@ -193,7 +193,7 @@ class Log(EmptyState, Dock):
         self.noted.emit(text)
 
     def copy(self) -> None:
-        """Copy the selected lines to the clipboard, or all that are listed when none is."""
+        """Copy the selected lines to the clipboard; without a selection, copy all listed lines."""
         shown = self._rows.lines.shown
         chosen = sorted(index.row() for index in self.table.selectionModel().selectedRows()) or range(len(shown))
         QGuiApplication.clipboard().setText("\n".join(shown[row].copied for row in chosen))
@@ -207,7 +207,7 @@ class Log(EmptyState, Dock):
         self._show_news()
 
     def end(self) -> None:
-        """Listen to no more records."""
+        """Stop listening to records."""
         detach(self._buffer)
 
     # Following
@@ -216,7 +216,10 @@ class Log(EmptyState, Dock):
         self._follows = value == self._scroll_bar.maximum()
 
     def _on_range_changed(self, _first: int, last: int) -> None:
-        """Stay at the end when lines come or the table changes its height; Qt reports the range before it moves."""
+        """Stay at the end when lines are added or the table changes its height.
+
+        Qt reports the range before it moves.
+        """
         self._follows = self._follows or self._scroll_bar.value() >= last
         if self._follows:
             self._scroll_bar.setValue(last)
@@ -249,7 +252,7 @@ class Log(EmptyState, Dock):
         self.news.setVisible(waiting > 0)
 
     def _choose(self) -> None:
-        """Follow the level and the text that the person has chosen; only "Everything" has all records made."""
+        """Follow the chosen level and text; only "Everything" enables all records."""
         level: int = self.level.currentData()
         set_level(self._buffer, min(level, logging.INFO))
         self._rows.choose(level, self.filter.text())
@@ -267,18 +270,18 @@ class Log(EmptyState, Dock):
     # Qt
 
     def showEvent(self, event: QShowEvent) -> None:
-        """List the records that arrived meanwhile, and continue."""
+        """List the records that arrived while the list was hidden, and continue."""
         super().showEvent(event)
         self._poll()
         self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Let records wait."""
+        """Let new records wait."""
         super().hideEvent(event)
         self._timer.stop()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Copy lines by the keyboard, instead of blocks."""
+        """Copy lines by keyboard, instead of blocks."""
         if isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Copy):
             if event.type() == QEvent.Type.KeyPress:
                 self.copy()

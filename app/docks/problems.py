@@ -1,4 +1,4 @@
-"""The problem list: what keeps the patch from running, and where to fix it."""
+"""The problem list: everything that keeps the patch from running, and where to fix it."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -33,14 +33,14 @@ from engine.diagnostics import Diagnostic, Sighting, Source, error
 from engine.patch.changes import Change, NodeRenamed
 from engine.patch.document import Patch
 
-#: Buttons for more rows than a person reads would cost time at every change.
+#: The most rows that get buttons. More would cost time at every change, and nobody reads that many.
 _MOST_WITH_BUTTONS = 50
-#: A list that is less wide, in pixels, has room for the problem, its block and what to do.
+#: Below this width in pixels, the list shows only the problem, its block and the remedies.
 _NARROW = 900
-#: The share of the list that the column of remedies takes at most; tooltips have the rest.
+#: The largest share of the list for the column of remedies; tooltips have the full text.
 _REMEDY_SHARE = 1 / 5
-_ROW_HEIGHT = 26  # pixels: a button and its border fit in
-_CELL_PADDING = 4  # pixels left and right of what is in a cell, by the window's style
+_ROW_HEIGHT = 26  # pixels; a button with its border fits
+_CELL_PADDING = 4  # pixels left and right of a cell's content, from the window's style
 _ROLE = Qt.ItemDataRole.UserRole
 _TITLES = ("Problem", "Block", "Source", "File", "What to do", "Count", "Last seen", "")
 _BUTTONS = len(ProblemColumn)
@@ -54,16 +54,16 @@ _RANK_HINTS = {
 
 @safe_overrides
 class Problems(EmptyState, Dock):
-    """A row for each diagnostic, errors first; a double click goes to its node, or opens its file.
+    """A list with a row for each diagnostic, errors first; a double click goes to its node, or opens its file.
 
-    A click on a column's title sorts by it. A problem that frames no longer find is dim until it is removed.
+    A click on a column's title sorts by it. A problem that frames no longer have is dimmed until it is removed.
     """
 
     name, title = "problems", "Problems"
 
     #: Go to this node.
     node_activated = Signal(str)
-    #: How many errors and warnings there are, and how much blocks still wait for, with any filter.
+    #: The numbers of errors, warnings and incomplete blocks, regardless of the filter.
     counted = Signal(int, int, int)
     #: A `Remedy` of one of the problems.
     remedy_chosen = Signal(Remedy)
@@ -109,15 +109,15 @@ class Problems(EmptyState, Dock):
         rows.addWidget(self.list)
         self._shown: tuple[Diagnostic, ...] = ()
         self._sightings: Sequence[Sighting] = ()
-        self._is_behind = False  # the list does not show `_sightings` yet
+        self._is_behind = False  # whether the list has yet to show `_sightings`
         self._problems: list[Problem] = []  # all
-        self._listed: list[Problem] = []  # those that the filter shows, as they are sorted
+        self._listed: list[Problem] = []  # those that pass the filter, as sorted
         self._filter, self._order = ProblemFilter(), ProblemOrder()
         self._patch: Patch | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
 
     def follow(self, editor: Editor) -> None:
-        """Follow what the engine reports, and go to blocks."""
+        """Follow the engine's reports, and go to blocks."""
         editor.session.replaced.connect(self.set_patch)
         editor.session.engine_failed.connect(
             lambda text: self.show_diagnostics((error(text, source=Source.ENGINE),)),
@@ -134,7 +134,7 @@ class Problems(EmptyState, Dock):
         self.show_diagnostics(())
 
     def show_diagnostics(self, diagnostics: tuple[Diagnostic, ...], sightings: Sequence[Sighting] = ()) -> None:
-        """Show these diagnostics in place of the current ones, with their sightings."""
+        """Show these diagnostics instead of the current ones, with their sightings."""
         is_other = diagnostics != self._shown
         if not is_other and sightings == self._sightings:
             return
@@ -157,7 +157,7 @@ class Problems(EmptyState, Dock):
         self._choose_columns()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Update the times at which problems were last seen, which are not written while the list is hidden."""
+        """Update the times at which problems were last seen, which stay unchanged while the list is hidden."""
         super().showEvent(event)
         if self._is_behind:
             self._is_behind = False
@@ -165,7 +165,7 @@ class Problems(EmptyState, Dock):
             self._arrange()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Write the rows in another theme's colours."""
+        """Update the rows to another theme's colours."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self._arrange()
@@ -175,7 +175,7 @@ class Problems(EmptyState, Dock):
             self._arrange()
 
     def _arrange(self) -> None:
-        """List what the filter shows, in order; rows of the same problems stay, with new texts."""
+        """List the problems that pass the filter, in order; rows of unchanged problems stay, with new texts."""
         before = self._listed
         fitting = [problem for problem in self._problems if self._filter.fits(problem)]
         self._listed = self._order.sort(fitting, self._patch)
@@ -201,7 +201,7 @@ class Problems(EmptyState, Dock):
         self.list.setRootIsDecorated(any(row.childCount() for row in rows))
 
     def _choose_columns(self) -> None:
-        """Hide empty columns, and in a narrow list the least important ones, which tooltips show too."""
+        """Hide empty columns and, in a narrow list, the least important ones, which tooltips show too."""
         is_narrow = self.width() < _NARROW
         is_seen_often = any(each.is_fading or each.is_repeated for each in self._listed)
         filled = {
@@ -240,11 +240,11 @@ class Problems(EmptyState, Dock):
             child.setData(0, _ROLE, (None if diagnostic.file else diagnostic.node, diagnostic.file))
 
     def _add_buttons(self, diagnostic: Diagnostic, row: QTreeWidgetItem) -> None:
-        """Put a button for each remedy that one click does at the end of the row."""
+        """Add a button for each one-click remedy to the end of the row."""
         found = remedies(self._patch, diagnostic) if self._patch is not None else []
         if found:
             buttons = ButtonRow()
-            self.list.setItemWidget(row, _BUTTONS, buttons)  # before it is shown, or it would be a window
+            self.list.setItemWidget(row, _BUTTONS, buttons)  # before it is shown, since otherwise it would be a window
             buttons.show_buttons((remedy.title, partial(self.remedy_chosen.emit, remedy)) for remedy in found)
             for button in buttons.buttons:
                 button.ensurePolished()  # the window's style makes it wider, which the column must know
@@ -252,7 +252,7 @@ class Problems(EmptyState, Dock):
 
     def _choose(self) -> None:
         ranks = frozenset(rank for rank, button in self.ranks.items() if button.isChecked())
-        chosen = self.source.currentData()  # which Qt has made a plain text of
+        chosen = self.source.currentData()  # Qt has turned it into a plain text
         self._filter = ProblemFilter(ranks, Source(chosen) if chosen else None)
         self._arrange()
 
@@ -267,7 +267,7 @@ class Problems(EmptyState, Dock):
         self._arrange()
 
     def _count(self) -> None:
-        """Say on the filters how many problems there are of each kind."""
+        """Show on the filters the number of problems of each kind."""
         ranks = Counter(problem.rank for problem in self._problems)
         for rank, button in self.ranks.items():
             button.setText(rank_text(rank, ranks[rank]))
@@ -290,7 +290,7 @@ class Problems(EmptyState, Dock):
 
 
 def _kind(problem: Problem) -> tuple[object, ...]:
-    """Return what of a problem decides on the buttons and the children of its row."""
+    """Return the part of a problem that determines the buttons and the children of its row."""
     told = problem.diagnostic
     place = told.node, told.port, told.mend, told.expected, told.found, told.file
     return *place, problem.rank, len(problem.details)
@@ -298,7 +298,7 @@ def _kind(problem: Problem) -> tuple[object, ...]:
 
 @safe_overrides
 class _RemedyDelegate(QStyledItemDelegate):
-    """Leaves room for the problem, and makes rows high enough for buttons."""
+    """Leaves room for the problem's text, and makes rows high enough for buttons."""
 
     def __init__(self, view: QTreeWidget) -> None:
         super().__init__(view)
@@ -311,7 +311,7 @@ class _RemedyDelegate(QStyledItemDelegate):
 
 
 class _FileDelegate(QStyledItemDelegate):
-    """Shortens a name that is too long in its middle, so that the line can always be read."""
+    """Shortens a name that is too long in its middle, so that the line number stays readable."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)

@@ -1,4 +1,4 @@
-"""The flight recorder: the times of the last 600 frames, what happened in each, and why slow ones were slow."""
+"""The flight recorder: the times and events of the last 600 frames, and the causes of slow ones."""
 
 from PySide6.QtCore import (
     QEvent,
@@ -27,14 +27,14 @@ from engine.protocol.flight_record import BUDGET_NS, SlowFrame
 from engine.protocol.messages import SetFrameBudget
 
 _HINT = "No frames yet.\nThe last 600 frames are recorded here while the patch plays, and slow ones longer"
-#: Frames a second that a budget may be for.
+#: Frames per second that a budget may be for.
 _RATES = (30, 60, 90, 120, 144)
-_NARROW = 960  # pixels below which the legend gives its place to the summary
+_NARROW = 960  # pixels; below this width, the summary replaces the legend
 
 
 @safe_overrides
 class SlowRows(ListModel):
-    """The slow frames, the newest first; texts are made of those that are seen."""
+    """The slow frames, newest first; only visible rows get texts."""
 
     HEADERS = ("Time", "Took", "Spent on")
     TOOK, SPENT = 1, 2
@@ -46,7 +46,7 @@ class SlowRows(ListModel):
         self.slow: tuple[SlowFrame, ...] = ()
 
     def show_flight(self, flight: Flight) -> None:
-        """List the slow frames of a record; nothing changes while they are the same."""
+        """List the slow frames of a record; if they are unchanged, do nothing."""
         newest = self.slow[:1]
         self._flight = flight
         if flight.record.slow[-1:] == newest:
@@ -76,14 +76,14 @@ class SlowRows(ListModel):
 class Recorder(EmptyState, Dock):
     """Bars of the last frames, details of the chosen one, and the list of slow frames.
 
-    While it is seen it asks the engine ten times a second, beside the window. Choosing a frame freezes it.
+    While it is visible, it requests records ten times a second, on another thread. Choosing a frame freezes it.
     """
 
     name, title = "recorder", "Recorder"
 
-    #: Go to a node.
+    #: The person wants to go to a node.
     node_activated = Signal(str)
-    #: Frames are slow from now on when they take longer than so many nanoseconds.
+    #: The new budget, in nanoseconds; frames that take longer are slow.
     budget_changed = Signal(int)
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Recorder(EmptyState, Dock):
         self.budget.setCurrentIndex(_RATES.index(60))
         self.budget.currentIndexChanged.connect(lambda: self.budget_changed.emit(self.budget_ns))
         self.summary, self.legend = ElidedLabel("faint"), QLabel(objectName="faint")
-        self.legend.setMinimumWidth(1)  # else a dock with a legend could not be made narrow
+        self.legend.setMinimumWidth(1)  # otherwise a dock with a legend could not be narrow
         self.bars = FrameBars()
         self.bars.chosen.connect(self.choose)
         self.details = QLabel(wordWrap=True, textFormat=Qt.TextFormat.RichText, alignment=Qt.AlignmentFlag.AlignTop)
@@ -125,7 +125,7 @@ class Recorder(EmptyState, Dock):
         self._show_legend()
 
     def follow(self, editor: Editor) -> None:
-        """Follow the engine, tell it the budget, and go to blocks."""
+        """Follow the engine, send it the budget, and go to blocks."""
         session = editor.session
         self.feed.beside = editor.beside.run
         session.engine_changed.connect(self.set_engine)
@@ -135,13 +135,13 @@ class Recorder(EmptyState, Dock):
 
     @property
     def budget_ns(self) -> int:
-        """How long a frame may take."""
+        """The longest time of a frame that is not slow."""
         budget_ns: int = self.budget.currentData()
         return budget_ns
 
     def set_engine(self, engine: Client | None) -> None:
         """Follow another engine; a frozen record stays."""
-        if self.budget_ns != BUDGET_NS:  # which it begins with
+        if self.budget_ns != BUDGET_NS:  # the engine's default
             self.budget_changed.emit(self.budget_ns)
         if not self.freeze.isChecked():
             self.flight = None
@@ -149,14 +149,14 @@ class Recorder(EmptyState, Dock):
         self.feed.set_engine(engine)
 
     def set_seen(self, seen: bool) -> None:
-        """Follow the engine while the dock is visible, and not while it is behind another dock's tab."""
+        """Follow the engine while the dock is visible, and not behind another dock's tab."""
         if seen:
             self.feed.start()
         else:
             self.feed.stop()
 
     def choose(self, place: int) -> None:
-        """Show the frame at a place, and stand still."""
+        """Show the frame at an index, and freeze the display."""
         self._place = place
         self.freeze.setChecked(True)
         self._refresh()
@@ -237,7 +237,7 @@ class Recorder(EmptyState, Dock):
     # Qt
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show the legend where there is room."""
+        """Show the legend if there is room."""
         super().resizeEvent(event)
         self.legend.setVisible(self.width() >= _NARROW)
 

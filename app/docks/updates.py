@@ -1,4 +1,4 @@
-"""The updates list, "why did it rebuild?": every update above HOT with its cause, its author and its cost."""
+"""The updates list ("why did it rebuild?"), with the cause, author and cost of every update above HOT."""
 
 import time
 from collections import Counter
@@ -27,19 +27,19 @@ from engine.figures import format_time
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport, UpdateLevel, UpdateRecord
 
-#: How many rows are kept, and how many of the oldest are dropped at once: a view lays itself out again each time.
+#: The most rows, and the number of old rows dropped at once, since the view is laid out again each time.
 LIMIT, _DROPPED_AT_ONCE = 5000, 500
-#: The listed levels, the most expensive first, with their titles and what each means.
+#: The listed levels, most expensive first, with titles and explanations.
 LEVELS = {
     UpdateLevel.COLD: ("Cold", "The graph was rebuilt, because its structure changed"),
     UpdateLevel.CODE: ("Code", "A kernel's function was swapped in the running graph"),
     UpdateLevel.RECAPTURE: ("Recapture", "A library call was captured again"),
     UpdateLevel.WARM: ("Warm", "Pointers or launch sizes were changed in the running graph"),
 }
-#: A frame that waits longer than this is late on a display of 60 Hz.
+#: If a frame waits longer than this, it is late on a 60 Hz display.
 _LATE_NS = 1e9 / 60
 _HINT = "No rebuilds yet.\nEdits that cost more than a parameter write are listed here, with their cause and time"
-_REFRESH_MS = 250  # a person can't read figures that change faster
+_REFRESH_MS = 250  # milliseconds; a person can't read figures that change faster
 _WIDTHS = {0: 80, 1: 84, 3: 96, 4: 80, 5: 80, 6: 108}
 
 
@@ -66,7 +66,7 @@ class Row:
 
     @property
     def tooltip(self) -> str:
-        """Everything known, for columns that are too narrow."""
+        """All details, for columns that are too narrow."""
         record = self.record
         lines = [record.cause, LEVELS[record.level][1]]
         if record.beside_ns:
@@ -79,7 +79,7 @@ class Row:
 
 @safe_overrides
 class UpdateRows(ListModel):
-    """The oldest update is first. Rows of levels that are not `shown` are kept and counted, but not listed."""
+    """The updates, oldest first. Rows of levels that are not `shown` are kept and counted, but not listed."""
 
     HEADERS = ("Time", "Level", "Why", "By", "Frame", "Took", "Frame waited")
     TOOLTIPS = (
@@ -99,12 +99,12 @@ class UpdateRows(ListModel):
         self.rows: list[Row] = []  # all
         self.counts: Counter[UpdateLevel] = Counter()
         self.shown: frozenset[UpdateLevel] = frozenset(LEVELS)
-        self._visible: list[Row] = []  # those of the levels that are shown
+        self._visible: list[Row] = []  # rows of the shown levels
         self._strong = QFont()
         self._strong.setWeight(QFont.Weight.DemiBold)
 
     def listed(self) -> Sequence[Row]:
-        """Return the rows of the levels that are shown."""
+        """Return the rows of the shown levels."""
         return self._visible
 
     def row(self, index: Index) -> Row:
@@ -138,7 +138,7 @@ class UpdateRows(ListModel):
         self.endResetModel()
 
     def _drop_oldest(self) -> None:
-        """Forget the oldest rows; they stay counted."""
+        """Drop the oldest rows, but keep their counts."""
         gone = sum(row.record.level in self.shown for row in self.rows[:_DROPPED_AT_ONCE])
         del self.rows[:_DROPPED_AT_ONCE]
         if gone:
@@ -170,11 +170,14 @@ class UpdateRows(ListModel):
 
 
 class Updates(EmptyState, Dock):
-    """The newest update is last, and stays in view while the list is at its end; buttons choose the levels."""
+    """A list of updates.
+
+    The newest is last, and stays in view while the list is at its end; buttons choose the levels.
+    """
 
     name, title = "updates", "Updates"
 
-    #: Go to a node.
+    #: The person wants to go to a node.
     node_activated = Signal(str)
     #: A message for the person.
     noted = Signal(str)
@@ -221,7 +224,7 @@ class Updates(EmptyState, Dock):
         self.clear()
 
     def begin_again(self) -> None:
-        """Another engine runs, and counts from 0 again."""
+        """Note that another engine runs, whose counts start from 0."""
         self._hot_before = self._hot_before - self._hot
         self._hot = 0
 
@@ -242,7 +245,7 @@ class Updates(EmptyState, Dock):
             self._counts.ask()
 
     def clear(self) -> None:
-        """Empty the list and count from 0."""
+        """Empty the list, and count from 0."""
         self.rows.clear()
         self._hot_before = self._hot
         self.set_filled(False)
@@ -258,7 +261,7 @@ class Updates(EmptyState, Dock):
         self.table.scrollToBottom()
 
     def _go_to(self, index: QModelIndex) -> None:
-        """Go to the first block of the cause that is still there."""
+        """Go to the cause's first block that still exists."""
         nodes = self.rows.row(index).record.nodes
         there = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
         if there:

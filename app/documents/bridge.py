@@ -1,4 +1,4 @@
-"""`Bridge`: takes the engine's reports, pictures and events once a display frame and emits them as Qt signals."""
+"""`Bridge`: takes the engine's reports, pictures and events once per display frame, and emits them as Qt signals."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from engine.protocol.messages import FrameReport, Frozen, Observe, ObserveProfil
 if TYPE_CHECKING:
     from engine.protocol.client import Client
 
-#: Pictures a second that look smooth and leave time for the rest.
+#: Pictures per second that look smooth and leave time for other work.
 SHARED_RATE = 30.0
 
 
 class Bridge(QObject):
-    """A timer that fires each display frame. It never waits: what is not finished comes with a later frame."""
+    """A timer that fires once per display frame. It never waits: unfinished results are taken in a later frame."""
 
     report = Signal(FrameReport)
     #: The last report of an engine whose device has failed.
     stopped = Signal(FrameReport)
     preview = Signal(Preview)
-    #: The profile of the newest measured frames; only while a watcher exists.
+    #: The profile of the newest measured frames; emitted only while there is a watcher.
     profiled = Signal(Profile)
     updated = Signal(UpdateRecord)
     saved = Signal(Saved)
-    #: The engine has paused by itself, after a frame in which something is wrong.
+    #: The engine has paused by itself, after a frame in which a sentinel found something.
     frozen = Signal(Frozen)
     #: A request failed.
     failed = Signal(Diagnostic)
@@ -40,10 +40,10 @@ class Bridge(QObject):
         super().__init__(parent)
         self._engine: Client | None = None
         self._observed: dict[str, Viewing] = {}
-        self._is_told = True  # the engine has the newest `_observed`
+        self._is_told = True  # whether the engine has the newest `_observed`
         self._profile: Profile | None = None
         self._profile_watchers: set[object] = set()
-        self._asks_profiles = False  # the messages that the engine has received
+        self._asks_profiles = False  # what the engine was last asked for
         self._active = True
         #: The engine's device has failed.
         self.has_stopped = False
@@ -62,7 +62,7 @@ class Bridge(QObject):
         return self._timer.isActive()
 
     def set_engine(self, engine: Client | None) -> None:
-        """Listen to another engine, or to none."""
+        """Follow another engine, or none."""
         self._engine, self.has_stopped = engine, False
         self._profile, self._asks_profiles = None, False
         self._post_observed()
@@ -70,7 +70,7 @@ class Bridge(QObject):
         self._update_timer()
 
     def observe(self, viewers: dict[str, Viewing]) -> None:
-        """Request the pictures of only these viewers, by node id. The bridge sets their rate."""
+        """Request the pictures of exactly these viewers, by node id. The bridge sets their rate."""
         others = viewers.keys() != self._observed.keys()
         self._observed, self._is_told = viewers, False
         if others:
@@ -78,11 +78,11 @@ class Bridge(QObject):
 
     @property
     def profile(self) -> Profile | None:
-        """The newest profile of this engine; None without a watcher, and until the first arrives."""
+        """The newest profile of this engine; None without a watcher, and before the first one arrives."""
         return self._profile
 
     def watch_profile(self, watcher: object, watches: bool) -> None:
-        """Begin or end watching profiles. The engine reports them while there is a watcher."""
+        """Start or stop watching profiles. The engine reports them while there is a watcher."""
         if watches:
             self._profile_watchers.add(watcher)
         else:
@@ -90,7 +90,7 @@ class Bridge(QObject):
         self._ask_profiles()
 
     def set_active(self, active: bool) -> None:
-        """Pause or resume: no pictures or profiles are read back for a minimised window."""
+        """Pause or resume: while the window is minimised, no pictures or profiles are read back."""
         if active != self._active:
             self._active = active
             self._post_observed()
@@ -98,7 +98,7 @@ class Bridge(QObject):
             self._update_timer()
 
     def poll(self) -> None:
-        """Hand over everything new; called once per display frame."""
+        """Emit everything new; called once per display frame."""
         engine = self._engine
         if engine is None:
             return
@@ -143,14 +143,14 @@ class Bridge(QObject):
         if self._engine is not None and asks != self._asks_profiles:
             self._asks_profiles = asks
             if asks:
-                self._engine.take_profile()  # left over from an earlier watcher
+                self._engine.take_profile()  # it may be left over from an earlier watcher
             self._engine.post(ObserveProfile(asks))
         if not self._profile_watchers:
             self._profile = None  # it would be outdated for the next watcher
 
     @property
     def _pace(self) -> float:
-        """Pictures a second: the display's rate for one viewer in the window in front, less for several or behind."""
+        """Return pictures per second: the display's rate for one viewer in the front window, otherwise less."""
         in_front = QGuiApplication.applicationState() is Qt.ApplicationState.ApplicationActive
         return self._rate if in_front and len(self._observed) == 1 else min(SHARED_RATE, self._rate)
 

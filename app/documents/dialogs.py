@@ -1,4 +1,4 @@
-"""The questions and messages that stop the person: few, and each with one clear text."""
+"""Modal questions and messages: few, and each with one clear text."""
 
 import logging
 from collections.abc import Sequence
@@ -31,13 +31,13 @@ class UnsavedChoice(Enum):
 
 
 def ask_about_changes(parent: QWidget, name: str) -> UnsavedChoice:
-    """Ask what to do with the unsaved changes of the patch called `name`."""
+    """Ask what to do with the unsaved changes of a patch; `name` is its name."""
     box = _box(parent, "Unsaved changes", f"Save the changes to {name}?", icon("save"))
     box.setInformativeText("Without saving, they are lost.")
     buttons = QMessageBox.StandardButton
     box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
     for button in box.buttons():
-        button.setIcon(QIcon())  # Qt's own pictures are of another style
+        button.setIcon(QIcon())  # Qt's own pictures have another style
     box.setDefaultButton(buttons.Save)
     answers = {buttons.Save: UnsavedChoice.SAVE, buttons.Discard: UnsavedChoice.DISCARD}
     return answers.get(buttons(box.exec()), UnsavedChoice.CANCEL)
@@ -62,7 +62,7 @@ def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> Unsave
 
 
 def ask_to_recover(parent: QWidget, name: str, lines: Sequence[str]) -> bool:
-    """Ask whether to open unsaved work that a crash left behind; `name` is its file's, `lines` list the differences."""
+    """Ask whether to open unsaved work after a crash; `name` is the file's name, and `lines` list the differences."""
     name = name or "a patch that had no file yet"
     box = _box(parent, "Recover unsaved work", f"Warploom ended without saving {name}. Open the unsaved work?")
     shown = map(in_a_line, shorten(lines, _LINES_SHOWN))
@@ -85,7 +85,7 @@ def ask_to_recover(parent: QWidget, name: str, lines: Sequence[str]) -> bool:
 
 
 def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
-    """Ask whether the block files called `names`, in a folder beside a patch, may run."""
+    """Ask whether the block files `names`, in a folder beside a patch, may run."""
     box = _box(
         parent,
         "Blocks beside this patch",
@@ -112,7 +112,7 @@ def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
 
 
 def in_a_line(name: str) -> str:
-    """Return a file's name without line ends and other signs that could make it read as the question's own words."""
+    """Return a file's name without line breaks and other characters that would let it pass for part of the question."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
 
 
@@ -123,7 +123,7 @@ def ask_open(parent: QWidget, folder: Path) -> Path | None:
 
 
 def ask_save(parent: QWidget, suggestion: Path) -> Path | None:
-    """Ask where to save a patch; the suffix is added when it is missing."""
+    """Ask where to save a patch; a missing suffix is added."""
     while True:
         name, _ = QFileDialog.getSaveFileName(parent, "Save patch", str(suggestion), _FILTER)
         if not name:
@@ -155,7 +155,7 @@ def show_error(parent: QWidget, title: str, text: str) -> None:
 
 def _box(parent: QWidget, title: str, text: str, picture: QIcon | None = None) -> QMessageBox:
     box = QMessageBox(parent, windowTitle=title, text=text)
-    # Messages quote what is in files, which is not to be read as rich text.
+    # Messages quote the contents of files, which must not be interpreted as rich text.
     box.setTextFormat(Qt.TextFormat.PlainText)
     if picture is not None:
         box.setIconPixmap(picture.pixmap(32, 32))

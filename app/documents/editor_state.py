@@ -1,4 +1,4 @@
-"""What the editor remembers between two runs: recent files and blocks, theme, window geometry and what is folded."""
+"""The state that the editor keeps between two runs: recent files and blocks, theme, window geometry and folding."""
 
 import logging
 from pathlib import Path
@@ -13,21 +13,21 @@ _FILE = "editor.json"
 
 
 class UserState(msgspec.Struct):
-    """The remembered state; `geometry` and `layout` are Qt's own bytes."""
+    """The saved state; `geometry` and `layout` are Qt's own bytes."""
 
     recent: list[str] = []
     theme: str = "dark"
-    #: Nodes are coloured by their share of the frame.
+    #: Whether nodes are coloured by their share of the frame.
     shows_heat: bool = False
-    #: The critical path is marked.
+    #: Whether the critical path is marked.
     shows_path: bool = False
     geometry: bytes = b""
     layout: bytes = b""
-    #: Names of the docks that the person closed; None before the first window was closed.
+    #: Names of the docks that the person has closed; None before the first window was closed.
     closed_docks: list[str] | None = None
-    #: Ids of the block types that were placed last, the newest at the end.
+    #: Ids of the most recently placed block types, the newest last.
     recent_blocks: list[str] = []
-    #: Titles of the groups of the palette that are unfolded, and of the sections of the inspector that are folded.
+    #: Titles of the palette's unfolded groups; below, of the inspector's folded sections.
     unfolded_groups: set[str] = msgspec.field(default_factory=lambda: {"Recent"})
     folded_sections: set[str] = set()
 
@@ -37,12 +37,12 @@ class UserState(msgspec.Struct):
         self.recent = [name, *(other for other in self.recent if other != name)][:RECENT_LIMIT]
 
     def existing_recent(self) -> list[Path]:
-        """Return the recent files that are still there, newest first."""
+        """Return the recent files that still exist, newest first."""
         return [path for path in map(Path, self.recent) if path.is_file()]
 
 
 def load_state(folder: Path) -> UserState:
-    """Read the state from its folder; a missing or damaged file gives a fresh state, since nothing in it is work."""
+    """Read the state from its folder. A missing or damaged file gives a fresh state, since it holds no work."""
     try:
         return msgspec.json.decode((folder / _FILE).read_bytes(), type=UserState)
     except FileNotFoundError:
@@ -53,6 +53,6 @@ def load_state(folder: Path) -> UserState:
 
 
 def save_state(state: UserState, folder: Path) -> None:
-    """Write the state to its folder; OSError when that is not possible."""
+    """Write the state to its folder. Raise OSError if that is impossible."""
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / _FILE, msgspec.json.encode(state))

@@ -1,4 +1,4 @@
-"""New, open and save, with unsaved changes, recent files and recovery."""
+"""New, open and save, including unsaved changes, recent files and recovery."""
 
 from concurrent.futures import Future, wait
 from functools import partial
@@ -23,9 +23,9 @@ from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
 from engine.patch.trust import asks_for_trust
 from engine.protocol.messages import FrameReport
 
-#: From the first edit after a copy to the next copy: with the time that writing takes, all that a crash can lose.
+#: The time from the first edit after a copy to the next copy. A crash loses this much work, plus the time of writing.
 _AUTOSAVE_MS = 1000
-#: How often the patch's folder is searched for blocks. Network drives don't announce changes.
+#: The interval for searching the patch's folder for blocks, since network drives don't announce changes.
 _LOOK_MS = 1000
 
 
@@ -34,11 +34,11 @@ class FileCommands(QObject):
 
     #: The list of recent files changed.
     recent_changed = Signal()
-    #: A message that does not stop the person.
+    #: A message that does not interrupt the person.
     noted = Signal(str)
-    #: Asks whether the patch is trusted; `NO_NOTICE` when there is nothing to ask.
+    #: Asks whether the patch is trusted; `NO_NOTICE` if there is no question.
     trust_asked = Signal(Notice)
-    #: Asks whether blocks that appeared beside the patch are trusted; `NO_NOTICE` when there is nothing to ask.
+    #: Asks whether new blocks beside the patch are trusted; `NO_NOTICE` if there is no question.
     blocks_asked = Signal(Notice)
 
     def __init__(
@@ -48,7 +48,7 @@ class FileCommands(QObject):
         self._session, self._state, self._recovery, self._window = session, state, recovery, window
         self._trust = trust
         self._told: tuple[Diagnostic, ...] = ()
-        self._is_trust_refused = False  # by the person, for this patch
+        self._is_trust_refused = False  # whether the person refused to trust this patch
         self._asked_about: tuple[Path, list[str]] | None = None
         self._look = QTimer(self, interval=_LOOK_MS)
         self._look.timeout.connect(self.look_for_blocks)
@@ -63,11 +63,11 @@ class FileCommands(QObject):
 
     @property
     def name(self) -> str:
-        """What the title calls the patch."""
+        """The patch's name in the title."""
         return self._session.path.stem if self._session.path else "Untitled"
 
     def new(self) -> None:
-        """Begin an empty patch."""
+        """Start an empty patch."""
         if self.may_close():
             self._replace(Patch())
 
@@ -78,9 +78,9 @@ class FileCommands(QObject):
             self.open_path(path)
 
     def open_path(self, path: Path, *, trust: bool = False) -> bool:
-        """Open a file; if it is not a patch, a message shows the reason and the current patch stays.
+        """Open a file. If it is not a patch, a message shows the reason and the current patch stays.
 
-        Blocks beside it are run if the person trusts them, which is asked once, or at once with `trust`.
+        Blocks beside it are run if the person trusts them. The person is asked once; `trust` answers in advance.
         """
         if not self.may_close():
             return False
@@ -96,7 +96,7 @@ class FileCommands(QObject):
         return True
 
     def show_report(self, report: FrameReport) -> None:
-        """Ask about what the engine refuses because the patch is not trusted."""
+        """Ask about actions that the engine refuses because the patch is not trusted."""
         if report.diagnostics is self._told:
             return
         self._told = report.diagnostics
@@ -143,7 +143,7 @@ class FileCommands(QObject):
         self.look_for_blocks()
 
     def look_for_blocks(self) -> None:
-        """Ask about blocks that were put beside the open patch after it was opened, unless the answer is known."""
+        """Ask about blocks that appeared beside the open patch, unless the answer is known."""
         path = self._session.path if self._session.blocks is None else None
         folder = folder_beside(path.resolve().parent) if path is not None else None
         known = self._trust.decision(folder) if folder is not None else False
@@ -177,15 +177,15 @@ class FileCommands(QObject):
         return opened
 
     def close(self) -> None:
-        """Close the patch and go back to the examples."""
+        """Close the patch and return to the examples."""
         if self.may_close():
             self._recovery.clear()
             self._session.replace(None)
 
     def recover(self, found: Recovered) -> bool:
-        """Offer unsaved work that a crash left behind; it stays unsaved until the person saves it.
+        """Offer unsaved work from a crash; it stays unsaved until the person saves it.
 
-        False when nothing was opened.
+        Return False when nothing was opened.
         """
         path = found.path
         try:
@@ -194,7 +194,7 @@ class FileCommands(QObject):
                 found.discard()
                 return False
             blocks = self._trusted_blocks(path) if path is not None else None
-            patch = found.open()  # again, now that its blocks may be known
+            patch = found.open()  # read again, since its blocks may be known now
         except WarploomError as problem:
             dialogs.show_error(self._window, "The unsaved work can't be opened", str(problem))
             found.leave()
@@ -224,13 +224,13 @@ class FileCommands(QObject):
         return self._save_to(patch.path)
 
     def save_as(self) -> bool:
-        """Ask for a file and save to it; False when that was given up or failed."""
+        """Ask for a file and save to it. Return False if the person cancelled or saving failed."""
         self._session.enter_typed()
         path = dialogs.ask_save(self._window, self._folder() / f"{self.name}{SUFFIX}")
         return path is not None and self._save_to(path)
 
     def may_close(self) -> bool:
-        """Ask about unsaved changes; False when the person wants to stay."""
+        """Ask about unsaved changes. Return False if the person wants to stay."""
         self._session.enter_typed()
         if not self._session.is_modified:
             return True
@@ -240,9 +240,9 @@ class FileCommands(QObject):
         return answer is UnsavedChoice.DISCARD
 
     def autosave(self) -> None:
-        """Keep a copy of unsaved work, in case the editor does not end as it should."""
+        """Keep a copy of unsaved work, in case the editor crashes."""
         if self._copying is not None and not self._copying.done():
-            self._autosave.start()  # a large patch on a slow disk
+            self._autosave.start()  # the last copy is still being written, for example a large patch on a slow disk
         elif self._session.patch is not None and self._session.is_modified:
             self._copying = self._recovery.write(self._session.patch)
             self._copying.add_done_callback(lambda copied: self._tell_of_copy(copied.exception()))
@@ -258,7 +258,7 @@ class FileCommands(QObject):
             self._autosave.start()
 
     def _trusted_blocks(self, path: Path, *, trust: bool = False) -> Path | None:
-        """Return the folder of blocks beside a file, if there is one and it may be run."""
+        """Return the folder of blocks beside a file, if it exists and may run."""
         folder = folder_beside(path.resolve().parent) if path.is_file() else None
         if folder is None or not python_files(folder):
             return None

@@ -1,4 +1,4 @@
-"""The example patches: what each is called and what it shows, read from its file."""
+"""The example patches, with titles and descriptions from their files."""
 
 import json
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ def find_examples(folder: Path = EXAMPLES_FOLDER) -> list[Example]:
 
 
 def find_patch(path: Path) -> Path:
-    """Return the file that a person means: the one at `path` or, when there is none, the example of that name."""
+    """Return the file at `path` or, if there is none, the example of that name."""
     example = EXAMPLES_FOLDER / f"{path}{SUFFIX}"
     try:
         return example if path.name == str(path) and not path.exists() and example.is_file() else path
-    except OSError:  # a text that is too long for a name, for instance: reading it reports the error
+    except OSError:  # for example an overlong name; reading it reports the error
         return path
 
 

@@ -13,7 +13,7 @@ from engine.patch.comparison import describe_difference
 from engine.patch.document import Patch
 from engine.patch.files import file_version, read_patch
 
-#: How often the file's times and size are checked. Network drives don't announce changes.
+#: The interval for checking the file's times and size, since network drives don't announce changes.
 _INTERVAL_MS = 500
 _GONE = b"no file"
 
@@ -22,8 +22,8 @@ _GONE = b"no file"
 class Outside:
     """The current contents of a patch's file, if they differ from those last read or written here.
 
-    `patch` is its contents, None when the file is gone or not a patch; `lines` list the differences, or the reason why
-    it can't be read.
+    `patch` is None if the file is gone or not a patch; `lines` list the differences, or the reason why the file can't
+    be read.
     """
 
     text: str
@@ -33,12 +33,12 @@ class Outside:
 
     @property
     def is_gone(self) -> bool:
-        """True when there is no file any more."""
+        """True if the file no longer exists."""
         return self.digest == _GONE
 
 
 def look_outside(patch: Patch) -> Outside | None:
-    """Return how other programs have changed a patch's file; None if they have not, or if it was never saved."""
+    """Return how other programs have changed a patch's file; None if unchanged, or if it was never saved."""
     path = patch.path
     if path is None or not patch.file_digest:
         return None
@@ -70,7 +70,7 @@ def look_outside(patch: Patch) -> Outside | None:
 class OutsideChanges(QObject):
     """Watches the file of the session's patch, and asks with a notice."""
 
-    #: What to ask; `NO_NOTICE` when there is nothing, or it was answered.
+    #: The question to show; `NO_NOTICE` if there is none, or it was answered.
     noticed = Signal(Notice)
 
     def __init__(self, session: Session, save_as: Callable[[], object], parent: QObject) -> None:
@@ -92,7 +92,7 @@ class OutsideChanges(QObject):
         self._seen = seen
         outside = look_outside(patch) if patch is not None else None
         if outside is not None and outside.patch is not None and not outside.lines:
-            self._session.reload(outside.patch)  # written differently, but the same
+            self._session.reload(outside.patch)  # the text differs, but the patch is the same
             outside = None
         self._session.set_file_differs(outside is not None)
         self.noticed.emit(NO_NOTICE if outside is None else self._notice(outside))
@@ -104,14 +104,14 @@ class OutsideChanges(QObject):
 
     def _reload(self, outside: Outside) -> None:
         """Load the file's current contents, as one edit that can be undone."""
-        self._session.enter_typed()  # so that undo brings back also what was being typed
+        self._session.enter_typed()  # so that undo also restores text that is being typed
         patch = self._session.patch
         newest = look_outside(patch) if patch is not None else None
         if newest is not None and newest.patch is not None:
             self._session.reload(newest.patch)
             self.noticed.emit(NO_NOTICE)
         else:
-            self._seen = None  # it has changed again since: ask again
+            self._seen = None  # it has changed again since, so ask again
 
     def _keep(self, outside: Outside) -> None:
         self._session.keep(outside.digest)

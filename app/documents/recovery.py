@@ -1,6 +1,6 @@
 """Recovery: a copy of unsaved work in the user's state folder, offered again after a crash.
 
-Every running editor owns one slot: a lock file, and beside it the copy while there is unsaved work. The lock
+Every running editor owns one slot: a lock file, and beside it a copy while there is unsaved work. The lock
 distinguishes a crashed editor's slot from that of a running editor.
 """
 
@@ -23,12 +23,12 @@ _log = logging.getLogger(__name__)
 class _Copy(msgspec.Struct):
     path: str | None
     patch: str
-    #: Of the file, as it was when the editor read or wrote it last.
+    #: The digest of the file when the editor last read or wrote it.
     file_digest: bytes = b""
 
 
 class Recovered:
-    """Unsaved work that an editor left behind. The copy stays until `discard`, and no other editor offers it."""
+    """Unsaved work of a crashed editor. The copy stays until `discard`, and no other editor offers it."""
 
     def __init__(self, copy: _Copy, file: Path, lock: QLockFile) -> None:
         self._copy, self._file, self._lock = copy, file, lock
@@ -36,13 +36,13 @@ class Recovered:
         self.path = Path(copy.path) if copy.path else None
 
     def open(self) -> Patch:
-        """Return the patch; PatchError when the text is not a patch."""
+        """Return the patch. Raise PatchError when the text is not a patch."""
         patch = parse_patch(self._copy.patch, "recovered patch")
         patch.path, patch.file_digest = self.path, self._copy.file_digest
         return patch
 
     def differences(self) -> list[str]:
-        """Return what the work has that its file has not, in words; an empty list when nothing was lost."""
+        """Return the differences between the work and its file, as text; an empty list when nothing was lost."""
         work = self.open()
         try:
             saved = load_patch(self.path) if self.path is not None else Patch()
@@ -56,12 +56,12 @@ class Recovered:
         self._lock.unlock()
 
     def leave(self) -> None:
-        """Leave the copy for the next start."""
+        """Keep the copy for the next start."""
         self._lock.unlock()
 
 
 class RecoverySlot:
-    """This editor's place for a copy of its unsaved work, which is written on a thread."""
+    """This editor's place for a copy of its unsaved work, which a thread writes."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -70,17 +70,17 @@ class RecoverySlot:
         self._lock.tryLock(0)
         self._written: str | None = None
         self._thread = ThreadPoolExecutor(1, "warploom-recovery")
-        #: A copy was requested and not cleared since.
+        #: Whether a copy was requested and not cleared since.
         self.is_used = False
 
     def write(self, patch: Patch) -> Future[None]:
-        """Write a copy of `patch` as it is now, unless the last one is equal; the future has an OSError if any."""
+        """Write a copy of the present `patch`, unless the last one is equal; the future has an OSError, if any."""
         self.is_used = True
         path = str(patch.path) if patch.path else None
         return self._thread.submit(self._write, path, FrozenPatch.of(patch), patch.file_digest)
 
     def clear(self) -> None:
-        """Delete the copy: the work is saved, or was discarded."""
+        """Delete the copy, since the work is saved or discarded."""
         if self.is_used:
             self.is_used = False
             self._thread.submit(self._clear)
@@ -103,10 +103,10 @@ class RecoverySlot:
 
 
 def find_left_behind(folder: Path) -> list[Recovered]:
-    """Return the unsaved work of editors that ended without closing; remove what else they left in the folder."""
+    """Return the unsaved work of crashed editors, and remove their other files from the folder."""
     for stale in folder.glob("*.lock"):
         if not stale.with_suffix(".json").exists() and (lock := _lock(stale)).tryLock(0):
-            lock.unlock()  # which removes it
+            lock.unlock()  # this removes it
     for part in folder.glob(".*.json.part"):  # an editor was killed while it moved its copy into place
         if not (folder / part.name[1:-5]).with_suffix(".lock").exists():
             part.unlink(missing_ok=True)
@@ -114,16 +114,16 @@ def find_left_behind(folder: Path) -> list[Recovered]:
     for file in sorted(folder.glob("*.json")):
         lock = _lock(file)
         if not lock.tryLock(0):
-            continue  # its editor still runs
+            continue  # its editor is still running
         try:
             found.append(Recovered(msgspec.json.decode(file.read_bytes(), type=_Copy), file, lock))
         except (OSError, msgspec.DecodeError) as problem:
             _log.warning("unsaved work in %s can't be read and stays there: %s", file, problem)
-            lock.unlock()  # this version can't read it: it stays where it is
+            lock.unlock()  # this version can't read it, so it stays
     return found
 
 
 def _lock(file: Path) -> QLockFile:
     lock = QLockFile(str(file.with_suffix(".lock")))
-    lock.setStaleLockTime(0)  # stale only when its process has ended, never by age
+    lock.setStaleLockTime(0)  # stale only if its process has ended, whatever its age
     return lock

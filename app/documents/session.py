@@ -37,27 +37,27 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
-#: How long opening a patch waits for its blocks; those that take longer arrive later.
+#: The time that opening a patch waits for its blocks; slower ones arrive later.
 _BLOCKS_WAIT_S = 1.0
-#: How long a kernel may compute on the CPU until the person lifts that: long for a frame, short for one that waits.
+#: The time limit for a kernel on the CPU, until the person lifts it: long for a frame, but short for a waiting person.
 KERNEL_TIME_LIMIT_S = 10.0
 MakeEngine = Callable[[Patch, ProfilingLevel], "Client"]
 
 
 class Session(QObject):
-    """One patch at a time, with its engine. Engines close on threads of their own, so the UI waits for none."""
+    """One patch at a time, with its engine. Engines are closed on separate threads, so the UI never waits for them."""
 
-    #: Another patch is open and its engine has started, or None; `engine_changed` follows.
-    replaced = Signal(cast("type[Patch | None]", object))  # Qt knows no unions
+    #: Another patch, or None, is open and its engine has started; `engine_changed` follows.
+    replaced = Signal(cast("type[Patch | None]", object))  # Qt has no unions
     #: Another engine runs, or None.
     engine_changed = Signal(cast("type[Client | None]", object))
     #: The patch, its undo history or its saved mark changed; at most once per turn of the event loop.
     changed = Signal()
-    #: The engine could not start, for the reason in the text. The patch can still be edited and saved.
+    #: The engine could not start; the text is the reason. The patch can still be edited and saved.
     engine_failed = Signal(str)
-    #: Playing began or ended.
+    #: Playing started or stopped.
     running_changed = Signal(bool)
-    #: Block types were added, removed or changed; the patch's listeners have heard of it.
+    #: Block types were added, removed or changed; the patch's listeners were notified before.
     types_changed = Signal(frozenset)
     _types_loaded = Signal(frozenset)  # from the thread that loads block files
     #: Another level is measured.
@@ -75,7 +75,7 @@ class Session(QObject):
         self.running = True
         self.pacing = Pacing.display(USUAL_RATE)
         self._display_rate = USUAL_RATE
-        #: Makes text fields with unfinished input write their contents to the patch.
+        #: Makes text fields with unfinished input apply it to the patch.
         self.enter_typed: Callable[[], None] = lambda: None
         self._make_engine = make_engine
         self._failure = ""
@@ -83,7 +83,7 @@ class Session(QObject):
         self._file_differs = False
         self._unsubscribe: Callable[[], None] | None = None
         self._closing: list[threading.Thread] = []
-        # The history records an edit after its changes were heard, so looking at it waits for the next turn.
+        # The history records an edit after its listeners ran, so it is read in the next turn of the event loop.
         self._later = QTimer(self, singleShot=True, interval=0)
         self._later.timeout.connect(self.changed)
         #: The trusted folder of blocks that the patch uses; set by `use_blocks`.
@@ -93,26 +93,26 @@ class Session(QObject):
 
     @property
     def path(self) -> Path | None:
-        """File of the patch; None when it was never saved."""
+        """The file of the patch; None if it was never saved."""
         return self.patch.path if self.patch else None
 
     @property
     def is_modified(self) -> bool:
-        """True when the patch holds work that its file does not."""
+        """True when the patch has changes that its file lacks."""
         is_saved = self._is_saved and not self._file_differs
         return self.patch is not None and not (is_saved and self.patch.history.is_saved)
 
     @property
     def architecture(self) -> str:
-        """What kernels are compiled for: the architecture of the engine's device, without one the host's."""
+        """The architecture that kernels are compiled for: that of the engine's device, or else the host's."""
         known = self.engine.info.architecture if self.engine is not None else ""
         return known if known.startswith(("sm_", "compute_")) else HOST_ARCHITECTURE
 
     def open(self, path: Path, *, blocks: Path | None = None, trust: bool = False) -> None:
-        """Open a file in place of the current patch, which stays when the file is no patch: PatchError.
+        """Open a file in place of the current patch. If it is not a patch, raise PatchError and keep the current one.
 
-        `blocks` is a folder that the person trusts: its files are run before the patch is read. With `trust` the person
-        trusts the patch too.
+        `blocks` is a folder that the person trusts: its files are run before the patch is read. With `trust`, the
+        person trusts the patch too.
         """
         before = self.blocks
         try:
@@ -124,7 +124,7 @@ class Session(QObject):
         self.replace(patch, blocks=blocks)
 
     def replace(self, patch: Patch | None, *, is_saved: bool = True, blocks: Path | None = None) -> None:
-        """Switch to another patch, or none, and start its engine; `is_saved` is False for work that no file holds."""
+        """Switch to another patch, or none, and start its engine; `is_saved` is False for work without a file."""
         self._end_engine()
         self.use_blocks(blocks)
         if self._unsubscribe is not None:
@@ -140,7 +140,7 @@ class Session(QObject):
         self.notify()
 
     def use_blocks(self, folder: Path | None) -> None:
-        """Load the block types of a trusted folder, and unload those of the folder before."""
+        """Load the block types of a trusted folder, and unload those of the previous one."""
         if folder == self.blocks:
             return
         if self.blocks is not None:
@@ -156,12 +156,12 @@ class Session(QObject):
             self.post(SetTrust(trusted))
 
     def save(self, path: Path) -> None:
-        """Save the patch to a file, which is its file from then on; PatchError when it can't be written."""
+        """Save the patch to a file, which becomes its file. Raise PatchError when it can't be written."""
         if self.patch is not None:
             before, moved = self.patch.path, moved_paths(self.patch, path.resolve().parent)
-            self.patch.path = path  # first: the engine looks for files from there
+            self.patch.path = path  # first, since the engine looks for files from there
             try:
-                # Not an undoable edit: undo must not make a file disappear.
+                # Not an undoable edit, since undo must not make a file disappear.
                 self.patch.restore(moved)
                 save_patch(self.patch, path)
             except PatchError:
@@ -172,7 +172,7 @@ class Session(QObject):
             self.notify()
 
     def reload(self, theirs: Patch) -> None:
-        """Make the patch equal to what its file holds now, as one edit."""
+        """Make the patch equal to the present contents of its file, as one edit."""
         if self.patch is not None:
             self.patch.become(theirs, f"Reload {theirs.path.name if theirs.path else 'file'}")
             self.patch.file_digest = theirs.file_digest
@@ -181,14 +181,14 @@ class Session(QObject):
             self.notify()
 
     def keep(self, file_digest: bytes) -> None:
-        """Keep the patch although its file holds something else now, which may be overwritten from here on."""
+        """Keep the patch although its file has changed; saving may overwrite the file."""
         if self.patch is not None:
             self.patch.file_digest = file_digest
             self._is_saved, self._file_differs = False, False
             self.notify()
 
     def set_file_differs(self, differs: bool) -> None:
-        """Count the patch as unsaved work while its file was changed by another program."""
+        """Count the patch as unsaved while another program has changed its file."""
         if differs != self._file_differs:
             self._file_differs = differs
             self.notify()
@@ -200,7 +200,7 @@ class Session(QObject):
             self.notify()
 
     def redo(self) -> None:
-        """Bring the last undone edit back."""
+        """Restore the last undone edit."""
         if self.patch is not None:
             self.patch.redo()
             self.notify()
@@ -210,20 +210,20 @@ class Session(QObject):
         self._later.start()
 
     def post(self, message: Message) -> None:
-        """Send a message to the engine, when one runs."""
+        """Send a message to the engine, if one runs."""
         if self.engine is not None:
             self.engine.post(message)
 
     @property
     def peak_bytes_per_s(self) -> float | None:
-        """What the memory of the engine's device can read and write in all; None where that is not known."""
+        """The memory bandwidth of the engine's device; None where it is unknown."""
         return self.engine.info.peak_bytes_per_s if self.engine is not None else None
 
     def cost_of(self, changes: Sequence[Change]) -> EditCost | None:
-        """Return what changes would cost if they were made now; None while no engine runs."""
+        """Return what changes would cost at present; None while no engine runs."""
         try:
             return self.engine.cost_of(changes) if self.engine is not None else None
-        except DeviceError:  # of an engine in another process that has ended: its last report has the reason
+        except DeviceError:  # the engine's process has ended; its last report has the reason
             return None
 
     def set_running(self, running: bool) -> None:
@@ -233,7 +233,7 @@ class Session(QObject):
         self.running_changed.emit(running)
 
     def follow_freeze(self) -> None:
-        """The engine has paused by itself."""
+        """Note that the engine has paused by itself."""
         self.running = False
         self.running_changed.emit(False)
 
@@ -244,7 +244,7 @@ class Session(QObject):
         self.running_changed.emit(False)
 
     def set_pacing(self, mode: PacingMode, rate: float | None = None) -> None:
-        """Choose how frames are paced, in this patch and in later ones; only a fixed pacing takes a rate."""
+        """Choose the pacing of frames, for this patch and later ones; only a fixed pacing takes a rate."""
         rate = self._display_rate if mode is PacingMode.DISPLAY else rate
         pacing = Pacing(mode, rate)
         if pacing != self.pacing:
@@ -253,24 +253,24 @@ class Session(QObject):
             self.pacing_changed.emit(pacing)
 
     def set_display_rate(self, rate: float) -> None:
-        """Follow the frame rate of the screen that the window is on."""
+        """Follow the refresh rate of the window's screen."""
         self._display_rate = rate
         if self.pacing.mode is PacingMode.DISPLAY:
             self.set_pacing(PacingMode.DISPLAY)
 
     def set_profiling(self, level: ProfilingLevel) -> None:
-        """Measure at another level, in this patch and in later ones."""
+        """Choose the profiling level, for this patch and later ones."""
         self.profiling = level
         self.post(SetProfiling(level))
         self.profiling_changed.emit(level)
 
     def toggle_fusing(self) -> None:
-        """Fuse kernels of neighbouring blocks or stop doing so, in this patch and in later ones."""
+        """Turn the fusing of neighbouring blocks' kernels on or off, for this patch and later ones."""
         self.fuses = not self.fuses
         self.post(SetFusing(self.fuses))
 
     def close(self) -> None:
-        """End the engine and wait until every engine has given its device back."""
+        """End the engine, and wait until every engine has released its device."""
         self._forget_types()
         self.replace(None)
         for thread in self._closing:
@@ -278,7 +278,7 @@ class Session(QObject):
         self._closing.clear()
 
     def restart_engine(self) -> None:
-        """Start a fresh engine for the same patch, after a device failed."""
+        """Start a new engine for the same patch, after a device failed."""
         if self.patch is not None:
             self._end_engine()
             self._start_engine(self.patch)
@@ -286,7 +286,7 @@ class Session(QObject):
             self._tell_failure()
 
     def lift_time_limit(self) -> None:
-        """Let kernels compute for as long as they do, in this patch and in later ones; start a fresh engine."""
+        """Remove the time limit of kernels, for this patch and later ones, and start a new engine."""
         self.kernel_time_limit_s = None
         self.restart_engine()
 
@@ -314,7 +314,7 @@ class Session(QObject):
             self.engine.post(SetRunning(False))
 
     def _tell_failure(self) -> None:
-        # Only when everything shows the new patch, since this is to be shown of it.
+        # Reported after everything shows the new patch, since the failure belongs to it.
         if self._failure:
             failure, self._failure = self._failure, ""
             self.engine_failed.emit(failure)
@@ -330,7 +330,7 @@ class Session(QObject):
 
 
 def _close(engine: Client) -> None:
-    """Close an engine that is no longer shown; an error of its device goes to the log."""
+    """Close an engine that is no longer shown; an error of its device is logged."""
     try:
         engine.close()
     except DeviceError as problem:

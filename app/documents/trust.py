@@ -1,4 +1,4 @@
-"""What the person trusts: folders of blocks, and patches. Answers hold until the program ends, or for good.
+"""The folders of blocks, and the patches, that the person trusts. Answers hold until the program ends, or for good.
 
 The files of a trusted folder may run; a trusted patch may write files outside its folder and listen to the network.
 """
@@ -39,7 +39,7 @@ class TrustedPaths:
         return True if str(path) in self._always() else self._decided.get(path)
 
     def decide(self, path: Path, answer: Trust) -> None:
-        """Remember an answer; OSError when a permanent one can't be written."""
+        """Remember an answer. Raise OSError when a permanent one can't be written."""
         path = path.resolve()
         self._decided[path] = answer is not Trust.NO
         always = [name for name in self._always() if name != str(path)]
@@ -62,15 +62,15 @@ class TrustedPaths:
 def open_patch(path: Path, *, trust: bool) -> Patch:
     """Read a patch for a run without a window; `path` may be an example's name.
 
-    The patch and the blocks beside it are trusted by `trust` or an earlier answer; otherwise diagnostics report what is
-    left out and how to trust it. PatchError when it is not a patch.
+    `trust`, or an earlier answer, makes the patch and the blocks beside it trusted. Otherwise, diagnostics report what
+    is left out and how to trust it. Raise PatchError when the file is not a patch.
     """
     from platformdirs import user_state_path
 
     path, known = find_patch(path), TrustedPaths(user_state_path("warploom"))
     beside = folder_beside(path.resolve().parent)
     if configured_folder().is_dir():
-        trust_blocks(configured_folder())  # which it is; a run waits until its files are done
+        trust_blocks(configured_folder())  # it is always trusted; a run waits until its files are loaded
     if beside is not None and (trust or known.decision(beside)):
         trust_blocks(beside)
     return load_patch(path, trust=trust or bool(known.decision(path)))

@@ -1,4 +1,4 @@
-"""What a dragged connection would connect, and which end of a block type suits it best; the rules are the patch's."""
+"""The connection that a drag would make, and the best end of a block type for it; the patch has the rules."""
 
 from contextlib import closing
 from typing import Any
@@ -16,7 +16,7 @@ from engine.user_code.runner import CodeRunner
 
 
 def refusal(patch: Patch, start: PortRef, end: PortRef) -> str | None:
-    """Return why a connection dragged from `start` to `end` is refused, or None when it may be made."""
+    """Return why a connection dragged from `start` to `end` is refused; None when it is allowed."""
     try:
         patch.check_connection(*ends(patch, start, end))
     except PatchError as problem:
@@ -25,7 +25,7 @@ def refusal(patch: Patch, start: PortRef, end: PortRef) -> str | None:
 
 
 def ends(patch: Patch, start: PortRef, end: PortRef) -> tuple[PortRef, PortRef]:
-    """Return (source, target) of a connection that was dragged from `start`, whichever that is."""
+    """Return (source, target) of a connection dragged from `start`, which may be either."""
     spec = patch.find_end(start)
     return (end, start) if spec is not None and is_target(spec) else (start, end)
 
@@ -33,14 +33,14 @@ def ends(patch: Patch, start: PortRef, end: PortRef) -> tuple[PortRef, PortRef]:
 def best_end(block_type: type[Block], other: End) -> End | None:
     """Return the port, value output or parameter of a block type that `other` connects to best, or None.
 
-    The same type goes before any type or one that is converted, and a required input before an optional one.
+    The same type is better than any type or a converted one, and a required input is better than an optional one.
     """
     fitting = (spec for spec in ends_of(block_type) if fits(spec, other))
     return min(fitting, key=lambda spec: _preference(spec, other), default=None)
 
 
 def fitting_types(found: list[type[Block]], spec: End) -> list[type[Block]]:
-    """Return the block types that have an end for `spec`; those that take any type, or convert it, come last.
+    """Return the block types that have an end for `spec`; those that accept any type, or convert it, come last.
 
     For a value, value blocks come first, although it could drive a parameter of nearly any block.
     """
@@ -54,10 +54,10 @@ def fitting_types(found: list[type[Block]], spec: End) -> list[type[Block]]:
 
 
 def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) -> dict[str, Any]:
-    """Return what to set on a new value block so that it covers the range of the parameter that it will drive.
+    """Return parameter values with which a new value block covers the range of the parameter that it will drive.
 
-    Without bounds, the range is from 0 to twice the value, or from -1 to 1 around a value of 0. A PatchError reports
-    the error of the block's code.
+    Without bounds, the range is from 0 to twice the value, or from -1 to 1 if the value is 0. A PatchError reports an
+    error in the block's code.
     """
     if not issubclass(block_type, ValueBlock):
         return {}
@@ -75,7 +75,7 @@ def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) ->
         told = code_diagnostic(problem, f"spanning of {block_type.id}", block_type.source_file())
         raise PatchError(f"{told.message}; {told.remedy}")
 
-    with closing(CodeRunner()) as code:  # so that it can't hold up the editor
+    with closing(CodeRunner()) as code:  # so that it can't block the editor
         return code.run(ask, failed, ours=is_ours(block_type))
 
 

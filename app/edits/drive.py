@@ -1,4 +1,4 @@
-"""Edits that let values drive parameters, and stop them; each is one undo step of the patch."""
+"""Edits that let values drive parameters, or stop doing so; each is one undo step of the patch."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,15 +9,15 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.patch.changes import PortRef, Position
 from engine.patch.document import Patch
 
-#: Returns width and height of a node of a patch, as the canvas shows it.
+#: Returns the width and height of a node of a patch, as on the canvas.
 NodeSize = Callable[[Patch, str], tuple[float, float]]
 
-#: Between a new value block and the node that it drives, and between two value blocks.
+#: The distance between a new value block and the node that it drives, and between two value blocks.
 _GAP, _SPACING = 6 * STEP, 2 * STEP
 
 
 def drive(patch: Patch, targets: Sequence[PortRef], source: PortRef) -> None:
-    """Let a value output drive parameters; Otherwise raises a PatchError with the reason, without any change."""
+    """Let a value output drive parameters. If that is refused, raise a PatchError and change nothing."""
     with patch.edit(f"Drive {_named(patch, targets)} with {source_title(patch, source)}"):
         for target in targets:
             patch.connect(source, target)
@@ -39,7 +39,7 @@ def drive_with_new(patch: Patch, targets: Sequence[PortRef], block_type: type[Bl
 
 
 def release(patch: Patch, targets: Sequence[PortRef]) -> None:
-    """Disconnect what drives parameters; they return to the values that were set."""
+    """Disconnect the drivers of parameters, which return to the values that were set."""
     with patch.edit(f"Disconnect {_named(patch, targets)}"):
         for target in targets:
             if patch.source_of(target) is not None:
@@ -62,7 +62,7 @@ def _named(patch: Patch, targets: Sequence[PortRef]) -> str:
 
 
 def free_place(patch: Patch, new: str, node: str, size: NodeSize) -> Position:
-    """Return a position left of a node, below the nodes that are there already."""
+    """Return a position to the left of a node, below the nodes that are already there."""
     width, height = size(patch, new)
     x, y = patch.nodes[node].position
     left, top = x - width - _GAP, y
@@ -78,7 +78,7 @@ def free_place(patch: Patch, new: str, node: str, size: NodeSize) -> Position:
 
 
 def source_title(patch: Patch, source: PortRef) -> str:
-    """Return what drives a parameter in a few words: the node's title, and the output when it has several."""
+    """Return a short text for a parameter's driver: the node's title, and the output if it has several."""
     block_type = patch.block_type(source.node)
     title = patch.title(source.node)
     return title if block_type is not None and len(block_type.values_out) == 1 else f"{title} · {source.port}"

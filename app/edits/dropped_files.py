@@ -1,4 +1,4 @@
-"""What becomes of files that are dropped on the canvas: a block for each kernel, each image and each sound."""
+"""Files that are dropped on the canvas: each kernel, image and sound becomes a block."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,12 +11,12 @@ from engine.patch.changes import Position
 from engine.patch.document import Patch
 from engine.patch.files import SUFFIX
 
-#: How files end that *Load Image* and *Load Audio* read.
+#: Suffixes of the files that *Load Image* and *Load Audio* read.
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".exr", ".hdr", ".pfm", ".dpx", ".webp", ".bmp")
 SOUNDS = (".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff")
-#: The blocks that load other files than kernels, by how these end.
+#: The blocks that load files other than kernels, by suffix.
 _LOADERS = {**dict.fromkeys(PICTURES, "io.load_image"), **dict.fromkeys(SOUNDS, "io.load_audio")}
-#: Between the blocks of one drop.
+#: The distance between the blocks of one drop.
 _APART = 120.0
 
 
@@ -28,7 +28,7 @@ def is_usable(path: Path) -> bool:
 def place_files(patch: Patch, paths: Iterable[Path], position: Position, scope: str) -> list[str]:
     """Add a block for each entry point of each kernel file, each image and sound; return the ids of the new nodes.
 
-    PatchError when none of the files is one of these. A kernel with mistakes gets its block too, which shows them.
+    Raise PatchError if none of the files is of these kinds. A kernel with errors gets its block too, which shows them.
     """
     usable = [path for path in paths if is_usable(path) and path.suffix != SUFFIX]
     if not usable:

@@ -1,4 +1,4 @@
-"""Paths in parameters: files beside the patch are named relative to it, so that both can be moved together."""
+"""Paths in parameters. Files beside the patch have relative paths, so that both can be moved together."""
 
 from pathlib import Path
 
@@ -7,17 +7,17 @@ from engine.patch.document import Patch
 
 
 def relative_to(path: Path, folder: Path | None) -> str:
-    """Return `path` relative to `folder` when it lies inside, else in full; always with forward slashes."""
+    """Return `path` relative to `folder` if it lies inside, otherwise in full; always with forward slashes."""
     if folder is not None and path.resolve().is_relative_to(folder.resolve()):
         return path.resolve().relative_to(folder.resolve()).as_posix()
     return path.as_posix()
 
 
 def moved_paths(patch: Patch, folder: Path) -> list[Change]:
-    """Return the changes that keep files found when the patch is saved in `folder`.
+    """Return the changes that keep files reachable when the patch is saved in `folder`.
 
-    A relative path changes if it names a file that would not be found from there. A full path changes at the first save
-    only: until then there was no folder that it could be relative to.
+    A relative path changes if its file would not be found from there. A full path changes only at the first save, since
+    there was no folder before.
     """
     changes: list[Change] = []
     for node in patch.nodes.values():

@@ -1,4 +1,4 @@
-"""What an edit has to compile before the ports of its nodes are known, as work that any thread can do first."""
+"""The compilation that must precede an edit before its nodes' ports are known; any thread can do it in advance."""
 
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
@@ -10,9 +10,9 @@ from engine.patch.document import Patch
 
 
 def setting_work(patch: Patch, node_ids: Collection[str], name: str, value: object) -> Callable[[], None] | None:
-    """Return the work that setting a parameter would wait for; None when it waits for none.
+    """Return the work that setting a parameter would wait for; None if it waits for none.
 
-    The result is remembered, so that the edit after it is quick.
+    The result is cached, so that the edit after it is fast.
     """
     nodes = [patch.nodes[node] for node in node_ids]
     slow = [node for node in nodes if _is_kernel(patch, node.type) and patch.decides_interface(node.id, name)]

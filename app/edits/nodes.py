@@ -14,9 +14,9 @@ from engine.patch.files import dump_patch, parse_patch
 from engine.patch.inner_patch import InnerPatch, owner_of
 from engine.patch.regions import TOP
 
-#: Positions are multiples of this, so that nodes line up.
+#: Positions are multiples of this number, so that nodes line up.
 STEP = 8
-#: How far right and down a copy lies of what it would cover.
+#: The distance, to the right and down, of a copy from a node that it would cover.
 _BESIDE = 24.0
 
 
@@ -42,8 +42,9 @@ def move(patch: Patch, positions: Mapping[str, Position], *, gesture: object = N
 
 
 def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
-    """Connect the two ports, in place of the connection whose end the person picked up; raises ConnectionRefused
-    without any change.
+    """Connect the two ports, replacing the connection whose end the person picked up.
+
+    If that is refused, raise ConnectionRefused and change nothing.
     """
     source, target = ends(patch, start, end)
     patch.check_connection(source, target)
@@ -56,7 +57,7 @@ def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | 
 def place(
     patch: Patch, block_type: type[Block], position: Position, start: PortRef | None = None, scope: str = TOP
 ) -> str:
-    """Add a block to a scope, connect it to `start` when given, and return the new node's id."""
+    """Add a block to a scope, connect it to `start`, if given, and return the new node's id."""
     with patch.edit(f"Add {block_type.title}"):
         spec = patch.find_end(start) if start else None
         node = patch.add(block_type.id, position=position, region=scope)
@@ -74,10 +75,10 @@ def insert(
     scope: str = TOP,
     **chosen: Any,
 ) -> str:
-    """Add a block between the ends of a connection and return the new node's id; PatchError when it doesn't fit.
+    """Add a block between the ends of a connection, and return the new node's id. Raise PatchError if it doesn't fit.
 
-    It goes into `scope` if one of the ends is in it, at any depth; otherwise into the innermost scope that holds both.
-    `chosen` are values of its parameters.
+    It goes into `scope` if one of the ends is in it, at any depth; otherwise into the innermost scope that holds both
+    ends. `chosen` are values of its parameters.
     """
     regions = [patch.nodes[ref.node].region for ref in (connection.source, connection.target)]
     if not any(scope in patch.scopes.chain(region) for region in regions):
@@ -105,7 +106,7 @@ def cut(patch: Patch, connections: Iterable[Connection], name: str = "Cut") -> N
 
 
 def set_parameter(patch: Patch, node_ids: Collection[str], name: str, value: object, *, gesture: object = None) -> None:
-    """Set a parameter of nodes of one type; raises a PatchError with the reason when the value is refused."""
+    """Set a parameter of nodes of one type. Raise a PatchError with the reason when the value is refused."""
     with patch.edit(f"Set {parameter_of(patch, node_ids, name)}", gesture=gesture):
         for node in node_ids:
             patch.set(node, **{name: value})
@@ -119,7 +120,7 @@ def reset_parameter(patch: Patch, node_ids: Collection[str], name: str) -> None:
 
 
 def parameter_of(patch: Patch, node_ids: Collection[str], name: str) -> str:
-    """Return what the history calls a parameter: "gain of Blur", or "gain of 3 blocks"."""
+    """Return a parameter's name in the history: "gain of Blur", or "gain of 3 blocks"."""
     first = next(iter(node_ids))
     return f"{name} of {patch.title(first) if len(node_ids) == 1 else plural(len(node_ids), 'block')}"
 
@@ -136,10 +137,10 @@ def copied(patch: Patch, node_ids: Collection[str]) -> str:
 
 
 def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Paste", scope: str = TOP) -> list[str]:
-    """Add the nodes in `text` to a scope of the patch and return their ids, as one undo step.
+    """Add the nodes in `text` to a scope of the patch, as one undo step, and return their ids.
 
-    Their top left corner goes to `at`, or is moved by 24 right and down; by as much again while one of them would lie
-    exactly on a node that is there. PatchError when `text` is no patch, or holds ops where blocks are wanted.
+    Their top left corner goes to `at`, or is moved 24 to the right and down. The move is repeated while a node would
+    exactly cover an existing one. Raise PatchError if `text` is no patch, or holds ops where blocks are expected.
     """
     part = parse_patch(text, "clipboard", patch.catalogue)
     if not part.nodes:

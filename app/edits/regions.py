@@ -14,7 +14,7 @@ from engine.patch.regions import branch_of, region_of, scope_text
 
 @dataclass(frozen=True)
 class NodeDrop:
-    """Where dragged nodes were let go; `scope` is what `nodes` are put into, None when they stay in their regions."""
+    """The drop of dragged nodes; `scope` is the scope that `nodes` go into, None if they stay in their regions."""
 
     positions: dict[str, Position]
     nodes: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class NodeDrop:
 
 
 def drop(patch: Patch, dropped: NodeDrop) -> None:
-    """Move dragged nodes to where they were dropped and into the region there; PatchError when refused."""
+    """Move dragged nodes to their places and into the region there. Raise PatchError when refused."""
     name = f"Move {plural(len(dropped.positions), 'node')}"
     if dropped.scope is not None:
         name += f" into {scope_title(patch, dropped.scope)}" if dropped.scope else " out of the region"
@@ -34,7 +34,7 @@ def drop(patch: Patch, dropped: NodeDrop) -> None:
 
 
 def move_refusal(patch: Patch, nodes: Sequence[str], scope: str) -> str | None:
-    """Return why nodes can't be put into a scope, or None when they can; tried on a copy of the patch."""
+    """Return why nodes can't be put into a scope; None if they can. This is tried on a copy of the patch."""
     try:
         patch.excerpt(patch.nodes).move_into(nodes, scope)
     except PatchError as problem:
@@ -43,12 +43,12 @@ def move_refusal(patch: Patch, nodes: Sequence[str], scope: str) -> str | None:
 
 
 def move_into(patch: Patch, nodes: Collection[str], scope: str) -> None:
-    """Put nodes into a scope; those inside regions among them stay there. PatchError when refused."""
+    """Put nodes into a scope; blocks inside regions among them stay there. Raise PatchError when refused."""
     patch.move_into(outermost(patch, nodes), scope)
 
 
 def take_out(patch: Patch, nodes: Collection[str]) -> None:
-    """Move nodes out of their regions, into the scopes around; PatchError when refused."""
+    """Move nodes out of their regions, into the scopes around. Raise PatchError when refused."""
     with patch.edit(f"Take {plural(len(nodes), 'node')} out of the region"):
         by_scope: dict[str, list[str]] = {}
         for node in outermost(patch, nodes):
@@ -61,8 +61,8 @@ def take_out(patch: Patch, nodes: Collection[str]) -> None:
 def wrap(patch: Patch, nodes: Collection[str], block_type: type[Block], place: Callable[[str], Position]) -> str:
     """Add a region block, put nodes into it, and return its id; `place` returns the position of the new block.
 
-    It goes into the innermost region that holds all of the nodes. Raises a PatchError with the reason when they can't
-    be put into it.
+    It goes into the innermost region that holds all nodes. Raise a PatchError with the reason when they can't be put
+    into it.
     """
     inside = outermost(patch, nodes)
     with patch.edit(f"Wrap {plural(len(nodes), 'node')} in {block_type.title}"):
@@ -73,12 +73,12 @@ def wrap(patch: Patch, nodes: Collection[str], block_type: type[Block], place: C
 
 
 def common_scope(patch: Patch, nodes: Iterable[str]) -> str:
-    """Return the innermost scope that holds all of some nodes."""
+    """Return the innermost scope that holds all of these nodes."""
     return patch.scopes.common(patch.nodes[node].region for node in nodes)
 
 
 def outermost(patch: Patch, nodes: Collection[str]) -> list[str]:
-    """Return the nodes that are in no region among them."""
+    """Return the nodes that are in none of the other nodes' regions."""
     chosen, scopes = frozenset(nodes), patch.scopes
     return [
         node
@@ -88,7 +88,7 @@ def outermost(patch: Patch, nodes: Collection[str]) -> list[str]:
 
 
 def scopes_to_enter(patch: Patch, nodes: Collection[str]) -> list[str]:
-    """Return the scopes that nodes could be put into: those of every region except their own and those among them."""
+    """Return the scopes that nodes could be put into: every region's, except their own and those among them."""
     inside = outermost(patch, nodes)
     held, scopes = frozenset(inside), patch.scopes
     present = {patch.nodes[node].region for node in inside}
@@ -110,7 +110,7 @@ def scope_title(patch: Patch, scope: str) -> str:
 
 
 def scope_titles(patch: Patch, scopes: Iterable[str]) -> dict[str, str]:
-    """Return the title of each scope, with the region block's id where two would read the same."""
+    """Return the title of each scope; scopes with equal titles also show the region block's id."""
     titles = {scope: scope_title(patch, scope) for scope in scopes}
     count = Counter(titles.values())
     return {scope: f"{title} ({region_of(scope)})" if count[title] > 1 else title for scope, title in titles.items()}

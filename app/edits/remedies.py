@@ -1,4 +1,4 @@
-"""Remedies by one click, for diagnostics and refused connections, each one undo step."""
+"""One-click remedies for diagnostics and refused connections, each one undo step."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from engine.patch.document import Patch
 from engine.patch.rules import TypeMismatch, WouldCycle, fits, reached
 
 DELAY, COPY, CONVERT = "buffer.frame_delay", "buffer.copy", "buffer.convert"
-#: In op graphs.
+#: The conversion in op graphs.
 CONVERT_OP = "op.convert"
-#: So many buttons of one kind a person can choose between at a glance.
+#: The most buttons of one kind, so that a person can choose at a glance.
 _MOST = 3
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """A button for one of these: an `edit` of the patch, a `command` of the editor, the `search` for a port, or a
-    parameter that the person is to `choose`.
+    """A button with one action: an `edit` of the patch, a `command` of the editor, a `search` for a port, or a
+    `choose`.  `choose` lets the person choose a parameter's value.
     """
 
     title: str
@@ -38,7 +38,7 @@ _START = Remedy("Start the engine", command="restart_engine")
 
 
 def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
-    """Return the remedies of a problem by one click; empty when none is known."""
+    """Return the one-click remedies of a problem; empty if none is known."""
     match diagnostic.mend:
         case Mend.TRUST:
             return [Remedy("Trust this folder" if diagnostic.file else "Trust this patch", command="trust")]
@@ -69,7 +69,7 @@ def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
 
 
 def _choice(patch: Patch, end: PortRef) -> list[Remedy]:
-    """Return a button for a value that a person gives; memory can only be given from Python."""
+    """Return a button for a value that a person must give; memory can only be set from Python."""
     block_type = patch.block_type(end.node)
     spec = block_type.parameters.get(end.port) if block_type is not None else None
     if spec is None or spec.type == "external":
@@ -80,7 +80,7 @@ def _choice(patch: Patch, end: PortRef) -> list[Remedy]:
 def connection_remedies(
     patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None, refused: PatchError, size: NodeSize
 ) -> list[Remedy]:
-    """Return what would make a refused connection possible; `size` is how large blocks are on the canvas."""
+    """Return edits that would allow a refused connection; `size` returns the size of blocks on the canvas."""
     source, target = ends(patch, start, end)
     match refused:
         case WouldCycle() if isinstance(patch.find_end(target), PortSpec) and patch.catalogue.get(DELAY) is not None:
@@ -91,7 +91,7 @@ def connection_remedies(
 
 
 def _delay(patch: Patch, source: PortRef, target: PortRef, picked_up: Connection | None, size: NodeSize) -> None:
-    """Feed back one frame late: the delay lies left of the block that it feeds, in its region."""
+    """Feed back one frame late. The delay is placed to the left of the block that it feeds, in its region."""
     with patch.edit("Insert Frame Delay"):
         if picked_up is not None:
             patch.disconnect(picked_up)
@@ -102,7 +102,7 @@ def _delay(patch: Patch, source: PortRef, target: PortRef, picked_up: Connection
 
 
 def _likes(patch: Patch, end: PortRef) -> list[Remedy]:
-    """Return a button for each buffer that comes into the loop through a delayed input and could say its shape."""
+    """Return a button for each buffer that enters the loop through a delayed input and could decide its shape."""
     block_type = patch.block_type(end.node)
     open_ones = [
         spec for spec in (block_type.inputs() if block_type else ()) if spec.optional and spec.name != end.port
@@ -128,7 +128,7 @@ def _loop(patch: Patch, node: str) -> set[str]:
 
 
 def _conversion(patch: Patch, source: PortRef, target: PortRef, given: str) -> Iterator[Remedy]:
-    """Give a button that converts elements of type `given`, when both ends carry single numbers."""
+    """Yield a button that converts elements of type `given`, if both ends carry single numbers."""
     taken, block_type = patch.find_end(target), patch.catalogue.get(CONVERT)
     if block_type is not None and isinstance(taken, PortSpec):
         choices = block_type.parameter("dtype").choices
@@ -137,7 +137,7 @@ def _conversion(patch: Patch, source: PortRef, target: PortRef, given: str) -> I
 
 
 def _insertion(patch: Patch, type_id: str, connection: Connection, **values: Any) -> Remedy:
-    """Return a button that puts a block half-way between the ends of a connection, which need not exist yet."""
+    """Return a button that puts a block half-way between two ends, which need not be connected yet."""
     block_type = patch.catalogue.require(type_id)
 
     def insert() -> None:

@@ -1,4 +1,4 @@
-"""The editor of a parameter whose text has several lines: a formula, or the source of a kernel."""
+"""The editor for a parameter whose text has several lines: a formula, or the source of a kernel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ from app.theme.fonts import code_font
 from engine.blocktypes.parameters import ParameterSpec
 
 _LEXERS: dict[str, type[Lexer]] = {"cuda": CppLexer, "expression": PythonLexer}
-_FEWEST, _MOST = 2, 18  # lines that are shown
-#: Longer texts, and longer lines, are shown without colours, which would take seconds.
+_FEWEST, _MOST = 2, 18  # the fewest and most visible lines
+#: Longer texts, and longer lines, are shown without colours, since colouring would take seconds.
 _MOST_COLOURED, _LONGEST_COLOURED = 200_000, 5000
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What is being typed: a text that was not entered, if any; where the cursor began and ends, with the focus."""
+    """Unfinished input: the typed text, if any; the cursor's anchor and position, and whether it has the focus."""
 
     text: str | None
     place: tuple[int, int] | None
@@ -42,9 +42,9 @@ class Draft:
 
 @safe_overrides
 class CodeEditor(ParameterEditor):
-    """Code; edited when Control and Enter are pressed, or the field is left. It grows with its text.
+    """A field for code, entered with Control and Enter, or by leaving the field. It grows with its text.
 
-    Escape gives up what was typed. A value that arrives while a person types does not change the text.
+    Escape discards the typed text. A value that arrives while a person types does not change the text.
     """
 
     def __init__(self, spec: ParameterSpec) -> None:
@@ -75,7 +75,7 @@ class CodeEditor(ParameterEditor):
             self.edited.emit(self.text.toPlainText())
 
     def give_up(self) -> bool:
-        """Show again what was shown before something was typed; return False if nothing was."""
+        """Restore the text from before typing. Return False if nothing was typed."""
         if not self.text.document().isModified():
             return False
         text = self.text.toPlainText()
@@ -85,14 +85,14 @@ class CodeEditor(ParameterEditor):
         return True
 
     def take_draft(self) -> Draft:
-        """Return what is being typed, for the editor that replaces this one; it counts as entered here."""
+        """Return the unfinished input for the editor that replaces this one; here it counts as entered."""
         is_typed, cursor = self.text.document().isModified(), self.text.textCursor()
         self.text.document().setModified(False)
         place = (cursor.anchor(), cursor.position()) if self.window().focusWidget() is self.text else None
         return Draft(self.text.toPlainText() if is_typed else None, place)
 
     def continue_with(self, draft: Draft) -> None:
-        """Let the person type on."""
+        """Let the person continue typing."""
         if draft.text is not None:
             self.text.setPlainText(draft.text)
             self.text.document().setModified(True)
@@ -115,12 +115,12 @@ class CodeEditor(ParameterEditor):
         self.text.setFixedHeight(lines * self.text.fontMetrics().lineSpacing() + frame + bar + 2)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave room for a scroll bar when a line is too long."""
+        """Leave room for a scroll bar if a line is too long."""
         super().resizeEvent(event)
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Colour the code as another theme does."""
+        """Update the colours to another theme."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self._highlighter.rehighlight()
@@ -151,7 +151,7 @@ class _CodeField(QPlainTextEdit):
 
 
 class _Highlighter(QSyntaxHighlighter):
-    """Colours the tokens of one language; comments over several lines are coloured line by line."""
+    """Colours the tokens of one language; multi-line comments are coloured line by line."""
 
     def __init__(self, field: QPlainTextEdit, lexer: Lexer) -> None:
         super().__init__(field.document())

@@ -37,12 +37,12 @@ from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
 
 _HINT = "Select a block to edit its parameters"
-_IDLE_MS = 600  # steps of a wheel or a held key that are closer than this are one gesture
+_IDLE_MS = 600  # milliseconds; closer steps of a wheel or a held key are one gesture
 
 
 @dataclass(frozen=True, eq=False)
 class _Waiting:
-    """An edit that waits until its code is compiled beside the window."""
+    """An edit that waits until its code is compiled on another thread."""
 
     patch: Patch
     nodes: Sequence[str]
@@ -51,19 +51,19 @@ class _Waiting:
 
 
 class Inspector(EmptyState, Dock):
-    """Edits the parameters of the selected nodes; all of them at once when they are of one type.
+    """Edits the parameters of the selected nodes, of several at once if they have the same type.
 
-    What a person types is entered before anything that would drop it: another selection, another patch, a command of
-    the window (`enter_typed`). What Escape gives up is shelved, so that redo brings it.
+    Typed text is entered before anything that would drop it: another selection, another patch, or a command of the
+    window (`enter_typed`). Text discarded with Escape is shelved, so that redo restores it.
     """
 
     name, title, area, is_open_at_first = "inspector", "Inspector", Qt.DockWidgetArea.RightDockWidgetArea, True
 
-    #: An edit was refused, for the reason in the text.
+    #: An edit was refused; the text is the reason.
     refused = Signal(str)
-    #: Escape discarded typed text, which redo restores from now on.
+    #: Escape discarded typed text, which redo can now restore.
     gave_up = Signal()
-    #: The title was entered; the canvas gets the keyboard back.
+    #: The title was entered, so the canvas gets the keyboard back.
     renaming_ended = Signal()
     #: The person asked to see a node that drives a shown parameter.
     node_followed = Signal(str)
@@ -80,9 +80,9 @@ class Inspector(EmptyState, Dock):
         self._known: frozenset[str] = frozenset()
         self._forget_stale()
         self._unsubscribe: Callable[[], None] = lambda: None
-        #: How slow work is done.
+        #: Runs slow work.
         self.beside: Run = at_once
-        #: Titles of folded sections, of any block.
+        #: Titles of folded sections; they are folded for all blocks.
         self.folded: set[str] = set()
         self.rows: dict[str, ParameterRow] = {}
         self._has_constants = False
@@ -101,7 +101,7 @@ class Inspector(EmptyState, Dock):
         self._idle.timeout.connect(self._end_gesture)
 
     def follow(self, editor: Editor) -> None:
-        """Follow what is selected on the canvas, and enter what is typed before it is needed."""
+        """Follow the canvas's selection, and enter typed text before it is needed."""
         session, canvas = editor.session, editor.canvas
         self.beside, self.folded = editor.beside.run, editor.state.folded_sections
         session.enter_typed = self.enter_typed
@@ -125,7 +125,7 @@ class Inspector(EmptyState, Dock):
         return self.rows[parameter].editor
 
     def set_patch(self, patch: Patch | None, shelve: Shelve | None = None) -> None:
-        """Follow another patch; nothing is selected in it. `shelve` stands in for the patch's own method."""
+        """Follow another patch, with no selection. `shelve` replaces the patch's own method."""
         self.enter_typed()
         self.show_nodes([])
         self._unsubscribe()
@@ -135,7 +135,7 @@ class Inspector(EmptyState, Dock):
         self.show_nodes([])
 
     def enter_typed(self) -> None:
-        """Apply typed text, including text that is still being compiled, to the patch."""
+        """Apply typed text to the patch, even if it is still being compiled."""
         for row in tuple(self.rows.values()):
             row.editor.enter()
         if self.header is not None:
@@ -143,7 +143,7 @@ class Inspector(EmptyState, Dock):
         self._set_waiting()
 
     def show_nodes(self, nodes: Sequence[str]) -> None:
-        """Show the parameters of these nodes; code that is being typed stays as it is while its node is shown."""
+        """Show the parameters of these nodes; unfinished code stays while its node is shown."""
         drafts: dict[str, Draft] = {}
         for name, row in tuple(self.rows.items()):
             if isinstance(row.editor, CodeEditor) and list(nodes) == self._nodes:
@@ -221,13 +221,14 @@ class Inspector(EmptyState, Dock):
                 form.addRow(row)
                 self.rows[row.editor.spec.name] = row
             specs = [spec for spec in specs if not spec.language]
-            # Constants stand among the live parameters, so that none moves away when a person makes it one.
+            # Constants are listed with the live parameters, so that a parameter stays in place when it becomes a
+            # constant.
             live = [spec for spec in specs if not spec.structural or spec.is_constant]
             sections = [live, [spec for spec in specs if spec.structural and not spec.is_constant]]
             for title, section in zip(("While it runs", "Changes rebuild the graph"), sections, strict=True):
                 rows = [self._make_row(spec) for spec in section]
                 is_folded = all(sections) and title in self.folded
-                if all(sections):  # which need different names only if both exist
+                if all(sections):  # they need different names only if both exist
                     heading = SectionHeading(title, folded=is_folded)
                     heading.folding_changed.connect(partial(self._fold, form, rows))
                     form.addRow(heading)
@@ -291,11 +292,11 @@ class Inspector(EmptyState, Dock):
             self.beside(f"Compiling {patch.title(nodes[0])} …", work, lambda: self._set_compiled(edit))
 
     def _set_compiled(self, edit: _Waiting) -> None:
-        """Set the compiled text, unless it was set before because another action could not wait."""
+        """Set the compiled text, unless it was already set because another action could not wait."""
         if edit in self._waiting:
             self._waiting.remove(edit)
             nodes = [node for node in edit.nodes if node in edit.patch.nodes]
-            if nodes:  # else they were removed while their code was compiled
+            if nodes:  # otherwise the nodes were removed while their code was compiled
                 self._do(edit.name, lambda patch: node_edits.set_parameter(patch, nodes, edit.name, edit.value))
 
     def _set_waiting(self) -> None:
@@ -311,8 +312,8 @@ class Inspector(EmptyState, Dock):
         return lambda patch: patch.rename(node, title)
 
     def _give_up(self, edit: Callable[[Patch], None]) -> None:
-        """Keep what Escape gave up where redo finds it."""
-        self._set_waiting()  # an edit that comes later would take the redo away
+        """Keep a discarded edit where redo can restore it."""
+        self._set_waiting()  # a later edit would clear the redo history
         try:
             self._shelve(edit)
         except PatchError as problem:
@@ -325,7 +326,7 @@ class Inspector(EmptyState, Dock):
         self._do(name, lambda patch: node_edits.reset_parameter(patch, self._nodes, name))
 
     def _mark(self, name: str, *, is_constant: bool) -> None:
-        """Have a parameter compiled into the kernel, or passed to it."""
+        """Make a parameter a constant of the kernel, or one that is passed to it."""
         self.enter_typed()
         assert self._patch is not None
         text = self._patch.value(self._nodes[0], CONSTANTS)
@@ -355,7 +356,7 @@ class Inspector(EmptyState, Dock):
     # Following the patch
 
     def _on_change(self, change: Change) -> None:
-        """Note what is no longer shown as it is; an edit of a thousand blocks refreshes each row once."""
+        """Note what must be refreshed; after an edit of a thousand blocks, each row is refreshed once."""
         match change:
             case ParameterChanged(node, parameter) if node in self._known:
                 self._stale_values.add(parameter)

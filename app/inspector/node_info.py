@@ -1,4 +1,4 @@
-"""The top and bottom of the inspector: title and summary above, problems, values and times below."""
+"""The top and bottom of the inspector: title and summary above; problems, values and times below."""
 
 import inspect
 import time
@@ -26,7 +26,7 @@ _REFRESH_S = 0.25  # a person can't read figures that change faster
 
 
 class NodeStatus(QWidget):
-    """Follows the reports. The text is below the editors, which must not move when it appears."""
+    """The state of the node from reports. It is below the editors, which must not move when text appears."""
 
     def __init__(self, block_type: type[Block] | None) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ def _set_text(label: QLabel, text: str) -> None:
 
 
 class SectionHeading(QToolButton):
-    """The title of some parameters; a click folds and unfolds them."""
+    """The heading of a section of parameters; a click folds and unfolds the section."""
 
     folding_changed = Signal(str, bool)  # the title, and whether the section is folded now
 
@@ -124,7 +124,7 @@ class NodeHeader(QWidget):
     """The node's title, which can be edited, and its type's summary."""
 
     renamed = Signal(str)
-    #: A typed title that Escape gave up.
+    #: A typed title was discarded with Escape.
     given_up = Signal(str)
     finished = Signal()  # Enter was pressed
 
@@ -159,7 +159,7 @@ class NodeHeader(QWidget):
         self.title.setModified(False)
 
     def enter(self) -> None:
-        """Enter what was typed, if anything."""
+        """Enter the typed text, if any."""
         if self.title.isModified():
             self.title.setModified(False)
             self.renamed.emit(self._typed())
@@ -176,7 +176,7 @@ class NodeHeader(QWidget):
 
 @safe_overrides
 class _TitleField(QLineEdit):
-    #: Escape was pressed while something typed was not entered.
+    #: Escape was pressed while typed text was not entered.
     escaped = Signal()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -1,4 +1,4 @@
-"""What drives the parameters in the inspector's rows: shown, followed, and edited through a menu."""
+"""The drivers of the parameters in the inspector's rows: they are shown, followed, and edited through a menu."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -25,10 +25,10 @@ _INTERVAL_MS = 100
 
 
 class ParameterDrives(QObject):
-    """Keeps the rows of the inspector's nodes up to date with what drives their parameters."""
+    """Keeps the rows of the inspector's nodes up to date with their parameters' drivers."""
 
-    refused = Signal(str)  # why a parameter is not driven
-    followed = Signal(str)  # the person asked to see this node, which drives a parameter
+    refused = Signal(str)  # the reason why a parameter can't be driven
+    followed = Signal(str)  # the person wants to see this node, which drives a parameter
 
     def __init__(self, node_size: NodeSize, parent: QObject) -> None:
         super().__init__(parent)
@@ -40,7 +40,7 @@ class ParameterDrives(QObject):
         self._throttle = Throttle(self._show_values, _INTERVAL_MS, self)
 
     def show_rows(self, patch: Patch | None, nodes: Sequence[str], rows: Mapping[str, ParameterRow]) -> None:
-        """Follow these rows, for parameters of these nodes."""
+        """Follow these rows, which are for parameters of these nodes."""
         self._patch, self._nodes, self._rows = patch, nodes, rows
         for name, row in rows.items():
             row.menu.aboutToShow.connect(partial(self._fill, row, name))
@@ -53,7 +53,7 @@ class ParameterDrives(QObject):
         self._throttle.ask()
 
     def refresh(self, name: str) -> None:
-        """Show what drives a parameter."""
+        """Show the driver of a parameter."""
         assert self._patch is not None
         patch, row = self._patch, self._rows[name]
         sources = [patch.source_of(target) for target in self._targets(name)]
@@ -73,7 +73,7 @@ class ParameterDrives(QObject):
         row.driven.show_values(self._values)
 
     def refresh_all(self) -> None:
-        """Show again what drives each driven parameter."""
+        """Show the driver of each driven parameter again."""
         for name, row in self._rows.items():
             if row.is_driven:
                 self.refresh(name)
@@ -87,12 +87,12 @@ class ParameterDrives(QObject):
         return [PortRef(node, name) for node in self._nodes]
 
     def _fill(self, row: ParameterRow, name: str) -> None:
-        """Fill the menu at a parameter: possible drivers, the current one, and how to disconnect it."""
+        """Fill the menu of a parameter: possible drivers, the current one, and how to disconnect it."""
         assert self._patch is not None
         patch, targets, menu = self._patch, self._targets(name), row.menu
         menu.clear()
         for inner in menu.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly):
-            inner.deleteLater()  # which clearing the menu does not do
+            inner.deleteLater()  # clearing the menu does not delete it
         sources = {source for target in targets if (source := patch.source_of(target)) is not None}
         new = menu.addMenu(icon("add"), "Drive with a new")
         new.setToolTipsVisible(True)
@@ -133,5 +133,5 @@ class ParameterDrives(QObject):
 
 
 def _plain(text: str) -> str:
-    """Return a text for a menu, where "&" would mark a key."""
+    """Return a text for a menu, in which "&" would mark a key."""
     return text.replace("&", "&&")

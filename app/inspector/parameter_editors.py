@@ -33,19 +33,19 @@ from engine.descriptions.checks import SHOWN
 from engine.figures import format_bytes, format_shape
 
 SLIDER_STEPS = 1000
-_WIDEST_SLIDER = 1e8  # a slider over wider bounds could not pick a number
+_WIDEST_SLIDER = 1e8  # with wider bounds, a slider could not select a number
 _NARROWEST, _WIDEST = 104, 152  # in pixels
 
 
 class ParameterEditor(QWidget):
-    """Base: shows a parameter's values (one for each selected node) and says when a person edits them."""
+    """The base class: shows a parameter's values, one for each selected node, and reports a person's edits."""
 
     edited = Signal(object)
-    #: A typed value that Escape gave up: the person may still want it back.
+    #: A typed value was discarded with Escape; the person may still want it back.
     given_up = Signal(object)
-    #: A typed text can't be the parameter's value, for the reason in the signal's text.
+    #: A typed text is not a valid value; the signal's text is the reason.
     refused = Signal(str)
-    #: A drag began or ended: what is edited in between is one undo step.
+    #: A drag started or ended; the edits in between are one undo step.
     drag_began = Signal()
     drag_ended = Signal()
 
@@ -59,16 +59,16 @@ class ParameterEditor(QWidget):
         raise NotImplementedError
 
     def enter(self) -> None:
-        """Enter what was typed, if anything."""
+        """Enter the typed text, if any."""
 
     def begin(self) -> None:
-        """Have the person give a value."""
+        """Let the person give a value."""
         fields = (part for part in self.findChildren(QWidget) if part.focusPolicy() != Qt.FocusPolicy.NoFocus)
         next(fields, self).setFocus()
 
 
 class NumberEditor(ParameterEditor):
-    """A number: a box, and a slider when both bounds are declared and near enough for one."""
+    """A number: a box, and a slider if both bounds are declared and close enough."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
@@ -128,7 +128,7 @@ class NumberEditor(ParameterEditor):
         return round((value - minimum) / (maximum - minimum) * steps)
 
     def _from_position(self, position: int) -> float:
-        """Return the value at a slider's position, rounded to the digits that one step of the slider can show."""
+        """Return the value at a slider's position, rounded to the digits that one step can show."""
         minimum, maximum, steps = self._bounds()
         step = (maximum - minimum) / steps
         digits = 0 if self._whole else max(0, math.ceil(-math.log10(step)))
@@ -161,7 +161,7 @@ class _Slider(QSlider):
         style.drawComplexControl(slider, option, painter, self)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Move the handle to the pointer and drag on from there; Qt would only move it by a page."""
+        """Move the handle to the pointer and drag from there; Qt would only move it by a page."""
         style, option = self.style(), QStyleOptionSlider()
         self.initStyleOption(option)
         handle = style.subControlRect(QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, self)
@@ -217,7 +217,7 @@ class ChoiceEditor(ParameterEditor):
 
 
 class TextEditor(ParameterEditor):
-    """Any text; edited when Enter is pressed or the field is left. Escape gives up what was typed."""
+    """Any text, entered with Enter or by leaving the field. Escape discards the typed text."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
@@ -235,7 +235,7 @@ class TextEditor(ParameterEditor):
         self.line.setModified(False)
 
     def give_up(self) -> bool:
-        """Show again what was shown before something was typed; return False if nothing was."""
+        """Restore the text from before typing. Return False if nothing was typed."""
         if not self.line.isModified():
             return False
         text = self.line.text()
@@ -263,7 +263,7 @@ class _TextField(QLineEdit):
 
 
 class PathEditor(TextEditor):
-    """A file's path, typed or browsed for; files beside the patch are kept relative to it."""
+    """A file's path, typed or chosen in a dialog; paths of files beside the patch are stored relative to it."""
 
     _FILTERS: ClassVar[dict[str, str]] = {
         "image": f"Images (*{' *'.join(PICTURES)});;All files (*)",
@@ -297,7 +297,7 @@ class PathEditor(TextEditor):
 
 
 class ArrayEditor(ParameterEditor):
-    """An array of the patch, or memory of the user's own; it can only be read."""
+    """An array of the patch, or the user's own memory; it can only be read."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
@@ -318,7 +318,7 @@ class ArrayEditor(ParameterEditor):
 
 
 def make_editor(spec: ParameterSpec, folder: Callable[[], Path | None]) -> ParameterEditor:
-    """Return the editor for a parameter; Relative paths start at `folder`."""
+    """Return the editor for a parameter; relative paths start at `folder`."""
     if spec.choices:
         return ChoiceEditor(spec)
     match spec.type:
@@ -347,10 +347,10 @@ def _all_equal(values: Sequence[Any]) -> bool:
 
 
 def align_numbers(editors: Iterable[ParameterEditor]) -> None:
-    """Give all boxes beside sliders one width, so that the sliders have one length."""
+    """Give all boxes beside sliders the same width, so that the sliders have the same length."""
     boxes = [editor.box for editor in editors if isinstance(editor, NumberEditor) and editor.slider is not None]
     for box in boxes:
-        box.ensurePolished()  # the style is part of what it needs
+        box.ensurePolished()  # the style is part of its width
     needed = max((box.sizeHint().width() for box in boxes), default=_NARROWEST)
     for box in boxes:
         box.setFixedWidth(min(max(needed, _NARROWEST), _WIDEST))

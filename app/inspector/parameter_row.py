@@ -1,4 +1,4 @@
-"""One parameter in the inspector: its label, its editor or what drives it, and buttons that drive and reset it."""
+"""One parameter in the inspector: its label, its editor or its driver, and buttons to drive and reset it."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ from engine.patch.rules import is_drivable
 class DrivenView(QWidget):
     """Replaces the editor while a value drives the parameter."""
 
-    #: The person asked to see what drives the parameter.
+    #: The person wants to see the parameter's driver.
     followed = Signal()
 
     def __init__(self, name: str) -> None:
@@ -38,7 +38,7 @@ class DrivenView(QWidget):
         row.addWidget(self.value)
 
     def show_source(self, text: str, tooltip: str, live: LiveValue | None, unit: str) -> None:
-        """Show what drives the parameter; `live` is None when several nodes are driven by different values."""
+        """Show the driver of the parameter; `live` is None when different values drive several nodes."""
         self.source.setText(f"← {text}")
         self.source.setToolTip(tooltip)
         self._live, self._unit = live, unit
@@ -52,13 +52,13 @@ class DrivenView(QWidget):
 
 
 class ParameterRow(QWidget):
-    """A parameter's editor with its buttons; `label` is before it.
+    """A parameter's editor with its buttons; `label` is in front of it.
 
-    While a value drives the parameter, the row shows that value in place of the editor, which would have no effect.
+    While a value drives the parameter, the row shows that value instead of the editor, which would have no effect.
     """
 
     def __init__(self, spec: ParameterSpec, editor: ParameterEditor, *, beside_constants: bool) -> None:
-        """With `beside_constants`, other rows have the switch that makes constants, so its place is kept."""
+        """With `beside_constants`, other rows have the switch for constants, so its space is reserved."""
         super().__init__()
         self.editor = editor
         self.driven = DrivenView(spec.name)
@@ -97,7 +97,7 @@ class ParameterRow(QWidget):
         return self._place.currentWidget() is self.driven
 
     def show_is_set(self, is_set: bool) -> None:
-        """Offer to reset a value that was set."""
+        """Offer to reset a value, if one was set."""
         self._is_set = is_set
         self.reset.setVisible(is_set and not self.is_driven)
 
@@ -107,7 +107,7 @@ class ParameterRow(QWidget):
         self._show_buttons("Drive with a value: an LFO, a slider, an expression …")
 
     def show_driven(self, text: str, tooltip: str, live: LiveValue | None) -> None:
-        """Show what drives the parameter, and its value if it is the same for all selected nodes."""
+        """Show the driver of the parameter, and its value if it is the same for all selected nodes."""
         self.driven.show_source(text, tooltip, live, self.editor.spec.unit)
         self._place.setCurrentWidget(self.driven)
         self._show_buttons("Driven by a value: change or disconnect it")
@@ -131,7 +131,7 @@ class ParameterRow(QWidget):
 
 
 def _button(name: str, text: str) -> QToolButton:
-    """Return a small button that keeps its place while it is hidden, so that the editors end below each other."""
+    """Return a small button that keeps its space while it is hidden, so that the editors are aligned."""
     button = QToolButton(autoRaise=True, objectName=name, accessibleName=text)
     _keep_place(button, keeps=True)
     return button

@@ -1,4 +1,4 @@
-"""`Beside`: slow work on a separate thread, and its follow-up in the UI's thread."""
+"""`Beside`: slow work on a separate thread, with a follow-up on the UI's thread."""
 
 import logging
 from collections.abc import Callable
@@ -8,22 +8,22 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 _log = logging.getLogger(__name__)
-#: Work that takes longer is reported.
+#: Milliseconds after which work is reported as slow.
 _TOLD_AFTER_MS = 200
-#: Does `work`, which `what` says in a few words, and then `then`.
+#: Runs `work`, which `what` describes in a few words, and then `then`.
 Run = Callable[[str, Callable[[], object], Callable[[], None]], None]
 
 
 def at_once(what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
-    """Do both in the caller's thread, where no window would stand still."""
+    """Run both on the caller's thread, where no window would freeze."""
     work()
     then()
 
 
 class Beside(QObject):
-    """Does one piece of work after the other; their follow-ups run in the same order."""
+    """Runs one piece of work after another; their follow-ups run in the same order."""
 
-    #: What takes long; "" when it is done.
+    #: The description of slow work; "" when it is done.
     told = Signal(str)
     _done = Signal(object)
 
@@ -37,7 +37,7 @@ class Beside(QObject):
         self._done.connect(self._follow, Qt.ConnectionType.QueuedConnection)
 
     def run(self, what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
-        """Do `work` on the thread, and `then` in the UI's thread, also when the work has failed."""
+        """Run `work` on the thread, and `then` on the UI's thread, even if the work has failed."""
         self._waiting.append(what)
         self._timer.start()
         self._thread.submit(self._work, work, then)
@@ -58,7 +58,7 @@ class Beside(QObject):
         self._waiting.pop(0)
         if not self._waiting:
             self._timer.stop()
-            if self._is_told:  # else others' messages would be wiped out
+            if self._is_told:  # otherwise it would clear other messages
                 self._is_told = False
                 self.told.emit("")
         then()

@@ -1,4 +1,4 @@
-"""The refresh rate of the screen that a window is on."""
+"""The refresh rate of a window's screen."""
 
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtGui import QScreen
@@ -12,7 +12,7 @@ _LEAST_RATE = 10.0
 
 
 def refresh_rate(screen: QScreen | None) -> float:
-    """Return a screen's refresh rate in frames a second, to a hundredth; 60 when it reports none that is usable."""
+    """Return a screen's refresh rate in frames per second, rounded to a hundredth; 60 if it reports no usable rate."""
     rate = screen.refreshRate() if screen is not None else 0.0
     return round(rate, 2) if rate >= _LEAST_RATE else USUAL_RATE
 
@@ -21,7 +21,7 @@ def refresh_rate(screen: QScreen | None) -> float:
 class DisplayRate(QObject):
     """Follows a window from screen to screen and reports the refresh rate of the current one."""
 
-    #: The new rate, in frames a second.
+    #: The new rate, in frames per second.
     changed = Signal(float)
 
     def __init__(self, window: QWidget) -> None:
@@ -33,7 +33,7 @@ class DisplayRate(QObject):
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Begin when the window is shown: before that it is on no screen."""
+        """Start when the window is shown, since before that it is on no screen."""
         if event.type() == QEvent.Type.Show and not self._is_following:
             handle = self._window.windowHandle()
             if handle is not None:

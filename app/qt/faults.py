@@ -1,4 +1,4 @@
-"""Faults of the editor itself: an unhandled exception becomes a line in the log, not the end of the program."""
+"""Faults of the editor itself: an unhandled exception is logged and doesn't end the program."""
 
 import logging
 import sys
@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 def install_fault_handler(show: Callable[[str], None], details: Callable[[], str]) -> Callable[[], None]:
     """Show every unhandled exception, such as one in a slot, and log its traceback.
 
-    `details` is the place of the traceback. Returns a function that removes the handler.
+    `details` returns the place of the traceback. Return a function that removes the handler.
     """
     previous = sys.excepthook
 
@@ -33,7 +33,7 @@ def install_fault_handler(show: Callable[[str], None], details: Callable[[], str
 
 
 def fault_text(problem: BaseException, details: str) -> str:
-    """Return the line that a person reads: an error's own text, or what happened and where the details are."""
+    """Return the line for the person: an error's own text, or the fault and the place of its details."""
     if isinstance(problem, WarploomError):
         return str(problem)
     return f"Unexpected {type(problem).__name__}: {problem}. Your patch is intact; details are in {details}"

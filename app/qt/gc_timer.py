@@ -1,4 +1,4 @@
-"""Python's garbage collection in the editor: in the UI's thread only."""
+"""Python's garbage collection in the editor, on the UI's thread only."""
 
 import gc
 import sys
@@ -8,16 +8,16 @@ from PySide6.QtCore import QObject, QTimer
 _BUSY_MS, _QUIET_MS = 20, 500
 #: Python's own thresholds: the new objects before a young collection, and the young collections before a middle one.
 _YOUNG, _MIDDLE = 700, 10
-#: Everything is collected, which takes 60 to 150 ms, when the memory blocks in use have grown by this factor since the
-#: last time.
+#: Growth of the memory blocks in use, since the last full collection, that triggers the next one. A full collection
+#: takes 60 to 150 ms.
 _GROWTH = 2.0
 
 
 class GcTimer(QObject):
-    """Collects garbage in the thread that made it, and Python collects none, until `close`.
+    """Collects garbage on the thread that created it, instead of Python's own collection, until `close`.
 
-    Qt objects in a reference cycle are destroyed by whichever thread collects them. In the engine's thread, that would
-    stop a timer or destroy a widget in a foreign thread: Qt warns, and then hangs or crashes.
+    Qt objects in a reference cycle are destroyed on the thread that collects them. On the engine's thread, this would
+    stop a timer or destroy a widget of another thread: Qt warns, and then hangs or crashes.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -30,11 +30,11 @@ class GcTimer(QObject):
         self._timer.start()
 
     def set_busy(self, busy: bool) -> None:
-        """Look more often while an engine runs, since its worker may allocate much."""
+        """Check more often while an engine runs, since its worker may allocate much."""
         self._timer.setInterval(_BUSY_MS if busy else _QUIET_MS)
 
     def close(self) -> None:
-        """Return collection to Python; safe to call again."""
+        """Return collection to Python. A second call does nothing."""
         self._timer.stop()
         if self._was_enabled:
             gc.enable()

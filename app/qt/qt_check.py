@@ -1,4 +1,4 @@
-"""Qt needs libraries of the system; a missing one becomes one message with its remedy."""
+"""Checks the system libraries that Qt needs; a missing one gives a single message with its remedy."""
 
 import ctypes
 import importlib
@@ -17,18 +17,18 @@ PACKAGES = (
 
 
 def has_display() -> bool:
-    """True when there is a screen to show a window on."""
+    """True when there is a screen on which to show a window."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def require_qt() -> None:
-    """Raise WarploomError with the command that helps, unless PySide6 and its libraries can be loaded."""
+    """Raise a WarploomError with a command that helps, unless PySide6 and its libraries can be loaded."""
     try:
         widgets = importlib.import_module("PySide6.QtWidgets")
         if _uses_x11():
-            # Qt ends the process by itself when its X11 plugin lacks a library, so it is loaded here first.
+            # Qt ends the process when its X11 plugin lacks a library, so the plugin is loaded here first.
             ctypes.CDLL(str(Path(str(widgets.__file__)).parent / "Qt/plugins/platforms/libqxcb.so"))
     except (ImportError, OSError) as problem:
         raise WarploomError(explain(str(problem))) from problem

@@ -10,8 +10,8 @@ T = TypeVar("T", bound=type)
 def safe_overrides(cls: T) -> T:
     """Let errors in the class's overrides of Qt methods reach `sys.excepthook`, as errors in slots do.
 
-    An error raised by C code, such as that of `[].remove(1)`, is only normalised when Python catches it. PySide 6.10 on
-    Python 3.11 takes the incomplete error from an override, and crashes.
+    An error raised in C code, such as that of `[].remove(1)`, is only normalised when Python catches it. PySide 6.10 on
+    Python 3.11 gets the incomplete error from an override, and crashes.
     """
     overridden = {
         name
@@ -34,7 +34,7 @@ def _completing_errors(method: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         try:
             return method(*args)
-        except Exception:  # catching it is what completes it
+        except Exception:  # catching the error completes it
             raise
 
     return call

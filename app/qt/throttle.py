@@ -1,4 +1,4 @@
-"""Calls a function at most once in an interval, and once more for requests in between."""
+"""Calls a function at most once per interval; requests in between give one more call."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QTimer
 
 
 class Throttle(QObject):
-    """Calls `act` at once, or as soon as `interval_ms` have passed since it was last called."""
+    """Calls `act` at once, or as soon as `interval_ms` have passed since its last call."""
 
     def __init__(self, act: Callable[[], None], interval_ms: int, parent: QObject) -> None:
         super().__init__(parent)
@@ -16,7 +16,7 @@ class Throttle(QObject):
         self._rest.timeout.connect(self._act_late)
 
     def ask(self) -> None:
-        """Call it, now or soon."""
+        """Request a call, now or soon."""
         if self._rest.isActive():
             self._is_wanted = True
         else:

@@ -11,7 +11,7 @@ def stylesheet(theme: Colours) -> str:
     """Return the application's Qt stylesheet for a theme."""
     pressed = mix(theme.control, theme.accent, 0.25)
     field = theme.canvas if theme.is_dark else theme.control_hover
-    # Only the empty check box has a rule of its own: with one for all states Qt would not draw the check mark.
+    # Only the empty check box has its own rule: with a rule for all states, Qt would not draw the check mark.
     return f"""
 QToolTip {{
     color: {theme.text}; background: {theme.control}; border: 1px solid {theme.border}; padding: 4px;
@@ -65,13 +65,13 @@ QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 
 
 def apply_theme(app: QApplication, name: str) -> None:
-    """Give `app` the theme "dark" or "light"; widgets repaint, and may ask `colours.current` for its colours.
+    """Give `app` the theme "dark" or "light". Widgets repaint, and may read its colours from `colours.current`.
 
-    Raises ValueError for another name.
+    Raise ValueError for another name.
     """
     theme = make_current(name)
     if app.styleSheet() == stylesheet(theme):
-        return  # setting the same again would have Qt restyle every widget
+        return  # setting the same theme would make Qt restyle every widget
     app.setStyle("Fusion")
     app.setFont(ui_font())
     app.setPalette(palette(theme))

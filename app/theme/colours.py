@@ -1,7 +1,7 @@
-"""Colour tokens: what each colour is for, in the dark and the light theme.
+"""Colour tokens by purpose, in the dark and the light theme.
 
-Chrome is neutral grey in three steps (canvas, dock, control). One accent for selection and primary actions; orange and
-red only for warnings and errors; green only for "running".
+Controls and panels are neutral grey in three steps (canvas, dock, control). One accent is for the selection and primary
+actions; orange and red are only for warnings and errors; green is only for "running".
 """
 
 import colorsys
@@ -31,7 +31,7 @@ class Colours:
     warning: str
     error: str
     running: str
-    #: Of a node that takes the whole frame; text stays legible on it.
+    #: For a node that takes the whole frame; text stays legible on it.
     heat: str
     #: Lightness and saturation (0..1) of category tints on the canvas; the hue is the category's own.
     tint: tuple[float, float]
@@ -96,7 +96,7 @@ def current() -> Colours:
 
 
 def make_current(name: str) -> Colours:
-    """Make the theme "dark" or "light" the one that `current` returns, and return it; ValueError for another name."""
+    """Set the theme that `current` returns, "dark" or "light", and return it. Raise ValueError for another name."""
     global _current  # the theme is a property of the whole application
     if name not in THEMES:
         raise ValueError(f"theme must be one of {', '.join(THEMES)}, got {name!r}")
@@ -104,7 +104,7 @@ def make_current(name: str) -> Colours:
     return _current
 
 
-# Hues in degrees. The shipped categories have a fixed one, so that it never depends on what else is installed; those
+# Hues in degrees. The shipped categories have fixed hues, which don't depend on other installed categories. Categories
 # that often meet in a patch are far apart.
 _HUES = {
     "values": 166,
@@ -125,18 +125,18 @@ _HUES = {
 
 
 def category_tint(category: str, theme: Colours) -> str:
-    """Return the colour of a category's title bars: one lightness for all, so that no category shouts."""
+    """Return the colour of a category's title bars; all have the same lightness, so that none is more prominent."""
     return _tint(category.lower(), theme.tint)
 
 
 def category_ink(category: str, theme: Colours) -> str:
-    """Return the colour of a category's icon, which stands on chrome."""
+    """Return the colour of a category's icon on controls and panels."""
     return _tint(category.lower(), (0.68, 0.45) if theme.is_dark else (0.38, 0.40))
 
 
 @cache
 def _tint(key: str, tint: tuple[float, float]) -> str:
-    # Unknown categories spread over the hues from cyan to magenta; orange, red and green have their own meaning.
+    # Unknown categories get hues from cyan to magenta, since orange, red and green have their own meaning.
     hue = _HUES.get(key, 175 + crc32(key.encode()) % 140)
     lightness, saturation = tint
     return _hex(colorsys.hls_to_rgb(hue / 360, lightness, saturation))
@@ -150,7 +150,10 @@ def mix(a: str, b: str, amount: float) -> str:
 
 
 def heat_colour(heat: float, theme: Colours) -> str:
-    """Return the colour of a node by its heat, from 0 to 1: one hue, further from the canvas the hotter it is."""
+    """Return the colour of a node by its heat, from 0 to 1.
+
+    It has one hue; hotter is further from the canvas's colour.
+    """
     return mix(theme.node, theme.heat, heat)
 
 
@@ -169,7 +172,7 @@ _OTHER_REGION_HUE = 240
 
 @dataclass(frozen=True)
 class RegionColours:
-    """Colours of a region's box as "#rrggbb"; `fill` is laid over what is behind, more of it on the title strip."""
+    """Colours of a region's box as "#rrggbb"; `fill` is translucent, and stronger on the title strip."""
 
     line: str
     fill: str

@@ -1,13 +1,13 @@
-"""Fonts: one for the UI in two sizes and two weights, one monospace for code. Warploom ships none."""
+"""Fonts: one for the UI in two sizes and two weights, and a monospaced one for code. Warploom ships none."""
 
 from functools import cache
 
 from PySide6.QtGui import QFont, QFontDatabase
 
-#: Pixel sizes: body text, and small text such as port names and units.
+#: Pixel sizes: body text; below, small text such as port names and units.
 BODY = 13
 SMALL = 11
-#: Titles on a canvas that is zoomed out, where the body size would be too small to read.
+#: Titles on a canvas that is zoomed out, where the body size would be unreadable.
 FAR = 22
 
 _MONOSPACE = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Consolas", "DejaVu Sans Mono")
@@ -15,7 +15,7 @@ _MONOSPACE = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Consolas", "DejaVu 
 
 @cache
 def ui_font(size: int = BODY, *, strong: bool = False) -> QFont:
-    """Return the system's UI font; figures all have one width, so that numbers don't jitter while they update."""
+    """Return the system's UI font; all digits have one width, so that changing numbers don't jitter."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
     font.setPixelSize(size)
     font.setWeight(QFont.Weight.DemiBold if strong else QFont.Weight.Normal)

@@ -79,7 +79,7 @@ OP_CATEGORIES = {
 
 
 def category_icon(category: str, is_value: bool = False) -> QIcon:
-    """Return the icon of a category in its colour; one that Warploom does not ship has that of a block."""
+    """Return the icon of a category in its colour; a category that Warploom does not ship has the icon of a block."""
     theme = colours.current()
     tint = colours.category_ink(category, theme)
     usual = "mdi6.sine-wave" if is_value else "mdi6.cube-outline"
@@ -88,7 +88,7 @@ def category_icon(category: str, is_value: bool = False) -> QIcon:
 
 
 def icon(name: str, colour: str = "text") -> QIcon:
-    """Return the icon of an action; KeyError when there is none.
+    """Return the icon of an action. Raise KeyError when there is none.
 
     `colour` names a field of `Colours`. It is looked up whenever the icon is drawn, so the icon follows the theme.
     """

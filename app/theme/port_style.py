@@ -1,4 +1,4 @@
-"""The kinds of ports, by what flows through them, and how each looks: one table for colour, shape and width.
+"""The kinds of ports, by their data, and the style of each: one table for colour, shape and width.
 
 The shape shows the same as the colour, for people who can't distinguish the colours.
 """
@@ -16,7 +16,7 @@ _SAME = re.compile(r"same(?:\(\s*(\w+)\s*\))?$")
 
 
 class PortKind(StrEnum):
-    """What flows through a port: a buffer by the kind of its elements, with images apart, or a single value."""
+    """The kind of a port's data: a buffer by the kind of its elements, with images separate, or a single value."""
 
     FLOAT = "float"
     INTEGER = "integer"
@@ -62,13 +62,13 @@ PORT_STYLES: dict[PortKind, PortStyle] = {
     PortKind.STRUCT: PortStyle("#e080c4", "#a32a80", PortShape.HEXAGON, 2.4),
     PortKind.IMAGE: PortStyle("#cccccc", "#3c3c3c", PortShape.BAR, 3.0),
     PortKind.ANY: PortStyle("#9a9a9a", "#6a6a6a", PortShape.TRIANGLE, 1.6),
-    # Values are thin beside buffers: one number flows, not a million.
+    # Values are thinner than buffers, since they carry one number instead of many.
     PortKind.NUMBER: PortStyle("#e2a6ea", "#87309a", PortShape.CHEVRON, 1.2),
     PortKind.FLAG: PortStyle("#a9c8e8", "#3f6d94", PortShape.PLUS, 1.2),
 }
 
 
-#: Kinds of elements that share another kind's row: a flag is an integer of one byte, a complex number a pair.
+#: Kinds of elements that use another kind's row: a boolean is an integer of one byte, a complex number a pair.
 _SHARED = {"boolean": PortKind.INTEGER, "complex": PortKind.VECTOR}
 
 
@@ -86,7 +86,7 @@ def kind_of_value(type: str) -> PortKind:
 
 
 def _rank(block_type: type[Block], spec: PortSpec) -> int | None:
-    """Return the number of dimensions if the declaration says it; outputs take it from their shape rule."""
+    """Return the number of dimensions, if the declaration has it; outputs get it from their shape rule."""
     if spec.is_input or spec.rank is not None:
         return spec.rank
     rule = spec.shape.strip()

@@ -16,9 +16,9 @@ _Row = tuple[str, str, str]
 
 
 def kernel_files(block_type: type[Block]) -> list[Path]:
-    """Return the kernel files that a block type declares and that exist, beside its own source first."""
+    """Return the kernel files that a block type declares and that exist; files beside its own source come first."""
     folders = [folder for folder in (block_type.source_folder(), KERNELS_FOLDER) if folder is not None]
-    launched = getattr(getattr(block_type, "content", None), "kernel", None)  # of a block that is made of a kernel
+    launched = getattr(getattr(block_type, "content", None), "kernel", None)  # for a block made from a kernel
     sources = [value.source for value in (*vars(block_type).values(), launched) if isinstance(value, Kernel)]
     names = dict.fromkeys(name for s in sources if (name := s if isinstance(s, str) else s.file) is not None)
     found = (next((folder / name for folder in folders if (folder / name).is_file()), None) for name in names)
@@ -43,7 +43,7 @@ def help_html(block_type: type[Block]) -> str:
 
 
 def _section(title: str, rows: Iterable[_Row]) -> str:
-    """Return a heading and a list of name, help and facts; nothing when there are no rows."""
+    """Return a heading and a list of name, help and facts; an empty text when there are no rows."""
     items = [
         f"<p><b>{escape(name)}</b>"
         + (f"<br>{_inline(doc)}" if doc else "")

@@ -1,4 +1,4 @@
-"""The text at a dragged connection: what a drop would do and cost the running engine, or why it is refused."""
+"""The text at a dragged connection: the effect of a drop and its cost, or why it is refused."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from engine.patch.changes import Change, Connected, Connection, Disconnected, Po
 from engine.patch.document import Patch
 from engine.protocol.messages import EditCost, UpdateLevel
 
-#: Returns what changes of the shown patch would cost, or None when no engine runs.
+#: Returns what changes of the shown patch would cost; None when no engine runs.
 Costing = Callable[[Sequence[Change]], EditCost | None]
 
 _WORDS = {
@@ -24,9 +24,9 @@ _WORDS = {
 def preview(
     patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None, cost: Costing | None
 ) -> tuple[str, bool]:
-    """Return what a drop at `end` would do and cost, or why it is refused; and whether it is.
+    """Return the effect and cost of a drop at `end`, or why it is refused; and whether it is refused.
 
-    `picked_up` is the connection whose end is being dragged, which a drop removes.
+    `picked_up` is the connection whose end is being dragged; a drop removes it.
     """
     reason = refusal(patch, start, end)
     if reason is not None:
@@ -38,7 +38,7 @@ def preview(
 
 
 def changes_of(patch: Patch, connection: Connection, picked_up: Connection | None = None) -> list[Change]:
-    """Return the changes that make a connection in place of the one that was picked up."""
+    """Return the changes that make a connection and remove the picked-up one."""
     before = patch.source_of(connection.target)
     gone = [] if before is None else [Connection(before, connection.target)]
     gone += [picked_up] if picked_up is not None else []
@@ -47,8 +47,8 @@ def changes_of(patch: Patch, connection: Connection, picked_up: Connection | Non
 
 
 def update_cost_text(cost: EditCost) -> str:
-    """Return an update level and what recent updates of it took: "Rebuild, about 3.10 ms", "At most: rebuild"."""
-    # "At most" says nothing about a parameter write, which costs next to nothing.
+    """Return an update level and the time of recent updates of it: "Rebuild, about 3.10 ms", "At most: rebuild"."""
+    # "At most" is left out for a parameter write, which costs next to nothing.
     may_be_less = cost.at_most and cost.level > UpdateLevel.HOT
     words = f"at most: {_WORDS[cost.level]}" if may_be_less else _WORDS[cost.level]
     words = words[0].upper() + words[1:]

@@ -1,4 +1,4 @@
-"""Candidates for driving: a node's parameters while a value is dragged over it, and the values that fit a parameter."""
+"""Candidates for driving: a node's parameters while a value is dragged over it, and the values for a parameter."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from engine.patch.rules import DRIVABLE
 
 @dataclass(frozen=True)
 class DriveCandidate:
-    """A parameter to drive. `state` is its value or what drives it; `reason` is the reason why it can't be driven."""
+    """A parameter to drive. `state` is its value or its driver; `reason` is why it can't be driven."""
 
     ref: PortRef
     kind: PortKind
@@ -24,7 +24,7 @@ class DriveCandidate:
 
 
 def drive_candidates(patch: Patch, start: PortRef, node: str) -> list[DriveCandidate]:
-    """Return the numbers and booleans among a node's parameters, those that a value from `start` may drive first.
+    """Return a node's number and boolean parameters; those that a value from `start` may drive come first.
 
     The list is empty unless `start` is a value output.
     """
@@ -47,7 +47,7 @@ def drive_candidates(patch: Patch, start: PortRef, node: str) -> list[DriveCandi
 
 
 def parameter_state(patch: Patch, ref: PortRef) -> str:
-    """Return what a parameter is set to, with its unit, or "← LFO" when something drives it."""
+    """Return a parameter's value with its unit, or "← LFO" if something drives it."""
     source = patch.source_of(ref)
     if source is not None:
         return f"← {source_title(patch, source)}"

@@ -1,10 +1,10 @@
-"""The numbers of value outputs and driven parameters, as the canvas and the inspector write them."""
+"""The numbers of value outputs and driven parameters, as text for the canvas and the inspector."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: As wide as any signed number that `number_text` writes, except very large ones.
+#: At least as wide as any signed number from `number_text`, except very large ones.
 WIDEST = "-0000.0"
 #: Placeholder for a number that has not been reported.
 NOTHING = "–"
@@ -12,7 +12,7 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class LiveValue:
-    """Where reports hold a number: `key` is a value output or a driven parameter, as "node.port".
+    """A number in the reports: `key` is a value output or a driven parameter, as "node.port".
 
     `type` is float, int or bool.
     """
@@ -27,7 +27,7 @@ class LiveValue:
 
 
 def number_text(value: float, type: str) -> str:
-    """Return a number in few digits, the same count for numbers of similar size, so that it does not jitter."""
+    """Return a number in few digits; numbers of similar size have equally many digits, so the text does not jitter."""
     if type == "bool":
         return "on" if value else "off"
     if not math.isfinite(value):

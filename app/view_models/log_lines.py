@@ -1,4 +1,4 @@
-"""The lines of the log: records, with repeated ones counted, and the lines that a filter shows."""
+"""The lines of the log: records, with repeated ones counted, and the lines that pass a filter."""
 
 import logging
 import time
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from engine.logs import Logged
 
-#: How many lines are kept, more than come at once, and how many of the oldest go together: a view lays itself out
-#: again each time.
+#: The most lines, which is more than arrive at once, and the number of old lines dropped at once, since the view is
+#: laid out again each time.
 LIMIT, DROPPED_AT_ONCE = 5000, 500
-#: The levels that can be chosen, each with those above it.
+#: The levels to choose from; each includes those above it.
 LEVELS = {
     logging.ERROR: "Errors",
     logging.WARNING: "Warnings",
@@ -21,21 +21,21 @@ LEVELS = {
 
 @dataclass(frozen=True)
 class Line:
-    """A record and how often it came in a row."""
+    """A record, and how many times it was repeated."""
 
     record: Logged
     count: int = 1
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
-        """Time of day, level, the last two names of the module that logged, and its message in one line."""
+        """The time of day, the level, the last two names of the logging module, and the message in one line."""
         told = self.record
         where = ".".join(told.logger.split(".")[-2:])
         return clock(told.time_s), level_name(told.level), where, self.headline
 
     @property
     def headline(self) -> str:
-        """The record's first line, with the exception that it is about."""
+        """The record's first line, with the exception it is about."""
         text = self.record.text.partition("\n")[0]
         if self.record.trace:
             text += f": {self.record.trace.rstrip().rpartition(chr(10))[2]}"
@@ -43,7 +43,7 @@ class Line:
 
     @property
     def details(self) -> str:
-        """Everything known, the text first."""
+        """All details, with the text first."""
         told = self.record
         where = f"{level_name(told.level)} at {clock(told.time_s)} from {told.logger}"
         runs = f"In the thread {told.thread} of process {told.process}"
@@ -51,7 +51,7 @@ class Line:
 
     @property
     def copied(self) -> str:
-        """The line as it is copied, with the traceback below it."""
+        """The text that is copied: the line with the traceback below it."""
         told = self.record
         said = f"{clock(told.time_s)} {level_name(told.level).upper():8} {told.logger}: {told.text}"
         times = f" (×{self.count})" if self.count > 1 else ""
@@ -59,10 +59,10 @@ class Line:
 
 
 class LogLines:
-    """The newest lines, oldest first, and those of them that are `shown`: of a level and with a text in them.
+    """The newest lines, oldest first, and the `shown` ones among them: those of a level that contain a text.
 
-    A view that follows adds in three steps: it asks `excess` how many of the first shown lines will go, then for the
-    lines that `made` returns, and adds what is `fitting`.
+    A view adds lines in three steps: `excess` returns how many of the first shown lines will be dropped, `made` returns
+    the new lines, and `fitting` those to add.
     """
 
     def __init__(self) -> None:
@@ -72,16 +72,16 @@ class LogLines:
         self.text = ""
 
     def fits(self, line: Line) -> bool:
-        """True when the filter shows a line."""
+        """True when a line passes the filter."""
         return line.record.level >= self.level and self.text in line.details.casefold()
 
     def choose(self, level: int, text: str) -> None:
-        """Show the lines of this level and above that hold a text, in any case of letters."""
+        """Show the lines of this level and above that contain a text, ignoring case."""
         self.level, self.text = level, text.casefold()
         self.shown = [line for line in self.lines if self.fits(line)]
 
     def merge(self, records: Iterable[Logged]) -> tuple[Line | None, list[Line]]:
-        """Return the last line if some records repeat it, counted, and the new lines; nothing is added yet."""
+        """Return the last line with a new count, if records repeat it, and the new lines; nothing is added yet."""
         last = self.lines[-1] if self.lines else None
         made = [last] if last is not None else []
         for record in records:
@@ -94,19 +94,19 @@ class LogLines:
         return (made[0] if made[0] is not last else None), made[1:]
 
     def replace_last(self, line: Line) -> None:
-        """Put a line in the place of the last one, which it repeats."""
+        """Replace the last line by a line with a new count."""
         if self.shown and self.shown[-1] is self.lines[-1]:
             self.shown[-1] = line
         self.lines[-1] = line
 
     def excess(self, new: int) -> tuple[int, int]:
-        """Return how many lines must go before `new` ones are added, and how many of them are shown."""
+        """Return how many lines must be dropped before `new` ones are added, and how many of these are shown."""
         over = len(self.lines) + new - LIMIT
         gone = min(len(self.lines), max(over, DROPPED_AT_ONCE)) if over > 0 else 0
         return gone, sum(map(self.fits, self.lines[:gone]))
 
     def drop(self, gone: int, shown: int) -> None:
-        """Forget the oldest lines."""
+        """Drop the oldest lines."""
         del self.lines[:gone]
         del self.shown[:shown]
 
@@ -116,7 +116,7 @@ class LogLines:
 
 
 def dropped(count: int) -> Logged:
-    """Return the record that stands for records that were not taken in time."""
+    """Return the record that stands for records that were lost because they were not taken in time."""
     text = f"{count:,} older records are not listed; the log file has those of level Info and above"
     return Logged(time.time(), logging.WARNING, __name__, text)
 

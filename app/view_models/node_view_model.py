@@ -1,4 +1,4 @@
-"""What the canvas shows of nodes and regions, as plain data made from the patch."""
+"""The canvas's data about nodes and regions, as plain data made from the patch."""
 
 import math
 from collections.abc import Container, Iterable, Mapping
@@ -16,10 +16,10 @@ from engine.patch.rules import is_drivable
 
 @dataclass(frozen=True)
 class PortViewModel:
-    """A port as it is drawn. A dangling port is named by a connection, but the block type has no such port.
+    """A port as it is drawn. A dangling port is one that a connection names, but that the block type lacks.
 
     An input with `is_parameter` exists while a value drives the parameter. `live` is the number beside a value output,
-    a driven parameter, or an input that has a value of its own.
+    a driven parameter, or an input with its own value.
     """
 
     name: str
@@ -42,13 +42,13 @@ class SliderViewModel:
 
     @property
     def share(self) -> float:
-        """How far along the slider the value is, from 0 to 1."""
+        """The position of the value along the slider, from 0 to 1."""
         if self.maximum <= self.minimum:
             return 0.0
         return min(max((self.value - self.minimum) / (self.maximum - self.minimum), 0.0), 1.0)
 
     def value_at(self, share: float) -> float:
-        """Return the value at a share of the length, rounded to the precision of a pixel."""
+        """Return the value at a position, rounded to the precision of a pixel."""
         span = self.maximum - self.minimum
         if span <= 0:
             return self.minimum
@@ -61,7 +61,7 @@ class SliderViewModel:
 class NodeViewModel:
     """A node as it is drawn; `missing` means that the block type is not in the catalogue.
 
-    With `is_value` it is a value block, which runs beside the graph and has no measured time.
+    With `is_value`, it is a value block, which runs outside the graph and has no measured time.
     """
 
     title: str
@@ -74,7 +74,7 @@ class NodeViewModel:
 
 
 def node_view_model(patch: Patch, node_id: str, connections: Iterable[Connection] | None = None) -> NodeViewModel:
-    """Return the model of a node; `connections` are the node's, when the caller knows them already."""
+    """Return the model of a node; `connections` are the node's, if the caller knows them already."""
     block_type = patch.block_type(node_id)
     node = patch.nodes[node_id]
     used = list(patch.connections_of(node_id) if connections is None else connections)
@@ -116,7 +116,7 @@ def _declared(
 
 
 def _own_value(patch: Patch, node_id: str, name: str) -> LiveValue:
-    """Return where the number is that an input holds while nothing is connected."""
+    """Return the key of the number that an input uses while it is unconnected."""
     is_whole = float(patch.value(node_id, name)).is_integer()
     return LiveValue(f"{node_id}.{name}", "int" if is_whole else "float")
 
@@ -149,7 +149,7 @@ def _slider(
 
 
 def _dangling(known: list[PortViewModel], named: Iterable[str], *, is_input: bool) -> list[PortViewModel]:
-    """Return the ports that connections name and the block type does not have."""
+    """Return the ports that connections name but the block type lacks."""
     names = {port.name for port in known}
     missing = [name for name in dict.fromkeys(named) if name not in names]
     return [PortViewModel(name, is_input, PortKind.ANY, dangling=True) for name in missing]
@@ -157,10 +157,10 @@ def _dangling(known: list[PortViewModel], named: Iterable[str], *, is_input: boo
 
 @dataclass(frozen=True)
 class RegionViewModel:
-    """A box as it is drawn. `kind` is the region block's type, `kind_title` what the catalogue calls it.
+    """A box as it is drawn. `kind` is the region block's type, and `kind_title` its name in the catalogue.
 
-    `branches` are those that the block type declares: none for a type that is not in the catalogue, whose box shows
-    the branches that blocks lie in.
+    `branches` are those that the block type declares. A type that is not in the catalogue has none; its box shows the
+    branches that its blocks lie in.
     """
 
     title: str
@@ -170,7 +170,7 @@ class RegionViewModel:
 
 
 def region_view_model(patch: Patch, node_id: str) -> RegionViewModel | None:
-    """Return the model of a region block's box, or None for a block that can hold no others."""
+    """Return the model of a region block's box; None for a block that is not a region."""
     block_type = patch.block_type(node_id)
     kind = patch.nodes[node_id].type
     if block_type is None:

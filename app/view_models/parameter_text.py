@@ -6,7 +6,7 @@ from engine.blocktypes.parameters import ParameterSpec
 
 
 def parameter_facts(spec: ParameterSpec) -> list[str]:
-    """Return range, choices, default and what a change costs, each in a few words."""
+    """Return range, choices, default and the cost of a change, each in a few words."""
     unit = f" {spec.unit}" if spec.unit else ""
     facts = []
     if spec.minimum is not None and spec.maximum is not None:
@@ -27,7 +27,7 @@ def parameter_facts(spec: ParameterSpec) -> list[str]:
 
 
 def value_text(value: Any) -> str:
-    """Return a parameter's value in a word."""
+    """Return a parameter's value as a short text."""
     match value:
         case bool():
             return "on" if value else "off"

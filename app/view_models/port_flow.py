@@ -1,4 +1,4 @@
-"""The type of a port: of a block its declared type, inside a block the type inferred from the whole patch."""
+"""The type of a port: a block's declared type or, inside a block, the type inferred from the whole patch."""
 
 from app.theme.port_style import PortKind, kind_of_port
 from engine.blocktypes.block import Block
@@ -11,14 +11,14 @@ from engine.tensor_ir.types import TensorType
 
 
 def infers_types(patch: PatchContents) -> bool:
-    """True for a patch in which what flows follows from the whole patch."""
+    """True for a patch whose port types are inferred from the whole patch."""
     return isinstance(patch, InnerPatch) and patch.infers_types
 
 
 def kind_at(patch: PatchContents, node_id: str, block_type: type[Block], spec: PortSpec) -> PortKind:
-    """Return the kind of a node's port. In an op graph a buffer looks like an image, and a number written out thin.
+    """Return the kind of a node's port. In an op graph, buffers look like images, and literals are thin.
 
-    In a network, columns of numbers look like floats, places of ones like integers, and all else like images.
+    In a network, columns of numbers look like floats, positions of ones like integers, and everything else like images.
     """
     if not isinstance(patch, InnerPatch) or not patch.infers_types:
         return kind_of_port(block_type, spec)
@@ -48,7 +48,7 @@ def _kind_of_value(value: ValueType) -> PortKind:
 
 
 def type_text(patch: PatchContents, ref: PortRef, spec: PortSpec) -> str:
-    """Return the type of what flows through a port, in a word or a few."""
+    """Return the type of a port's data as a short text."""
     if not isinstance(patch, InnerPatch) or not patch.infers_types:
         return str(spec.dtype)
     match patch.flow(ref, is_input=spec.is_input):

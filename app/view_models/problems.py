@@ -1,4 +1,4 @@
-"""Problems as rows: diagnostics with the times at which they were found, in an order and through a filter."""
+"""Problems as rows: diagnostics with the times at which they were seen, sorted and filtered."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from engine.patch.document import Patch
 
 
 class Rank(IntEnum):
-    """How much a problem matters; what a block only waits for matters least."""
+    """The importance of a problem; an incomplete block matters least."""
 
     ERROR = 0
     WARNING = 1
@@ -34,41 +34,41 @@ class ProblemColumn(IntEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """A diagnostic, and when it was found, as far as that is known."""
+    """A diagnostic, and when it was seen, as far as that is known."""
 
     diagnostic: Diagnostic
     sighting: Sighting | None = None
 
     @property
     def rank(self) -> Rank:
-        """How much it matters."""
+        """The importance of the problem."""
         if self.diagnostic.is_incomplete:
             return Rank.INCOMPLETE
         return Rank.ERROR if self.diagnostic.severity is Severity.ERROR else Rank.WARNING
 
     @property
     def is_fading(self) -> bool:
-        """True when frames no longer find it."""
+        """True when frames no longer have the problem."""
         return self.sighting is not None and self.sighting.is_fading
 
     @property
     def is_repeated(self) -> bool:
-        """True when it was found more than once."""
+        """True when the problem was seen more than once."""
         return self.sighting is not None and self.sighting.count > 1
 
     @property
     def headline(self) -> str:
-        """The line that a row has room for."""
+        """The line that fits into a row."""
         return self._lines[0]
 
     @property
     def details(self) -> list[str]:
-        """The rest of a compiler's message, without the code that it quotes."""
+        """The rest of a compiler's message, without the quoted code."""
         return self._lines[1:]
 
     @property
     def _lines(self) -> list[str]:
-        """The lines of the message; one that only announces others is left out, and the tooltip has it."""
+        """The lines of the message, without a line that only announces others; the tooltip has that line."""
         first, *rest = [line for line in self.diagnostic.message.splitlines() if not line.startswith(" ")] or [""]
         return rest if rest and first.endswith(":") else [first, *rest]
 
@@ -88,7 +88,7 @@ class Problem:
 
     @property
     def history(self) -> str:
-        """When it was found, in a sentence; "" when that is not known."""
+        """When the problem was seen, as a sentence; "" if unknown."""
         seen = self.sighting
         if seen is None:
             return ""
@@ -100,31 +100,31 @@ class Problem:
 
 @dataclass(frozen=True)
 class ProblemFilter:
-    """Which problems are shown: those of some ranks, and of one source or of any."""
+    """A filter for problems: their ranks, and one source or any."""
 
     ranks: frozenset[Rank] = frozenset(Rank)
     source: Source | None = None
 
     def fits(self, problem: Problem) -> bool:
-        """True when a problem is shown."""
+        """True when a problem passes the filter."""
         return problem.rank in self.ranks and self.source in (None, problem.diagnostic.source)
 
 
 @dataclass(frozen=True)
 class ProblemOrder:
-    """How problems are sorted: by a column, or, with None, those first that matter most."""
+    """The order of problems: by a column or, with None, by importance."""
 
     column: ProblemColumn | None = None
     descending: bool = False
 
     def clicked(self, column: ProblemColumn) -> "ProblemOrder":
-        """Return the order after a click on a column's title: up, then down, then as at first."""
+        """Return the order after a click on a column's title: ascending, then descending, then by importance."""
         if column is not self.column:
             return ProblemOrder(column)
         return ProblemOrder() if self.descending else ProblemOrder(column, descending=True)
 
     def sort(self, problems: Iterable[Problem], patch: Patch | None) -> list[Problem]:
-        """Return problems in this order; equal ones as they matter."""
+        """Return problems in this order; equal ones are sorted by importance."""
         ranked = sorted(problems, key=lambda problem: problem.rank)
         match self.column:
             case None:
@@ -140,7 +140,10 @@ class ProblemOrder:
 
 
 def listed(patch: Patch | None, diagnostics: Sequence[Diagnostic], sightings: Sequence[Sighting] = ()) -> list[Problem]:
-    """Return problems for diagnostics of a patch, those of inner patches at their nodes; with `sightings` if known."""
+    """Return problems for diagnostics of a patch, with `sightings` if known.
+
+    Problems of inner patches are at their nodes.
+    """
     seen: Sequence[Sighting | None] = sightings or [None] * len(diagnostics)
     return [
         Problem(item, sighting)
@@ -150,7 +153,7 @@ def listed(patch: Patch | None, diagnostics: Sequence[Diagnostic], sightings: Se
 
 
 def rank_text(rank: Rank, count: int) -> str:
-    """Return what a filter's button says, such as "2 errors"."""
+    """Return a filter button's text, such as "2 errors"."""
     return f"{count:,} incomplete" if rank is Rank.INCOMPLETE else plural(count, rank.name.lower())
 
 

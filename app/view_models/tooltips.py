@@ -23,9 +23,9 @@ from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
 from engine.protocol.messages import BufferReport, FrameReport, NodeReport, NodeState
 
-#: So many of the blocks that share a kernel are named.
+#: The most blocks named among those that share a kernel.
 _NAMED = 4
-#: What is under the pointer: a port, a connection, or a node's id.
+#: The item under the pointer: a port, a connection, or a node's id.
 Hit = PortRef | Connection | str
 
 
@@ -46,13 +46,13 @@ def tooltip(
     profile: Profile | None = None,
     peak_bytes_per_s: float | None = None,
 ) -> str:
-    """Return the tooltip of a port, a connection or a node; the first line is its title.
+    """Return the tooltip of a port, a connection or a node; its first line is the title.
 
-    `profile` is that of the last measured frame, if the profiling level has one; `peak_bytes_per_s` is what the
-    device's memory can read and write, if that is known.
+    `profile` is that of the last measured frame, if the profiling level has one; `peak_bytes_per_s` is the memory
+    bandwidth of the device, if that is known.
     """
     if report is None or (profile is not None and profile.level is not report.statistics.profiling):
-        profile = None  # of another level, which was measured before
+        profile = None  # measured before, at another level
     match hit:
         case PortRef():
             return port_tooltip(patch, hit, report, profile)
@@ -69,7 +69,7 @@ def node_tooltip(
     profile: Profile | None = None,
     peak_bytes_per_s: float | None = None,
 ) -> str:
-    """Return title, type and summary of a node, and its state, message, times and kernels as last reported."""
+    """Return title, type and summary of a node, and its last reported state, message, times and kernels."""
     node, block_type = patch.nodes[node_id], patch.block_type(node_id)
     lines = [patch.title(node_id), f"{node.type}, {node_id}"]
     if node.region:
@@ -94,7 +94,7 @@ def node_tooltip(
 
 
 def _measuring_text(patch: Patch, report: FrameReport, found: NodeReport) -> str:
-    """Return why a part of a block shows no time, "" if it shows one or has no timed kernel."""
+    """Return why a part of a block shows no time; "" if it shows one or has no timed kernel."""
     if not isinstance(patch, InnerPatch) or not found.kernels or found.time_ns is not None:
         return ""
     if report.statistics.profiling < ProfilingLevel.PER_KERNEL:
@@ -112,14 +112,14 @@ def message_text(patch: Patch, report: NodeReport) -> str:
 
 
 def constants_text(patch: Patch, node_id: str, block_type: type[Block]) -> str:
-    """Return which parameters of a node are compiled into its kernel, and their values; "" when none are."""
+    """Return the parameters of a node that are compiled into its kernel, and their values; "" if there are none."""
     names = [name for name, spec in block_type.parameters.items() if spec.is_constant]
     values = ", ".join(f"{name} = {value_text(patch.value(node_id, name))}" for name in names)
     return f"Compiled into its kernel: {values}." if values else ""
 
 
 def fusion_text(patch: Patch, node_id: str, nodes: Mapping[str, NodeReport]) -> str:
-    """Return which blocks share one kernel with a node, "" when none do."""
+    """Return the blocks that share one kernel with a node; "" if there are none."""
     report, lines = nodes[node_id], list[str]()
     into = titles_of(patch, report.fused_into)
     if into and report.kernels:
@@ -135,7 +135,7 @@ def fusion_text(patch: Patch, node_id: str, nodes: Mapping[str, NodeReport]) -> 
 
 
 def titles_of(patch: Patch, node_ids: Sequence[str]) -> str:
-    """Return the titles of a few nodes, and how many more there are."""
+    """Return the titles of the first few nodes, and the number of the others."""
     more = f" and {len(node_ids) - _NAMED} more" if len(node_ids) > _NAMED else ""
     return f"{', '.join(title_of(patch, node) for node in node_ids[:_NAMED])}{more}"
 
@@ -146,7 +146,7 @@ def title_of(patch: Patch, node_id: str) -> str:
 
 
 def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None, profile: Profile | None = None) -> str:
-    """Return a port's name, type, rule and help, and what it holds or receives as last reported."""
+    """Return a port's name, type, rule and help, and its last reported contents or input."""
     spec = patch.find_end(ref)
     if isinstance(spec, ValueSpec):
         return _joined(_output_lines(spec, ref, report))
@@ -170,7 +170,7 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None, profile
 def connection_tooltip(
     patch: Patch, connection: Connection, report: FrameReport | None, profile: Profile | None = None
 ) -> str:
-    """Return both ends of a connection and the buffer or value that flows through it as last reported."""
+    """Return both ends of a connection and its last reported buffer or value."""
     if patch.is_value_connection(connection):
         return _joined(_value_lines(patch, connection, report))
     ends = f"{connection.source} → {connection.target}"
@@ -194,7 +194,7 @@ def _check_lines(patch: Patch, source: PortRef, report: FrameReport | None) -> l
 
 
 def _held_lines(source: PortRef, report: FrameReport | None, profile: Profile | None) -> list[str]:
-    """Return an output's buffer, its fill, and its contents, as far as the profiling level shows them."""
+    """Return an output's buffer, its fill, and its contents, as far as the profiling level has them."""
     key = str(source)
     buffer = report.buffers.get(key) if report is not None else None
     if report is None or buffer is None:
@@ -208,7 +208,7 @@ def _held_lines(source: PortRef, report: FrameReport | None, profile: Profile | 
 
 
 def _own_value(patch: Patch, ref: PortRef) -> str:
-    """Return the value of an input that is not connected, if it has one."""
+    """Return the value of an unconnected input, if it has one."""
     block_type = patch.block_type(ref.node)
     has_value = block_type is not None and ref.port in block_type.parameters
     return value_text(patch.value(ref.node, ref.port)) if has_value else ""
@@ -233,7 +233,7 @@ def _parameter_lines(patch: Patch, spec: ParameterSpec, ref: PortRef, report: Fr
 
 
 def _value_lines(patch: Patch, connection: Connection, report: FrameReport | None) -> list[str]:
-    """Return both ends of a value connection and the value at each end, where they differ."""
+    """Return both ends of a value connection, and the value at each end where they differ."""
     source_type, target_type = patch.block_type(connection.source.node), patch.block_type(connection.target.node)
     lines = [f"{connection.source} → {connection.target}"]
     output = source_type.values_out.get(connection.source.port) if source_type else None
@@ -278,16 +278,16 @@ def buffer_text(buffer: BufferReport, *, with_allocated: bool = True) -> str:
 
 
 def size_text(buffer: BufferReport, count: int | None) -> str:
-    """Return a connection's label: bytes, or how full an append buffer is; "" when nothing is stored."""
+    """Return a connection's label: bytes, or the fill of an append buffer; "" when nothing is stored."""
     if buffer.lifetime == "fused":
         return ""
     return format_bytes(buffer.size_bytes) if count is None else f"{count:,} of {prod(buffer.shape):,}"
 
 
 def time_text(time_ns: int, share: float | None = None) -> str:
-    """Return a node's time for its badge: in microseconds only when milliseconds would read 0.0.
+    """Return a node's time for its badge, in microseconds only if milliseconds would be 0.0.
 
-    Includes its share of the time of the block around it, if known.
+    If known, its share of the surrounding block's time is included.
     """
     milliseconds = time_ns / 1e6
     text = f"{milliseconds:.2f} ms" if 0.0995 <= milliseconds < 10 else format_time(time_ns)
@@ -312,7 +312,7 @@ def port_facts(spec: PortSpec) -> str:
 
 
 def _joined(lines: list[str]) -> str:
-    """Wrap long lines, but for code, which is indented."""
+    """Wrap long lines, except for code, which is indented."""
     return "\n".join(
         line if line.startswith(" ") else textwrap.fill(line, _WIDTH)
         for text in lines

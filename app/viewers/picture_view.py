@@ -16,9 +16,9 @@ MIN_SCALE = 1 / 64
 
 @safe_overrides
 class PictureView(QWidget):
-    """Shows the newest picture; scales are screen pixels for each picture pixel.
+    """Shows the newest picture; scales are screen pixels per picture pixel.
 
-    The shown picture may be a smaller version: places and sizes are still those of the whole picture.
+    The shown picture may be a downscaled version: positions and sizes are still those of the whole picture.
     """
 
     #: `probe` changed: another pixel is under the pointer, or it has another value.
@@ -31,7 +31,7 @@ class PictureView(QWidget):
         self.setMouseTracking(True)
         self.setMinimumSize(96, 72)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        self.pixels: np.ndarray[Any, Any] | None = None  # QImage points into it
+        self.pixels: np.ndarray[Any, Any] | None = None  # the QImage refers to its memory
         self._image = QImage()
         self._size = (0, 0)  # of the whole picture
         #: True while the whole picture is kept in view.
@@ -52,12 +52,12 @@ class PictureView(QWidget):
 
     @property
     def is_whole(self) -> bool:
-        """True when every pixel of the picture is here."""
+        """True when the shown picture has every pixel."""
         return self.pixels is not None and (self._image.width(), self._image.height()) == self._size
 
     @property
     def wanted_size(self) -> tuple[int, int] | None:
-        """Width and height in which the whole picture is shown, in pixels of the screen; None to request every pixel.
+        """The width and height of the whole picture in screen pixels; None to request every pixel.
 
         A larger picture would not look better.
         """
@@ -73,7 +73,7 @@ class PictureView(QWidget):
 
     @property
     def scale(self) -> float:
-        """Screen pixels for each picture pixel."""
+        """Screen pixels per picture pixel."""
         if not self.is_fitted:
             return self._scale
         if self.pixels is None:
@@ -82,9 +82,9 @@ class PictureView(QWidget):
         return min(self.width() * ratio / self._size[0], self.height() * ratio / self._size[1])
 
     def show_pixels(self, pixels: np.ndarray[Any, Any], whole: tuple[int, int] | None = None) -> None:
-        """Show a picture of (height, width, 4) uint8, sRGB; its memory is drawn from, not copied.
+        """Show a picture of (height, width, 4) uint8, sRGB, drawn from its memory without a copy.
 
-        `whole` is the height and width of the picture of which it is a smaller version.
+        `whole` is the height and width of the original if the picture is downscaled.
         """
         pixels = np.ascontiguousarray(pixels)
         height, width, _ = pixels.shape
@@ -107,7 +107,7 @@ class PictureView(QWidget):
         self.update()
 
     def pixel(self, x: int, y: int) -> tuple[int, int, int, int] | None:
-        """Return a pixel's red, green, blue and alpha; None outside the picture, or while it is not whole."""
+        """Return a pixel's red, green, blue and alpha; None outside the picture, or while it is downscaled."""
         if self.pixels is None or not self.is_whole or not (0 <= y < self._size[1] and 0 <= x < self._size[0]):
             return None
         red, green, blue, alpha = (int(value) for value in self.pixels[y, x])
@@ -139,7 +139,7 @@ class PictureView(QWidget):
         painter.fillRect(self.rect(), QColor(colours.current().canvas))
         if self.pixels is None:
             return
-        # Enlarged, single pixels are what a person wants to see.
+        # When enlarged, single pixels should stay visible.
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.scale < 1.0 or not self.is_whole)
         painter.drawImage(self._target(), self._image)
         painter.end()
@@ -170,14 +170,14 @@ class PictureView(QWidget):
         self._grabbed = None
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Go from fitted to actual pixels, and back."""
+        """Switch between fitted and actual pixels."""
         if self.is_fitted:
             self.zoom_to(1.0, event.position())
         else:
             self.fit()
 
     def leaveEvent(self, event: object) -> None:
-        """Forget the pointer."""
+        """Note that the pointer has left."""
         self._pointer = None
         self.probed.emit()
 
@@ -209,13 +209,13 @@ class PictureView(QWidget):
         corner = self._middle() - self._shown_centre() * scale
         if self.is_whole:
             return QRectF(corner, QSizeF(self._size[0] * scale, self._size[1] * scale))
-        # It was made for this many pixels of the screen: drawn exactly on them, it stays sharp.
+        # The picture was made for exactly this many screen pixels, so it stays sharp.
         ratio, (width, height) = self.devicePixelRatioF(), self._shown_size()
         corner = QPointF(round(corner.x() * ratio) / ratio, round(corner.y() * ratio) / ratio)
         return QRectF(corner, QSizeF(width / ratio, height / ratio))
 
     def _shown_size(self) -> tuple[int, int]:
-        """Return the width and height of the whole picture in pixels of the screen."""
+        """Return the width and height of the whole picture in screen pixels."""
         scale = self.scale
         return max(1, round(self._size[0] * scale)), max(1, round(self._size[1] * scale))
 

@@ -17,13 +17,13 @@ from engine.protocol.messages import Preview, Viewing
 _PATIENCE_MS = 3000
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 _SPACING, _MARGIN = 4, 8
-_STAYS_MS = 1000  # a picture older than this no longer changes
+_STAYS_MS = 1000  # milliseconds; a picture older than this counts as unchanging
 
 
 class PictureSaver(QObject):
-    """Asks the person for a file and the engine for the whole picture; saves the first one that arrives."""
+    """Asks the person for a file and the engine for the whole picture, and saves the first one that arrives."""
 
-    #: The picture could not be saved, for the reason in the text.
+    #: The picture could not be saved; the text is the reason.
     failed = Signal(str)
     #: `wants_whole` changed.
     wants_whole_changed = Signal()
@@ -39,7 +39,7 @@ class PictureSaver(QObject):
         self._patience.timeout.connect(self._give_up)
 
     def save(self, image: QImage | None) -> None:
-        """Ask for a file and write `image`, or else the next picture, into it."""
+        """Ask for a file, and write `image` into it, or else the next picture."""
         self._image, self._name = image, ""
         self._want_whole(image is None)
         name, _ = QFileDialog.getSaveFileName(
@@ -82,7 +82,7 @@ class PictureSaver(QObject):
 class ViewerPanel(QWidget):
     """Shows the previews of one node."""
 
-    #: Saving the picture failed, for the reason in the text.
+    #: Saving the picture failed; the text is the reason.
     failed = Signal(str)
     #: `viewing` changed.
     viewing_changed = Signal()
@@ -105,7 +105,7 @@ class ViewerPanel(QWidget):
         self._saver.wants_whole_changed.connect(self._tell_viewing)
         self._rate, self._pictures = FrameRate(), 0
         self._drawn_s = 0.0
-        # A picture that stops changing has no rate, and no report arrives to show it.
+        # A picture that stops changing has no rate, and no report arrives that would show this.
         self._stays = QTimer(self, singleShot=True, interval=_STAYS_MS)
         self._stays.timeout.connect(self._on_stays)
         self._footer.hide()
@@ -116,7 +116,7 @@ class ViewerPanel(QWidget):
 
     @property
     def viewing(self) -> Viewing:
-        """What is needed of the picture now: the size in which it is shown, and the pixel under the pointer."""
+        """The present requirements for the picture: its size on the screen, and the pixel under the pointer."""
         probe = None if self.picture.is_whole else self.picture.probe
         return Viewing(None if self._saver.wants_whole else self.picture.wanted_size, probe=probe)
 
@@ -171,7 +171,7 @@ class ViewerPanel(QWidget):
             self._show_probe("")
         elif (colour := self.picture.pixel(*point)) is not None:
             self._show_pixel(*point, colour)
-        # Otherwise the pixel comes with the next picture; until then the text keeps the previous one.
+        # Otherwise the pixel comes with the next picture; until then, the text stays.
         self._tell_viewing()
 
     def _show_pixel(self, x: int, y: int, colour: tuple[int, int, int, int]) -> None:
@@ -179,7 +179,7 @@ class ViewerPanel(QWidget):
         self._show_probe(f"({x}, {y})  {red} {green} {blue} {alpha}")
 
     def _show_probe(self, text: str) -> None:
-        """Show the pixel under the pointer; when the footer is too narrow for both texts, hide the other."""
+        """Show the pixel under the pointer. If the footer is too narrow for both texts, hide the other one."""
         self.probe_label.setText(text)
         needed = self.probe_label.fontMetrics().horizontalAdvance(text) + self.status_label.sizeHint().width()
         tools = sum(button.sizeHint().width() + _SPACING for button in self._footer.findChildren(QToolButton))

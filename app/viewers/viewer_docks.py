@@ -1,4 +1,4 @@
-"""The viewer docks: one for each viewer node of the patch, made and removed as the patch changes."""
+"""The viewer docks, one for each viewer node of the patch, created and removed as the patch changes."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,9 +21,9 @@ _COMPILING = "Compiling the patch …"
 
 
 class ViewerDocks(QObject):
-    """Keeps one dock for each viewer node, tabbed together; without a viewer node, one dock shows how to add one."""
+    """Keeps a dock for each viewer node, tabbed together; without a viewer node, a dock shows how to add one."""
 
-    #: Which viewers can be seen changed, or how they are viewed: a dict of `Viewing` by node id.
+    #: The set of visible viewers, or their requirements, changed: a dict of `Viewing` by node id.
     visible_changed = Signal(dict)
     failed = Signal(str)
 
@@ -34,13 +34,13 @@ class ViewerDocks(QObject):
         self._unsubscribe: Callable[[], None] = lambda: None
         self._seen: set[str] = set()
         self._is_preparing = False
-        self._idle: dict[str, str] = {}  # why viewers don't run, as last reported
+        self._idle: dict[str, str] = {}  # the last reported reasons why viewers don't run
         self.empty = self._make_dock("viewer", "Viewer", ViewerPanel(_NO_VIEWER))
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.empty)
         self.docks: dict[str, QDockWidget] = {}
 
     def follow(self, editor: Editor) -> None:
-        """Follow the viewers of the patch and their pictures, and ask for the pictures that can be seen."""
+        """Follow the patch's viewers and their pictures, and request the pictures of visible viewers."""
         editor.session.replaced.connect(self.set_patch)
         editor.bridge.report.connect(self.show_report)
         editor.bridge.preview.connect(self.show_preview)
@@ -67,12 +67,12 @@ class ViewerDocks(QObject):
             next(iter(self.docks.values())).raise_()
 
     def show_preview(self, preview: Preview) -> None:
-        """Hand a picture to its viewer, if that is still there."""
+        """Pass a picture to its viewer, if that still exists."""
         if preview.node in self.docks:
             self.viewer(preview.node).show_preview(preview)
 
     def show_report(self, report: FrameReport) -> None:
-        """Where there is no picture yet, show what the viewer is waiting for."""
+        """Show what a viewer is waiting for, if it has no picture yet."""
         idle = {
             node: message_text(self._patch, found)
             for node in self.docks
@@ -86,7 +86,7 @@ class ViewerDocks(QObject):
                 self.viewer(node).page.hint.setText(self._hint(node))
 
     def reveal(self, node: str) -> None:
-        """Bring a viewer to the front, also one that was closed."""
+        """Bring a viewer to the front, even if it was closed."""
         if node in self.docks:
             self.docks[node].show()
             self.docks[node].raise_()
@@ -99,7 +99,7 @@ class ViewerDocks(QObject):
         viewer = ViewerPanel(self._hint(node))
         viewer.viewing_changed.connect(partial(self._on_viewing, node))
         dock = self._make_dock(f"viewer:{node}", "", viewer)
-        # Qt counts a tab behind another one as not visible, which is right here.
+        # Qt treats a tab behind another one as not visible, which is right here.
         dock.visibilityChanged.connect(partial(self._set_seen, node))
         neighbour = next(iter(self.docks.values()), self.empty)
         self.docks[node] = dock
@@ -112,7 +112,7 @@ class ViewerDocks(QObject):
     def _remove(self, node: str) -> None:
         dock = self.docks.pop(node)
         if not self.docks:
-            # The empty dock takes its place.
+            # The empty dock replaces it.
             self._window.tabifyDockWidget(dock, self.empty)
             self.empty.show()
         self._window.removeDockWidget(dock)
@@ -121,7 +121,7 @@ class ViewerDocks(QObject):
         self._name_docks()
 
     def _name_docks(self) -> None:
-        """Give each dock its node's title, with the node's id where several have the same."""
+        """Give each dock its node's title; equal titles are followed by the node's id."""
         if self._patch is None:
             return
         titles = {node: self._patch.title(node) for node in self.docks if node in self._patch.nodes}
@@ -171,7 +171,7 @@ class ViewerDocks(QObject):
                 self._follow_types(types)
 
     def _follow_types(self, types: frozenset[str]) -> None:
-        """Add and remove viewers of block types that started or stopped showing pictures."""
+        """Add and remove viewers for block types that started or stopped showing pictures."""
         assert self._patch is not None
         for node in self._patch.nodes.values():
             if node.type in types:

@@ -1,4 +1,4 @@
-"""`Banner`: a notice above the canvas that waits for an answer without stopping the person."""
+"""`Banner`: a notice above the canvas that waits for an answer without blocking the person."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QPushButton, QSizePol
 from engine.diagnostics import cut
 from engine.figures import plural
 
-#: How many lines of details are shown; the tooltip has more.
+#: The most lines of details that are shown; the tooltip has all.
 LINES_SHOWN = 5
 _MOST_CHARACTERS = 1000
 
 
 @dataclass(frozen=True)
 class Notice:
-    """Contents of a banner: one sentence, lines of details, and the answers, each with its button.
+    """The contents of a banner: one sentence, lines of details, and the answers, each with its button.
 
     `state` is "error" or "warning".
     """
@@ -27,7 +27,7 @@ class Notice:
     state: str = "warning"
 
 
-#: Hides a banner.
+#: A notice that hides a banner.
 NO_NOTICE = Notice("")
 
 
@@ -74,7 +74,7 @@ class Banner(QFrame):
             button = QPushButton(text)
             button.clicked.connect(lambda _=False, answer=answer: answer())
             self.buttons.append(button)
-        # The buttons stand beside the details, or else beside the sentence, which then has less room.
+        # The buttons are beside the details, or else beside the sentence, which then has less room.
         row = 1 if notice.lines else 0
         self._grid.addWidget(self._label, 0, 0, 1, 1 + row * len(self.buttons))
         for column, button in enumerate(self.buttons, start=1):

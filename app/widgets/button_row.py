@@ -1,4 +1,4 @@
-"""A row of buttons, each of which does something at once."""
+"""A row of buttons, each with an immediate action."""
 
 from collections.abc import Callable, Iterable
 
@@ -17,7 +17,7 @@ class ButtonRow(QWidget):
         self.hide()
 
     def show_buttons(self, buttons: Iterable[tuple[str, Callable[[], object]]]) -> None:
-        """Show these buttons in place of the ones before."""
+        """Show these buttons instead of the previous ones."""
         for button in self.buttons:
             self._row.removeWidget(button)
             button.hide()
@@ -27,6 +27,6 @@ class ButtonRow(QWidget):
             button = QPushButton(text.replace("&", "&&"), objectName="remedy", focusPolicy=Qt.FocusPolicy.TabFocus)
             button.clicked.connect(lambda _=False, act=act: act())
             self._row.insertWidget(len(self.buttons), button)
-            button.show()  # or a row that is seen already would have no width until later
+            button.show()  # otherwise a visible row would have no width until later
             self.buttons.append(button)
         self.setVisible(bool(self.buttons))

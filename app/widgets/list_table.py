@@ -1,4 +1,4 @@
-"""Tables to read, their models, and the buttons that choose what a list shows."""
+"""Read-only tables, their models, and buttons that filter a list."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -15,12 +15,12 @@ Index = QModelIndex | QPersistentModelIndex
 
 @safe_overrides
 class ListModel(QAbstractTableModel):
-    """A list with columns; a subclass has the rows, and in `data` what is in their cells."""
+    """A list with columns. A subclass has the rows, and its `data` returns the contents of cells."""
 
     HEADERS: ClassVar[tuple[str, ...]]
     #: Tooltips of the headers, if any.
     TOOLTIPS: ClassVar[tuple[str, ...]] = ()
-    #: Columns of numbers, which end below each other.
+    #: Columns of numbers, which are right-aligned.
     NUMBERS: ClassVar[tuple[int, ...]] = ()
 
     def listed(self) -> Sequence[object]:
@@ -50,7 +50,7 @@ class ListModel(QAbstractTableModel):
 
 
 def make_table(model: QAbstractItemModel, name: str, widths: Mapping[int, int], stretched: int) -> QTableView:
-    """Return a table to read: columns of fixed `widths` in pixels, and one that takes the rest."""
+    """Return a read-only table: columns of fixed `widths` in pixels, and one that takes the rest."""
     table = QTableView()
     table.setModel(model)
     table.setAccessibleName(name)

@@ -1,4 +1,4 @@
-"""Texts of docstrings, in which backticks mark code, as the editor shows them."""
+"""Texts from docstrings, in which backticks mark code, prepared for the editor."""
 
 import re
 from html import escape
@@ -7,12 +7,12 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def without_marks(text: str) -> str:
-    """Return a text for places where code can't have a different font."""
+    """Return a text without marks, for places where code can't have a different font."""
     return text.replace("`", "")
 
 
 def marked_html(text: str) -> str:
-    """Return a text as HTML with code in code's font. Lines stay lines."""
+    """Return a text as HTML, with code in the code font. Line breaks are kept."""
     return _CODE.sub(_code, escape(text, quote=False))
 
 

@@ -1,4 +1,4 @@
-"""A spin box for numbers of any size: it shows six digits and reads typed numbers and simple arithmetic."""
+"""A spin box for numbers of any size: it shows six digits, and accepts numbers and simple arithmetic."""
 
 import ast
 import math
@@ -58,13 +58,13 @@ def _value(node: ast.expr) -> float:
 class NumberBox(QDoubleSpinBox):
     """A spin box; `show_mixed` shows that the values of several nodes differ.
 
-    What is typed is entered by Enter or by leaving the box: rounded if the box is for whole numbers, and clamped to the
-    range. Escape gives it up, and entering a text that is no number refuses it.
+    Typed text is entered with Enter or by leaving the box. It is rounded if the box is for whole numbers, and clamped
+    to the range. Escape discards it, and entering a text that is not a number refuses it.
     """
 
-    #: The typed number that Escape gave up.
+    #: The typed number that Escape discarded.
     given_up = Signal(float)
-    #: A typed text that is no number, and that the box no longer shows.
+    #: A typed text that is not a number; the box no longer shows it.
     refused = Signal(str)
 
     def __init__(self, minimum: float | None, maximum: float | None, *, whole: bool, unit: str) -> None:
@@ -88,25 +88,25 @@ class NumberBox(QDoubleSpinBox):
 
     @property
     def has_typed_text(self) -> bool:
-        """True while something typed was not entered yet."""
+        """True while typed text is not entered."""
         return self._bare(self.lineEdit().text()) != ("" if self._is_mixed else self.textFromValue(self.value()))
 
     def show_value(self, value: float) -> None:
-        """Show a value without emitting that it was edited."""
+        """Show a value without reporting an edit."""
         self._is_mixed = False
         with QSignalBlocker(self):
             self.setValue(value)
 
     def show_mixed(self) -> None:
         """Show that the values differ."""
-        self.show_value(self.value())  # which makes Qt forget typed text
+        self.show_value(self.value())  # this makes Qt forget typed text
         self._is_mixed = True
-        with QSignalBlocker(self), QSignalBlocker(self.lineEdit()):  # else Qt takes the empty text for a typed one
+        with QSignalBlocker(self), QSignalBlocker(self.lineEdit()):  # otherwise Qt would treat the empty text as typed
             self.clear()
         self.lineEdit().setPlaceholderText("various")
 
     def textFromValue(self, value: float) -> str:
-        """Return the number with the digits that matter."""
+        """Return the number with its significant digits."""
         return f"{value:.0f}" if self._whole else f"{value:.6g}"
 
     def valueFromText(self, text: str) -> float:
@@ -120,12 +120,12 @@ class NumberBox(QDoubleSpinBox):
         return min(max(number, self.minimum()), self.maximum())
 
     def validate(self, text: str, position: int) -> object:
-        """Refuse no key: without it, the rest of the text would be another number."""
+        """Refuse no key, since the rest of the text would be another number without it."""
         is_number = read_number(self._bare(text)) is not None
         return (QValidator.State.Acceptable if is_number else QValidator.State.Intermediate), text, position
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter the typed text, or forget it and leave the box."""
+        """Enter the typed text, or discard it and leave the box."""
         is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if event.key() == Qt.Key.Key_Escape and self.has_typed_text:
             text = self._bare(self.lineEdit().text())
@@ -145,19 +145,19 @@ class NumberBox(QDoubleSpinBox):
         super().focusOutEvent(event)
 
     def enter(self) -> None:
-        """Enter what was typed, if anything."""
+        """Enter the typed text, if any."""
         if self.has_typed_text:
             self._enter_typed()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Change the value only when it has the focus, so that scrolling a panel edits nothing."""
+        """Change the value only if the box has the focus, so that scrolling a panel edits nothing."""
         if self.hasFocus():
             super().wheelEvent(event)
         else:
             event.ignore()
 
     def _enter_typed(self) -> bool:
-        """Take the typed text; return False if it is not a number, and restore the previous text."""
+        """Take the typed text. If it is not a number, restore the previous text and return False."""
         text = self._bare(self.lineEdit().text())
         if read_number(text) is None:
             self._forget_typed()
@@ -166,7 +166,7 @@ class NumberBox(QDoubleSpinBox):
             return False
         was_mixed, before = self._is_mixed, self.value()
         self.interpretText()
-        if was_mixed and self.value() == before:  # Qt sees no change, but some of the values do change
+        if was_mixed and self.value() == before:  # Qt sees no change, but some nodes' values do change
             self.valueChanged.emit(before)
         return True
 

@@ -1,4 +1,4 @@
-"""Tooltips: texts as Qt shows them, and those that follow the running engine."""
+"""Tooltips: texts in Qt's format, and texts that follow the running engine."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ _REFRESH_MS = 250  # a person can't read figures that change faster
 
 
 def as_html(text: str) -> str:
-    """Return a tooltip for Qt: the first line stands out, marked code has its font, and quoted code its columns."""
+    """Return a tooltip for Qt: the first line is bold, marked code has the code font, and quoted code is aligned."""
     first, *rest = marked_html(text).splitlines()
     code = f"<span style=\"font-family: '{code_font().family()}'\">{{}}</span>"
     lines = [f"<b>{first}</b>", *(code.format(line) if line.startswith(" ") else line for line in rest)]
@@ -22,7 +22,7 @@ def as_html(text: str) -> str:
 
 @safe_overrides
 class LiveTooltip(QObject):
-    """A tooltip of one widget whose text is made only while it is shown, and again a few times a second."""
+    """A tooltip of one widget. Its text is made only while it is shown, and refreshed a few times a second."""
 
     #: The tooltip was shown (True) or hidden.
     watching = Signal(bool)
@@ -37,19 +37,19 @@ class LiveTooltip(QObject):
         widget.installEventFilter(self)
 
     def show(self, place: QPoint, make: Callable[[], str]) -> None:
-        """Show the text that `make` returns at a place of the screen, until it returns ""."""
+        """Show the text that `make` returns at a screen position, until it returns ""."""
         was_shown, self._make, self._place = self._make is not None, make, place
         if not was_shown:
             self.watching.emit(True)
         self._put()
 
     def hide(self) -> None:
-        """Hide it, or any other tooltip."""
+        """Hide this tooltip, or any other."""
         QToolTip.hideText()
         self._end()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Leave a tooltip alone that Qt hides because the pointer has left the widget."""
+        """Ignore a tooltip that Qt hides because the pointer has left the widget."""
         if event.type() == QEvent.Type.Leave:
             self._end()
         return False

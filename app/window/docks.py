@@ -1,4 +1,4 @@
-"""The window's docks: their first places, the person's own arrangement, and when they are shown."""
+"""The window's docks: their initial places, the person's own arrangement, and their visibility."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -20,21 +20,21 @@ from app.docks.updates import Updates
 from app.documents.editor_state import UserState
 from app.inspector.inspector import Inspector
 
-#: Every dock but the viewers, in the order of the View menu and the status bar: the place to list a new one.
+#: Every dock except the viewers, in the order of the View menu and the status bar. List new ones here.
 DOCKS: tuple[type[Dock], ...] = (Inspector, Help, Problems, Updates, Log, KernelCode, Recorder, Profiler)
-#: The lists below the canvas; at first they are closed, since the status bar counts and opens them.
+#: The lists below the canvas. They are closed at first; the status bar shows their counts and opens them.
 LISTS = tuple(dock.name for dock in DOCKS if dock.area is Qt.DockWidgetArea.BottomDockWidgetArea)
-#: An arrangement of other docks is not restored.
+#: A version of the set of docks; an arrangement of other docks is not restored.
 _VERSION = crc32(",".join(dock.name for dock in DOCKS).encode()) & 0x7FFFFFFF
 _SIZE = QSize(1440, 900)
-_FRAME = QSize(16, 48)  # about what a window manager puts around a window
-#: Shares of the window: the viewer is what a person works for, so its column is wide.
+_FRAME = QSize(16, 48)  # roughly the size of a window manager's frame
+#: Shares of the window. The viewer shows the result of a person's work, so its column is wide.
 _RIGHT_SHARE, _VIEWER_SHARE = 0.32, 0.46
 _LISTS_HEIGHT = 188
 
 
 class Docks:
-    """Docks by name. One that the person closed stays closed until the person opens it again."""
+    """Docks by name. A dock that the person closed stays closed until the person opens it again."""
 
     def __init__(self, window: QMainWindow) -> None:
         self._window = window
@@ -48,13 +48,13 @@ class Docks:
         return self._docks[name]
 
     def widget(self, dock: type[D]) -> D:
-        """Return what a dock holds."""
+        """Return the widget of a dock."""
         widget = self._widgets[dock]
         assert isinstance(widget, dock)
         return widget
 
     def follow(self, editor: Editor) -> None:
-        """Have each dock follow what it shows."""
+        """Let each dock follow the editor."""
         for widget in self._widgets.values():
             widget.follow(editor)
 
@@ -80,7 +80,7 @@ class Docks:
         self._shown = shown
 
     def close(self, names: Iterable[str]) -> None:
-        """Treat these docks as closed by the person the next time that docks are shown."""
+        """Treat these docks as closed by the person when docks are next shown."""
         self._closed = frozenset(names)
 
     def closed(self) -> list[str]:
@@ -91,7 +91,7 @@ class Docks:
         return [name for name, dock in self._docks.items() if not dock.toggleViewAction().isChecked()]
 
     def reveal(self, name: str) -> None:
-        """Bring a dock to the front, also one that was closed; the lists open together."""
+        """Bring a dock to the front, even if it was closed; the lists open together."""
         if name in LISTS and not self._has_opened_lists and self._shown:
             self._has_opened_lists = True
             lists = [self._docks[other] for other in LISTS]
@@ -102,7 +102,7 @@ class Docks:
         self._docks[name].raise_()
 
     def toggle(self, name: str) -> None:
-        """Bring a list to the front, or close all lists when it is there already."""
+        """Bring a list to the front, or close all lists if it is already in front."""
         if self._docks[name].isVisible() and not self._docks[name].visibleRegion().isEmpty():
             for other in LISTS:
                 self._docks[other].close()
@@ -127,7 +127,7 @@ def arrange(window: QMainWindow, docks: Docks) -> None:
 
 
 def size_docks(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
-    """Give the docks their first sizes; Qt takes them only for docks that are shown."""
+    """Give the docks their initial sizes; Qt accepts them only for visible docks."""
     front, *behind = (docks[dock.name] for dock in DOCKS if dock.name not in LISTS)
     right = [viewer, front]
     width, upper = round(_RIGHT_SHARE * window.width()), round(_VIEWER_SHARE * window.height())
@@ -144,11 +144,11 @@ def _tabify(window: QMainWindow, front: QDockWidget, behind: QDockWidget) -> Non
     window.tabifyDockWidget(front, behind)
     behind.show()
     front.raise_()
-    behind.setVisible(is_open)  # which it is not at first
+    behind.setVisible(is_open)  # at first, it is not open
 
 
 def restore(window: QMainWindow, docks: Docks, state: UserState) -> None:
-    """Bring back the arrangement that the person left."""
+    """Restore the person's arrangement."""
     if state.geometry:
         window.restoreGeometry(QByteArray(state.geometry))
     is_known = not state.layout or window.restoreState(QByteArray(state.layout), _VERSION)
@@ -160,7 +160,7 @@ def restore(window: QMainWindow, docks: Docks, state: UserState) -> None:
 
 
 def remember(window: QMainWindow, docks: Docks, state: UserState, *, arranged: bool) -> None:
-    """Keep the window's place, and that of its docks once they were `arranged` beside a patch."""
+    """Store the window's place, and that of its docks once they were `arranged` beside a patch."""
     state.geometry = bytes(window.saveGeometry().data())
     if arranged or state.layout:
         state.layout = bytes(window.saveState(_VERSION).data())

@@ -1,4 +1,4 @@
-"""The engine's badge: device, launched frames per second and frame time; more in its tooltip."""
+"""The engine's badge: device, launched frames per second and frame time; its tooltip has more."""
 
 import time
 from collections.abc import Callable
@@ -19,16 +19,16 @@ from engine.figures import format_rate, format_time
 from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport, UpdateRecord
 
-_SILENCE_S = 2.0  # without a report, after which the badge shows that
+_SILENCE_S = 2.0  # seconds without a report, after which the badge shows the silence
 _REFRESH_S = 0.25  # a person can't read figures that change faster
-_STILL_S = 1.0  # without a launch, after which the patch counts as still
+_STILL_S = 1.0  # seconds without a launch, after which the patch counts as still
 
 
 def badge_text(report: FrameReport | None, per_second: float | None = None, time_ns: float | None = None) -> str:
-    """Return the badge's line, such as "cuda:0 · 60 fps · 0.42 ms", or "... · overlapping" where frames overlap.
+    """Return the badge's line, such as "cuda:0 · 60 fps · 0.42 ms", or "... · overlapping" if frames overlap.
 
-    `per_second` is how often the graph is launched: 0 while nothing changes, None while it is not known yet.
-    `time_ns` is the time of the last launched frame; None when the report is of that frame.
+    `per_second` is the launch rate: 0 while nothing changes, None while it is unknown. `time_ns` is the time of the
+    last launched frame; None when the report is about that frame.
     """
     if report is None:
         return "No engine"
@@ -43,7 +43,7 @@ def badge_text(report: FrameReport | None, per_second: float | None = None, time
         return " · ".join([*parts, "still" if report.launches else "nothing to run"])
     elif per_second:
         parts.append(format_rate(per_second))
-    if report.launches or not report.preparing:  # the first launch is yet to come
+    if report.launches or not report.preparing:  # the first launch is still to come
         parts.append(format_time(report.frame_time_ns if time_ns is None else time_ns))
         if report.running and report.in_flight > 1:
             parts.append("overlapping")
@@ -95,7 +95,7 @@ class EngineBadge(QWidget):
         self._show(None, None)
 
     def show_report(self, report: FrameReport) -> None:
-        """Take a report; the figures are drawn four times a second, a change of state at once."""
+        """Take a report. The figures are drawn four times a second, but a change of state at once."""
         now_s = time.monotonic()
         self._reported_s, self._report = now_s, report
         self._rate.add(report.launches, now_s)
@@ -105,7 +105,7 @@ class EngineBadge(QWidget):
             self._launches, self._time_ns = report.launches, report.frame_time_ns
         is_still = now_s - self._launched_s > _STILL_S
         if is_still:
-            self._rate.clear()  # the time until the next launch is no frame's
+            self._rate.clear()  # the time until the next launch does not belong to a frame
         if report.running and not self._silence.isActive():
             self._silence.start()
         if report.running == self._is_running and now_s - self._drawn_s < _REFRESH_S:
@@ -114,14 +114,14 @@ class EngineBadge(QWidget):
         self._show(report, 0.0 if is_still else self._rate.per_second(now_s))
 
     def event(self, event: QEvent) -> bool:
-        """Show the tooltip, whose text is made from now on as long as the pointer stays."""
+        """Show the tooltip, whose text is refreshed as long as the pointer stays."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             self.tooltip.show(event.globalPos(), self._tooltip)
             return True
         return super().event(event)
 
     def note_update(self, update: UpdateRecord) -> None:
-        """Take an update for the tooltip."""
+        """Store an update for the tooltip."""
         self._update = update
 
     def _tooltip(self) -> str:
@@ -147,7 +147,7 @@ class EngineBadge(QWidget):
     def _show(self, report: FrameReport | None, per_second: float | None) -> None:
         self._is_running = report is not None and report.running
         self.label.setText(badge_text(report, per_second, self._time_ns))
-        # It never gets narrower: the toolbar would make room for the next longer line too late.
+        # It never gets narrower, since the toolbar would make room for the next longer line too late.
         self.label.setMinimumWidth(max(self.label.minimumWidth(), self.label.sizeHint().width()))
         self.setAccessibleName(f"Engine: {self.label.text()}")
         self.update()

@@ -1,4 +1,4 @@
-"""Who gets a key: the canvas while the pointer is over it, else the focused control or the window's commands."""
+"""Decides who gets a key: the canvas while the pointer is over it, otherwise the focused control or the window."""
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
@@ -21,11 +21,11 @@ _TEXT_FIELDS = (QLineEdit, QAbstractSpinBox, QTextEdit, QPlainTextEdit)
 
 @safe_overrides
 class FocusKeys(QObject):
-    """Watches the focused control and decides who gets a key that both it and the window use.
+    """Watches the focused control, and decides who gets a key that both it and the window use.
 
     Space presses a focused button or opens a focused list, where it would otherwise play or pause. Undo belongs to a
-    text field only while something typed there has not been entered. The canvas takes the keyboard when the pointer
-    comes over it, but not from a field for text, where a person may still be typing: that loses only Tab to it.
+    text field only while its typed text is not entered. The canvas takes the keyboard when the pointer enters it,
+    except from a field for text, where a person may still be typing; from such a field it takes only Tab.
     """
 
     def __init__(self, canvas: Canvas) -> None:
@@ -46,13 +46,13 @@ class FocusKeys(QObject):
             self._canvas.setFocus(Qt.FocusReason.MouseFocusReason)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Accept the event for the control, or keep it from the control so that the window gets it."""
+        """Accept the event for the control, or withhold it from the control so that the window gets it."""
         if not isinstance(event, QKeyEvent):
             return False
         if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Tab:
             if not self._canvas.view.viewport().underMouse():
                 return False
-            self._canvas.setFocus()  # which enters what was typed
+            self._canvas.setFocus()  # this enters the typed text
             self._canvas.open_search()
             return True
         if event.type() != QEvent.Type.ShortcutOverride:

@@ -1,4 +1,4 @@
-"""Keys and the mouse as inputs of the patch: sent to the engine while a block listens, and never held back."""
+"""Keys and the mouse as inputs of the patch. They are sent to the engine while a block listens, and never consumed."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemov
 from engine.patch.document import Patch
 from engine.protocol.messages import SetInput
 
-#: Where text is typed; such keys are no input of the patch.
+#: Widgets for text; keys typed there are not inputs of the patch.
 _TEXT_FIELDS = (QLineEdit, QTextEdit, QPlainTextEdit, QAbstractSpinBox)
 _NOTCH = 120  # eighths of a degree
 _MOVE_INTERVAL_MS = 8
@@ -30,13 +30,13 @@ _MODIFIERS = {
     Qt.Key.Key_AltGr: "altgr",
     Qt.Key.Key_Meta: "meta",
 }
-#: With one of these held, a key is a command of the window.
+#: If one of these is held, a key is a command of the window.
 _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 
 
 @safe_overrides
 class InputEvents(QObject):
-    """Watches the application's events while a block of the patch listens to keys or the mouse; it consumes none.
+    """Watches the application's events while a block of the patch listens to keys or the mouse. It consumes none.
 
     The mouse counts over `canvas` and over the pictures of viewers. A key or button counts from press to release, even
     if the focus changes meanwhile.
@@ -50,7 +50,7 @@ class InputEvents(QObject):
         self._patch: Patch | None = None
         self._listening: dict[str, frozenset[str]] = {}
         self._hears: frozenset[str] = frozenset()
-        self._down: dict[int, str] = {}  # names of the inputs that are held, by what the system calls the key
+        self._down: dict[int, str] = {}  # names of the held inputs, by the system's code of the key
         self._turned = 0.0
         self._place = QPointF()
         self._moves = Throttle(self._post_place, _MOVE_INTERVAL_MS, self)
@@ -118,7 +118,7 @@ class InputEvents(QObject):
     # Keys
 
     def _press_key(self, watched: QObject, event: QKeyEvent) -> None:
-        # A key that is a shortcut comes as ShortcutOverride only; others come as both, and to several widgets in turn.
+        # A key that is a shortcut comes only as ShortcutOverride; others come as both, and to several widgets in turn.
         name = _MODIFIERS.get(Qt.Key(event.key()))
         if event.isAutoRepeat() or _code(event) in self._down or "key" not in self._hears:
             return
@@ -159,7 +159,7 @@ class InputEvents(QObject):
             self._post(SetInput("mouse.wheel", self._turned))
 
     def _locate(self, watched: QObject, place: QPointF) -> bool:
-        """Note where the pointer is on a surface, from 0 to 1 along both sides; False when it is elsewhere."""
+        """Store the pointer's position on a surface, from 0 to 1 along both sides. Return False if it is elsewhere."""
         if not isinstance(watched, QWidget) or not self._is_surface(watched):
             return False
         width, height = max(watched.width() - 1, 1), max(watched.height() - 1, 1)
@@ -188,12 +188,12 @@ class InputEvents(QObject):
 
 
 def _code(event: QKeyEvent) -> int:
-    """Return the system's code of the key, the same for press and release, also with other keys held."""
+    """Return the system's code of the key, which is the same for press and release, even with other keys held."""
     return event.nativeScanCode() or event.key()
 
 
 def _is_typing() -> bool:
-    """True while a key is meant for a text field, a menu or a dialog."""
+    """True while keys go to a text field, a menu or a dialog."""
     focused = QApplication.focusWidget()
     is_field = isinstance(focused, _TEXT_FIELDS)
     return is_field or QApplication.activePopupWidget() is not None or QApplication.activeModalWidget() is not None

@@ -50,7 +50,7 @@ _SHOWN_MS = 8000  # of a message in the status bar
 
 @safe_overrides
 class MainWindow(QMainWindow):
-    """The editor's window. `make_engine` starts an engine for a patch; `folder` keeps what is remembered."""
+    """The editor's window. `make_engine` starts an engine for a patch; `folder` is the folder of the saved state."""
 
     def __init__(self, make_engine: MakeEngine, folder: Path) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class MainWindow(QMainWindow):
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
         self.session.replaced.connect(self.inputs.set_patch)
         application().focusChanged.connect(FocusKeys(self.canvas).watch)
-        # In this order the viewers are above the other docks, and Tab goes from the canvas to the docks.
+        # In this order, the viewers are above the other docks, and Tab goes from the canvas to the docks.
         self.viewers = ViewerDocks(self)
         self._make_central()
         self.docks = Docks(self)
@@ -140,10 +140,10 @@ class MainWindow(QMainWindow):
         self.statusBar().setSizeGripEnabled(False)
         self.log.noted.connect(lambda text: self.statusBar().showMessage(text, _SHOWN_MS))
 
-    # What docks and commands ask for
+    # Requests of docks and commands
 
     def reveal(self, dock: type[D]) -> D:
-        """Bring a dock to the front, also one that was closed, and return it."""
+        """Bring a dock to the front, even if it was closed, and return it."""
         self.docks.reveal(dock.name)
         return self.docks.widget(dock)
 
@@ -156,7 +156,7 @@ class MainWindow(QMainWindow):
         self.log.add_message(text)
 
     def mend(self, remedy: Remedy) -> None:
-        """Do what the button of a problem says."""
+        """Do the action on a problem's button."""
         self.inspector.enter_typed()
         if remedy.edit is not None:
             try:
@@ -188,7 +188,7 @@ class MainWindow(QMainWindow):
         self._show_path()
 
     def _show_path(self) -> None:
-        """Mark the critical path if that is chosen; only then profiles are requested."""
+        """Mark the critical path if that is chosen; only then are profiles requested."""
         self.bridge.watch_profile("path", self.state.shows_path)
         self.canvas.path.show_path(self.state.shows_path)
 
@@ -203,11 +203,11 @@ class MainWindow(QMainWindow):
         show_about(self, f"{info.name}, {info.title}" if info else "no device; open a patch first")
 
     def offer_recovery(self) -> None:
-        """Offer unsaved work that a crash left behind."""
+        """Offer unsaved work from a crash."""
         is_open = False
         for found in find_left_behind(self.folder / "recovery"):
             if is_open:
-                found.leave()  # it is offered at the next start
+                found.leave()  # it is offered again at the next start
             else:
                 is_open = self.files.recover(found)
 
@@ -239,7 +239,7 @@ class MainWindow(QMainWindow):
     # Following session and engine
 
     def _show_patch(self, patch: Patch | None) -> None:
-        """Show the page of a patch, or the first page; every part follows the patch by now."""
+        """Show the page of a patch, or the first page; all parts already follow the patch."""
         self._central.setCurrentIndex(0 if patch is None else 1)
         self.docks.show_all(patch is not None)
         self.viewers.empty.setVisible(patch is not None and not self.viewers.docks)
@@ -248,7 +248,7 @@ class MainWindow(QMainWindow):
             if not self.state.layout and not self._is_sized:
                 self._is_sized = True
                 size_docks(self, self.docks, next(iter(self.viewers.docks.values()), self.viewers.empty))
-            # The canvas has its size only after the layout, which is done in the next turn of the event loop.
+            # The canvas gets its size from the layout, in the next turn of the event loop.
             QTimer.singleShot(0, self.canvas.fit)
 
     def _follow_engine(self, engine: Client | None) -> None:
@@ -275,7 +275,7 @@ class MainWindow(QMainWindow):
 
 
 def application() -> QApplication:
-    """Return the application, which is there before any window."""
+    """Return the application, which exists before any window."""
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     return app

@@ -1,4 +1,4 @@
-"""What frames the canvas: menus, toolbar, the problem count of the status bar, and the banners on top."""
+"""The parts around the canvas: menus, toolbar, the status bar's problem count, and the banners on top."""
 
 from PySide6.QtCore import QMargins
 from PySide6.QtWidgets import QMainWindow, QPushButton, QSizePolicy, QVBoxLayout, QWidget
@@ -9,7 +9,7 @@ from engine.figures import plural
 
 
 def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_the_end: QWidget) -> None:
-    """Add the toolbar to the window, with the transport behind its commands."""
+    """Add the toolbar to the window, with the transport after its commands."""
     toolbar = actions.make_toolbar(TOOLBAR)
     toolbar.addWidget(transport)
     spacer = QWidget()
@@ -21,7 +21,7 @@ def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_th
 
 
 def under_banners(*parts: QWidget) -> QWidget:
-    """Return a page with banners over its content, which comes last."""
+    """Return a page with banners over its content, which is the last of `parts`."""
     page = QWidget()
     column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
     for part in parts:
@@ -39,7 +39,7 @@ class ProblemCount(QPushButton):
         self.show_count(0, 0)
 
     def show_count(self, errors: int, warnings: int, incomplete: int = 0) -> None:
-        """Show how many problems there are, and how much blocks still wait for."""
+        """Show the numbers of problems and of incomplete blocks."""
         self.setText(count_text(errors, warnings, incomplete) or "No problems")
         self.setProperty("state", "error" if errors else "warning" if warnings else "incomplete")
         self.style().polish(self)

@@ -1,4 +1,4 @@
-"""Play, pause, step and reset, frame pacing, and the figures of time and frame beside them."""
+"""Play, pause, step and reset, frame pacing, and the time and frame number beside them."""
 
 import time
 
@@ -21,7 +21,7 @@ _WIDEST = "88:88:88.88   frame 88,888,888"
 
 
 def format_clock(time_s: float) -> str:
-    """Return a time as "0:07.25", "12:34.50" or "1:02:03.00": hours only when there are any."""
+    """Return a time as "0:07.25", "12:34.50" or "1:02:03.00", with hours only if there are any."""
     hundredths = round(time_s * 100)
     minutes, rest = divmod(hundredths, 6000)
     hours, minutes = divmod(minutes, 60)
@@ -30,7 +30,7 @@ def format_clock(time_s: float) -> str:
 
 
 def pacing_text(pacing: Pacing) -> str:
-    """Return what the chooser shows, such as "Display 60", "30 fps" or "Free"."""
+    """Return the chooser's text, such as "Display 60", "30 fps" or "Free"."""
     if pacing.rate is None:
         return "Free"
     return f"Display {pacing.rate:.0f}" if pacing.mode is PacingMode.DISPLAY else f"{pacing.rate:g} fps"
@@ -76,7 +76,7 @@ class TransportBar(QWidget):
         self.pacing.setAccessibleName(self.pacing.toolTip())
 
     def show_report(self, report: FrameReport) -> None:
-        """Take a report; a change of state shows at once, the figures of a playing patch ten times a second."""
+        """Take a report. A change of state shows at once; the figures of a playing patch change ten times a second."""
         now_s = time.monotonic()
         state = (report.running, report.frame if not report.running else -1)
         if state == self._shown and (not report.running or now_s - self._drawn_s < _REFRESH_S):
@@ -113,7 +113,7 @@ class TransportControls(QObject):
         session.set_display_rate(self.display_rate.rate)
 
     def _show_running(self, running: bool) -> None:
-        """Show what the button does now."""
+        """Update the button to its present action."""
         play, name = self._play, "Pause" if running else "Play"
         play.setIcon(icon("pause" if running else "play"))
         play.setText(f"&{name}")

@@ -35,16 +35,16 @@ from engine.patch.files import SUFFIX
 _CARD_WIDTH = 280
 _PICTURE_HEIGHT = 136
 _COLUMNS = 3
-#: A node of the picture, in units of the canvas, and the zoom at which small patches are drawn.
+#: The size of a node in the picture, in units of the canvas; below, the zoom at which small patches are drawn.
 _NODE = QSizeF(120, 72)
 _LARGEST = 0.4
 
 
 @safe_overrides
 class Welcome(QScrollArea):
-    """Shown while no patch is open; a patch that is dropped on it is opened."""
+    """The page while no patch is open. A patch that is dropped on it is opened."""
 
-    #: Go on with a patch.
+    #: The person wants to open a patch.
     open_requested = Signal(Path)
     example_requested = Signal(Path)
     new_requested = Signal()
@@ -126,11 +126,11 @@ class Welcome(QScrollArea):
             card.setFixedHeight(height)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take a patch."""
+        """Accept a patch."""
         event.setAccepted(_dropped_patch(event.mimeData()) is not None)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Take it anywhere on the page."""
+        """Accept the patch anywhere on the page."""
         event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:

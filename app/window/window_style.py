@@ -1,4 +1,4 @@
-"""The styles of the window's own parts, by object name; the theme holds what all widgets share."""
+"""The styles of the window's own parts, by object name; the theme has the styles that all widgets share."""
 
 from app.theme.colours import Colours
 from app.theme.fonts import SMALL

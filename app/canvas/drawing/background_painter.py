@@ -1,4 +1,4 @@
-"""Paints the background with its dots, the box that selects, and the line of a cut."""
+"""Paints the background with its dots, the selection box, and the line of a cut."""
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPolygonF
@@ -7,12 +7,12 @@ from app.canvas.drawing.shapes import on_screen, qcolor
 from app.theme.colours import Colours
 
 _DISTANCE = 32
-#: Below this zoom the dots would crowd.
+#: Below this zoom, the dots would be too dense.
 _DOTS_FROM = 0.5
 
 
 def paint_background(painter: QPainter, rect: QRectF, theme: Colours, zoom: float) -> None:
-    """Paint the ground in a rectangle of the scene."""
+    """Paint the background in a rectangle of the scene."""
     painter.fillRect(rect, qcolor(theme.canvas))
     if zoom < _DOTS_FROM:
         return
@@ -27,7 +27,7 @@ def paint_background(painter: QPainter, rect: QRectF, theme: Colours, zoom: floa
 
 
 def paint_box(painter: QPainter, rect: QRectF, theme: Colours) -> None:
-    """Paint the outline of a box that selects nodes."""
+    """Paint the outline of the selection box."""
     painter.setPen(on_screen(QPen(qcolor(theme.accent), 1.0), painter))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRect(rect)

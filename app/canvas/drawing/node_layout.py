@@ -1,4 +1,4 @@
-"""Where everything is in a node: sizes and port positions in scene units (pixels at 100 %)."""
+"""The layout of a node: sizes and port positions, in scene units (pixels at 100 %)."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -13,15 +13,15 @@ from app.view_models.node_view_model import NodeViewModel, PortViewModel, node_v
 from engine.patch.document import Patch
 
 HEADER = 24
-#: Of a node that has no time to show.
+#: The header's height for a node without a time.
 SLIM_HEADER = 20
 ROW = 16
 PADDING = 8
-#: From a port's centre, which is on the node's edge, to its name.
+#: The distance from a port's centre, on the node's edge, to its name.
 PORT_TEXT = 10
-#: Between a port's name and its value.
+#: The gap between a port's name and its value.
 VALUE_GAP = 6
-#: Kept free to the right of the title, so that a node keeps its size when a time appears.
+#: Space to the right of the title, so that a node keeps its size when a time appears.
 BADGE = 64
 _MINIMUM_WIDTH = 112
 _SLIM_MINIMUM_WIDTH = 96
@@ -31,9 +31,9 @@ _MAXIMUM_TITLE = 240
 
 @dataclass(frozen=True)
 class NodeLayout:
-    """A node's size, the centres of its ports in the order of its model, and where its slider is, if it has one.
+    """A node's size, the centres of its ports in the order of its model, and its slider's area, if any.
 
-    `names` is the width of the longest name of a driven parameter: the numbers beside them form one column.
+    `names` is the width of the longest name of a driven parameter; the numbers beside these names form one column.
     """
 
     width: float
@@ -53,7 +53,7 @@ class NodeLayout:
 def layout(model: NodeViewModel) -> NodeLayout:
     """Return the layout of a model: inputs on the left edge, outputs on the right, sharing rows.
 
-    A slider takes the first row, left of the first output's number.
+    A slider takes the first row, to the left of the first output's number.
     """
     title = min(text_width(model.title, BODY, True), _MAXIMUM_TITLE)
     inputs = max((_port_width(port) for port in model.inputs), default=0.0)
@@ -90,7 +90,7 @@ def value_area(port: PortViewModel, centre: QPointF, placed: NodeLayout) -> QRec
 
 
 def painted_area(port: PortViewModel, centre: QPointF, placed: NodeLayout) -> QRectF:
-    """Return the area that a port's number may cover at any zoom: it grows to both sides."""
+    """Return the area that a port's number may cover at any zoom; it grows to both sides."""
     area = value_area(port, centre, placed)
     return area.adjusted(-area.width() / 2, -ROW / 4, area.width() / 2, ROW / 4)
 
@@ -101,7 +101,7 @@ def value_width() -> float:
 
 
 def node_size(patch: Patch, node_id: str) -> tuple[float, float]:
-    """Return width and height of a node."""
+    """Return the width and height of a node."""
     placed = layout(node_view_model(patch, node_id))
     return placed.width, placed.height
 

@@ -1,4 +1,4 @@
-"""Paints a node. What is shown depends on the zoom: everything, a large title, or a block of its category's colour."""
+"""Paints a node. The zoom decides what is shown: everything, a large title, or a block of its category's colour."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
@@ -25,45 +25,45 @@ from app.view_models.profile.heat import DEGREES
 from engine.protocol.messages import NodeState
 
 _TRACK, _HANDLE = 4.0, 5.0
-#: Below this zoom port names and badges are hidden and titles are large; below the next, titles are hidden as well.
+#: Below NEAR, port names and badges are hidden and titles are large; below MIDDLE, titles are hidden too.
 NEAR, MIDDLE = 0.4, 0.28
-#: Zoomed out, text grows until its small size has so many pixels, at most by this factor: more has no room.
+#: When zoomed out, text grows until small text has this many pixels, at most by this factor, since space is limited.
 _LEGIBLE, MOST_GROWTH = 8.5, 1.5
-#: Size of large titles on nodes that are too narrow for the usual size.
+#: The size of large titles on nodes that are too narrow for the usual size.
 FAR_NARROW = 16
-#: Of the strip above a node where its time stands when the title bar has no room, and what a selection takes of it.
+#: Height of the strip above a node that holds its time if the title bar has no room; the part that a selection takes.
 ABOVE, _RING = 26.0, 8.0
-#: Of the strip below a node where its slack stands.
+#: Height of the strip below a node that holds its slack.
 BELOW = 26.0
 _RADIUS = 4.0
 #: How far nodes that don't run fade into the canvas.
 _FADES = {NodeState.IDLE: 0.45, NodeState.INCOMPLETE: 0.25}
-#: Value blocks are rounder, so that they can be recognised without their colour.
+#: The corner radius of value blocks; it makes them recognisable without their colour.
 _VALUE_RADIUS = 10.0
-#: How much of their category's colour is in their body.
+#: The share of their category's colour in their bodies.
 _VALUE_TINT = 0.4
 
 
 @dataclass(frozen=True)
 class NodeAppearance:
-    """How a node appears at the moment; changes more often than its model."""
+    """A node's momentary appearance, which changes more often than its model."""
 
     state: NodeState = NodeState.OK
     badge: str = ""
-    #: How much of the frame it takes, from 0 to DEGREES; None while no heat map is shown.
+    #: Its share of the frame, from 0 to DEGREES; None while no heat map is shown.
     degree: int | None = None
-    #: It lies on the critical path; or what it has to spare, in words, while that is shown.
+    #: Whether it lies on the critical path; below, its slack as text, while the path is shown.
     on_path: bool = False
     slack: str = ""
     selected: bool = False
-    #: (name, is_input) of the ports that something is connected to, and of the one under the pointer.
+    #: (name, is_input) of the connected ports; below, of the port under the pointer.
     connected: frozenset[tuple[str, bool]] = frozenset()
     hovered: tuple[str, bool] | None = None
-    #: While a connection is dragged: the ports it may end at. None at other times.
+    #: While a connection is dragged, the ports where it may end; None at other times.
     fitting: Set[tuple[str, bool]] | None = None
     #: The numbers beside value outputs and driven parameters, by the port's name and side.
     values: Mapping[tuple[str, bool], str] = field(default_factory=dict)
-    #: The slider on the node is being dragged.
+    #: True while the slider on the node is dragged.
     held: bool = False
 
 
@@ -138,7 +138,7 @@ def _paint_border(
     if model.missing:
         pen = QPen(qcolor(colour or theme.warning), 1.4, Qt.PenStyle.DashLine)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    # A state stays visible however far away the node is.
+    # A state stays visible at any zoom.
     painter.setPen(on_screen(pen, painter) if scale < NEAR else pen)
     radius = _radius(model)
     painter.drawRoundedRect(layout.body, radius, radius)
@@ -192,17 +192,17 @@ def _paint_header(
 
 
 def badge_colour(category: str, theme: Colours, ink: str) -> str:
-    """Return the colour of a time on a title bar, a little quieter than the title."""
+    """Return the colour of a time on a title bar; it is less prominent than the title."""
     return mix(ink, category_tint(category, theme), 0.08)
 
 
 def text_growth(scale: float) -> float:
-    """Return by how much text on nodes is larger than at 100 %, so that it can be read at a zoom."""
+    """Return the factor by which text on nodes is larger than at 100 %, so that it is readable at this zoom."""
     return min(max(_LEGIBLE / (SMALL * scale), 1.0), MOST_GROWTH)
 
 
 def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme: Colours, size: float) -> None:
-    """Paint a disc for an error and a triangle for a warning on the node's corner, where it covers no text."""
+    """Paint a disc for an error or a triangle for a warning on the node's corner, where it covers no text."""
     if state not in (NodeState.ERROR, NodeState.WARNING):
         return
     painter.save()
@@ -261,7 +261,7 @@ def _paint_ports(
 def _paint_port_name(
     painter: QPainter, port: PortViewModel, centre: QPointF, most: float, ink: str, scale: float
 ) -> None:
-    """Paint a port's name; grown text is cut off where it would reach the names on the node's other side."""
+    """Paint a port's name; enlarged text is cut off before the names on the node's other side."""
     growth = text_growth(scale)
     font = ui_font(round(SMALL * growth))
     painter.setFont(font)
@@ -277,7 +277,7 @@ def _paint_port_name(
 
 
 def port_ink(port: PortViewModel, degree: int | None, theme: Colours) -> str:
-    """Return the colour of a port's name: quieter than a title, but not on a hot node."""
+    """Return the colour of a port's name: less prominent than a title, except on a hot node."""
     if port.dangling:
         return theme.warning
     return mix(theme.text_faint if port.optional else theme.text_dim, theme.text, (degree or 0) / DEGREES)
@@ -314,7 +314,7 @@ def _paint_values(
     ink: str,
     growth: float,
 ) -> None:
-    """Paint the numbers, by the name and side of their ports; right-aligned, so that the decimal point stays."""
+    """Paint the numbers, by name and side of their ports; they are right-aligned, so the decimal point stays."""
     size = round(SMALL * growth)
     painter.setFont(ui_font(size))
     painter.setPen(qcolor(ink))
@@ -324,14 +324,14 @@ def _paint_values(
             text = texts.get((port.name, port.is_input))
             if text is not None:
                 area = value_area(port, centre, layout)
-                if port.is_input:  # a name that has grown may reach the number
+                if port.is_input:  # an enlarged name may reach the number
                     name = PORT_TEXT + layout.names * growth + VALUE_GAP
                     area.setRight(max(area.right(), centre.x() + name + text_width(text, size, False)))
                 painter.drawText(area, flags | Qt.TextFlag.TextDontClip, text)
 
 
 def _paint_slider(painter: QPainter, slider: SliderViewModel, track: QRectF, theme: Colours, *, held: bool) -> None:
-    """Paint a node's slider: how full it is, and the handle."""
+    """Paint a node's slider: the filled part and the handle."""
     colour = PORT_STYLES[PortKind.NUMBER].colour(theme)
     middle = track.center().y()
     line = QRectF(track.left(), middle - _TRACK / 2, track.width(), _TRACK)
@@ -341,7 +341,7 @@ def _paint_slider(painter: QPainter, slider: SliderViewModel, track: QRectF, the
     at = handle_at(slider, track)
     painter.setBrush(qcolor(colour))
     zero = handle_at(replace(slider, value=min(max(0.0, slider.minimum), slider.maximum)), track)
-    start = zero if slider.minimum < 0 < slider.maximum else line.left()  # a slider to both sides fills from 0
+    start = zero if slider.minimum < 0 < slider.maximum else line.left()  # a slider with both signs is filled from 0
     filled = QRectF(QPointF(min(start, at), line.top()), QPointF(max(start, at), line.bottom()))
     painter.drawRoundedRect(filled, _TRACK / 2, _TRACK / 2)
     painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))
@@ -350,10 +350,10 @@ def _paint_slider(painter: QPainter, slider: SliderViewModel, track: QRectF, the
 
 
 def handle_at(slider: SliderViewModel, track: QRectF) -> float:
-    """Return where the middle of the slider's handle is; it never leaves the track."""
+    """Return the position of the middle of the slider's handle, which never leaves the track."""
     return track.left() + _HANDLE + slider.share * (track.width() - 2 * _HANDLE)
 
 
 def share_at(x: float, track: QRectF) -> float:
-    """Return how far along the slider a place is, from 0 to 1."""
+    """Return the share of the slider, from 0 to 1, at a position."""
     return min(max((x - track.left() - _HANDLE) / (track.width() - 2 * _HANDLE), 0.0), 1.0)

@@ -1,23 +1,23 @@
-"""Where a region's box is: around its region block and the blocks in it, in scene units (pixels at 100 %)."""
+"""The layout of a region's box: around its region block and the blocks in it, in scene units (pixels at 100 %)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF
 
-#: From the blocks to the edge of their box, and from a branch's box to the edge of the region's.
+#: The distance from the blocks to the edge of their box, and from a branch's box to the edge of the region's.
 MARGIN = 24.0
 INNER_MARGIN = 16.0
-#: The title strip along the top of a box, and what is kept free under it.
+#: The height of the title strip along the top of a box; below, the space under it.
 STRIP = 24.0
 GAP = 8.0
-#: The place that an empty region keeps for blocks.
+#: The space that an empty region keeps for blocks.
 EMPTY = (208.0, 72.0)
 
 
 @dataclass(frozen=True)
 class Slot:
-    """Where the blocks of one branch lie. A region with two branches draws each as a box in its own."""
+    """The area of one branch's blocks. A region with two branches draws each as a separate box."""
 
     branch: str
     rect: QRectF
@@ -33,19 +33,19 @@ class RegionLayout:
 
     @property
     def strip(self) -> QRectF:
-        """The title strip, by which the whole region is dragged."""
+        """The title strip, with which the whole region is dragged."""
         return QRectF(self.box.left(), self.box.top(), self.box.width(), STRIP)
 
     def slot_at(self, point: QPointF) -> Slot:
-        """Return the slot that a drop at a point of the box means: the nearest."""
+        """Return the slot for a drop at a point of the box: the nearest one."""
         return min(self.slots, key=lambda slot: distance(slot.rect, point))
 
 
 def region_layout(block: QRectF, contents: Mapping[str, QRectF]) -> RegionLayout:
-    """Return the layout of a region block at `block` whose branches' blocks cover the rectangles `contents`.
+    """Return the layout of a region block at `block`; `contents` are the rectangles that branches' blocks cover.
 
-    An empty rectangle stands for an empty branch: it gets a place beside the region block, or, when another branch
-    holds blocks, below these.
+    An empty rectangle stands for an empty branch. It gets space beside the region block or, when another branch holds
+    blocks, below these.
     """
     parted = len(contents) > 1
     slots = {
@@ -75,7 +75,7 @@ def region_layout(block: QRectF, contents: Mapping[str, QRectF]) -> RegionLayout
 
 
 def distance(rect: QRectF, point: QPointF) -> float:
-    """Return how far a point is from a rectangle, along x and y together; 0 inside."""
+    """Return the distance of a point from a rectangle, along x and y together; 0 inside."""
     dx = max(rect.left() - point.x(), point.x() - rect.right(), 0.0)
     dy = max(rect.top() - point.y(), point.y() - rect.bottom(), 0.0)
     return dx + dy

@@ -1,4 +1,4 @@
-"""Paints a region's box: a tinted ground with a title strip, its branches, and where to drop the first block."""
+"""Paints a region's box: a tinted background with a title strip, its branches, and the place for a first block."""
 
 from dataclasses import dataclass
 
@@ -13,18 +13,18 @@ from app.theme.fonts import BODY, SMALL
 from app.view_models.node_view_model import RegionViewModel
 
 _RADIUS = 6.0
-#: Below this zoom a title is as large as on the screen needed, and branches and invitations have none.
+#: Below this zoom, a title is enlarged to stay readable, and branches and invitations have no text.
 NEAR = 0.65
-#: Titles keep this height on the screen when the view is zoomed out, up to `FAR_LIMIT` on the canvas.
+#: The height of titles on the screen when the view is zoomed out; at most `FAR_LIMIT` on the canvas.
 _FAR_PIXELS = 11.0
 FAR_LIMIT = 64
-#: Zooms below which titles are left out; a nested box's would cover the title around it sooner.
+#: Zooms below which titles are hidden; a nested box's title would cover the title around it sooner.
 _NO_NESTED_TITLE_BELOW, _NO_TITLE_BELOW = 0.38, 0.15
 
 
 @dataclass(frozen=True)
 class RegionAppearance:
-    """How a box appears at the moment: `target` is the branch that blocks are dragged over."""
+    """A box's momentary appearance; `target` is the branch that blocks are dragged over."""
 
     selected: bool = False
     target: str | None = None
@@ -41,7 +41,7 @@ def paint_region(
     *,
     nested: bool,
 ) -> None:
-    """Paint a box in scene coordinates; `scale` is the zoom, 1 at 100 %; a `nested` box is in another one."""
+    """Paint a box in scene coordinates; `scale` is the zoom, 1 at 100 %; a `nested` box is inside another one."""
     colours = region_colours(model.kind, theme)
     _paint_ground(painter, layout.box, colours)
     _paint_strip(painter, layout.box, colours)
@@ -127,7 +127,7 @@ def _paint_invitation(painter: QPainter, slot: Slot, colours: RegionColours, the
 def _paint_far_title(
     painter: QPainter, model: RegionViewModel, layout: RegionLayout, theme: Colours, scale: float
 ) -> None:
-    """Paint the title larger, and above the box when it is too large for the strip."""
+    """Paint the title enlarged, and above the box when it is too large for the strip."""
     size = min(round(max(_FAR_PIXELS / scale, BODY)), FAR_LIMIT)
     area = layout.strip.adjusted(GAP, 0, -GAP, 0)
     if size > STRIP:

@@ -1,7 +1,7 @@
 """The mark of a sentinel on a connection: a shield at the output whose elements are checked.
 
-It holds a tick, or two bars when the sentinel freezes the frame; once something is wrong it is filled, with a stroke
-and a dot. So shape shows as much as colour.
+It holds a tick, or two bars if the sentinel freezes the frame. Once an element is wrong, it is filled, and shows a
+stroke and a dot. So the shape shows as much as the colour.
 """
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -10,9 +10,9 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen
 from app.canvas.drawing.shapes import qcolor
 from app.theme.colours import Colours
 
-#: From the output to the middle of the mark, where the line begins.
+#: The distance from the output, where the line begins, to the middle of the mark.
 AWAY = 18.0
-#: Zoomed out, it grows by no more than this, and is left out from where that is too small to be seen.
+#: The most that the mark grows when zoomed out, and the zoom below which it would be too small and is hidden.
 _MOST_GROWTH, _LEAST_SCALE = 1.75, 0.35
 _WIDTH, _HEIGHT = 13.0, 15.0
 

@@ -1,4 +1,4 @@
-"""What every painter of the canvas needs: QColors, port outlines, text, and the curve of a connection."""
+"""Helpers for all painters of the canvas: QColors, port outlines, text, and the curve of a connection."""
 
 from functools import cache
 
@@ -33,7 +33,7 @@ def _polygon(*points: tuple[float, float]) -> QPolygonF:
     return QPolygonF([QPointF(x, y) for x, y in points])
 
 
-#: Port outlines around the origin, of about the same area; a circle is not a polygon and is drawn as an ellipse.
+#: Port outlines around the origin, with about equal areas; a circle is drawn as an ellipse instead of a polygon.
 OUTLINES: dict[PortShape, QPolygonF] = {
     PortShape.SQUARE: _polygon((-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)),
     PortShape.DIAMOND: _polygon((0, -5), (5, 0), (0, 5), (-5, 0)),
@@ -49,7 +49,7 @@ OUTLINES: dict[PortShape, QPolygonF] = {
 
 
 def on_screen(pen: QPen, painter: QPainter) -> QPen:
-    """Return the pen with its width in pixels of the UI at any zoom; Qt's cosmetic pens ignore the screen's scale."""
+    """Return a pen with its width in UI pixels at any zoom; Qt's cosmetic pens ignore the screen's scale."""
     pen.setWidthF(pen.widthF() * painter.device().devicePixelRatio())
     pen.setCosmetic(True)
     return pen
@@ -65,7 +65,7 @@ def paint_text(
     strong: bool = False,
     align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
 ) -> float:
-    """Paint a line of text in the middle of an area's height, elided to its width, and return how wide it is."""
+    """Paint a line of text centred in an area's height and elided to its width. Return the width of the text."""
     font = ui_font(size, strong=strong)
     metrics = QFontMetricsF(font)
     elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, area.width())

@@ -1,4 +1,4 @@
-"""The size of what flows through a connection, as a label on its middle."""
+"""The size of a connection's data, as a label on its middle."""
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter
@@ -9,23 +9,23 @@ from app.canvas.drawing.shapes import paint_text, qcolor
 from app.theme.colours import Colours
 from app.theme.fonts import SMALL
 
-#: From this zoom on every connection that is long enough has its label; a selected one has it wherever text is painted.
+#: From this zoom on, every connection with enough room has its label. A selected one always has it if text is painted.
 SIZES_FROM = 1.25
-#: Kept free at both ends, so that a label covers no port.
+#: Space at both ends, so that a label covers no port.
 _PORTS = 12.0
 _PADDING, _HEIGHT = 3.0, 15.0
 
 
 def label_width(text: str, scale: float) -> float:
-    """Return the width of a label, in units of the scene, at a zoom.
+    """Return the width of a label at a zoom, in units of the scene.
 
-    Zoomed in it keeps its size on the screen, so that the closer one looks, the shorter connections have room for it.
+    When zoomed in, a label keeps its size on the screen, so that shorter connections have room for it.
     """
     return (text_width(text, SMALL, False) + 2 * _PADDING) * _factor(scale)
 
 
 def has_room(text: str, source: QPointF, target: QPointF, scale: float) -> bool:
-    """Return whether a connection between two ports shows its label at a zoom without being selected."""
+    """Return whether a connection between two ports shows its label at a zoom, even if it is not selected."""
     if scale < SIZES_FROM:
         return False
     away = target - source
@@ -39,7 +39,7 @@ def label_area(text: str, middle: QPointF) -> QRectF:
 
 
 def paint_label(painter: QPainter, text: str, middle: QPointF, ink: str, theme: Colours, scale: float) -> None:
-    """Paint a label on the ground of the canvas."""
+    """Paint a label on the background of the canvas."""
     factor = _factor(scale)
     width = label_width(text, scale) / factor
     area = QRectF(-width / 2, -_HEIGHT / 2, width, _HEIGHT)

@@ -1,4 +1,4 @@
-"""Drawing a box over nodes selects them."""
+"""Selects nodes with a box that a person draws."""
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QRegion
@@ -8,7 +8,7 @@ from app.canvas.items.scene import GraphScene
 
 
 class BoxSelect:
-    """The box that is being drawn, if any. It repaints its outline and the nodes that it selects, and nothing else."""
+    """The box that is being drawn, if any. It repaints only its outline and the nodes that it selects."""
 
     def __init__(self, view: QGraphicsView, scene: GraphScene) -> None:
         self._view = view
@@ -19,7 +19,7 @@ class BoxSelect:
         self.rect: QRectF | None = None
 
     def begin(self, point: QPointF) -> None:
-        """Start a box at a point of the scene; what is selected then stays selected."""
+        """Start a box at a point of the scene; nodes selected before stay selected."""
         self._corner, self.rect = point, QRectF(point, point)
         self._before = frozenset(self._scene.selected_nodes())
         self._scene.hold_selection()
@@ -27,7 +27,7 @@ class BoxSelect:
         self._view.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.MinimalViewportUpdate)
 
     def follow(self, point: QPointF) -> None:
-        """The pointer is at this point of the scene."""
+        """Extend the box to this point of the scene."""
         self._repaint_outline()
         self.rect = rect = QRectF(self._corner, point).normalized()
         self._repaint_outline()

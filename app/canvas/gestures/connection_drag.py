@@ -1,4 +1,4 @@
-"""Dragging a connection: mouse events on ports and connections, and one drag from press to release."""
+"""Drags connections: mouse events on ports and connections, and one drag from press to release."""
 
 from collections import defaultdict
 
@@ -13,13 +13,13 @@ from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.items.scene import GraphScene
 from engine.patch.changes import Connection, PortRef
 
-#: Pixels from a port's centre that count as the port.
+#: The distance in pixels from a port's centre that counts as the port.
 REACH = 10.0
-_END_REACH = 28.0  # pixels from a connection's end within which a drag takes the end
+_END_REACH = 28.0  # pixels from a connection's end within which a drag takes that end
 
 
 class ConnectionDrag:
-    """One drag from press to release: the loose line, the dimmed ports, and the tray of the node under the pointer."""
+    """One drag from press to release: its loose line, the dimmed ports, and the tray of the node under the pointer."""
 
     def __init__(
         self,
@@ -33,13 +33,13 @@ class ConnectionDrag:
         self._view, self._scene, self._edits, self._start = view, scene, edits, start
         self._tray: ParameterTray | None = None
         self._over: NodeView | None = None
-        #: The existing connection whose end is being dragged; it is hidden meanwhile.
+        #: The existing connection whose end is being dragged; it is hidden during the drag.
         self.picked_up = picked_up
         if picked_up is not None:
             scene.connections[picked_up].hide()
         self._line = ConnectionView()
         scene.addItem(self._line)
-        # Set by hand: the port must not count the loose line among its connections.
+        # Set by hand, since the port must not count the loose line among its connections.
         if start.model.is_input:
             self._line.input_port = start
         else:
@@ -54,16 +54,16 @@ class ConnectionDrag:
 
     @property
     def start(self) -> PortRef:
-        """The port that the drag began at."""
+        """The port where the drag began."""
         return self._start.ref
 
     @property
     def tray_area(self) -> QRectF | None:
-        """Where the tray is in the scene, if a node offers one."""
+        """The tray's area in the scene, if a node shows one."""
         return self._tray.area if self._tray is not None else None
 
     def move(self, point: QPointF) -> DropTarget:
-        """Move the loose end to the pointer, or to where a drop would connect it; return what a drop would mean."""
+        """Move the loose end to the pointer, or to the end that a drop would connect. Return the target of a drop."""
         if self._tray is None or not self._tray.area.contains(point):
             self._enter(self._scene.node_at(point))
         target = self.target_at(point)
@@ -71,7 +71,7 @@ class ConnectionDrag:
         return target
 
     def target_at(self, point: QPointF) -> DropTarget:
-        """Return what a drop at a point means: a row of the tray, a port there, or the first of the node that fits."""
+        """Return the target of a drop at a point: a row of the tray, a port there, or the node's first fitting port."""
         if self._tray is not None and self._tray.area.contains(point):
             candidate = self._tray.candidate_at(point)
             self._tray.hover(candidate)
@@ -100,7 +100,7 @@ class ConnectionDrag:
             self._scene.connections[self.picked_up].show()
 
     def _enter(self, node: NodeView | None) -> None:
-        """Unfold the tray of the node under the pointer, in place of another's."""
+        """Unfold the tray of the node under the pointer, and fold any other tray."""
         if node is self._over:
             return
         self._over = node
@@ -127,11 +127,11 @@ class ConnectionGestures:
 
     @property
     def tray_area(self) -> QRectF | None:
-        """Where a node's tray is in the scene, if one offers its parameters to the dragged connection."""
+        """The area of a node's tray in the scene, if a node offers its parameters to the dragged connection."""
         return self._drag.tray_area if self._drag is not None else None
 
     def press(self, event: QMouseEvent) -> bool:
-        """Begin a drag or select a connection; False when the press is about something else."""
+        """Begin a drag or select a connection. Return False when the press hits neither."""
         point = self._view.mapToScene(event.position().toPoint())
         port = self._scene.port_at(point, REACH / self._view.zoom)
         if port is not None:
@@ -154,7 +154,7 @@ class ConnectionGestures:
         return True
 
     def follow(self, point: QPointF) -> None:
-        """The pointer is at this point of the scene."""
+        """Follow the pointer to this point of the scene."""
         if self._drag is None:
             return
         target = self._drag.move(point)
@@ -167,7 +167,7 @@ class ConnectionGestures:
             self._edits.hushed.emit()
 
     def release(self, point: QPointF, *, moved: bool) -> None:
-        """Let go at a point; without a movement it was a click."""
+        """Finish the drag at a point; without a movement, it was a click."""
         drag = self._drag
         if drag is None:
             return
@@ -190,7 +190,7 @@ class ConnectionGestures:
         self._drag = ConnectionDrag(self._view, self._scene, self._edits, start, point, picked_up)
 
     def _far_end(self, connection: ConnectionView, point: QPointF) -> PortView | None:
-        """Return the end that stays when a drag takes the nearer one; None in the middle of the connection."""
+        """Return the end that stays when a drag takes the nearer end; None in the middle of the connection."""
         reach = min(_END_REACH / self._view.zoom, connection.path().length() / 3)
         ends: tuple[PortView, PortView] = (connection.input_port, connection.output_port)
         for near, far in (ends, ends[::-1]):

@@ -17,7 +17,7 @@ from engine.patch.document import Patch
 
 @dataclass(frozen=True)
 class DropTarget:
-    """What a drop would mean: an end and where it is, or a node that offers several; neither over empty canvas."""
+    """The target of a drop: an end with its place, or a node that offers several ends; neither over empty canvas."""
 
     end: PortRef | None = None
     at: QPointF | None = None
@@ -28,9 +28,9 @@ class ConnectionEdits(QObject):
     """Edits the connections of `patch`; `cost`, once set, returns what changes would cost."""
 
     promised = Signal(str)  # what a drop would do
-    warned = Signal(str)  # why a drop would be refused
+    warned = Signal(str)  # the reason why a drop would be refused
     hushed = Signal()  # a drop would do nothing
-    refused = Signal(str)  # why something is not done
+    refused = Signal(str)  # the reason why something is not done
     offered = Signal(str, list)  # the same, with remedies
     dropped_on_nothing = Signal(QPointF, PortRef)  # a connection from this port, at a point of the scene
 
@@ -54,7 +54,7 @@ class ConnectionEdits(QObject):
     def explain(self, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
         """Show the effect and cost of a drop at `end`, or why it is refused.
 
-        `picked_up` is the connection whose end is being dragged, which a drop removes.
+        `picked_up` is the connection whose end is being dragged; a drop removes it.
         """
         if self.patch is None:
             return
@@ -72,7 +72,7 @@ class ConnectionEdits(QObject):
     def drop(
         self, start: PortRef, target: DropTarget, picked_up: Connection | None, point: QPointF, position: QPoint
     ) -> None:
-        """Make the edit that a drop means; `point` is its place in the scene, `position` that on the screen."""
+        """Make the edit of a drop; `point` is its place in the scene, `position` its place on the screen."""
         assert self.patch is not None
         if target.end is not None:
             self._connect(start, target.end, picked_up)
@@ -91,7 +91,7 @@ class ConnectionEdits(QObject):
             self.offered.emit(str(problem), connection_remedies(self.patch, start, end, picked_up, problem, node_size))
 
     def _choose(self, start: PortRef, node: str, picked_up: Connection | None, position: QPoint) -> None:
-        """Ask which parameter of a node is meant."""
+        """Ask which parameter of a node to connect to."""
         assert self.patch is not None
         candidates = self.candidates(start, node)
         open_ones = [candidate for candidate in candidates if candidate.reason is None]

@@ -1,10 +1,10 @@
-"""Mouse events made or changed for the view."""
+"""Mouse events created or changed for the view."""
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QGraphicsView
 
-_CLICK = 4  # pixels that a click may move
+_CLICK = 4  # the most pixels that a click may move
 
 
 def is_apart(one: QPoint, other: QPoint) -> bool:
@@ -13,12 +13,12 @@ def is_apart(one: QPoint, other: QPoint) -> bool:
 
 
 def adds_to_selection(event: QMouseEvent) -> bool:
-    """Return whether a click adds to the selection or takes from it."""
+    """Return whether a click adds to or removes from the selection."""
     return bool(event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier))
 
 
 def shift_as_control(event: QMouseEvent) -> QMouseEvent:
-    """Shift adds to the selection as well as Ctrl, which is the only one Qt knows."""
+    """Treat Shift like Ctrl, since Qt adds to the selection only with Ctrl."""
     if not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
         return event
     return QMouseEvent(
@@ -34,7 +34,7 @@ def shift_as_control(event: QMouseEvent) -> QMouseEvent:
 
 
 def left_move(view: QGraphicsView, position: QPoint) -> QMouseEvent:
-    """Return a move with the left button to where the pointer already is, for a view that moved under it."""
+    """Return a move with the left button to the pointer's position, for a view that moved under the pointer."""
     return QMouseEvent(
         QEvent.Type.MouseMove,
         QPointF(position),

@@ -1,4 +1,4 @@
-"""Dragging nodes: they move on the screen at once, into regions too; the patch changes when they are dropped."""
+"""Drags nodes: they move at once on the screen, even into regions; the patch changes when they are dropped."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,12 +10,12 @@ from app.edits.nodes import snapped
 from app.edits.regions import NodeDrop
 from engine.patch.regions import branch_of, region_of
 
-#: Returns why blocks can't be put into a scope, or None when they can.
+#: Returns why blocks can't be put into a scope; None when they can.
 Refusal = Callable[[Sequence[str], str], str | None]
 
 
 class RegionTarget:
-    """The scope that a drag would drop `nodes` into; blocks in regions among them stay in those."""
+    """The scope that a drag would drop `nodes` into; blocks inside dragged regions stay in these regions."""
 
     def __init__(self, scene: GraphScene, anchor: str, held: Sequence[str], refusal: Refusal) -> None:
         regions = scene.regions
@@ -23,22 +23,22 @@ class RegionTarget:
         self._refusal = refusal
         inside = set(regions.contents(held))
         self.nodes = tuple(node for node in held if node not in inside)
-        # The block under the pointer decides for all, or the dragged region around it.
+        # The block under the pointer decides for all, or else the dragged region around it.
         around = (anchor, *regions.regions_around(regions.scope_of(anchor)))
         self._deciding = next(node for node in around if node in self.nodes)
         self._home = self._scope = regions.scope_of(self._deciding)
         self._reason: str | None = None
-        # Where the boxes were at first: a box that follows its blocks could never be left.
+        # The original boxes, since a box that follows its blocks could never be left.
         carried = inside.union(held)
         self._layouts = {region: layout for region, layout in regions.layouts().items() if region not in carried}
 
     @property
     def scope(self) -> str | None:
-        """The scope that the nodes go to, or None when they stay where they are."""
+        """The scope that the nodes would go to; None when they stay in their scopes."""
         return None if self._scope == self._home else self._scope
 
     def follow(self, point: QPointF) -> str | None:
-        """Show what a drop at a point means, and return why it would be refused, or None."""
+        """Show the effect of a drop at a point. Return why it would be refused, or None."""
         scope = self._meant_at(point)
         if scope != self._scope:
             self._scope = scope
@@ -54,7 +54,7 @@ class RegionTarget:
     def _show(self) -> None:
         regions = self._scene.regions
         refused = self._reason is not None
-        # The boxes are shown as they would be after the drop.
+        # Show the boxes as they would be after the drop.
         regions.leave_out(self.nodes if self.scope is not None and not refused else ())
         marked = "" if self.scope is None else self.scope
         if refused and not marked:
@@ -62,7 +62,7 @@ class RegionTarget:
         regions.show_target(marked, refused=refused)
 
     def _meant_at(self, point: QPointF) -> str:
-        """Return the scope at a point; a node that still overlaps its own box widens it instead of leaving it."""
+        """Return the scope at a point; a node that still overlaps its own box widens the box instead of leaving it."""
         scope = scope_at(self._layouts, point)
         home = self._layouts.get(region_of(self._home))
         if home is None or scope == self._home:
@@ -77,7 +77,7 @@ class RegionTarget:
 
 
 class NodeDrag:
-    """The nodes that are being dragged, with those in dragged regions; none without a drag."""
+    """The nodes that are being dragged, including those in dragged regions; empty without a drag."""
 
     def __init__(self, scene: GraphScene, refusal: Refusal) -> None:
         self._scene = scene
@@ -96,7 +96,10 @@ class NodeDrag:
         return self._target is not None
 
     def begin(self, anchor: str, point: QPointF) -> None:
-        """Take hold of the selected nodes at a point, by the one that is there or whose box's title strip is there."""
+        """Grasp the selected nodes at a point.
+
+        The node at that point, or under its box's title strip, is the anchor.
+        """
         held = list(dict.fromkeys([anchor, *self._scene.selected_nodes()]))
         carried = dict.fromkeys([*held, *self._scene.regions.contents(held)])
         self._anchor, self._grasped_at = anchor, point
@@ -107,7 +110,7 @@ class NodeDrag:
     def follow(self, point: QPointF) -> str | None:
         """Move the nodes with the pointer, and show which region a drop would put them into.
 
-        The grasped node moves in steps of the canvas grid, and the others with it. Return why the drop would be
+        The grasped node moves in steps of the canvas grid, and the others move with it. Return why the drop would be
         refused, or None.
         """
         if self._target is None:
@@ -136,7 +139,7 @@ class NodeDrag:
         return NodeDrop(positions, target.nodes, target.scope)
 
     def cancel(self) -> None:
-        """End the drag with everything where it was."""
+        """End the drag, and put everything back."""
         before = self._before
         for node_id in self.end().positions:
             self._scene.nodes[node_id].move_to(before[node_id])

@@ -1,4 +1,4 @@
-"""Dragging the slider on a node: a number that a person sets without going to the inspector."""
+"""Drags the slider on a node, which sets a number without the inspector."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from app.canvas.items.scene import GraphScene
 
 @dataclass(frozen=True)
 class SliderMove:
-    """A parameter of a node and the value that its slider is moved to; one drag is one `gesture`."""
+    """A node's parameter and the value that its slider was moved to; one drag is one `gesture`."""
 
     node: str
     parameter: str
@@ -35,7 +35,10 @@ class SliderDrag:
         return self._node is not None
 
     def press(self, point: QPointF) -> SliderMove | None:
-        """Start dragging the slider at a point of the scene; it jumps to the pointer. None when there is no slider."""
+        """Start dragging the slider at a point of the scene; it jumps to the pointer.
+
+        Return None if there is no slider.
+        """
         node = self._scene.node_at(point) if self._view.zoom >= NEAR else None
         track = node.layout.track if node is not None else None
         if node is None or track is None or not track.contains(node.mapFromScene(point)):
@@ -45,7 +48,7 @@ class SliderDrag:
         return self.follow(point)
 
     def follow(self, point: QPointF) -> SliderMove:
-        """Return where the pointer moves the slider to."""
+        """Return the value at the pointer."""
         node = self._node
         assert node is not None and node.model.slider is not None and node.layout.track is not None
         share = share_at(node.mapFromScene(point).x(), node.layout.track)

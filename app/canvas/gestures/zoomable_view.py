@@ -1,4 +1,4 @@
-"""A view of a scene that can be zoomed and moved freely, and that scrolls when a drag is held at its edge."""
+"""A view of a scene that can be zoomed and moved freely, and that scrolls when a drag stays at its edge."""
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QInputDevice, QNativeGestureEvent, QPainter, QWheelEvent
@@ -9,20 +9,20 @@ from app.qt.safe_overrides import safe_overrides
 _PER_EIGHTH_DEGREE = 1.0015
 _RANGE = (0.05, 2.5)
 _MARGIN = 24
-_REACH = 16  # pixels from the edge in which the view moves
-_FASTEST = 24  # pixels a turn
+_REACH = 16  # pixels from the edge within which the view scrolls
+_FASTEST = 24  # pixels per step
 _TURN_MS = 16
 
 
 def _is_trackpad(event: QWheelEvent) -> bool:
-    """Return whether fingers scroll: only they begin and end, and only they move by pixels."""
+    """Return whether fingers scroll: only their events have a begin and an end, and a movement in pixels."""
     is_touch = event.device().type() is QInputDevice.DeviceType.TouchPad
     return is_touch or event.phase() is not Qt.ScrollPhase.NoScrollPhase
 
 
 @safe_overrides
 class ZoomableView(QGraphicsView):
-    """A wheel zooms about the pointer; two fingers on a trackpad pan, and zoom with Ctrl or by a pinch.
+    """A view in which a wheel zooms about the pointer; on a trackpad, two fingers pan, and zoom with Ctrl or a pinch.
 
     `zoom` is pixels per scene unit, 1 at 100 %.
     """
@@ -61,13 +61,13 @@ class ZoomableView(QGraphicsView):
 
     def scroll_by(self, delta: QPoint) -> None:
         """Move the view over the scene by pixels."""
-        self.setInteractive(False)  # Qt would replay the last event of the mouse for each of the two
+        self.setInteractive(False)  # Qt would replay the last mouse event at each of the two changes below
         self.horizontalScrollBar().setValue(self.horizontalScrollBar().value() + delta.x())
         self.verticalScrollBar().setValue(self.verticalScrollBar().value() + delta.y())
         self.setInteractive(True)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom about the pointer, or pan: by a trackpad, by a wheel that is tilted, or with Shift."""
+        """Zoom about the pointer; pan with a trackpad, a tilted wheel, or Shift."""
         is_zoom = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         angle = event.angleDelta()
         if is_zoom or not (_is_trackpad(event) or event.modifiers() & Qt.KeyboardModifier.ShiftModifier or angle.x()):
@@ -93,7 +93,7 @@ class ZoomableView(QGraphicsView):
 
 
 class EdgeScroll(QObject):
-    """Scrolls while a drag is at the edge; emits `scrolled` when another part of the scene is under the pointer."""
+    """Scrolls while a drag is at the edge; emits `scrolled` when the pointer is over another part of the scene."""
 
     scrolled = Signal()
 
@@ -105,7 +105,7 @@ class EdgeScroll(QObject):
         self._timer.timeout.connect(self._turn)
 
     def follow(self, position: QPoint) -> None:
-        """The drag is at this position of the viewport."""
+        """Follow the drag to this position of the viewport."""
         self._step = edge_step(self._view.viewport().rect(), position)
         if self._step.isNull():
             self._timer.stop()
@@ -113,7 +113,7 @@ class EdgeScroll(QObject):
             self._timer.start()
 
     def stop(self) -> None:
-        """The drag is over."""
+        """Stop scrolling, since the drag is over."""
         self._timer.stop()
 
     def _turn(self) -> None:
@@ -122,7 +122,7 @@ class EdgeScroll(QObject):
 
 
 def edge_step(area: QRect, position: QPoint) -> QPoint:
-    """Return by how many pixels to scroll for a drag at a position: more, the further out it is."""
+    """Return the pixels to scroll for a drag at a position; more if it is further out."""
     inner = area.adjusted(_REACH, _REACH, -_REACH, -_REACH)
     return QPoint(
         _step(position.x(), inner.left(), inner.right()),

@@ -1,8 +1,8 @@
-"""NodeGraphQt's node, port and connection items, made into views of the patch.
+"""Turns NodeGraphQt's node, port and connection items into views of the patch.
 
-The only file that imports NodeGraphQt. Its `NodeGraph` and `NodeViewer` are left out on purpose: they are a second
-document, with undo, menus, search and shortcuts. Its items bring the bookkeeping of who is connected to what and of
-what must be redrawn when something moves; layout and painting are our own. Ids are the patch's ids.
+This is the only file that imports NodeGraphQt. Its `NodeGraph` and `NodeViewer` are not used, since they are a second
+document with undo, menus, search and shortcuts. Its items keep track of connections and of what must be redrawn when
+something moves; layout and painting are Warploom's own. Ids are the patch's ids.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from engine.patch.changes import Connection, PortRef, Sentinel
 
 @contextmanager
 def _nodegraph_environment() -> Iterator[None]:
-    """Make Qt.py choose PySide6, and let `distutils.version` be imported while NodeGraphQt is.
+    """Make Qt.py choose PySide6, and allow importing `distutils.version` while NodeGraphQt is imported.
 
-    NodeGraphQt 0.6.44 takes `LooseVersion` from distutils, which Python 3.11 warns about and 3.12 no longer has. It
+    NodeGraphQt 0.6.44 imports `LooseVersion` from distutils, which Python 3.11 warns about and 3.12 no longer has. It
     compares Qt versions with it when it builds menus, which the canvas does not use.
     """
     os.environ["QT_PREFERRED_BINDING"] = "PySide6"
@@ -62,7 +62,7 @@ with _nodegraph_environment():
     from NodeGraphQt.qgraphics.port import PortItem
 
 _PORT_AREA = QRectF(-9, -9, 18, 18)
-#: As wide as the area around a connection that the pointer hits; a different pen paints it.
+#: As wide as the area in which the pointer hits a connection; another pen paints the connection.
 _REACH_PEN = QPen(Qt.PenStyle.SolidLine)
 _REACH_PEN.setWidthF(12.0)
 _OVER_ALL = 1000.0
@@ -71,7 +71,7 @@ _PATH_WIDTH = 3.0
 
 @safe_overrides
 class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
-    """A port: the place where connections start and end. Its node paints it, in one go with the other ports."""
+    """A port, where connections start and end. Its node paints it together with the other ports."""
 
     def __init__(self, node: NodeView, model: PortViewModel) -> None:
         QGraphicsItem.__init__(self, node)  # `PortItem` would prepare for painting, which the node does
@@ -89,7 +89,7 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
 
     @property
     def key(self) -> tuple[str, bool]:
-        """Name and side, unique in the node."""
+        """The name and side, which are unique in the node."""
         return self.model.name, self.model.is_input
 
     def boundingRect(self) -> QRectF:
@@ -107,7 +107,7 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
 
 @safe_overrides
 class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
-    """A connection; while it is dragged it has one port and follows the pointer with its other end."""
+    """A connection. While it is dragged, it has one port, and its other end follows the pointer."""
 
     def __init__(self, connection: Connection | None = None) -> None:
         QGraphicsPathItem.__init__(self)  # `PipeItem` would add an arrow, and colours that `paint` takes from the theme
@@ -117,16 +117,16 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         self._shape: QPainterPath | None = None
         self._ends, self._middle = (QPointF(), QPointF()), QPointF()
         self._area = QRectF()
-        #: The size of what flows, in words; "" when nothing is stored.
+        #: The size of its data as text; "" when nothing is stored.
         self.size = ""
         self._is_on_path = False
-        #: What is checked of what flows, and whether that is wrong.
+        #: Its sentinel, if any; below, whether that has found a wrong element.
         self._sentinel: Sentinel | None = None
         self._has_found, self._mark = False, QPointF()
         self.connection = connection
         self.setPen(_REACH_PEN)
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable)
-        # A loose line lies over all nodes, and none of them may lose the pointer to it.
+        # A loose line lies over all nodes, but the nodes must still get the pointer's events.
         self.setAcceptHoverEvents(connection is not None)
         self.setZValue(_OVER_ALL if connection is None else -1.0)
 
@@ -136,7 +136,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         return any(port is not None and port.model.dangling for port in (self.input_port, self.output_port))
 
     def draw_path(self, start_port: Any, end_port: Any = None, cursor_pos: QPointF | None = None) -> None:
-        """Lay the curve between the two ports, or between one and the pointer."""
+        """Draw the curve between the two ports, or between one port and the pointer."""
         source = self.output_port.scenePos() if self.output_port else cursor_pos
         target = self.input_port.scenePos() if self.input_port else cursor_pos
         if source is not None and target is not None:
@@ -146,7 +146,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             self._cover()
 
     def show_size(self, size: str, *, seen: bool) -> None:
-        """Change the label; if it isn't `seen`, it is painted when it comes into view."""
+        """Change the label. If it isn't `seen`, it is painted when it comes into view."""
         self.prepareGeometryChange()
         self.size = size
         self._cover()
@@ -160,7 +160,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             self.update()
 
     def show_sentinel(self, sentinel: Sentinel | None) -> None:
-        """Show what is checked of what flows; None for nothing."""
+        """Show the check of its elements; None if there is none."""
         if sentinel != self._sentinel:
             self.prepareGeometryChange()
             self._sentinel = sentinel
@@ -168,7 +168,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             self.update()
 
     def show_found(self, has_found: bool) -> None:
-        """Show whether the sentinel has found something."""
+        """Show whether the sentinel has found a wrong element."""
         if has_found != self._has_found:
             self._has_found = has_found
             if self._sentinel is not None:
@@ -186,11 +186,11 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             self._area |= label_area(self.size, self._middle)
 
     def boundingRect(self) -> QRectF:
-        """The line, and its label as large as it gets."""
+        """The line, and its label at its largest size."""
         return self._area
 
     def shape(self) -> QPainterPath:
-        """The line with a margin; Qt paints an item only where this is."""
+        """The line with a margin; Qt paints an item only within its shape."""
         if self._shape is None:
             stroker = QPainterPathStroker()
             stroker.setWidth(_REACH_PEN.widthF())
@@ -198,7 +198,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         return self._shape
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        """Paint the line in the colour and width of what flows."""
+        """Paint the line in the colour and width for its data."""
         theme = colours.current()
         port = self.output_port or self.input_port
         style = PORT_STYLES[port.model.kind]
@@ -213,7 +213,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         emphasised = self.isSelected() or self._is_hovered
         width += 1.0 if emphasised else 0.0
         if self._is_on_path:
-            width /= min(scale, 1.0)  # seen however far away it is
+            width /= min(scale, 1.0)  # visible at any zoom
         pen = QPen(qcolor(colour), width)
         if width * scale <= 1.0:
             pen.setWidthF(1.0)
@@ -245,7 +245,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
 
 
 for _view in (PortView, ConnectionView):
-    # NodeGraphQt's overrides do nothing that is needed, and Qt would call them a dozen times for each item it makes.
+    # NodeGraphQt's overrides are not needed here, and Qt would call them a dozen times for each item.
     _view.itemChange = QGraphicsItem.itemChange
 
 
@@ -259,12 +259,12 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         self.id = node_id
         self.ports: dict[tuple[str, bool], PortView] = {}
         self.appearance = NodeAppearance()
-        #: What value blocks put out as last reported, by "node.port"; the scene's own, shared by all nodes.
+        #: The last reported values of value blocks' outputs, by "node.port". All nodes share the scene's dict.
         self.values: Mapping[str, float] = {}
-        #: True when the node shows numbers that the engine reports.
+        #: True when the node shows numbers from the engine.
         self.is_live = False
         self._shown_values: dict[tuple[str, bool], str] = {}
-        #: Called with the node's id when it moved or changed its size.
+        #: Called with the node's id when its position or size has changed.
         self.moved: Callable[[str], None] | None = None
         self.set_model(model)
 
@@ -286,7 +286,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         """Show another model; ports that both models have keep their connections."""
         self.prepareGeometryChange()
         self.model, self.layout = model, layout(model)
-        # With its ports, the ring that marks a selection from far away, the time above and the slack below.
+        # Including its ports, the ring that marks a selection when zoomed out, the time above and the slack below.
         self._area = self.layout.body.adjusted(-14, -ABOVE, 14, BELOW)
         wanted = {(port.name, port.is_input): port for port in (*model.inputs, *model.outputs)}
         for key in [key for key in self.ports if key not in wanted]:
@@ -309,7 +309,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             self.moved(self.id)
 
     def redraw_connections(self) -> None:
-        """Paint the node's connections again, in the colours of what flows now."""
+        """Repaint the node's connections in the colours for their present data."""
         for port in self.ports.values():
             for connection in port.connected_pipes:
                 connection.update()
@@ -330,14 +330,17 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         return {key: live.text(self.values) for key, live in found if live is not None}
 
     def show_appearance(self, **changes: Any) -> None:
-        """Change fields of the appearance, and repaint when that changes anything."""
+        """Change fields of the appearance, and repaint if anything changed."""
         appearance = replace(self.appearance, **changes)
         if appearance != self.appearance:
             self.appearance = appearance
             self.update()
 
     def show_measured(self, badge: str, degree: int | None, *, seen: bool) -> None:
-        """Change time and heat of the node; zoomed out too far the time is not `seen`, and painted at the next zoom."""
+        """Change the node's time and heat.
+
+        If zoomed out too far, the time is not `seen`, and painted at the next zoom.
+        """
         is_other = degree != self.appearance.degree
         self.appearance = replace(self.appearance, badge=badge, degree=degree)
         if seen or is_other:
@@ -349,7 +352,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             self.show_appearance(on_path=on_path, slack=slack)
 
     def boundingRect(self) -> QRectF:
-        """The node with all that is painted around it."""
+        """The node with everything that is painted around it."""
         return self._area
 
     def shape(self) -> QPainterPath:

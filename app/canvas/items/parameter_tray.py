@@ -1,4 +1,4 @@
-"""The tray that unfolds at a node while a value is dragged over it: one row for each parameter, to drop onto."""
+"""The tray that unfolds at a node while a value is dragged over it, with a drop target for each parameter."""
 
 from collections.abc import Sequence
 
@@ -15,20 +15,20 @@ from app.theme.port_style import PORT_STYLES
 from app.view_models.drive_candidates import DriveCandidate
 
 _ROW = 20.0
-#: Rows of a column; a node of more parameters gets more columns.
+#: The rows of a column; a node with more parameters gets more columns.
 _ROWS = 12
 _MARGIN = 4.0
-#: From the tray's left edge to a port and to a name; between a name and its value.
+#: The distances from the tray's left edge to a port and to a name, and between a name and its value.
 _PORT, _NAME, _GAP = 12.0, 24.0, 16.0
 _WIDEST_STATE = 120.0
 _RADIUS = 6.0
-#: Between the node and the tray.
+#: The distance between the node and the tray.
 DISTANCE = 4.0
 
 
 @safe_overrides
 class ParameterTray(QGraphicsItem):
-    """The rows at a node. Zoomed out, it keeps the size of 100 %, so that its rows can be read and hit."""
+    """The rows at a node. When zoomed out, the tray keeps its size of 100 %, so that its rows can be read and hit."""
 
     def __init__(
         self, node: str, candidates: Sequence[DriveCandidate], place: QRectF, seen: QRectF, zoom: float
@@ -63,7 +63,7 @@ class ParameterTray(QGraphicsItem):
         return self._candidates[index] if index < len(self._candidates) else None
 
     def port_of(self, candidate: DriveCandidate) -> QPointF:
-        """Return where a dragged connection ends on a row, in the scene."""
+        """Return the point in the scene where a dragged connection ends on a row."""
         row = self._row(self._candidates.index(candidate))
         return self.mapToScene(QPointF(row.left() + _PORT, row.center().y()))
 
@@ -119,7 +119,7 @@ class ParameterTray(QGraphicsItem):
         return QRectF(column * self._column, _MARGIN + row * _ROW, self._column, _ROW)
 
     def _hang(self, place: QRectF, seen: QRectF) -> None:
-        """Place the tray below the node, or above it where there is more room; never beyond the right of the view."""
+        """Place the tray below the node, or above it if there is more room; never beyond the right of the view."""
         size = self.mapRectToScene(self._size).size()
         reach = DISTANCE * self.scale()
         below = place.bottom() + reach

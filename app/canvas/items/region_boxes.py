@@ -1,4 +1,4 @@
-"""The regions' boxes on the canvas: one item each, laid out again where something moved."""
+"""The regions' boxes on the canvas, with one item each; a box is laid out again when something in it moves."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
@@ -16,7 +16,7 @@ from app.view_models.node_view_model import RegionViewModel
 from engine.patch.document import Patch
 from engine.patch.regions import OTHERWISE, TOP, branch_of, region_of, scope_text
 
-#: Boxes are behind connections and blocks, a nested box in front of the one around it.
+#: Boxes are behind connections and blocks; a nested box is in front of the box around it.
 _BACK = -1000.0
 
 
@@ -40,7 +40,7 @@ class RegionView(QGraphicsItem):
         self.update()
 
     def set_layout(self, layout: RegionLayout | None, depth: int) -> None:
-        """Place the box, `depth` regions deep counting itself; None hides it."""
+        """Place the box; `depth` is the number of regions around it plus 1. None hides it."""
         self.setZValue(_BACK + depth)
         self._is_nested = depth > 1
         if layout != self.layout:
@@ -50,7 +50,7 @@ class RegionView(QGraphicsItem):
             self.update()
 
     def show_appearance(self, **changes: Any) -> None:
-        """Change fields of the appearance, and repaint when that changes anything."""
+        """Change fields of the appearance, and repaint if anything changed."""
         appearance = replace(self.appearance, **changes)
         if appearance != self.appearance:
             self.appearance = appearance
@@ -61,7 +61,7 @@ class RegionView(QGraphicsItem):
         return self.layout is not None and self.layout.strip.contains(point)
 
     def boundingRect(self) -> QRectF:
-        """The box, its outline, and the title that grows over its top when it is seen from far away."""
+        """The box, its outline, and the title, which grows beyond its top when zoomed out."""
         if self.layout is None:
             return QRectF()
         return self.layout.box.adjusted(-4, -1.35 * FAR_LIMIT, 4, 4)
@@ -83,7 +83,7 @@ class RegionView(QGraphicsItem):
 
 
 class RegionBoxes(QObject):
-    """Lays out the boxes again, only those in which something moved, once for all moves in a turn of the event loop.
+    """Lays out boxes in which something moved, once for all moves in a turn of the event loop.
 
     `place_of` returns the rectangle of a node, or None when there is no such node.
     """
@@ -95,15 +95,15 @@ class RegionBoxes(QObject):
         self.views: dict[str, RegionView] = {}
         self.patch: Patch | None = None
         self._leaving: frozenset[str] = frozenset()
-        # A region is in here together with all regions around it.
+        # If a region is in here, so are all regions around it.
         self._moved: dict[str, None] = {}
         self._timer = QTimer(self, singleShot=True, interval=0)
         self._timer.timeout.connect(self.settle)
 
-    # What there is
+    # Contents
 
     def show(self, node_id: str, model: RegionViewModel) -> None:
-        """Show the box of a region block, or another model of it."""
+        """Show the box of a region block, or change its model."""
         view = self.views.get(node_id)
         if view is None:
             view = self.views[node_id] = RegionView(node_id, model)
@@ -121,7 +121,7 @@ class RegionBoxes(QObject):
         self._moved.pop(node_id, None)
 
     def clear(self) -> None:
-        """Forget everything; the items go with the scene's others."""
+        """Forget everything; the items are removed with the scene's others."""
         self._timer.stop()
         self.patch = None
         self.views.clear()
@@ -129,10 +129,10 @@ class RegionBoxes(QObject):
         self._leaving = frozenset()
 
     def move(self, node_id: str, previous: str) -> None:
-        """Lay out again around a block that went from scope `previous` to another."""
+        """Lay out again around a block that moved from scope `previous` to another."""
         self._mark(previous)
         self._mark(self.scope_of(node_id))
-        for inner in self.contents([node_id]):  # deeper nesting is further in front
+        for inner in self.contents([node_id]):  # deeper boxes are further in front
             if inner in self.views:
                 self._moved[inner] = None
         self.touch(node_id)
@@ -158,10 +158,10 @@ class RegionBoxes(QObject):
             [region_of(around) for around in reversed(self.patch.scopes.chain(scope))] if self.patch is not None else []
         )
 
-    # Where things lie
+    # Layout
 
     def touch(self, node_id: str) -> None:
-        """Lay out again around a node that moved or changed its size."""
+        """Lay out again around a node whose position or size has changed."""
         if node_id in self.views:
             self._mark(node_id)
         else:
@@ -175,7 +175,7 @@ class RegionBoxes(QObject):
         self._leaving = leaving
 
     def settle(self) -> None:
-        """Lay out the boxes in which something moved, from the inside out."""
+        """Lay out the boxes in which something moved, inner boxes first."""
         self._timer.stop()
         moved, self._moved = self._moved, {}
         depths = {region: len(self.regions_around(region)) for region in moved}
@@ -213,7 +213,7 @@ class RegionBoxes(QObject):
             view.show_appearance(selected=node_id in selected)
 
     def show_target(self, scope: str, *, refused: bool = False) -> None:
-        """Mark where dragged blocks would be put; "" marks nothing."""
+        """Mark the scope that dragged blocks would go into; "" marks nothing."""
         for node_id, view in self.views.items():
             target = branch_of(scope) if scope and node_id == region_of(scope) else None
             view.show_appearance(target=target, refused=refused and target is not None)
@@ -248,7 +248,7 @@ class RegionBoxes(QObject):
 
 
 def scope_at(layouts: dict[str, RegionLayout], point: QPointF) -> str:
-    """Return the scope that a drop at a point of the scene means; `layouts` has the innermost first."""
+    """Return the scope of a drop at a point of the scene; `layouts` has the innermost first."""
     for region, layout in layouts.items():
         if layout.box.contains(point):
             return scope_text(region, layout.slot_at(point).branch)

@@ -1,4 +1,4 @@
-"""The canvas scene: nodes, connections and boxes by the patch's ids, and what is under a point."""
+"""The canvas scene: nodes, connections and boxes by the patch's ids, and the items under a point."""
 
 from collections.abc import Callable, Iterable
 
@@ -11,7 +11,7 @@ from app.canvas.items.region_boxes import RegionBoxes
 from app.view_models.node_view_model import NodeViewModel
 from engine.patch.changes import Connection, Position
 
-#: Far more than a patch takes; a fixed size keeps the view from jumping when nodes are added at the rim.
+#: Far larger than any patch. A fixed size keeps the view from jumping when nodes are added at the rim.
 _EXTENT = 200_000.0
 
 
@@ -20,14 +20,14 @@ class GraphScene(QGraphicsScene):
 
     #: The selection changed; one signal for any number of changed items.
     selection_settled = Signal()
-    #: The scene has nodes now (True), or none any more.
+    #: True when the scene gets its first node, False when it loses its last one.
     filled = Signal(bool)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(-_EXTENT / 2, -_EXTENT / 2, _EXTENT, _EXTENT, parent)
         self.nodes: dict[str, NodeView] = {}
         self.connections: dict[Connection, ConnectionView] = {}
-        #: What value blocks put out as last reported, by "node.port".
+        #: The last reported values of value blocks' outputs, by "node.port".
         self.values: dict[str, float] = {}
         self.regions = RegionBoxes(self, self._place_of)
         self._is_selecting = False
@@ -49,9 +49,9 @@ class GraphScene(QGraphicsScene):
             self.filled.emit(True)
 
     def remove_node(self, node_id: str, scope: str) -> None:
-        """Remove a node that was in `scope`; its connections are removed already.
+        """Remove a node that was in `scope`; its connections are already removed.
 
-        `settle_selection` says when no more nodes go with it.
+        After the last node, `settle_selection` must be called.
         """
         self.regions.remove(node_id, scope)
         view = self.nodes.pop(node_id)
@@ -60,10 +60,10 @@ class GraphScene(QGraphicsScene):
             self.filled.emit(False)
 
     def add_connection(self, connection: Connection) -> None:
-        """Show a connection; both ports are there."""
+        """Show a connection whose two ports exist."""
         view = ConnectionView(connection)
         source, target = connection.source, connection.target
-        # Both ends are passed at once: the item reads which is which from the ports.
+        # Both ends are passed at once: the item reads from the ports which one is the source.
         view.set_connections(
             self.nodes[source.node].ports[source.port, False], self.nodes[target.node].ports[target.port, True]
         )
@@ -73,13 +73,13 @@ class GraphScene(QGraphicsScene):
         self._repaint_ends(connection)
 
     def remove_connection(self, connection: Connection) -> None:
-        """Take a connection away."""
+        """Remove a connection."""
         view = self.connections.pop(connection)
         self._take_away(view, view.delete)
         self._repaint_ends(connection)
 
     def empty(self) -> None:
-        """Take everything away."""
+        """Remove everything."""
         self.regions.clear()
         self.nodes.clear()
         self.connections.clear()
@@ -118,17 +118,17 @@ class GraphScene(QGraphicsScene):
         self.connections[connection].setSelected(True)
 
     def hold_selection(self) -> None:
-        """Say nothing of the selection until `release_selection`: a box changes it at every move."""
+        """Don't report the selection until `release_selection`, since a box changes it at every move."""
         self._is_selecting = True
 
     def release_selection(self) -> None:
-        """Report that the selection changed since `hold_selection`."""
+        """Report the selection if it changed since `hold_selection`."""
         if self._is_selecting:
             self._is_selecting = False
             self.selection_settled.emit()
 
     def settle_selection(self) -> None:
-        """Report that the selection changed, if a selected item was removed."""
+        """Report the selection if a selected item was removed."""
         if self._has_lost_selected:
             self._has_lost_selected = False
             self.selection_settled.emit()
@@ -158,11 +158,11 @@ class GraphScene(QGraphicsScene):
         return view.place if view is not None else None
 
     def is_free(self, rect: QRectF, node_id: str) -> bool:
-        """Return whether a rectangle holds no other node than this."""
+        """Return whether a rectangle covers no node except this one."""
         return not any(isinstance(item, NodeView) and item.id != node_id for item in self.items(rect))
 
     def live_nodes(self, area: QRectF) -> list[NodeView]:
-        """Return the nodes in a part of the scene that show numbers of the running engine."""
+        """Return the nodes in a part of the scene that show numbers from the running engine."""
         items = self.items(area, Qt.ItemSelectionMode.IntersectsItemBoundingRect)
         return [item for item in items if isinstance(item, NodeView) and item.is_live]
 

@@ -1,4 +1,4 @@
-"""The table of the last measured frame: a row for each region, composite, block and operation, with its times."""
+"""The table of the last measured frame, with a row for each region, composite, block and operation."""
 
 import time
 
@@ -16,7 +16,7 @@ from engine.profiling.rows import RowKind
 
 COLUMNS = tuple(ProfileColumn)
 _NUMBER_WIDTH = 68
-#: Rows change their order with the figures no more often than this, or a person could not read them.
+#: Seconds between changes of the rows' order, so that a person can read them.
 _REORDER_S = 2.0
 
 
@@ -29,7 +29,7 @@ class ProfileModel(QAbstractItemModel):
         self.table = ProfileTable()
         self._column, self._descending = ProfileColumn.MEAN, True
         self._children = self.table.children
-        self._places: list[int] = []  # of each row among its neighbours
+        self._places: list[int] = []  # the position of each row among its siblings
         self._ordered_s = 0.0
 
     def index_of(self, number: int, column: int = 0) -> QModelIndex:
@@ -37,14 +37,14 @@ class ProfileModel(QAbstractItemModel):
         return self.createIndex(self._places[number], column, number) if number >= 0 else QModelIndex()
 
     def set_patch(self, patch: Patch | None) -> None:
-        """Show frames of another patch from now on, and forget those before."""
+        """Show frames of another patch, and drop earlier ones."""
         self.beginResetModel()
         self.table = ProfileTable(patch)
         self._order()
         self.endResetModel()
 
     def show_profile(self, profile: Profile) -> bool:
-        """Show another frame; return whether it has other rows than the last one."""
+        """Show another frame. Return whether its rows differ from those of the last one."""
         if self.table.has_rows_of(profile.spans):
             self.table.show(profile)
             if time.monotonic() - self._ordered_s >= _REORDER_S:
@@ -122,7 +122,7 @@ class ProfileModel(QAbstractItemModel):
 
 @safe_overrides
 class ProfileView(QTreeView):
-    """A click or the arrow keys choose a node; a double click goes there."""
+    """A tree in which a click or the arrow keys choose a node; a double click goes to it."""
 
     node_chosen = Signal(str)
     node_activated = Signal(str)
@@ -130,9 +130,9 @@ class ProfileView(QTreeView):
     def __init__(self) -> None:
         super().__init__()
         self.rows = ProfileModel(self)
-        self._folded: dict[str, bool] = {}  # what the person folded or unfolded, by key
+        self._folded: dict[str, bool] = {}  # the person's folded and unfolded rows, by key
         self._selected: frozenset[str] = frozenset()
-        self._follows = False  # the selection is that of the canvas, and was not made here
+        self._follows = False  # whether the selection comes from the canvas
         self.setModel(self.rows)
         self.setAccessibleName("Times of each block")
         self.setUniformRowHeights(True)
@@ -156,17 +156,17 @@ class ProfileView(QTreeView):
         self.activated.connect(self._activate)
 
     def show_profile(self, profile: Profile) -> None:
-        """Show another frame; what is folded, selected and in view stays so."""
+        """Show another frame, and keep the folding, the selection and the scroll position."""
         top = self.verticalScrollBar().value()
         if self.rows.show_profile(profile):
             self._unfold()
             self._select()
             self.verticalScrollBar().setValue(top)
         else:
-            self.viewport().update()  # of a thousand rows only those in view are read again
+            self.viewport().update()  # of a thousand rows, only the visible ones are read again
 
     def show_selection(self, nodes: frozenset[str]) -> None:
-        """Select the row of a node that is selected elsewhere, and bring it into view."""
+        """Select the row of a node that was selected elsewhere, and bring it into view."""
         if nodes == self._selected:
             return
         self._selected = nodes
@@ -175,7 +175,7 @@ class ProfileView(QTreeView):
             self.scrollTo(self.currentIndex())
 
     def _select(self) -> None:
-        """Select the row of the selected node, unless one of its rows is already."""
+        """Select the row of the selected node, unless one of its rows is already selected."""
         table, current = self.rows.table, self.currentIndex()
         if current.isValid() and table.node(current.internalId()) in self._selected:
             return
@@ -185,7 +185,7 @@ class ProfileView(QTreeView):
         self._follows = False
 
     def _unfold(self) -> None:
-        """Show what is in regions and composites, but not the kernels of blocks, unless the person folds otherwise."""
+        """Unfold regions and composites, but not the kernels of blocks, unless the person has folded otherwise."""
         self.blockSignals(True)
         table = self.rows.table
         for number, children in table.children.items():

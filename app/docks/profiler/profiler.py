@@ -1,4 +1,4 @@
-"""The profiler: the last frames, and what every block took in the last measured one, as a timeline and as a table."""
+"""The profiler: the last frames, and every block's time in the last measured frame, as a timeline and a table."""
 
 import time
 from collections.abc import Iterable
@@ -29,27 +29,28 @@ from engine.profiling.profile import Profile
 from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport
 
-_REFRESH_MS = 250  # a person can't read figures that change faster
+_REFRESH_MS = 250  # milliseconds; a person can't read figures that change faster
 #: The height of the graph of frames, in pixels.
 _BARS = 56
-_NARROW = 640  # pixels below which the table is under the timeline, not beside it
+_NARROW = 640  # pixels; below this width, the table is under the timeline instead of beside it
 
 
 @safe_overrides
 class Profiler(QWidget, Dock):
-    """A graph of frames and a timeline beside a table; a line above chooses the level of measurement, and shows its
-    cost.
+    """A graph of frames, and a timeline beside a table.
+
+    A line above chooses the level of measurement, and shows its cost.
     """
 
     name, title = "profiler", "Profiler"
 
     #: A node was selected here.
     node_chosen = Signal(str)
-    #: Go to a node.
+    #: The person wants to go to a node.
     node_activated = Signal(str)
     #: The dock becomes visible or hidden.
     watching = Signal(bool)
-    #: A frame of the graph of frames was chosen: the `Flight` and its place there.
+    #: A frame in the graph of frames was chosen: the `Flight` and the frame's index in it.
     frame_chosen = Signal(Flight, int)
 
     def __init__(self) -> None:
@@ -90,7 +91,7 @@ class Profiler(QWidget, Dock):
         self._show_level()
 
     def follow(self, editor: Editor) -> None:
-        """Follow the engine's frames and the selection, and choose what is measured and what is selected."""
+        """Follow the engine's frames and the selection, and choose the level and the selection."""
         session, bridge, canvas, kernel = editor.session, editor.bridge, editor.canvas, editor.kernel
         self.feed.beside = editor.beside.run
         self.level.setMenu(editor.menu("profiling"))
@@ -107,8 +108,9 @@ class Profiler(QWidget, Dock):
         self.frame_chosen.connect(lambda flight, place: editor.reveal(Recorder).show_frame(flight, place))
 
     def set_seen(self, seen: bool) -> None:
-        """Watch while the dock is seen, and not behind the tab of another one; the shown profile is outdated the next
-        time.
+        """Watch while the dock is visible and not behind another one's tab.
+
+        When it is shown again, the old profile is outdated.
         """
         if seen == self._is_seen:
             return
@@ -121,7 +123,7 @@ class Profiler(QWidget, Dock):
         self.watching.emit(seen)
 
     def set_level(self, level: ProfilingLevel) -> None:
-        """Show that another level is measured; earlier measurements are of another kind."""
+        """Show the new level; earlier measurements are of another kind."""
         self._level = level
         self._show_level()
 
@@ -139,7 +141,7 @@ class Profiler(QWidget, Dock):
         self._forget()
 
     def show_report(self, report: FrameReport) -> None:
-        """Take a report: how fast frames come, and whether the engine runs."""
+        """Take a report, which shows the frame rate and whether the engine runs."""
         self._report = report
         self._rate.add(report.launches, time.monotonic())
         if report.failed and self._profile is not None:
@@ -148,13 +150,13 @@ class Profiler(QWidget, Dock):
             self._show_page()
 
     def show_profile(self, profile: Profile) -> None:
-        """Take a measured frame; one of another level is late, and of no use."""
+        """Take a measured frame, unless it is a late one from another level."""
         if profile.level is self._level and profile.spans and self._is_seen:
             self._profile = profile
             self._due.ask()
 
     def show_selection(self, nodes: Iterable[str]) -> None:
-        """Show which nodes are selected on the canvas."""
+        """Show the selection of the canvas."""
         selected = frozenset(nodes)
         self.table.show_selection(selected)
         self.timeline.show_selection(selected)
@@ -199,7 +201,7 @@ class Profiler(QWidget, Dock):
     # Qt
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the table beside the timeline, or below it where there is no room."""
+        """Put the table beside the timeline, or below it if there is no room."""
         super().resizeEvent(event)
         is_narrow = self.width() < _NARROW
         self._details.setOrientation(Qt.Orientation.Vertical if is_narrow else Qt.Orientation.Horizontal)

@@ -1,4 +1,4 @@
-"""The timeline of the last measured frame, to zoom, to pan and to point at."""
+"""The timeline of the last measured frame, with zooming, panning and tooltips."""
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
@@ -15,18 +15,18 @@ from engine.profiling.rows import RowKind
 _RULER = 18  # pixels
 _LANE = 18
 _GAP = 2
-_LABELLED = 28  # pixels from which a bar has a label
-_OUTLINED = 3  # pixels from which one in a loop has an outline
+_LABELLED = 28  # pixels; wider bars have a label
+_OUTLINED = 3  # pixels; wider bars in a loop have an outline
 _MARK_WIDTH = 72  # pixels between two marks of the ruler, at least
 _PER_EIGHTH_DEGREE = 1.0015
-_STEP = 1.25  # of a key that zooms
+_STEP = 1.25  # the zoom factor of a key
 _SHORTEST_NS = 100.0
-_DRAG = 4  # pixels from which a press is no click
+_DRAG = 4  # pixels; a longer movement makes a press a drag
 
 
 @safe_overrides
 class TimelineView(QWidget):
-    """A wheel zooms about the pointer, a drag pans, a double click shows all; so do +, -, arrows and Home."""
+    """A view in which a wheel zooms about the pointer, a drag pans, a double click shows all; keys do the same."""
 
     #: The node of a bar that was clicked.
     node_chosen = Signal(str)
@@ -38,19 +38,19 @@ class TimelineView(QWidget):
         self.setMinimumHeight(_RULER + 2 * _LANE)
         self.timeline, self._table = Timeline(), ProfileTable()
         self._selected: frozenset[str] = frozenset()
-        #: The times that are shown, in nanoseconds; None for the whole frame.
+        #: The visible range of time, in nanoseconds; None for the whole frame.
         self._shown: tuple[float, float] | None = None
-        self._up = 0.0  # pixels by which the lanes are moved up
+        self._up = 0.0  # pixels by which the lanes are scrolled up
         self._pressed: QPointF | None = None
         self._dragged = False
 
     @property
     def shown(self) -> tuple[float, float]:
-        """The begin and end of the visible range, in nanoseconds after the frame's begin."""
+        """The start and end of the visible range, in nanoseconds after the start of the frame."""
         return self._shown or (0.0, max(float(self.timeline.end_ns), 1.0))
 
     def show_timeline(self, timeline: Timeline, table: ProfileTable) -> None:
-        """Show another frame, with the same zoom."""
+        """Show another frame with the same zoom."""
         self.timeline, self._table = timeline, table
         if self._shown is not None:
             self._show(*self._shown)
@@ -68,7 +68,7 @@ class TimelineView(QWidget):
         self.update()
 
     def zoom(self, factor: float, x: float) -> None:
-        """Show less, or with a factor below 1 more, of the time around a distance from the left edge."""
+        """Zoom in, or out with a factor below 1, about a distance from the left edge."""
         first_ns, last_ns = self.shown
         length_ns = max((last_ns - first_ns) / factor, _SHORTEST_NS)
         share = x / max(self.width(), 1)
@@ -82,7 +82,7 @@ class TimelineView(QWidget):
         self._show(first_ns - by_ns, last_ns - by_ns)
 
     def bar_at(self, point: QPointF) -> Bar | None:
-        """Return the bar at a point; of several in one pixel the longest."""
+        """Return the bar at a point; the longest of several in one pixel."""
         lane = (point.y() - _RULER + self._up) / _LANE
         if point.y() < _RULER:
             return None
@@ -151,7 +151,7 @@ class TimelineView(QWidget):
             event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the ruler and the bars that are in view; of those that share a pixel, one."""
+        """Draw the ruler and the visible bars; of bars that share a pixel, draw one."""
         painter, theme = QPainter(self), colours.current()
         painter.fillRect(self.rect(), QColor(theme.canvas))
         font = ui_font(SMALL)
@@ -179,7 +179,7 @@ class TimelineView(QWidget):
         tint = colours.category_tint(category, theme) if category else theme.control
         is_operation = table.rows[bar.row].kind is RowKind.OPERATION
         full = colours.mix(tint, theme.canvas, 0.45) if is_operation else tint
-        if times.turns > 1:  # it works in a part of the time only; the strip says in how much of it
+        if times.turns > 1:  # it runs only part of the time; the strip shows which share
             ink = colours.category_ink(category, theme)
             painter.fillRect(place, QColor(colours.mix(full, theme.canvas, 0.5)))
             if place.width() >= _OUTLINED:  # a pale bar hardly differs from the canvas of the light theme
@@ -209,7 +209,7 @@ class TimelineView(QWidget):
             painter.drawText(QPointF(x + 4, _RULER - 5), format_time(at_ns) if at_ns else "0")
 
     def _show(self, first_ns: float, last_ns: float) -> None:
-        """Show a part of the frame, or all of it when the part is as long."""
+        """Show a part of the frame, or all of it if the part is at least as long."""
         end_ns = max(float(self.timeline.end_ns), 1.0)
         length_ns = last_ns - first_ns
         if length_ns >= end_ns:

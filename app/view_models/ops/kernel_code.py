@@ -1,4 +1,4 @@
-"""The code that an op graph became, as a person reads it: line by line, with the op that each line comes from."""
+"""The generated code of an op graph in readable form: its lines, with the op of each."""
 
 import re
 from collections.abc import Mapping
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 from engine.ops import OpKernel
 
-#: What serves debuggers only: debug information in LLVM IR, and the directives and labels that it becomes in PTX.
+#: Lines that only debuggers need: debug information in LLVM IR, and its directives and labels in PTX.
 _IS_DEBUG = re.compile(r"!|\s*\.(loc|file)\s|\$L__(tmp|func)\w*:$")
 _DEBUG_MARK = re.compile(r"\s*,?\s*!dbg !\d+")
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Lines of code, and for each the id of the op that it comes from; "" for what serves the whole kernel."""
+    """Lines of code with the id of each line's op; "" for lines that serve the whole kernel."""
 
     lines: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
 
     def lines_of(self, ops: set[str]) -> list[int]:
-        """Return the numbers of the lines, from 0, that come from any of some ops."""
+        """Return the numbers, from 0, of the lines that belong to any of these ops."""
         return [number for number, op in enumerate(self.ops) if op in ops]
 
 
@@ -34,7 +34,7 @@ def ptx_listing(kernel: OpKernel) -> Listing:
 
 
 def sass_listing(kernel: OpKernel, sass: str) -> Listing:
-    """Return a kernel's SASS, as `graph_sass` gives it."""
+    """Return a kernel's SASS, from `graph_sass`."""
     return _listing(sass, kernel.lines_of(sass))
 
 

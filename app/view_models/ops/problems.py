@@ -1,4 +1,4 @@
-"""The problems of inner patches, each at its node, in place of one at the block that holds them all."""
+"""The problems of inner patches, each at its node, instead of a single one at the block that holds them."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from engine.patch.inner_patch import InnerPatch, inner_kind, open_inner
 
 
 def with_op_problems(patch: Patch, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return diagnostics of a patch with the errors of inner patches at their nodes, which are called "block/node"."""
+    """Return diagnostics of a patch with the errors of inner patches at their nodes, as "block/node"."""
     found: list[Diagnostic] = []
     for diagnostic in diagnostics:
         found += _inside(patch, diagnostic) or [diagnostic]
@@ -18,7 +18,7 @@ def with_op_problems(patch: Patch, diagnostics: Iterable[Diagnostic]) -> list[Di
 
 
 def _inside(patch: Patch, diagnostic: Diagnostic) -> list[Diagnostic]:
-    """Return the errors of a block's inner patch that a diagnostic is about; nothing when it is about another thing."""
+    """Return the errors in a block's inner patch that a diagnostic is about; empty if it is about something else."""
     node = diagnostic.node
     graph = _graph(patch, node) if node is not None and diagnostic.port is None else None
     errors = [item for item in graph.problems if item.severity is Severity.ERROR] if graph is not None else []
@@ -29,7 +29,7 @@ def _inside(patch: Patch, diagnostic: Diagnostic) -> list[Diagnostic]:
 
 
 def place_title(patch: Patch, place: str) -> str:
-    """Return what a list calls a block, or a node of its patch as "block/node": its title, after that of the block."""
+    """Return the title in lists of a block, or of a node in its patch as "block/node", after the block's title."""
     node, _, op = place.partition("/")
     if node not in patch.nodes:
         return place

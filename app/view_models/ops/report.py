@@ -1,4 +1,4 @@
-"""The state of an inner patch as a report: canvas and inspector show its problems as they show a block's."""
+"""The state of an inner patch as a report, so that canvas and inspector show its problems like a block's."""
 
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.inner_patch import InnerPatch
@@ -8,10 +8,10 @@ _NONE = EngineStatistics("")
 
 
 def op_report(patch: InnerPatch, around: NodeReport | None = None, statistics: EngineStatistics = _NONE) -> FrameReport:
-    """Return a state and a message for each op, and the numbers that hold while nothing is connected.
+    """Return a state and a message for each op, and the numbers that are used while inputs are unconnected.
 
-    An op that no output needs is idle. `around` is the report of the block that holds the patch: of its parts, such as
-    the layers of a network, times and shares are shown.
+    An op that no output needs is idle. `around` is the report of the block with this patch; it has the times and shares
+    of the block's parts, such as the layers of a network.
     """
     parts = around.parts if around is not None else {}
     whole_ns = around.time_ns if around is not None else None

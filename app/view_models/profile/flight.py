@@ -25,25 +25,25 @@ _SPENT = {
     SpentOn.PICTURES: "pictures and files",
     SpentOn.LATE: "late start",
 }
-#: So many frames of a hundred fit into the scale of the bars; the rest are cut off.
+#: The percentage of frames that fit into the scale of the bars; higher bars are cut off.
 _FITTING = 98
 
 
 class Flight:
-    """A record, which came at the time of day `now_s` of `time.time`."""
+    """A record that arrived at `now_s`, a time of `time.time`."""
 
     def __init__(self, record: FlightRecord, now_s: float) -> None:
         self.record = record
         #: The frames as `FRAME_ROW`, oldest first.
         self.frames = record.frames
-        #: From when each frame was due to its end, in nanoseconds.
+        #: The time from when each frame was due to its end, in nanoseconds.
         self.totals: np.ndarray[Any, Any] = self.frames["late"] + self.frames["whole"]
         self._ends: np.ndarray[Any, Any] = self.frames["began"] + self.frames["whole"]
         self._origin_s = now_s - record.now_ns / 1e9
 
     @property
     def mark(self) -> tuple[int, int, int]:
-        """Differs between two records of an engine that went on, or has another budget."""
+        """A key that changes when the engine has run on, or has another budget."""
         return int(self._ends[-1]) if len(self._ends) else 0, len(self.record.updates), self.record.budget_ns
 
     @property
@@ -60,7 +60,7 @@ class Flight:
 
     @cached_property
     def top_ns(self) -> int:
-        """Top of the scale: 1, 2 or 5 and zeros, above nearly all bars, and above a budget that is near."""
+        """The top of the scale: 1, 2 or 5 times a power of 10, above nearly all bars and above a nearby budget."""
         if not len(self.totals):
             return self.record.budget_ns or 1
         wanted = 1.2 * max(float(np.percentile(self.totals, _FITTING)), 1000.0)
@@ -72,7 +72,7 @@ class Flight:
     def columns(self, width: int) -> np.ndarray[Any, Any]:
         """Return the frame of each of `width` columns, -1 for none; the newest is at the right.
 
-        There is room for all frames that a record may hold. Where several share a column it shows the slowest.
+        There is space for all frames of a full record. If several share a column, it shows the slowest.
         """
         missing = LATEST_FRAMES - len(self.totals)
         slots = np.arange(width + 1) * LATEST_FRAMES // max(width, 1) - missing
@@ -85,12 +85,12 @@ class Flight:
         return found
 
     def place_of(self, slow: SlowFrame) -> int | None:
-        """Return the place of a slow frame among the frames; None when it is older."""
+        """Return the index of a slow frame in the record; None when it is older."""
         place = int(np.searchsorted(self.frames["began"], slow.began_ns))
         return place if place < len(self.frames) and self.frames["began"][place] == slow.began_ns else None
 
     def slow_texts(self, slow: SlowFrame) -> tuple[str, str, str]:
-        """Return time of day, time and what a slow frame was spent on."""
+        """Return the time of day of a slow frame, its duration, and what took the time."""
         return self._clock(slow.began_ns), format_time(slow.total_ns), spent_text(slow)
 
     def describe(self, place: int) -> str:
@@ -105,7 +105,7 @@ class Flight:
         return "<br>".join(lines + self._happened(place))
 
     def describe_slow(self, slow: SlowFrame) -> str:
-        """Return the details of a slow frame as HTML, also of one that is older than the frames."""
+        """Return the details of a slow frame as HTML, even if it is older than the record."""
         place = self.place_of(slow)
         if place is not None:
             return self.describe(place)
@@ -140,7 +140,7 @@ class Flight:
 
 
 def spent_text(slow: SlowFrame) -> str:
-    """Return what a slow frame was spent on, the longest first."""
+    """Return what took the time of a slow frame, the longest first."""
     return "; ".join(_part(slow, part) for part in slow.spent)
 
 
@@ -153,7 +153,7 @@ def _part(slow: SlowFrame, part: Spent) -> str:
 
 
 def _unbroken(figure: str) -> str:
-    """Return a figure that stays in one line with its unit."""
+    """Return a figure that is not separated from its unit by a line break."""
     return figure.replace(" ", "&nbsp;")
 
 

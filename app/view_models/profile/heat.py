@@ -1,4 +1,4 @@
-"""The heat map: how much of the frame a node takes, as a degree of heat, and what its legend says."""
+"""The heat map: a node's share of the frame as a degree of heat, and the legend's text."""
 
 import math
 
@@ -7,9 +7,9 @@ from engine.figures import format_time
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import EngineStatistics, FrameReport, NodeReport
 
-#: Degrees of heat; a node's colour changes only when its share changes as much.
+#: Degrees of heat; a node's colour changes only with its degree.
 DEGREES = 16
-#: The shares that the legend names.
+#: The shares in the legend.
 TICKS = (0.01, 0.1, 0.25, 0.5, 1.0)
 
 
@@ -25,7 +25,7 @@ def degree_of(report: NodeReport | None, statistics: EngineStatistics) -> int:
 
 
 def legend_text(report: FrameReport | None) -> str:
-    """Return the current meaning of the colours, or how to see any; "" without anything that is measured."""
+    """Return the present meaning of the colours, or how to get colours; "" when nothing can be measured."""
     if report is None:
         return ""
     times = [node.share is None for node in report.nodes.values() if node.time_ns is not None]

@@ -1,4 +1,4 @@
-"""The critical path on the canvas: which nodes and connections lie on it, and what the other branches have to spare."""
+"""The critical path on the canvas: its nodes and connections, and the slack of the other branches."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from engine.protocol.messages import FrameReport
 
 @dataclass(frozen=True)
 class PathMarks:
-    """What the canvas marks; `slack` has the texts of nodes that are not on the path, and `text` that of the frame."""
+    """The marks on the canvas; `slack` has the texts of nodes outside the path, and `text` that of the frame."""
 
     nodes: frozenset[str] = frozenset()
     connections: frozenset[Connection] = frozenset()
@@ -25,9 +25,9 @@ class PathMarks:
 
 
 def path_marks(patch: Patch, profile: Profile | None, report: FrameReport | None, budget_ns: int) -> PathMarks:
-    """Return what to mark for the means of the frames that were measured lately.
+    """Return the marks for the means of the recently measured frames.
 
-    A node whose work is done by the kernel of another one is marked like that one. Inside a block nothing is marked.
+    If another node's kernel does a node's work, it is marked like that node. Inside a block, nothing is marked.
     """
     if report is None or isinstance(patch, InnerPatch):
         return PathMarks()
@@ -36,7 +36,7 @@ def path_marks(patch: Patch, profile: Profile | None, report: FrameReport | None
     if profile is None or not profile.spans:
         return PathMarks(text="Critical path: no frame has been measured yet")
     path = critical_path(profile.spans, lately=True)
-    place: dict[str, int] = {}  # of each node on the path
+    place: dict[str, int] = {}  # the position of each node on the path
     for at, number in enumerate(path.spans):
         place[profile.spans[number].node.partition("/")[0]] = at
     slack: dict[str, int] = {}
@@ -62,9 +62,10 @@ def path_marks(patch: Patch, profile: Profile | None, report: FrameReport | None
 
 
 def _steps(spans: Sequence[SpanProfile]) -> dict[int, set[int]]:
-    """Return for the last place of each node on a path those of the nodes right before it.
+    """Return, for the last position of each node on a path, the positions of the nodes right before it.
 
-    Before what is first in a region is the region, and what is before that; behind a region it and what is last in it.
+    For the first node in a region, these are the region and the nodes before it; for a node after a region, the region
+    and its last node.
     """
     nodes = [span.node.partition("/")[0] for span in spans]
     last = {node: at for at, node in enumerate(nodes)}
@@ -84,9 +85,9 @@ def _steps(spans: Sequence[SpanProfile]) -> dict[int, set[int]]:
 def _along(
     patch: Patch, place: Mapping[str, int], steps: Mapping[int, Collection[int]], apart: Collection[str]
 ) -> frozenset[Connection]:
-    """Return the connections by which each node on the path follows the one before it.
+    """Return the connections by which each node on the path follows the previous one.
 
-    `place` is by node on the path, `steps` leads back along it, and `apart` are the other measured nodes. Nodes without
+    `place` is by node on the path, `steps` lead back along it, and `apart` are the other measured nodes. Nodes without
     work, such as views, only pass on their predecessors.
     """
     before: dict[str, list[Connection]] = {}
@@ -94,7 +95,7 @@ def _along(
     for connection in patch.connections:
         before.setdefault(connection.target.node, []).append(connection)
         after.setdefault(connection.source.node, []).append(connection.target.node)
-    ends = dict(place)  # of nodes without work: the last place that they hand on
+    ends = dict(place)  # for nodes without work: the last position that they pass on
     for node in sorted(place, key=place.__getitem__):
         pending = [node]
         while pending:
@@ -116,5 +117,5 @@ def _along(
 
 
 def _text(length_ns: int, frame_ns: int, budget_ns: int) -> str:
-    """Return how long the path is, and how the frame keeps to its budget."""
+    """Return the length of the path, and how the frame compares with its budget."""
     return f"Critical path {format_time(length_ns)}\nFrame {format_time(frame_ns)}, {budget_text(frame_ns, budget_ns)}"

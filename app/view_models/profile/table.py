@@ -1,4 +1,4 @@
-"""A measured frame as a table: titles and texts of its rows, their order, and the text of the whole frame."""
+"""A measured frame as a table: titles, texts and order of its rows, and the text of the whole frame."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -37,18 +37,18 @@ class ProfileColumn(Enum):
 
 
 class ProfileTable:
-    """The rows of a profile, by number, with the times of the newest frame. Texts are made of rows that are seen."""
+    """The rows of a profile, by number, with the times of the newest frame. Only visible rows get texts."""
 
     def __init__(self, patch: Patch | None = None) -> None:
         self._patch = patch
         self._mark: list[tuple[object, ...]] = []
         self.rows: tuple[ProfileRow, ...] = ()
         self.times: list[RowTimes] = []
-        #: The rows inside of each row, in the order of the graph; -1 is the top.
+        #: The rows inside each row, in the order of the graph; -1 is the top.
         self.children: dict[int, list[int]] = {-1: []}
 
     def has_rows_of(self, spans: Sequence[SpanProfile]) -> bool:
-        """True when spans have the rows that are shown, so that only times change."""
+        """True when spans have the same rows as shown, so that only times change."""
         return _mark(spans) == self._mark
 
     def show(self, profile: Profile) -> None:
@@ -66,7 +66,7 @@ class ProfileTable:
         return self.rows[number].node.partition("/")[0]
 
     def title(self, number: int) -> str:
-        """Return what a row is called."""
+        """Return the title of a row."""
         row = self.rows[number]
         node, _, inner = row.node.partition("/")
         known = self._patch is not None and node in self._patch.nodes
@@ -84,7 +84,7 @@ class ProfileTable:
         return block_type.category if block_type is not None else ""
 
     def text(self, number: int, column: ProfileColumn) -> str:
-        """Return what a cell shows."""
+        """Return the text of a cell."""
         times = self.times[number]
         match column:
             case ProfileColumn.NAME:
@@ -101,7 +101,7 @@ class ProfileTable:
                 return f"{times.share:.1%}" if times.share is not None else ""
 
     def tooltip(self, number: int) -> str:
-        """Return all that is known of a row."""
+        """Return all details of a row."""
         times, lines = self.times[number], [self.title(number)]
         if times.turns:
             turns = (
@@ -116,7 +116,7 @@ class ProfileTable:
         return "\n".join(lines)
 
     def order(self, column: ProfileColumn, *, descending: bool) -> dict[int, list[int]]:
-        """Return the rows inside of each row, sorted by a column; equal ones keep the order of the graph."""
+        """Return the rows inside each row, sorted by a column; equal ones keep the order of the graph."""
         keys: list[str] | list[int]
         match column:
             case ProfileColumn.NAME:
@@ -136,7 +136,7 @@ class ProfileTable:
 
     @property
     def work_text(self) -> str:
-        """How long the measured frame lasted, and how much work it held if some ran side by side."""
+        """The duration of the measured frame, and its total work if some ran in parallel."""
         top = [self.times[number] for number in self.children[-1] if self.rows[number].kind is not RowKind.GRAPH]
         ran = [times for times in top if times.turns]
         if not ran:
@@ -164,7 +164,7 @@ def why_empty(level: ProfilingLevel, report: FrameReport | None) -> str:
 
 
 def cost_text(profile: Profile | None, frames_a_second: float | None) -> str:
-    """Return what a frame and measuring take: "2.10 ms a frame · measuring takes 1.2%, one frame in 40"."""
+    """Return the times of a frame and of measuring: "2.10 ms a frame · measuring takes 1.2%, one frame in 40"."""
     if profile is None:
         return ""
     parts = [f"{format_time(profile.launch_ns)} a frame"] if profile.launch_ns is not None else []

@@ -10,7 +10,7 @@ from engine.profiling.profile import BufferStatistics, KernelFacts, Profile, Spa
 from engine.profiling.side_work import SideKind, SideWork
 from engine.protocol.messages import BufferReport, EngineStatistics, FrameReport, NodeReport, UpdateRecord
 
-#: How the editor calls the levels, and what each one measures.
+#: The levels' names in the editor, and what each one measures.
 LEVELS = {
     ProfilingLevel.NONE: ("Off", "Show states only: costs nothing"),
     ProfilingLevel.SUMMARY: ("Whole frame", "Measure the graph as a whole"),
@@ -25,7 +25,7 @@ LEVELS = {
     ),
     ProfilingLevel.DEEP_SYNC: ("Deep, every frame", "Measure every frame in depth and wait until it ends: slow"),
 }
-#: Kinds of work beside frames, and how many of each are shown, the longest first.
+#: Kinds of work outside frames, and how many of each are shown, longest first.
 _SIDE_WORK = {
     SideKind.COMPILE: "Compiled",
     SideKind.LOAD: "Loaded",
@@ -36,7 +36,7 @@ _SIDE_WORK = {
     SideKind.SAVE: "Saved",
 }
 _SIDE_NAMED = 3
-#: So many blocks, or kernels, are named in a tooltip.
+#: The most blocks, or kernels, that a tooltip names.
 _NAMED = 4
 _KERNELS = 6
 _MODES = (
@@ -51,7 +51,7 @@ def percent(share: float) -> str:
 
 
 def time_share(report: NodeReport, statistics: EngineStatistics) -> float | None:
-    """Return a node's share of the frame's work, from 0 to 1; inside a block, of that block; None while not measured.
+    """Return a node's share of the frame's work, or of its block's inside a block, from 0 to 1; None if unmeasured.
 
     Time and work are means over the same frames.
     """
@@ -61,17 +61,17 @@ def time_share(report: NodeReport, statistics: EngineStatistics) -> float | None
 
 
 def share_text(report: NodeReport, statistics: EngineStatistics) -> str:
-    """Return a node's share for the text behind its time, such as " (31% of the frame)"; "" when it is not known."""
+    """Return a node's share for the text after its time, such as " (31% of the frame)"; "" if it is unknown."""
     share = time_share(report, statistics)
     whole = "frame" if report.share is None else "block's time"
     return f" ({percent(share)} of the {whole})" if share is not None else ""
 
 
 def times_text(patch: Patch, node_id: str, profile: Profile, peak_bytes_per_s: float | None = None) -> str:
-    """Return what a node cost in the last measured frame, line by line; "" when it was not measured.
+    """Return a node's cost in the last measured frame, line by line; "" when it was not measured.
 
-    From PER_KERNEL on there are indented lines for each of its kernels, fills and copies. `peak_bytes_per_s` is what
-    the device's memory can read and write, if that is known.
+    From PER_KERNEL on, there are indented lines for each of its kernels, fills and copies. `peak_bytes_per_s` is the
+    memory bandwidth of the device, if that is known.
     """
     of_node = [span for span in profile.spans if _owner(span.node) == node_id]
     if not of_node:
@@ -94,7 +94,7 @@ def _now(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> str:
         return "Last measured: it did not run."
     figures = [f"Last measured: {format_time(busy_ns)}"]
     inside = max((span.turns for span in profile.spans if _owner(span.region) == node_id), default=0)
-    rounds = inside if inside > turns else turns  # of the loop that it is, or of the one that it is in
+    rounds = inside if inside > turns else turns  # of the loop itself, or of the loop around it
     if rounds > 1:
         figures.append(f"{rounds:,} turns of {format_time(busy_ns / rounds)}")
     wall_ns = _covered_ns(counted)
@@ -108,7 +108,7 @@ def _now(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> str:
 
 
 def _covered_ns(spans: Iterable[SpanProfile]) -> int:
-    """Return for how long at least one of some spans ran, each of them once."""
+    """Return how long at least one of these spans ran."""
     covered, end = 0, 0
     for span in sorted(spans, key=lambda span: span.first_ns):
         covered += max(0, span.last_ns - max(span.first_ns, end))
@@ -117,7 +117,7 @@ def _covered_ns(spans: Iterable[SpanProfile]) -> int:
 
 
 def _beside(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> list[str]:
-    """Return the other nodes whose spans overlap with some, longest overlap first; turns of a loop are ignored."""
+    """Return the other nodes whose spans overlap with these, longest overlap first; turns of a loop are ignored."""
     found: dict[str, int] = {}
     once = [span for span in counted if span.turns == 1]
     for other in profile.spans:
@@ -127,14 +127,14 @@ def _beside(node_id: str, counted: Sequence[SpanProfile], profile: Profile) -> l
         for span in once:
             if (span.region, span.branch) == (other.region, other.branch):
                 overlap_ns = min(span.last_ns, other.last_ns) - max(span.first_ns, other.first_ns)
-                # Spans that follow each other overlap by what the clock is off.
+                # Consecutive spans overlap by the clock's error.
                 if overlap_ns > 0.1 * min(span.busy_ns, other.busy_ns):
                     found[node] = found.get(node, 0) + overlap_ns
     return sorted(found, key=found.__getitem__, reverse=True)
 
 
 def _kernel_lines(spans: Sequence[SpanProfile], peak_bytes_per_s: float | None) -> list[str]:
-    """Return lines for each of the longest spans, in the order of running, and one for the rest."""
+    """Return a line for each of the longest spans, in execution order, and one for the rest."""
     longest = sorted(range(len(spans)), key=lambda index: spans[index].busy_ns, reverse=True)
     rows = []
     for span in (spans[index] for index in sorted(longest[:_KERNELS])):
@@ -165,7 +165,7 @@ def _facts(kernel: KernelFacts | None) -> list[str]:
 
 
 def _throughput(span: SpanProfile, peak_bytes_per_s: float | None) -> list[str]:
-    """Return how much a span read and wrote a second, and which share of what the memory allows that is."""
+    """Return how many bytes per second a span moved, and which share of the memory bandwidth that is."""
     rate = span.bytes_per_s
     if rate is None:
         return []
@@ -174,7 +174,7 @@ def _throughput(span: SpanProfile, peak_bytes_per_s: float | None) -> list[str]:
 
 
 def count_text(count: int, buffer: BufferReport) -> str:
-    """Return how full an append buffer is: "45,231 of 100,000 elements in use"."""
+    """Return the fill of an append buffer: "45,231 of 100,000 elements in use"."""
     return f"{count:,} of {prod(buffer.shape):,} elements in use"
 
 
@@ -195,15 +195,15 @@ def held_text(held: BufferStatistics) -> str:
 def engine_text(report: FrameReport | None, profile: Profile | None, update: UpdateRecord | None = None) -> str:
     """Return the tooltip of the engine's badge: blocks, kernels, times, profiling, memory and mode.
 
-    `update` is the last one. If kernels are measured, the graph's own uploads and downloads are included, and from the
-    level of whole frames on the work beside the frames.
+    `update` is the last one. If kernels are measured, the graph's own uploads and downloads are included. From the
+    level of whole frames on, work outside frames is included.
     """
     if report is None:
         return "No patch is running"
     figures = report.statistics
     level = LEVELS[figures.profiling][0].lower()
     if profile is not None and profile.level is not figures.profiling:
-        profile = None  # of another level, which was measured before
+        profile = None  # measured before, at another level
     overhead = profile.overhead if profile is not None else None
     used, allocated = format_bytes(figures.pool_used_bytes), format_bytes(figures.pool_allocated_bytes)
     lines = [
@@ -222,7 +222,7 @@ def engine_text(report: FrameReport | None, profile: Profile | None, update: Upd
 
 
 def _own_work(profile: Profile) -> str:
-    """Return what the graph's own uploads and downloads took in the last measured frame."""
+    """Return the time of the graph's own uploads and downloads in the last measured frame."""
     own = [
         f"{span.name} {format_time(span.busy_ns)}" for span in profile.spans if not span.node and span.operation >= 0
     ]
@@ -230,7 +230,7 @@ def _own_work(profile: Profile) -> str:
 
 
 def side_work_lines(found: Sequence[SideWork]) -> list[str]:
-    """Return a line for each kind of work beside the frames: "Compiled: blur.cu 310 ms, tone.cu 41.0 ms and 3 more"."""
+    """Return a line for each kind of work outside frames: "Compiled: blur.cu 310 ms, tone.cu 41.0 ms and 3 more"."""
     lines = []
     for kind, title in _SIDE_WORK.items():
         of_kind = sorted((work for work in found if work.kind is kind), key=lambda work: work.last_ns, reverse=True)
@@ -248,11 +248,11 @@ def _side_text(work: SideWork) -> str:
 
 
 def _update_text(update: UpdateRecord) -> str:
-    """Return what the last update took, and how much of that a frame had to wait."""
+    """Return the time of the last update, and how long a frame had to wait for it."""
     took, waited = format_time(update.cost_ns), format_time(update.swap_ns)
     return f"Last update: {update.level.name.lower()}, {took}; the frame waited {waited}"
 
 
 def _owner(node: str) -> str:
-    """Return the node of the patch that a node in its composites is part of."""
+    """Return the node of the patch that contains a node of its composites."""
     return node.partition("/")[0]

@@ -1,4 +1,4 @@
-"""The timeline of a measured frame: a bar for each row of its table, parallel work in lanes below each other."""
+"""The timeline of a measured frame: a bar for each row of its table, with parallel work in separate lanes."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ _STEPS = (1, 2, 5, 10)
 
 
 class Bar(NamedTuple):
-    """A row, by its number, in a lane counted from the top; what is inside of it lies in the lanes below."""
+    """A row, by its number, in a lane counted from the top; its inner rows lie in the lanes below."""
 
     first_ns: int
     last_ns: int
@@ -20,7 +20,7 @@ class Bar(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """The bars by begin, the number of lanes, and the end of the last bar in nanoseconds."""
+    """The bars by start, the number of lanes, and the end of the last bar in nanoseconds."""
 
     bars: tuple[Bar, ...] = ()
     lanes: int = 0
@@ -28,10 +28,10 @@ class Timeline(NamedTuple):
 
 
 def lay_out(table: ProfileTable) -> Timeline:
-    """Return the timeline of a table. What overlaps lies in different lanes; what did not run has no bar.
+    """Return the timeline of a table. Overlapping work lies in different lanes; work that did not run has no bar.
 
-    In a loop all turns are one bar, so blocks of one loop overlap, and each has a separate lane. The graph's own work
-    begins and ends with the frame: only its operations have bars.
+    All turns of a loop are one bar, so blocks of one loop overlap, and each has its own lane. The graph's own work
+    spans the whole frame, so only its operations have bars.
     """
     top: list[int] = []
     for number in table.children[-1]:
@@ -41,7 +41,7 @@ def lay_out(table: ProfileTable) -> Timeline:
 
 
 def _pack(table: ProfileTable, numbers: Sequence[int]) -> tuple[list[Bar], int]:
-    """Put rows and all inside of them into as few lanes as a greedy walk from begin to end takes."""
+    """Put rows, with all inner rows, into as few lanes as a greedy pass from start to end needs."""
     bars: list[Bar] = []
     lanes = 0
     running: list[tuple[int, int, int]] = []  # first lane, lane after the last one, end
@@ -70,7 +70,7 @@ def _free_lane(running: Sequence[tuple[int, int, int]], height: int) -> int:
 
 
 def ruler(first_ns: float, last_ns: float, most: int) -> list[int]:
-    """Return the times of a ruler's marks from `first_ns` to `last_ns`: round ones, about `most` of them."""
+    """Return the times of a ruler's marks from `first_ns` to `last_ns`: round numbers, about `most` of them."""
     length_ns = last_ns - first_ns
     if length_ns <= 0 or most < 1:
         return []
