@@ -148,7 +148,7 @@ def test_copying_a_view_makes_any_type_contiguous(dtype: str) -> None:
 
 @pytest.mark.parametrize("shape", [(300_000, 2), (70_000, 1, 3), (1, 1, 5, 1), (3,)])
 def test_long_and_thin_buffers_copy(shape: tuple[int, ...]) -> None:
-    """This holds for any axes, and for more rows than a grid may have along y and z."""
+    """Copies are right along any axes, even with more rows than a grid may have along y and z."""
     data = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     np.testing.assert_array_equal(_seen(data), data)
     backwards = ("buffer.transpose", {"order": ", ".join(str(a) for a in reversed(range(len(shape))))})

@@ -167,7 +167,7 @@ def colours() -> Array:
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_a_conversion_is_pythons(apply_to_image: Any, conversion: str) -> None:
-    """This includes greys and pure colours, whose hue is a convention; alpha stays."""
+    """Conversions are right for greys and pure colours too, whose hue is a convention; alpha stays."""
     image = colours()
     found = apply_to_image("image.convert_color", image, conversion=conversion)
     expected = [[CONVERSIONS[conversion](*map(float, pixel[:3])) for pixel in row] for row in image]
@@ -177,7 +177,7 @@ def test_a_conversion_is_pythons(apply_to_image: Any, conversion: str) -> None:
 
 @pytest.mark.parametrize("space", ["hsv", "hls", "yuv"])
 def test_there_and_back_changes_nothing(apply_to_image: Any, space: str) -> None:
-    """This includes bright colours beyond 1, except in HLS."""
+    """Even bright colours beyond 1 survive both conversions, except in HLS."""
     image = colours() * (1 if space == "hls" else 5)
     there = apply_to_image("image.convert_color", image, conversion=f"rgb to {space}")
     back = apply_to_image("image.convert_color", there, conversion=f"{space} to rgb")

@@ -38,7 +38,7 @@ def test_blur_equals_scipy_on_a_photograph(apply_to_image: Any, photograph: Any,
 
 @pytest.mark.parametrize("shape", SIZES)
 def test_blur_equals_scipy_at_any_size(apply_to_image: Any, shape: tuple[int, int]) -> None:
-    """This includes filters that are far larger than the image, and alpha."""
+    """Filters may be far larger than the image, and alpha is blurred too."""
     image = _random_image(shape)
     np.testing.assert_allclose(apply_to_image("image.gaussian_blur", image, sigma=5.5), _blurred(image, 5.5), atol=2e-6)
 

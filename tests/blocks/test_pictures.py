@@ -243,7 +243,7 @@ def test_profiles_of_jpeg_and_tiff_count_too() -> None:
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L"])
 @pytest.mark.parametrize("kind", ["JPEG", "WEBP", "BMP", "TGA", "PPM", "PNG", "TIFF", "GIF"])
 def test_other_files_of_eight_bits_are_what_pillow_reads(kind: str, mode: str) -> None:
-    """They are sRGB, with straight alpha where the format has alpha."""
+    """Pixels are sRGB, with straight alpha where the format has alpha."""
     if mode == "RGBA" and kind in ("JPEG", "PPM", "GIF"):
         return  # no alpha, or one bit of it
     stored = np.random.default_rng(4).integers(0, 256, (13, 21, 4), np.uint8)

@@ -76,7 +76,7 @@ def test_minus_zero_is_zero_in_every_type(dtype: str) -> None:
 
 
 def test_vectors_of_zeros_do_not_count() -> None:
-    """This holds for both signs."""
+    """Zeros of both signs are left out."""
     data = np.array([[0, -0.0, 0, -0.0], [-0.0, 0, 0, 1e-45], [-0.0] * 4], np.float32)
     patch = Patch()
     vectors, count = patch.add("buffer.reinterpret", dtype="float4"), patch.add("reduce.count")

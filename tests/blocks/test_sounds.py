@@ -174,7 +174,7 @@ def test_a_sound_of_no_samples_is_not_its_tags() -> None:
     [(0, "a rate of 0 Hz"), (2**31 - 1, "a rate of 2147483647 Hz, which must be from 1 to 1000000")],
 )
 def test_a_rate_that_cannot_be_is_said(rate: int, message: str, tmp_path: Path) -> None:
-    """Such a rate is reported, since no player could play the sound either."""
+    """The file is refused with the rate, since no player could play the sound either."""
     (tmp_path / "a.wav").write_bytes(wav(np.ones((9, 1), "<i2"), rate, bytes_a_second=9))
     with pytest.raises(PatchError, match=f"must be a readable sound, got: {message}; save it again as WAV or FLAC"):
         load_sound(tmp_path / "a.wav", RATE, "mix")

@@ -77,7 +77,7 @@ def test_shuffled_rows_are_spread() -> None:
 
 
 def test_y_has_as_many_rows_as_x() -> None:
-    """Otherwise the block reports it at y."""
+    """Another number of rows is reported at y."""
     patch = Patch()
     node = patch.add("tensor.batches")
     for name, rows in (("x", 4), ("y", 5)):
@@ -143,7 +143,7 @@ def test_weight_tiles_lie_beside_each_other(rows: int, columns: int, zoom: int) 
 
 
 def test_a_tile_must_divide_the_rows() -> None:
-    """Otherwise the block reports it at x."""
+    """A tile of another size is reported at x."""
     patch = Patch()
     node = patch.add("tensor.weight_tiles", tile_width=4)
     patch.connect(patch.add("io.array", data=np.zeros((2, 6), np.float32))["out"], node["x"])

@@ -106,7 +106,7 @@ def test_names_that_look_like_one_module(folder: BlockFolder) -> None:
 
 
 def test_files_that_import_each_other(folder: BlockFolder) -> None:
-    """Such files load when Python can import them, and otherwise report Python's error."""
+    """Circular imports load where Python can import them, and otherwise report Python's error."""
     folder.write("a.py", f"from . import b\n{block_text('live.a')}VALUE = 1\n")
     folder.write("b.py", f"from . import a\n{block_text('live.b')}")
     assert trust_blocks(folder.path) == []
@@ -121,7 +121,7 @@ def test_files_that_import_each_other(folder: BlockFolder) -> None:
 
 
 def test_a_folder_takes_over_types_that_another_drops(folder: BlockFolder, tmp_path: Path) -> None:
-    """This is the case when patches with the same blocks beside them are opened one after the other."""
+    """The second of two patches with the same blocks gets its types when the first patch is closed."""
     other = BlockFolder(tmp_path / "other")
     for place in (folder, other):
         place.write("scale.py", block_text())

@@ -137,7 +137,7 @@ def test_what_drove_a_parameter_that_is_gone_is_told_once() -> None:
 
 
 def test_a_name_can_be_replaced_once_and_not_while_it_is_there() -> None:
-    """Otherwise the owner of a value would be ambiguous."""
+    """A name that two parameters replace, or that still exists, would make the owner of a value ambiguous."""
     for old in (("new",), ("old", "old")):
         with pytest.raises(BlockDefinitionError, match="must replace a name that nothing else has or replaces"):
             define("new", "old_", tuple(old)) if old == ("new",) else define("x", "result", old)

@@ -82,7 +82,7 @@ def test_two_delays_of_one_output_begin_with_their_own_numbers(device: Device, m
 
 
 def test_a_delays_output_may_be_changed_in_place_and_fed_back(device: Device, modules: ModuleCache) -> None:
-    """This is a sum over frames: `x = x * 3 + source`."""
+    """The feedback is a sum over frames: `x = x * 3 + source`."""
     node, wires = delay("d", "sum.out", 5)
     patch = graph(SOURCE, node, BlockNode("sum", blocks.absorb()), wires=[*wires, "d.out sum.x", "s.out sum.y"])
     expected = [5]

@@ -92,7 +92,7 @@ def test_a_cycle_of_in_place_blocks_is_refused() -> None:
 
 
 def test_contents_that_a_block_provides_cannot_be_changed_in_place() -> None:
-    """Such contents are uploaded once, so the second frame would start from the first one's result."""
+    """The contents are uploaded once, so the second frame would start from the first one's result."""
     patch = graph(array("a", 4), node("change", *IN_PLACE), wires=["a.out change.x"])
     _, (problem,) = ordered(patch)
     assert (problem.node, problem.port) == ("change", "x")
@@ -260,7 +260,7 @@ def test_a_loops_counter_stays_as_it_is_inside() -> None:
 
 
 def test_a_delay_keeps_what_nobody_changes_afterwards() -> None:
-    """Otherwise the delay would store the changed contents."""
+    """The delay stores its input before a block changes it in place."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("d", blocks.delay(0)),

@@ -200,7 +200,7 @@ def test_find_kernel_lists_where_it_looked(tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_file_can_have_is_found_nowhere(tmp_path: Path, cache: CompileCache) -> None:
-    """This holds for the name of a kernel and for the name of an include."""
+    """Neither a kernel nor an include is found by an impossible name."""
     endless = "x" * 300
     with pytest.raises(KernelError, match="found in none"):
         find_kernel(endless, [tmp_path])

@@ -60,7 +60,7 @@ def test_a_kernel_computes_each_element_of_any_size(device: Device) -> None:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Literal[2, 4]) -> None:
-    """This holds for elements of every size, for any number of elements, and for unaligned buffers."""
+    """Elements may have any size and number, and buffers need not be aligned."""
     g = OpGraphBuilder()
     total = g.add("op.index", "index")["index"]
     inputs = {}

@@ -61,7 +61,7 @@ def _call(name: str, number: int) -> tuple[str, str]:
 
 
 def test_every_intrinsic_that_ops_may_call_is_compiled() -> None:
-    """They are compiled in a separate process, which an unsupported intrinsic would end."""
+    """The intrinsics are compiled in a separate process, which an unsupported one would end."""
     calls = [_call(name, at) for at, name in enumerate(sorted(SAFE))]
     text = (
         'target triple = "nvptx64-nvidia-cuda"\n'

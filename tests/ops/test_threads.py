@@ -60,7 +60,7 @@ _COLLECTIVES = [
 
 @pytest.mark.parametrize("kind", ["f32", "s32", "u64", "f64"])
 def test_reductions_and_scans_are_numpys(device: Device, kind: str) -> None:
-    """They run over thread blocks and warps, with sizes that fill none of these."""
+    """Reductions and scans run over thread blocks and warps, with sizes that fill none of these."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x", type=kind)["value"]
     for name in (*_COLLECTIVES, *([] if kind[0] == "f" else ["reduce_multiply_warp"])):

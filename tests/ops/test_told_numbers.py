@@ -43,7 +43,7 @@ def test_other_numbers_give_the_same_code(seed: int) -> None:
 @settings(max_examples=many(3))
 @given(st.integers(0, 10**6))
 def test_numbers_that_are_told_give_the_bits_of_constants(device: Device, seed: int) -> None:
-    """This holds in random graphs."""
+    """Random graphs have the same results with passed numbers and with constants."""
     graph, inputs, shape = valid_graph(seed, 25), random_inputs(), SHAPE
     constant, told = (run(device, compile_graph(graph, is_told=is_told), inputs, shape) for is_told in (False, True))
     assert [constant[name].tobytes() for name in told] == [array.tobytes() for array in told.values()]

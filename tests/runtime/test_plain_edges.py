@@ -56,7 +56,7 @@ def test_plain_edges_reach_the_device(asked: list[bool], run: Callable[[], None]
 
 
 def test_edges_are_programmatic_by_default(asked: list[bool]) -> None:
-    """This applies to devices with programmatic edges."""
+    """By default an engine requests no plain edges from its device."""
     Engine(Patch(), "host").close()
     assert asked == [False]
 

@@ -94,7 +94,7 @@ def test_no_gradient_passes_where_it_is_stopped() -> None:
 
 
 def test_no_grad_ends_with_its_block() -> None:
-    """This also holds for a block that fails, and for one inside another."""
+    """The block may fail, or be inside another one."""
     graph = TensorGraph()
     x = leaf(graph, ())
     with pytest.raises(ZeroDivisionError), no_grad():

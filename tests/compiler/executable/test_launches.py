@@ -198,7 +198,7 @@ def described(thread_block: Any, num_threads: Any, *, pass_count: bool) -> None:
 
 
 def test_a_count_needs_one_dimension_and_to_be_passed() -> None:
-    """Otherwise a kernel could not follow the count, so the block is refused when it is described."""
+    """A kernel could not follow any other count, so the block is refused when it is described."""
     described(64, 100, pass_count=True)
     with pytest.raises(ValueError, match=r"launch with a count must have one dimension, got \(\(10, 10\)"):
         described(None, (10, 10), pass_count=True)

@@ -58,7 +58,7 @@ def test_a_chain_is_one_kernel_at_the_place_of_its_last_block() -> None:
 
 
 def test_a_reader_that_touches_no_element_keeps_no_buffer() -> None:
-    """Such a connection only orders the blocks, so the buffer that it carries may be fused away."""
+    """The reader's connection only orders the blocks, so the buffer that it carries may be fused away."""
     idle = node("idle", i(), o(shape="[1]"), entries=())
     stages = [stage(f"a{at}", "x * k + 1") for at in range(2)]
     wires = ["in.out a0.x", "a0.out a1.x", "a0.out idle.x"]

@@ -95,7 +95,7 @@ def test_a_grid_that_leaves_most_multiprocessors_idle() -> None:
     ],
 )
 def test_launches_that_get_no_advice(grid: int, threads: int, registers: int) -> None:
-    """Such launches run well enough, or are too small to gain anything."""
+    """These launches run well enough, or are too small to gain anything."""
     assert advice(grid, threads, registers=registers) is None
 
 

@@ -129,7 +129,7 @@ def test_measured_frames_never_follow_each_other(device: Device) -> None:
 
 
 def test_no_times_are_told_after_a_level_is_left(device: Device) -> None:
-    """This holds even if a block is placed in the same frame, whose problem renews the report."""
+    """Reports have no times even if a block is placed in the same frame, whose problem renews the report."""
     patch = nested()
     with Engine(patch, device) as engine:
         engine.post(ObserveProfile(True))

@@ -43,7 +43,7 @@ def told(engine: Engine) -> list[float]:
 
 
 def test_the_thread_restores_the_switch_interval(engine: Engine) -> None:
-    """This holds for two engines that overlap, and for one that ends by a failure."""
+    """The interval is restored after two engines that overlap, and after one that ends by a failure."""
     before = sys.getswitchinterval()
     with Engine(Patch(), "host") as other:
         engine.start()

@@ -81,7 +81,7 @@ def test_buckets_are_powers_of_two_up_to_a_gigabyte(size: int, bucket: int) -> N
 
 @given(st.integers(1, 2 * GIB))
 def test_a_bucket_holds_its_size_and_wastes_less_than_half(size: int) -> None:
-    """This holds from the smallest bucket on."""
+    """From the smallest bucket on, a bucket is less than twice the requested size."""
     assert size <= bucket_bytes(size) < max(2 * size, 257)
 
 

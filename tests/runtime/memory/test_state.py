@@ -399,7 +399,7 @@ def test_a_rebuild_of_a_paused_engine_moves_no_delay_on() -> None:
 
 
 def test_a_reset_of_a_paused_engine_shows_the_first_frame_and_plays_it() -> None:
-    """This holds after odd and even numbers of frames, with and without redraws."""
+    """The reset may follow an odd or even number of frames, with or without redraws."""
     patch = Patch()
     delay, more = counter(patch, initial=3.0)
     with Engine(patch, device="host") as engine:
@@ -435,7 +435,7 @@ def test_every_port_of_a_round_is_read_right() -> None:
 
 
 def test_a_saved_kernel_counts_in_every_frame_of_a_round(kernels: Kernels) -> None:
-    """This holds even if frames alternate between two graphs."""
+    """The new kernel runs in every frame even if frames alternate between two graphs."""
     patch = Patch()
     delay = patch.add("buffer.frame_delay", initial=1.0)
     patch.connect(array(patch, 0)["out"], delay["like"])

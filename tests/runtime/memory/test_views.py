@@ -82,7 +82,7 @@ def test_an_in_place_block_on_a_slice_leaves_the_rest(edges: tuple[int, int]) ->
 
 
 def test_two_in_place_blocks_may_change_parts_without_a_common_byte() -> None:
-    """This holds after a reader of the whole buffer, and in a loop."""
+    """Both blocks may follow a reader of the whole buffer, and may be in a loop."""
     patch = Patch()
     whole = zeros(patch, 9, value=1.0)
     before = patch.add("math.scale_offset", scale=10.0)

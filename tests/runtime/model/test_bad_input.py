@@ -297,7 +297,7 @@ def test_a_struct_that_is_right_runs_beside_one_that_is_wrong() -> None:
 
 
 def test_a_kernel_that_is_saved_with_another_struct_is_not_swapped_in(tmp_path: Path) -> None:
-    """Such a kernel would write past the elements; the last good one runs until the struct is right again."""
+    """The saved kernel would write past the elements; the last good one runs until the struct is right again."""
     file = tmp_path / "pairs.cu"
     text = (Path(__file__).parents[1] / "small_blocks.cu").read_text()
     file.write_text(text)

@@ -92,7 +92,7 @@ def test_a_picture_is_reduced_to_the_means_of_its_areas(
 
 
 def test_an_even_area_keeps_its_value(patch: Patch, own_memory: Device) -> None:
-    """This holds for each of the 256 values, at a ratio that is not an integer."""
+    """Each of the 256 values is kept, at a ratio that is not an integer."""
     columns = np.repeat(np.arange(256), 5)
     patch.set("image", data=np.broadcast_to(columns[None, :, None], (9, 1280, 4)).astype(np.float32))
     with Engine(patch, own_memory) as engine:

@@ -160,7 +160,7 @@ def test_optimising_a_kernel_stops_when_nobody_uses_it(
 def test_the_error_of_a_failed_build_names_the_block(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch, is_first: bool
 ) -> None:
-    """This holds in the first build and for an edit of the running graph, which continues."""
+    """The first build and a rebuild both name the block; the running graph continues."""
     add = NodeMaker.kernel
 
     def fail(maker: NodeMaker, index: int, *more: Any) -> Any:

@@ -76,7 +76,7 @@ def test_a_broken_kernel_leaves_the_last_good_one_running(patch: Patch, kernels:
 
 
 def test_a_broken_header_heals_when_the_header_does(patch: Patch, kernels: Kernels) -> None:
-    """This holds even if the last good version did not include the header."""
+    """The correction is noticed even if the last good version did not include the header."""
     with Engine(patch, device="host") as engine:
         engine.step()
         kernels.write("twice.h", "#define TWICE(x) (2 * y)\n")

@@ -127,7 +127,7 @@ COUNT = PortRef("count", "out")
 
 
 def test_a_block_that_was_replaced_between_frames_has_its_own_values() -> None:
-    """This holds even if the earlier block had the same id, and the graph can keep running."""
+    """The new block's values apply even if it has the old one's id, and the graph can keep running."""
     patch = Patch()
     x = patch.add("io.array", data=numbers(1, 2, 3))
     patch.connect(x["out"], patch.add("math.scale_offset", node_id="scale", scale=2.0)["x"])

@@ -95,6 +95,6 @@ def test_large_logits(loss: Callable[[TensorNode, TensorNode], TensorNode]) -> N
 
 
 def test_shapes_must_be_the_same() -> None:
-    """Otherwise targets would be broadcast silently."""
+    """Targets of another shape are refused rather than broadcast."""
     with pytest.raises(ShapeMismatch, match=r"outputs and targets must have one shape, got \[7, 1\] and \[1, 1\]"):
         run(losses.squared_error, X, T[:, :1])

@@ -203,6 +203,6 @@ def test_schedules(schedule: schedules.Schedule, expected: Callable[[int], float
     ],
 )
 def test_settings_that_would_train_to_nan(make: Callable[[], object], message: str) -> None:
-    """Such settings are refused when they are made."""
+    """The settings are refused when they are made."""
     with pytest.raises(InvalidOperation, match=message):
         make()

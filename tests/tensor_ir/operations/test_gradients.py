@@ -67,7 +67,7 @@ def test_a_wrong_rule_is_found() -> None:
 
 
 def test_each_operation_has_a_case_whose_gradient_is_not_0() -> None:
-    """Otherwise a missing rule would pass; only x to the power of 0 depends on nothing."""
+    """A case with a zero gradient would hide a missing rule; only x to the power of 0 depends on nothing."""
     largest: dict[str, float] = {}
     for case in all_cases():
         graph = TensorGraph()

@@ -182,7 +182,7 @@ class TestElements:
         assert kept == "Mul(LinearCombination(a, b, 2, 3), 4) | LinearCombination(a, b, 2, 3)"
 
     def test_through_a_barrier_nothing_is_fused(self, graph: TensorGraph) -> None:
-        """Otherwise a gradient would pass through the barrier."""
+        """A fused operation would let a gradient pass through the barrier."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         with no_grad():
             difference, scaled = a - b, a * 2.0

@@ -362,7 +362,7 @@ def test_another_shape_takes_no_launch_between_operations(work: Work, monkeypatc
 def test_an_execution_waits_for_its_last_launch(
     on: str, lent: bool, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It also waits for each launch that reads another library's memory; the last operation may need no launch."""
+    """The execution also waits for each launch that reads another library's memory."""
     monkeypatch.setattr(execution, "AT_ONCE", 1)
     monkeypatch.setattr(execution, "MOST_COMPILED", 0)
     if lent and on != "host":

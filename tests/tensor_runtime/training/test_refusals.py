@@ -178,7 +178,7 @@ AFTER_CLOSE: list[Callable[[Any], object]] = [
 
 @pytest.mark.parametrize("is_owner", [True, False])
 def test_a_closed_graph_says_so(is_owner: bool) -> None:
-    """This holds for a device of its own and for one that stays open; closing the graph again does nothing."""
+    """The device may be the graph's own or stay open; closing the graph again does nothing."""
     device = open_device("host")
     graph = built(SGD(0.1), "host" if is_owner else device)
     graph.set_data(DATA)
