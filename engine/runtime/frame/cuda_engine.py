@@ -16,7 +16,6 @@ import numpy as np
 
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.frame import MOST_BURSTS
 from engine.device.device import Device
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch import changes
@@ -29,6 +28,7 @@ from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRe
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame.clock import Clock
+from engine.runtime.frame.frame_plan import FramePlan, plan_frame
 from engine.runtime.frame.launcher import Launcher
 from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.frame.recorder import FlightRecorder
@@ -48,6 +48,8 @@ _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
 _now_ns = time.perf_counter_ns
 #: For how long after a message each frame ends before the next one begins: more edits and input may follow.
 LIVE_NS = 500_000_000
+#: The longest time between reports of frames that overlap: to make one takes a quarter of Python's time for a frame.
+LONGEST_NS = 1_000_000
 
 
 class CudaEngine:
@@ -112,28 +114,22 @@ class CudaEngine:
 
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
         report is then that since the last frame, and its other fields describe a frame that has just ended. Not each of
-        these frames leaves a report (`Reporter.is_due`); one that doesn't returns the last. Where they are short and
-        nothing is new, one call launches a burst of them (`Launcher.burst`), and reports the last one, with the mean of
-        their times.
+        these frames leaves a report; one that doesn't returns the last. Where they are short and nothing is new, one
+        call launches a burst of them (`Launcher.burst`), and reports the last one, with the mean of their times. See
+        `plan_frame`.
 
         `due_ns` is the time at which the frame was due, for the flight recorder; 0 means its actual start.
         """
         if self.fault is not None:
             raise self.fault
+        launcher, updates, clock, reporter = self.launcher, self.updates, self.clock, self._reporter
+        by_hand, is_launched, is_done = not free_running, False, False
+        level, records = _NONE, _NO_RECORDS
         began_ns = start_ns = _now_ns()
-        launcher, updates, profiler, clock = self.launcher, self.updates, self.profiler, self.clock
-        reporter = self._reporter
-        by_hand = not free_running
         if by_hand:
-            changes = self.inbox or not updates.is_settled or profiler.level or launcher.redrawn
-            if changes or get_ident() != self._thread:
-                # The engine's own thread has already done this. A launch works in any context (driver 580), so a frame
-                # that does nothing else doesn't ask which one is current.
-                self.device.activate()
-                self._thread = get_ident()
+            self._activate()
         elif launcher.flying:
             began_ns = self._ended_ns
-        is_ended = False  # the clock shows the next frame
         try:
             if self.inbox:
                 self.read_inbox()
@@ -144,7 +140,6 @@ class CudaEngine:
                 clock.end()
             if real_time or not (advance and clock.is_set):
                 clock.begin(start_ns, advance=advance, real=real_time)
-            level, records = _NONE, _NO_RECORDS
             if updates.is_settled and self.context.parameters.is_written:
                 level = updates.write_parameters()
             if not updates.is_settled:
@@ -152,7 +147,6 @@ class CudaEngine:
                 if level > _HOT:
                     records = updates.take_records()
             compiled = updates.running.compiled
-            is_launched = False
             # A launch is skipped when its results would equal those of the last one.
             if compiled is not None and not (
                 free_running and level is _NONE and launcher.is_current and (compiled.is_still or not advance)
@@ -160,22 +154,20 @@ class CudaEngine:
                 launcher.launch(compiled, advance, by_hand)
                 is_launched = True
             # While the device works, everything that doesn't need its results is done.
-            burst = 1  # the frames that this call launches
-            overlaps = free_running and self._may_overlap(start_ns)
             has_status = updates.diagnostics.status_plan is not None or (
                 compiled is not None and compiled.status is not None
             )
-            if not is_launched:
-                waits = bool(launcher.flying)
+            is_busy = is_launched or bool(launcher.flying)
+            if free_running and self.running and self.device.info.is_asynchronous:
+                plan = self._plan_overlap(compiled, is_busy, is_launched, level is not _NONE, has_status, start_ns)
             else:
-                # Status words are read only as often as a person can read their messages.
-                waits = not overlaps or (has_status and start_ns - self._waited_ns >= REPORT_INTERVAL_NS)
-                if waits:
+                plan = plan_frame(is_busy=is_busy)
+            if is_launched:
+                if plan.waits:
                     self._waited_ns = start_ns
                 else:
-                    if compiled and launcher.burst > 1 and level is _NONE and self._may_burst():
-                        burst = launcher.burst
-                        self._launch_rest(compiled, burst - 1, real_time, due_ns, began_ns)
+                    if plan.burst > 1:
+                        self._launch_rest(plan.burst - 1, real_time, due_ns, began_ns)
                     launcher.fly()
             frame, time_s = clock.moment.frame, clock.moment.time_s
             # The first frame of an engine that plays waits for the first build.
@@ -185,39 +177,74 @@ class CudaEngine:
                     self.frames_left -= 1
                     self.running = self.frames_left > 0
                 clock.end()
-                is_ended = True
-            in_flight = MOST_BURSTS * burst if overlaps else 1
-            is_late = by_hand and profiler.level  # the report has the times of this very launch
-            tells = not overlaps or reporter.is_due(level, self.running, start_ns)
-            if not tells:
-                reporter.put_off(began_ns, frame, time_s, launcher.launches, in_flight, burst)
+            is_late = by_hand and self.profiler.level  # the report has the times of this very launch
+            if not plan.reports:
+                reporter.put_off(plan, began_ns, frame, time_s, launcher.launches)
             elif not is_late:
                 reporter.prepare(level, now=by_hand)
-            stamps = self._stamps(frame, level, due_ns, began_ns) if is_done else None
             is_seen = self._saver.asked or self.previews.is_watched
-            looks = profiler.level or has_status or is_seen or updates.diagnostics.fading
-            if waits:
+            looks = self.profiler.level or has_status or is_seen or updates.diagnostics.fading
+            if plan.waits:
                 launcher.synchronize()
+            # Nothing of what follows is left to do in most frames.
             if looks:
-                self._look(compiled, is_launched, frame, has_status and waits, advance, by_hand)
+                self._look(compiled, is_launched, frame, has_status and plan.waits, advance, by_hand)
                 if is_late:
                     reporter.prepare(level, now=by_hand)
-                if tells:
+                if plan.reports:
                     reporter.renew()
         except DeviceError as problem:
-            if is_ended and not self._is_frozen:
+            if is_done and not self._is_frozen:
                 clock.back()
             self._break(problem, due_ns, began_ns)
             raise
-        self._record(stamps, records)
-        if not tells:
+        self._record(frame if is_done else None, level, due_ns, began_ns, records)
+        if not plan.reports:
             return reporter.last
-        time_ns = (self._ended_ns - began_ns) // burst
-        report = reporter.report(frame, time_s, level, records, self.running, launcher.launches, in_flight, time_ns)
+        time_ns = (self._ended_ns - began_ns) // plan.burst
+        report = reporter.report(
+            frame, time_s, level, records, self.running, launcher.launches, plan.in_flight, time_ns
+        )
         self.outbox.put_report(report)
         if reporter.watches_profile and (profile := reporter.take_profile()) is not None:
             self.outbox.put_profile(profile)
         return report
+
+    def _activate(self) -> None:
+        """Make the device current for a frame by hand; the engine's own thread has already done this.
+
+        A launch works in any context (driver 580), so a frame that does nothing else doesn't ask which one is current.
+        """
+        changes = self.inbox or not self.updates.is_settled or self.profiler.level or self.launcher.redrawn
+        if changes or get_ident() != self._thread:
+            self.device.activate()
+            self._thread = get_ident()
+
+    def _plan_overlap(
+        self,
+        compiled: CompiledGraph | None,
+        is_busy: bool,
+        is_launched: bool,
+        is_updated: bool,
+        has_status: bool,
+        now_ns: int,
+    ) -> FramePlan:
+        """Plan a frame of an engine that plays freely on a device that works beside Python."""
+        reporter = self._reporter
+        return plan_frame(
+            is_busy=is_busy,
+            is_launched=is_launched,
+            can_overlap=compiled is None or not compiled.plan.freezes,
+            pacing=self.pacing,
+            is_live=now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening,
+            # They are read only as often as a person can read their messages.
+            has_status=has_status and now_ns - self._waited_ns >= REPORT_INTERVAL_NS,
+            is_updated=is_updated,
+            frames_left=self.frames_left,
+            is_special=not self.updates.is_settled or self.profiler.every_frame or bool(self._saver.asked),
+            burst=self.launcher.burst,
+            is_report_due=reporter.last.in_flight == 1 or now_ns - reporter.reported_ns >= LONGEST_NS,
+        )
 
     def settle(self) -> None:
         """Wait until nothing on the device uses the graph and its memory, which may then be read, changed or freed."""
@@ -251,8 +278,7 @@ class CudaEngine:
         why = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
         why = self.updates.diagnostics.inlined.shown(why)
         self.fail(why)
-        stamps = self._stamps(self.clock.moment.frame, _NONE, due_ns, began_ns)
-        self._record(stamps, _NO_RECORDS)
+        self._record(self.clock.moment.frame, _NONE, due_ns, began_ns, _NO_RECORDS)
         problem.args = (f"node {why.node}: {why.message}" if why.node else why.message,)
 
     def cancel(self) -> None:
@@ -334,9 +360,8 @@ class CudaEngine:
 
     def _update(self, advance: bool, by_hand: bool) -> UpdateLevel:
         """Update the running graph to match the patch, and return the highest level that was needed."""
-        updates, context, moment = self.updates, self.context, self.clock.moment
+        updates, context, moment, level = self.updates, self.context, self.clock.moment, _NONE
         updates.is_settled = context.value_graph.is_empty and not updates.pending
-        level = _NONE
         if not updates.is_settled:
             if by_hand and updates.preparing:  # values are computed with everything that was edited
                 level = updates.catch_up(moment.frame)
@@ -358,41 +383,17 @@ class CudaEngine:
         if report is not None:
             self.outbox.put_report(report)
 
-    def _may_overlap(self, now_ns: int) -> bool:
-        """True when the next frame may be launched while this one runs."""
-        if not (self.running and self.device.info.is_asynchronous):
-            return False
-        compiled, asked = self.updates.running.compiled, self.pacing.overlap
-        if compiled is not None and compiled.plan.freezes:
-            return False  # the next frame is launched only if no sentinel freezes this one
-        if asked is not None:
-            return asked
-        is_live = now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening
-        return self.pacing.rate is None and not is_live
-
-    def _may_burst(self) -> bool:
-        """True when the next frames would only be launched: nothing is updated, saved, counted or measured in each."""
-        is_each = self.profiler.every_frame or self._saver.asked or self.frames_left is not None
-        return self.updates.is_settled and self.pacing.rate is None and not is_each
-
-    def _launch_rest(self, compiled: CompiledGraph, count: int, real_time: bool, due_ns: int, began_ns: int) -> None:
+    def _launch_rest(self, count: int, real_time: bool, due_ns: int, began_ns: int) -> None:
         """Launch `count` more frames, each of which begins when the one before is launched."""
-        launcher, clock = self.launcher, self.clock
+        launcher, clock, compiled = self.launcher, self.clock, self.updates.running.compiled
+        assert compiled is not None
         for _ in range(count):
-            stamps = self._stamps(clock.moment.frame, _NONE, due_ns, began_ns)
-            self._record(stamps, _NO_RECORDS)
+            self._record(clock.moment.frame, _NONE, due_ns, began_ns, _NO_RECORDS)
             launcher.launched_ns = 0  # a launch that fails does not end
             clock.end()
             if real_time or not clock.is_set:
                 clock.begin(self._ended_ns, advance=True, real=real_time)
             launcher.launch(compiled, True, False)
-
-    def _stamps(self, frame: int, level: UpdateLevel, due_ns: int, began_ns: int) -> tuple[int, ...]:
-        """Return the stamps of a frame, without its end; `due_ns` and `began_ns` are those of the whole burst."""
-        launcher = self.launcher
-        if self._ended_ns > began_ns:  # behind others of its burst
-            due_ns = began_ns = self._ended_ns
-        return frame, level, due_ns or began_ns, began_ns, launcher.room_ns, launcher.launching_ns, launcher.launched_ns
 
     def _look(
         self,
@@ -438,16 +439,25 @@ class CudaEngine:
             place = SavePlace(self.context.folder(), trusted=self.context.trusted)
             self._saver.save(compiled, place, wait=by_hand)
 
-    def _record(self, stamps: tuple[int, ...] | None, records: tuple[UpdateRecord, ...]) -> None:
-        """Record the end of a frame, if it has `stamps`, and report its updates."""
-        self._ended_ns = ended_ns = _now_ns()
-        recorder = self.recorder
+    def _record(
+        self, frame: int | None, level: UpdateLevel, due_ns: int, began_ns: int, records: tuple[UpdateRecord, ...]
+    ) -> None:
+        """Record that a frame has ended, None for a call without one, and report its updates.
+
+        `due_ns` and `began_ns` are those of the whole burst.
+        """
+        ended_ns, last_ended_ns, recorder = _now_ns(), self._ended_ns, self.recorder
+        self._ended_ns = ended_ns
         for record in records:
             self.outbox.put_event(record)
             recorder.note_update(record, ended_ns)
-        if stamps is not None:
-            recorder.put((*stamps, ended_ns))
-            if ended_ns - stamps[2] > recorder.budget_ns:
+        if frame is not None:
+            if last_ended_ns > began_ns:  # behind others of its burst
+                due_ns = began_ns = last_ended_ns
+            due_ns, launched = due_ns or began_ns, self.launcher
+            times = launched.room_ns, launched.launching_ns, launched.launched_ns
+            recorder.put((frame, level, due_ns, began_ns, *times, ended_ns))
+            if ended_ns - due_ns > recorder.budget_ns:
                 recorder.note_slow(records, self._pictures_ns)
-        if stamps is None or not self.running:
+        if frame is None or not self.running:
             self.clock.hold()

@@ -9,6 +9,7 @@ from engine.figures import plural
 from engine.patch.changes import PortRef
 from engine.profiling.profile import Profile
 from engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel, UpdateRecord
+from engine.runtime.frame.frame_plan import FramePlan
 from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.model.context import CudaContext
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
@@ -19,8 +20,6 @@ _log = logging.getLogger(__name__)
 _SECOND_NS = 1_000_000_000
 # Looked up once: a frame compares with it several times.
 _NONE, _HOT = UpdateLevel.NONE, UpdateLevel.HOT
-#: The longest time between reports of frames that overlap: to make one takes a quarter of Python's time for a frame.
-LONGEST_NS = 1_000_000
 
 
 class Reporter:
@@ -46,26 +45,23 @@ class Reporter:
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
         #: The newest one.
         self.last = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
-        self._reported_ns = 0
-        #: The facts of a frame that is not reported unless nothing follows it: when it began, and for its report.
-        self._put_off: tuple[int, int, float, int, int, int] | None = None
+        #: When it was prepared.
+        self.reported_ns = 0
+        #: A frame that is not reported unless nothing follows it: its plan, when it began, and facts for its report.
+        self._put_off: tuple[FramePlan, int, int, float, int] | None = None
 
-    def is_due(self, level: UpdateLevel, running: bool, now_ns: int) -> bool:
-        """True when a frame that overlaps others needs a report: it has something new, or the last report is old."""
-        is_same = level is _NONE and running and self.last.in_flight > 1
-        return not is_same or now_ns - self._reported_ns >= LONGEST_NS
-
-    def put_off(self, began_ns: int, frame: int, time_s: float, launches: int, in_flight: int, burst: int) -> None:
+    def put_off(self, plan: FramePlan, began_ns: int, frame: int, time_s: float, launches: int) -> None:
         """Note the last frame of a burst, which is not reported unless nothing follows it."""
-        self._put_off = began_ns, frame, time_s, launches, in_flight, burst
+        self._put_off = plan, began_ns, frame, time_s, launches
 
     def catch_up(self, ended_ns: int) -> FrameReport | None:
         """Return the report of the last frame, which ended at a time; None if it was reported."""
         if self._put_off is None:
             return None
-        began_ns, frame, time_s, launches, in_flight, burst = self._put_off
+        plan, began_ns, frame, time_s, launches = self._put_off
         self.prepare(_NONE, now=True)
-        return self.report(frame, time_s, _NONE, (), True, launches, in_flight, (ended_ns - began_ns) // burst)
+        frame_time_ns = (ended_ns - began_ns) // plan.burst
+        return self.report(frame, time_s, _NONE, (), True, launches, plan.in_flight, frame_time_ns)
 
     def prepare(self, level: UpdateLevel, *, now: bool) -> None:
         """Renew what the report of a frame has beside the facts of that frame.
@@ -74,7 +70,7 @@ class Reporter:
         at an interval that people can read, or `now`.
         """
         updates, profiler, time_ns = self._updates, self._profiler, time.perf_counter_ns()
-        self._reported_ns, self._put_off = time_ns, None
+        self.reported_ns, self._put_off = time_ns, None
         is_other = profiler.level is not self.statistics.profiling  # which `_follow` renews
         if level > _HOT:
             self._counted = self._reported = None

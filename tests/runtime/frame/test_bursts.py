@@ -12,7 +12,7 @@ from engine.diagnostics import DeviceError
 from engine.protocol.flight_record import SpentOn
 from engine.protocol.messages import SaveOutputs, SetProfiling, SetRunning
 from engine.protocol.pacing import Pacing, PacingMode
-from engine.runtime.frame import launcher, reporter
+from engine.runtime.frame import cuda_engine, launcher
 from tests.device.lagging_device import LaggingDevice
 from tests.waiting import until
 
@@ -60,7 +60,7 @@ class Simulated:
 @pytest.fixture
 def overlapping(counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """An engine whose frames overlap, with a report for each."""
-    monkeypatch.setattr(reporter, "LONGEST_NS", 0)
+    monkeypatch.setattr(cuda_engine, "LONGEST_NS", 0)
     with Engine(counter, lagging, profiling=ProfilingLevel.NONE) as engine:
         for _ in range(40):  # frames that do not overlap tell nothing about bursts
             engine.step()

@@ -29,7 +29,7 @@ from engine.protocol.messages import (
     Viewing,
 )
 from engine.protocol.pacing import Pacing
-from engine.runtime.frame import cuda_engine, launcher, reporter
+from engine.runtime.frame import cuda_engine, launcher
 from engine.runtime.frame.thread import FrameLock
 from engine.runtime.preview.reading import read_buffer
 from engine.runtime.update.worker import Worker
@@ -90,7 +90,7 @@ class Pair:
         monkeypatch.setattr(launcher, "LONGEST_BURST", LONGEST_BURST if bursts else 1)
         monkeypatch.setattr(launcher, "_SAMPLE", 2)
         monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)  # no frame is waited for just for a report
-        monkeypatch.setattr(reporter, "LONGEST_NS", 0)  # each frame leaves a report
+        monkeypatch.setattr(cuda_engine, "LONGEST_NS", 0)  # each frame leaves a report
         is_done = Worker.is_done
         self.may_swap = True
         monkeypatch.setattr(Worker, "is_done", property(lambda worker: self.may_swap and is_done.fget(worker)))
@@ -421,7 +421,7 @@ def test_not_each_frame_leaves_a_report(
     counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """New facts are reported at once, other frames at intervals, and the last frame when the engine stops."""
-    monkeypatch.setattr(reporter, "LONGEST_NS", 1 << 62)
+    monkeypatch.setattr(cuda_engine, "LONGEST_NS", 1 << 62)
     with Engine(counter, lagging) as engine:
         core = engine.core
         engine.step()
