@@ -130,9 +130,7 @@ class ProblemOrder:
             case None:
                 return ranked
             case ProblemColumn.COUNT:
-                return sorted(
-                    ranked, key=lambda each: each.sighting.count if each.sighting else 0, reverse=self.descending
-                )
+                return sorted(ranked, key=_count, reverse=self.descending)
             case ProblemColumn.LAST_SEEN:
                 return sorted(ranked, key=_last_seen, reverse=self.descending)
             case column:

@@ -1,5 +1,6 @@
 """Opening, saving and closing files, and recovery after a crash."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from app.documents.recovery import RecoverySlot
 from app.window.main_window import MainWindow
+from engine.patch.document import Patch
 from engine.patch.files import EXAMPLES_FOLDER, load_patch
 from tests.app.conftest import Asked
 from tests.app.window.window_support import engine_of, patch_of
@@ -180,6 +182,40 @@ def test_work_of_a_crashed_editor_is_offered(window: MainWindow, file: Path, ask
     window.files.save()
     assert not window.session.is_modified
     assert load_patch(file).value("every", "gain") == 9.0
+
+
+def test_work_that_cannot_be_opened_is_offered_again(window: MainWindow, asked: Asked, tmp_path: Path) -> None:
+    """Recovered work that is no patch is told of and kept for the next start."""
+    slot = RecoverySlot(tmp_path / "state" / "recovery")
+    slot.write(Patch()).result()
+    (copy,) = (tmp_path / "state" / "recovery").glob("*.json")
+    copy.write_text(json.dumps(json.loads(copy.read_text()) | {"patch": "{"}))
+    slot._lock.unlock()
+    for count in (1, 2):
+        window.offer_recovery()
+        assert len(asked.shown) == count
+        assert asked.shown[-1].startswith("The unsaved work can't be opened: ")
+    assert copy.exists()
+    assert window.session.path is None
+    slot.close()
+
+
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_work_is_deleted_once_it_is_saved_or_unwanted(
+    window: MainWindow, file: Path, asked: Asked, tmp_path: Path, is_saved: bool
+) -> None:
+    """A crashed editor's copy is deleted when its file has the same, without a question, or when the person says so."""
+    patch = load_patch(file)
+    if not is_saved:
+        patch.set("every", gain=9.0)
+    slot, asked.recover = RecoverySlot(tmp_path / "state" / "recovery"), False
+    slot.write(patch).result()
+    slot._lock.unlock()
+    window.offer_recovery()
+    assert asked.shown == ([] if is_saved else ["demo.loom"])
+    assert not list((tmp_path / "state" / "recovery").glob("*.json"))
+    assert window.session.path is None
+    slot.close()
 
 
 @pytest.mark.parametrize("action", ["save", "save_as", "close"])
