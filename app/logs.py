@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 from platformdirs import user_state_path
 
-from app.log_file import LogFile, RecordFormatter
 from engine.diagnostics import printable
 from engine.logs import attach, detach, set_level
 
 _log = logging.getLogger(__name__)
 #: Loggers whose messages commands print themselves, as diagnostics.
 _PRINTED = ("app.outcome", "engine.runtime.report")
+
+#: The size at which a new log file is started; one older file is kept, so the log takes at most twice as much.
+_SIZE_LIMIT = 1_000_000
+LOG_NAME = "warploom.log"
 
 
 class _StandardError(logging.Handler):
@@ -100,3 +106,85 @@ def _on_thread(ended: threading.ExceptHookArgs) -> None:
 
 def _on_unraisable(ended: sys.UnraisableHookArgs) -> None:
     _log.error("%s: %r", ended.err_msg or "error that nothing can handle, in", ended.object, exc_info=ended.exc_value)
+
+
+class RecordFormatter(logging.Formatter):
+    """Formats a record as one line, with further lines indented, so that only records start at the margin."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "%(asctime)s.%(msecs)03d %(levelname)-8s %(process)d %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S"
+        )
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of a record."""
+        return super().format(record).replace("\n", "\n    ")
+
+
+class LogFile(logging.Handler):
+    """Appends records to `warploom.log` in a folder; a full one becomes `warploom.1.log`.
+
+    Processes don't wait for each other. Each record is appended by a single write to the file that has the name at that
+    moment. Only one process at a time renames the file, and the others continue to write. The folder is created with
+    the first record. When the file can't be written, `problem` has the reason, and records are lost.
+    """
+
+    def __init__(self, folder: Path, level: int = logging.INFO, size_limit: int = _SIZE_LIMIT) -> None:
+        super().__init__(level)
+        self.setFormatter(RecordFormatter())
+        self.path = folder / LOG_NAME
+        self.problem = ""
+        self._size_limit = size_limit
+        self._last, self._repeats = "", 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record.
+
+        If it repeats the last one, only count it; the count is written before the next different record.
+        """
+        try:
+            said = f"{record.name} {record.levelno} {record.getMessage()}"
+            if said == self._last:
+                self._repeats += 1
+            else:
+                self._write_repeats()
+                self._last = said
+                self._write(f"{self.format(record)}\n")
+        except Exception:  # noqa: BLE001 - whoever logs must not fail by it
+            self.handleError(record)
+
+    def close(self) -> None:
+        """Write the pending records."""
+        self._write_repeats()
+        super().close()
+
+    def _write_repeats(self) -> None:
+        if self._repeats:
+            self._write(f"    the same {self._repeats} times more\n")
+            self._repeats = 0
+
+    def _write(self, text: str) -> None:
+        try:
+            try:
+                size = self.path.stat().st_size
+            except FileNotFoundError:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                size = 0
+            if size > self._size_limit:
+                self._begin_another()
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(file, text.encode(errors="backslashreplace"))
+            finally:
+                os.close(file)
+        except OSError as problem:
+            self.problem = f"{self.path.parent} can't be written: {problem.strerror}"
+
+    def _begin_another(self) -> None:
+        with self.path.with_suffix(".lock").open("ab") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return  # another process is renaming it
+            if self.path.stat().st_size > self._size_limit:  # otherwise another process has renamed it
+                self.path.replace(self.path.with_suffix(".1.log"))

@@ -7,7 +7,7 @@ from functools import cache
 
 from llvmlite import ir
 
-from engine.ops.functions import error_function, exponential, fast, logarithmic, power, rounding, trigonometric
+from engine.ops.functions import exponential, fast, logarithmic, power, rounding, trigonometric
 from engine.ops.functions.value import F32, F64, Format, ScalarValue
 
 FunctionBody = Callable[..., ScalarValue]
@@ -144,6 +144,6 @@ FUNCTIONS = _table(
     MathFunction("fract", rounding.fract, 1.0),  # just below 1 for tiny negative numbers, half a unit otherwise
     MathFunction("fmod", rounding.fmod, 0.0),
     MathFunction("mod", rounding.mod, 0.5),
-    MathFunction("erf", error_function.erf, 1.1),
-    MathFunction("erfc", error_function.erfc, 1.6),
+    MathFunction("erf", exponential.erf, 1.1),
+    MathFunction("erfc", exponential.erfc, 1.6),
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import cli
-from app.log_file import NAME
+from app.logs import LOG_NAME
 from engine.logs import ROOTS
 from tests.app.cli.cli_support import Warploom
 from tests.protocol.engine_process import COMMAND
@@ -20,7 +20,7 @@ from tests.protocol.engine_process import COMMAND
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The log file's path in a fresh state folder."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state" / "warploom" / NAME
+    return tmp_path / "state" / "warploom" / LOG_NAME
 
 
 def test_every_command_takes_it(warploom: Warploom) -> None:
