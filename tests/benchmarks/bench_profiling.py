@@ -43,7 +43,7 @@ class NoProfiler:
         """Do nothing."""
 
     def cost_since(self, time_ns: int) -> int:
-        """Return 0."""
+        """Return no cost."""
         return 0
 
     def close(self) -> None:

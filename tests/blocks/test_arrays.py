@@ -45,7 +45,7 @@ def test_saxpy_equals_numpy(count: int, a: float) -> None:
 
 @pytest.mark.parametrize("block", ["math.saxpy", "math.add", "math.multiply"])
 def test_operands_of_different_shapes_are_refused(block: str) -> None:
-    """A shorter y would be read beyond its end."""
+    """A kernel would read a shorter y beyond its end."""
     patch = Patch()
     node = patch.add(block)
     patch.connect(patch.add("io.array", data=np.zeros(300, np.float32))["out"], node["x"])
@@ -338,7 +338,7 @@ def test_positions_need_their_axis() -> None:
 
 
 def test_numbers_are_rounded_once() -> None:
-    """An f64 just above the middle between two numbers of a small float becomes the upper one."""
+    """An f64 just above the middle between two numbers of a small float is rounded to the upper one."""
     x = np.array([1 + 2.0**-11 + 2.0**-40, -(1 + 2.0**-11 + 2.0**-40), 1 + 2.0**-11, 1e300, np.nan])
     with np.errstate(over="ignore"):
         expected = x.astype(np.float16)

@@ -298,7 +298,7 @@ def test_a_frame_delay_is_one_frame_behind() -> None:
 
 
 def test_two_delays_are_two_frames_behind() -> None:
-    """Without a cycle, `like` is not needed."""
+    """Outside a cycle, a delay doesn't need `like`."""
     patch = Patch()
     counter = patch.add("control.every", period=4)
     first, second = patch.add("buffer.frame_delay"), patch.add("buffer.frame_delay")

@@ -33,7 +33,7 @@ def test_a_filter_takes_its_weights_from_a_port(photograph: Array) -> None:
 
 
 def test_weights_of_even_size_are_refused_at_their_port() -> None:
-    """An even window has no middle."""
+    """An even window has no middle, so its weights are refused."""
     patch = Patch()
     node = patch.add("filter.weighted")
     patch.connect(patch.add("io.array", data=np.ones((9, 9), np.float32))["out"], node["image"])
@@ -104,7 +104,7 @@ def test_new_pixels_lie_where_scipy_has_them(block: str, source: Any, target: An
 
 
 def test_an_image_of_one_row_is_not_resized() -> None:
-    """The message is at the input."""
+    """The message is at the input of the image."""
     patch = Patch()
     node = patch.add("image.resize", width=3, height=3, mode="area")
     patch.connect(patch.add("io.array", data=np.ones((1, 9), np.float32))["out"], node["image"])

@@ -30,7 +30,7 @@ def _edges(channel: Any) -> Any:
 
 @pytest.mark.parametrize("sigma", [0.7, 3.0, 20.0])
 def test_blur_equals_scipy_on_a_photograph(apply_to_image: Any, photograph: Any, sigma: float) -> None:
-    """The largest sigma needs the most weights."""
+    """Blurs agree for all sigmas; the largest needs the most weights."""
     out = apply_to_image("image.gaussian_blur", photograph, sigma=sigma)
     np.testing.assert_allclose(out[..., :3], _blurred(photograph, sigma), atol=2e-6)
     np.testing.assert_allclose(out[..., 3], 1.0, atol=2e-6)
@@ -136,7 +136,7 @@ def test_tone_is_its_formula(
 
 
 def test_tone_without_saturation_is_grayscale(apply_to_image: Any) -> None:
-    """Both use the same luminance."""
+    """Both blocks use the same luminance."""
     image = _image()
     np.testing.assert_allclose(
         apply_to_image("image.tone", image, saturation=0.0), apply_to_image("image.grayscale", image), rtol=1e-6

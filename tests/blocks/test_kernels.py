@@ -55,7 +55,7 @@ def test_a_wrong_layout_would_be_seen() -> None:
 
 
 def test_a_particle_is_32_bytes() -> None:
-    """Two particles fill a 64-byte cache line."""
+    """With this size, two particles fill a 64-byte cache line."""
     assert Particle.size_bytes == 32
 
 

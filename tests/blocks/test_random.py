@@ -18,7 +18,7 @@ from engine.protocol.messages import Reset
 
 Array = np.ndarray[Any, Any]
 
-#: Counter, key and words of Philox4x32-10, as Random123 publishes them: zeros, ones, and digits of pi.
+# Counter, key and words of Philox4x32-10, as Random123 publishes them: zeros, ones, and digits of pi.
 KNOWN = [
     ([0] * 4, [0] * 2, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
     ([0xFFFFFFFF] * 4, [0xFFFFFFFF] * 2, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
@@ -61,7 +61,7 @@ def words(count: int, seed: int, frame: int, distribution: int) -> Array:
 
 
 def numbers(block: str, device: Device | str = "host", frames: int = 1, **parameters: Any) -> list[Array]:
-    """Return what a block makes in each of some frames."""
+    """Return a block's output in each of some frames."""
     patch = Patch()
     node = patch.add(f"random.{block}", **parameters)
     found = []
@@ -73,7 +73,7 @@ def numbers(block: str, device: Device | str = "host", frames: int = 1, **parame
 
 
 def launch(device: Device, entry: str, x: Array, out: Array) -> Array:
-    """Return the output of a kernel of `SOURCE` over an array."""
+    """Return the output of a kernel of `SOURCE` for an array."""
     made = compile_cuda(SOURCE, Path("test.cu"), device.info.architecture, [KERNELS_FOLDER])
     target = device.upload(out)
     kernel = device.load_module(made.cubin or made.ptx).kernel(entry)
@@ -87,7 +87,7 @@ def launch(device: Device, entry: str, x: Array, out: Array) -> Array:
 def test_philox_gives_its_known_answers(
     device: Device, counter: list[int], key: list[int], expected: list[int]
 ) -> None:
-    """Random123's vectors, by the kernel and by this file's oracle."""
+    """Both the kernel and this file's oracle give Random123's vectors."""
     assert philox(counter, key).tolist() == expected
     made = compile_cuda(SOURCE, Path("test.cu"), device.info.architecture, [KERNELS_FOLDER])
     given = [device.upload(np.array(item, np.uint32)) for item in (counter, key, [0] * 4)]
@@ -98,14 +98,14 @@ def test_philox_gives_its_known_answers(
 
 
 def test_logarithm_cosine_and_sine_are_within_two_ulp(device: Device) -> None:
-    """Over the whole range that normal numbers need."""
+    """The range is all that normal numbers need."""
     x = np.concatenate([np.geomspace(2.0**-33, 1, 100_001), 1 - np.arange(1, 4096) * 2.0**-24]).astype(np.float32)
     expected = np.log(x.astype(float))
     found = launch(device, "logs", x, np.empty_like(x))
     assert np.abs(found - expected)[expected != 0].max() < 30
     assert (np.abs(found - expected) <= 2 * np.spacing(np.abs(expected).astype(np.float32))).all()
     turns = np.arange(0, 2**32, 65_521, dtype=np.uint64).astype(np.uint32)
-    part = (turns + np.uint32(2**29)).astype(float) % 2**30 - 2**29  # of a quarter turn, exactly
+    part = (turns + np.uint32(2**29)).astype(float) % 2**30 - 2**29  # in quarter turns, exactly
     near, far = (function(part * (2 * np.pi / 2**32)) for function in (np.cos, np.sin))
     quarter = (turns + np.uint32(2**29)) >> 30
     cosine, sine = np.choose(quarter, [near, -far, -near, far]), np.choose(quarter, [far, near, -far, -near])
@@ -116,7 +116,7 @@ def test_logarithm_cosine_and_sine_are_within_two_ulp(device: Device) -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 1023, 1027])
 def test_numbers_are_those_of_philox(device: Device, size: int) -> None:
-    """Bit for bit for uniform ones and integers, in each frame."""
+    """Uniform numbers and integers are equal bit for bit, in each frame."""
     for frame, found in enumerate(numbers("uniform", device, frames=3, shape=str(size), seed=size)):
         expected = (words(size, size, frame, UNIFORM) >> 8).astype(np.float32) / np.float32(2**24)
         np.testing.assert_array_equal(found, expected)
@@ -127,7 +127,7 @@ def test_numbers_are_those_of_philox(device: Device, size: int) -> None:
 
 
 def test_normal_numbers_are_box_and_mullers(device: Device) -> None:
-    """As near to the exact ones as f32 allows; the uniform numbers that they are made of are rounded to f32."""
+    """Results are near the exact ones within f32, for uniform numbers rounded to f32."""
     (found,) = numbers("normal", device, shape="100001", seed=3, mean=2.0, deviation=0.5)
     a, b = words(100_002, 3, 0, NORMAL).reshape(-1, 2).T
     share = (a.astype(np.float32).astype(float) * 2.0**-32 + 2.0**-33).astype(np.float32)
@@ -137,7 +137,7 @@ def test_normal_numbers_are_box_and_mullers(device: Device) -> None:
 
 
 def test_numbers_change_with_frame_seed_and_distribution_alone(device: Device) -> None:
-    """A graph that is launched again makes other numbers, unless told not to; a reset begins again."""
+    """A graph that is launched again makes other numbers, unless this is switched off; a reset starts again."""
     given: dict[str, Any] = {"shape": "5, 7", "seed": 4}
     first, second = numbers("uniform", device, frames=2, **given)
     assert first.shape == (5, 7) and not np.intersect1d(first, second).size
@@ -157,7 +157,7 @@ def test_numbers_change_with_frame_seed_and_distribution_alone(device: Device) -
 
 
 def test_the_first_numbers_of_a_longer_list_are_those_of_a_shorter_one() -> None:
-    """A size that is dragged changes no number that was there."""
+    """Dragging the size changes no existing number."""
     (long,), (short,) = (numbers("normal", shape=size) for size in ("1000", "37"))
     np.testing.assert_array_equal(long[:37], short)
 
@@ -167,20 +167,20 @@ def test_the_first_numbers_of_a_longer_list_are_those_of_a_shorter_one() -> None
     [(0, 1, {0}), (5, 5, {5}), (9, -3, {9}), (-1, 2, {-1, 0, 1}), (2**31 - 2, 2**31 - 1, {2**31 - 2})],
 )
 def test_integers_stay_in_their_range(low: int, high: int, all_of: set[int]) -> None:
-    """The upper end is left out; an empty range gives its lower end."""
+    """The upper end is excluded; an empty range gives its lower end."""
     (found,) = numbers("integers", shape="300", low=low, high=high)
     assert set(found.tolist()) == all_of
 
 
 def test_integers_may_have_the_whole_range() -> None:
-    """From the smallest number to the one below the largest, without an overflow."""
+    """The range goes from the smallest number to the one below the largest, without an overflow."""
     (found,) = numbers("integers", shape="20000", low=-(2**31), high=2**31 - 1)
     assert found.min() < -(2**31) + 2**20 and found.max() > 2**31 - 2**20
     assert abs(found.astype(float).mean()) < 6 * 2**32 / np.sqrt(12 * 20000)
 
 
 def test_distributions_pass_statistical_tests() -> None:
-    """Kolmogorov and Smirnov, chi squared, moments, and no correlation with neighbours, frames or seeds."""
+    """The tests are Kolmogorov-Smirnov, chi-squared, moments, and correlations with neighbours, frames and seeds."""
     size = 1 << 18
     uniform, later = (x.astype(float) for x in numbers("uniform", frames=2, shape=str(size)))
     normal, then = (x.astype(float) for x in numbers("normal", frames=2, shape=str(size)))
@@ -205,7 +205,7 @@ def test_distributions_pass_statistical_tests() -> None:
 
 @pytest.mark.parametrize("kind", ["uniform", "normal", "integers"])
 def test_new_blocks_have_other_numbers(kind: str, tmp_path: Path) -> None:
-    """Each has a seed of its own, unless one is given; a saved patch and the same script give the same again."""
+    """Each block has a seed of its own unless one is given; a saved patch and the same script repeat their numbers."""
 
     def make() -> Patch:
         patch = Patch()
@@ -230,7 +230,7 @@ def test_new_blocks_have_other_numbers(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_new_seed_is_free_in_every_order_of_edits() -> None:
-    """After deletes, undo and in copies; blocks of other types with seeds count too."""
+    """This holds after deletes, undo and copies; blocks of other types with seeds count too."""
     patch = Patch()
     first, second = patch.add("random.uniform"), patch.add("value.random")
     assert (patch.value(first, "seed"), patch.value(second, "seed")) == (1, 2)

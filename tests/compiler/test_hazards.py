@@ -40,7 +40,7 @@ def test_operations_wait_for_those_that_touch_the_same_bytes(steps: list[tuple[l
 
 
 def test_neighbours_do_not_wait_for_each_other() -> None:
-    """Adjacent places share no byte, whichever comes first."""
+    """Adjacent places share no byte, so neither waits, whichever comes first."""
     low, high = Place(PortRef("a", "out"), 0, 4), Place(PortRef("a", "out"), 4, 4)
     for one, other in ((low, high), (high, low)):
         hazards = Hazards()

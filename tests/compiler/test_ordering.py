@@ -273,7 +273,7 @@ def test_a_delay_keeps_what_nobody_changes_afterwards() -> None:
 
 
 def test_a_connection_into_a_delay_orders_nothing() -> None:
-    """The delay's input may depend on its output."""
+    """A delay's input may depend on its output."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("d", blocks.delay(0)),

@@ -161,7 +161,7 @@ def test_many_buffers_beside_the_arena_make_a_new_placement() -> None:
 
 
 def test_an_edit_of_very_many_blocks_gives_the_same_plan() -> None:
-    """Nearly all of a patch is deleted at once."""
+    """Deleting nearly all blocks at once gives the plan of a full compile."""
     patch = chain(80)
     before = make_plan(patch)
     half = GraphDescription(patch.nodes[:2], patch.connections[:1])

@@ -272,7 +272,7 @@ def test_names_that_are_no_parameters_are_told() -> None:
 
 
 def test_a_saved_file_keeps_its_constants(tmp_path: Path) -> None:
-    """Other code with the same parameters is compiled with the constants; a parameter that is gone is reported."""
+    """Saved code is compiled with the same constants; a parameter that is gone is reported."""
     patch = Patch()
     node = _place(patch, "cuda file", tmp_path, gain=2.0, constants="gain")
     with Engine(patch, device="host") as engine:

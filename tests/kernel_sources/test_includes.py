@@ -28,7 +28,7 @@ def test_quotes_look_beside_the_including_file_first(tmp_path: Path) -> None:
 
 
 def test_angle_brackets_do_not_look_beside_the_file(tmp_path: Path) -> None:
-    """Only include folders count for them."""
+    """An include in angle brackets is looked up only in include folders."""
     (tmp_path / "value.h").write_text("")
     assert find_includes("#include <value.h>", tmp_path / "k.cu", []).missing == ("value.h",)
 

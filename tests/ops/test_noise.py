@@ -96,7 +96,7 @@ def test_noise_is_what_its_formula_says(device: Device) -> None:
 
 @pytest.mark.parametrize("dimensions", ["2", "3"])
 def test_simplex_noise_is_smooth_bounded_and_even(device: Device, dimensions: str) -> None:
-    """Its steps shrink with the distance, it stays within 1, and its mean is 0."""
+    """The steps of the noise shrink with the distance, it stays within 1, and its mean is 0."""
     steps = 400
     g = OpGraphBuilder()
     p = g.add("op.position")

@@ -16,7 +16,7 @@ values = st.lists(st.integers(0, 10**9), min_size=1, max_size=2 * WINDOW)
 
 @given(values)
 def test_average_is_the_mean_of_the_last_values(numbers: list[int]) -> None:
-    """Older values no longer count."""
+    """Older values don't count."""
     average = Average()
     assert average.mean is average.median is None
     for number in numbers:

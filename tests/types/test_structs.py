@@ -83,7 +83,7 @@ def test_vectors_and_structs_inside_structs_keep_their_alignment() -> None:
 
 
 def test_fixed_arrays_are_axes_of_the_field_in_numpy() -> None:
-    """An array of five float3 reads as 5 x 3 numbers; an array of structs as records."""
+    """An array of five float3 is read as 5 x 3 numbers, and an array of structs as records."""
     curves = np.zeros(4, Curve.numpy)
     assert curves["points"].shape == (4, 5, 3)
     assert curves["knots"]["position"].shape == (4, 2, 4)

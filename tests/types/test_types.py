@@ -55,7 +55,7 @@ def test_array_of_vectors_has_one_more_axis() -> None:
 
 
 def test_types_of_one_layout_and_different_names_differ() -> None:
-    """bf16 is stored as uint16 but differs from u16; signed and unsigned vectors differ, too."""
+    """bf16 is stored as uint16 but differs from u16, and signed vectors differ from unsigned ones."""
     assert bf16.numpy == u16.numpy and bf16 != u16
     assert bfloat162.numpy == ushort2.numpy and bfloat162 != ushort2
     assert int4 != uint4

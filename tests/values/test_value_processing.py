@@ -15,7 +15,7 @@ NUMBERS = st.floats(-1000, 1000)
 
 @pytest.mark.parametrize("step_s", [1 / 240, 1 / 60, 1 / 7])
 def test_exponential_smooth_decays_as_e_does(step_s: float) -> None:
-    """After a jump to 1 at time 0 the value is 1 - exp(-t / time), at any frame rate."""
+    """After a jump to 1 at time 0, the value is 1 - exp(-t / time) at any frame rate."""
     block = place("value.smooth", time=0.3)
     frames = round(2 / step_s)
     got = record(block, frames, step_s=step_s, before=lambda frame: block.set("input", float(frame > 0)))
@@ -25,7 +25,7 @@ def test_exponential_smooth_decays_as_e_does(step_s: float) -> None:
 
 @pytest.mark.parametrize("step_s", [1 / 240, 1 / 60, 1 / 7])
 def test_damped_smooth_is_a_critically_damped_spring(step_s: float) -> None:
-    """x(t) = 1 - (1 + w t) exp(-w t) with w = 2 / time, and its speed w^2 t exp(-w t), at any frame rate."""
+    """With w = 2 / time, x(t) = 1 - (1 + w t) exp(-w t) and its speed is w^2 t exp(-w t), at any frame rate."""
     block, w = place("value.smooth", time=0.5, mode="damped"), 4.0
     frames = round(3 / step_s)
     t = np.arange(frames) * step_s
@@ -37,7 +37,7 @@ def test_damped_smooth_is_a_critically_damped_spring(step_s: float) -> None:
 
 @given(st.sampled_from(["exponential", "damped"]), NUMBERS, st.floats(0, 2))
 def test_smooth_starts_at_its_input_and_stays(mode: str, value: float, time_s: float) -> None:
-    """A constant input is output as it is."""
+    """A constant input is output unchanged."""
     block = place("value.smooth", mode=mode, input=value, time=time_s)
     np.testing.assert_allclose(record(block, 10), value, rtol=1e-12, atol=1e-12)
 
@@ -72,7 +72,7 @@ def test_map_is_the_line_through_both_ends(
 @example(1.0, 0.0, 1.0, 5e-324)
 @example(0.4375, 0.45, 0.45, 0.0)
 def test_slider_stays_in_its_range_on_whole_steps(setting: float, low: float, high: float, step: float) -> None:
-    """The output is the number nearest to the slider's position among whole steps from low and the ends."""
+    """The output is the nearest to the slider's position among the ends and the whole steps from low."""
     value = record(place("value.slider", setting=setting, low=low, high=high, step=step), 1)[0]
     assert min(low, high) <= value <= max(low, high)
     exact = low + setting * (high - low)

@@ -32,7 +32,7 @@ def test_lfo_is_its_wave(shape: str, frequency: float, phase: float) -> None:
 
 
 def test_lfo_begins_as_its_help_says() -> None:
-    """Sine and triangle begin in the middle and rise, saw at the bottom, square above."""
+    """Sine and triangle begin in the middle and rise, saw begins at the bottom, and square at the top."""
     first = {shape: record(place("value.lfo", shape=shape, frequency=1.0), 2) for shape in ("sine", "triangle")}
     assert all(values[0] == 0 and values[1] > 0 for values in first.values())
     assert record(place("value.lfo", shape="saw"), 1)[0] == -1
@@ -80,7 +80,7 @@ def test_a_ramp_that_loops(low: float, high: float, duration: float) -> None:
 
 
 def test_a_ramp_that_runs_once_stays_and_is_done() -> None:
-    """At 60 frames a second, half a second ends at frame 30."""
+    """At 60 frames a second, a ramp of half a second ends at frame 30."""
     block = place("value.ramp", from_value=5.0, to_value=-5.0, duration=0.5, mode="once")
     got = record(block, 120)
     np.testing.assert_allclose(got, np.interp(T[:120], [0, 0.5], [5, -5]), atol=1e-9)

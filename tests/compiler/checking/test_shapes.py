@@ -145,7 +145,7 @@ def test_contents_must_fit_their_port(dtype: Any, numpy_type: str, shape: tuple[
 
 
 def test_missing_contents_are_an_error() -> None:
-    """An output of shape "data" needs `build.provide`."""
+    """An output of shape "data" whose `describe` doesn't call `build.provide` is refused."""
     patch = graph(BlockNode("a", BlockDescription((o(shape="data"),), ())))
     _, (problem,) = shapes(patch)
     assert problem.message == "describe must provide the contents of this output, got none"

@@ -113,7 +113,7 @@ def test_any_type_takes_every_element_type() -> None:
 
 
 def test_an_optional_input_must_be_there_to_be_copied_filled_or_shown() -> None:
-    """Only a kernel can do without a buffer."""
+    """Only a kernel works without a buffer."""
     optional = i(optional=True)
     read, write = BufferArgument("x", True, False), BufferArgument("x", False, True)
     cases = [

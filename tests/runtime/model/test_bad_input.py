@@ -73,7 +73,7 @@ def cycle(patch: Patch) -> Mistake:
 
 
 def cycle_through_a_region(patch: Patch) -> Mistake:
-    """A block in a loop that feeds one outside, which feeds another in the loop."""
+    """A block in a loop feeds one outside, which feeds another in the loop."""
     loop = patch.add("control.for", count=1)
     inside = _scale(patch, array(patch, 1))
     outside = _scale(patch, inside)

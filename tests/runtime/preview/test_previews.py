@@ -119,7 +119,7 @@ def test_a_rebuild_waits_until_the_memory_was_read(patch: Patch, device: LateDev
 
 
 def test_a_reset_waits_until_the_memory_was_read(patch: Patch, device: LateDevice) -> None:
-    """A reset refills state, which a picture may show."""
+    """A picture may show state, which a reset refills."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         make_ready(engine)
@@ -368,5 +368,5 @@ def test_the_mean_rate_is_held_whatever_the_frames(rate: float, frames: float, s
 
 
 def test_without_a_rate_a_picture_is_always_due() -> None:
-    """Pictures are made as fast as they are taken."""
+    """The engine makes pictures as fast as they are taken."""
     assert next_due_ns(5, 10**12, None) == 0

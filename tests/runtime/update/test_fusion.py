@@ -238,7 +238,7 @@ _LIBRARY = {
 
 
 def library_chain(name: str) -> tuple[Patch, list[NodeRef]]:
-    """Return a patch of such a chain; blocks with two operands read the same buffer twice."""
+    """Return the patch of a chain in `_LIBRARY`; blocks with two operands read the same buffer twice."""
     patch, nodes = Patch(), list[NodeRef]()
     for block, values in _LIBRARY[name]:
         node = patch.add(block, **values)

@@ -182,7 +182,7 @@ def test_edits_go_on_from_what_was_changed_in_place(kernels: Kernels, device: De
 
 
 def test_a_fill_or_a_copy_of_another_size_is_rebuilt(device: Device) -> None:
-    """Only kernels are changed in place."""
+    """A resize in place changes only kernels."""
     patch = Patch()
     made = patch.add("test_small.make", node_id="size", count=60)
     copy = then(patch, made, "test_small.take")

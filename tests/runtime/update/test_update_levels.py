@@ -100,7 +100,7 @@ def test_undo_is_an_edit_like_any_other(kernels: Kernels) -> None:
 
 
 def test_many_edits_between_frames_cost_one_update(kernels: Kernels) -> None:
-    """The highest level counts, once."""
+    """One update is made, with the highest level of the edits."""
     patch, out = scaled(numbers(1, 2))
     with Engine(patch, device="host") as engine:
         engine.step()

@@ -156,7 +156,7 @@ def test_the_drawing_has_every_node_and_arrow() -> None:
 
 
 def test_a_drawing_has_a_limit() -> None:
-    """Thousands of boxes can't be read."""
+    """A drawing of thousands of boxes is refused, since nobody could read it."""
     node = leaf(TensorGraph(), "x")
     for _ in range(2000):
         node = -node

@@ -148,7 +148,7 @@ class TestCopies:
 
 class TestElements:
     def test_the_power_of_a_difference(self, graph: TensorGraph) -> None:
-        """A square is the power 2."""
+        """The pass fuses a difference and its power; a square is the power 2."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         assert after(fuse_errors, (a - b).abs_pow(2.5)) == "AbsPowerError(a, b, 2.5)"
         assert after(fuse_errors, (a - b).square()) == "AbsPowerError(a, b, 2)"
