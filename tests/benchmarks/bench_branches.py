@@ -20,7 +20,7 @@ from engine.device.protocol import GraphNode, LaunchConfig
 from engine.patch.files import load_patch
 from tests.benchmarks.bench_frame import EXAMPLES, milliseconds
 
-# Each element goes through `turns` steps of a logistic map.
+#: Each element goes through `turns` steps of a logistic map.
 PTX = """.version 8.0
 .target sm_75
 .address_size 64

@@ -28,11 +28,11 @@ from tests.benchmarks.bench_frame import EXAMPLES
 from tests.benchmarks.first_frame import chain
 
 SETTLE_S = 0.5
-# The number of calls in a row, and how many of them are not counted.
+#: The number of calls in a row, and how many of them are not counted.
 TURN, SKIPPED = 30, 3
 LENGTHS = (3, 10, 20, 100, 1000)
 NAMES = ("particles", "photo", "mandelbrot", "jacobi")
-# out = a * x + y, as in `kernels/saxpy.cu`.
+#: out = a * x + y, as in `kernels/saxpy.cu`.
 _PTX = """
 .version 7.0
 .target sm_75

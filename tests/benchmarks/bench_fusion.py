@@ -21,13 +21,13 @@ from engine.device.device import Device
 from engine.ops import graph_to_json, parse_expression
 from engine.patch.document import NodeRef
 
-# The chain: each operation uses the result of the previous one (x), and some use a second array (y).
+#: The chain: each operation uses the result of the previous one (x), and some use a second array (y).
 OPERATIONS = ("x + y", "x * 1.001", "x - y", "max(x, -3.0)", "x * y")
 LENGTH, SMALL_LENGTH, SMALL = 25, 20, 4096
 REPEATS = 15
-# The expressions of the three blocks whose result is summed.
+#: The expressions of the three blocks whose result is summed.
 SUMMED = ("x * 1.5", "x - 0.25", "x * x")
-# How long other libraries get to warm up.
+#: How long other libraries get to warm up.
 SETTLE_S = 0.2
 
 
@@ -118,7 +118,7 @@ def reduced(patch: Patch, name: str, last: NodeRef) -> NodeRef:
     return made
 
 
-# Patches behind an array, and their numbers of kernels when fused.
+#: Patches behind an array, and their numbers of kernels when fused.
 REDUCTIONS = {
     f"sum of {len(SUMMED)} operations": (sum_of_a_chain, 2),
     f"mean and variance of {len(SUMMED)} operations": (mean_and_variance, 3),

@@ -23,7 +23,7 @@ from engine.types import dtype_of
 from engine.types.layout import Layout
 from tests.benchmarks.bench_fusion import milliseconds
 
-# The number of small calls in a row, and the sizes of their matrices.
+#: The number of small calls in a row, and the sizes of their matrices.
 CALLS, SMALL = 100, 64
 Array = np.ndarray[Any, Any]
 

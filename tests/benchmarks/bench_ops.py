@@ -24,7 +24,7 @@ from engine.device.device import Device
 from engine.ops import OpGraph, OpGraphBuilder, compile_graph, graph_from_json, graph_to_json
 
 OPS, CALLS, REPEATS = 50, 4, 9
-# The pause after an edit: a person's next edit comes later, and meanwhile the optimiser works.
+#: The pause after an edit: a person's next edit comes later, and meanwhile the optimiser works.
 PAUSE_S = 0.5
 WAIT_S = 20.0
 

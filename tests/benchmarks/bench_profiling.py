@@ -20,7 +20,7 @@ from engine.device.protocol import GraphNode, Stream
 from engine.profiling.statistics import Average
 from tests.benchmarks.first_frame import chain
 
-# How long the frames of one level run at a time, and how often.
+#: How long the frames of one level run at a time, and how often.
 SLICE_S, ROUNDS = 0.15, 8
 LEVELS = (ProfilingLevel.NONE, ProfilingLevel.SUMMARY, ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL)
 

@@ -24,7 +24,7 @@ import numpy as np
 from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.device.device import Device
 
-# The names of the phases, and the functions that are timed, as "module:name" or "module:class.name".
+#: The names of the phases, and the functions that are timed, as "module:name" or "module:class.name".
 PHASES = {
     "engine made": ("engine.runtime.engine:LocalEngine.__init__",),
     "changes posted": ("engine.protocol.client:Client.__init__",),
@@ -73,7 +73,7 @@ PHASES = {
 }
 COLLECTING, REST, TOTAL = "garbage collected", "the rest", "first frame"
 BLOCKS = 1000
-# The patches of a process, in this order.
+#: The patches of a process, in this order.
 RUNS = ("chain, cold", "chain, warm", "mixed, first", "mixed, warm")
 
 
@@ -90,7 +90,7 @@ def chain(length: int) -> Patch:
     return patch
 
 
-# The types of a mixed patch, repeated in this order, and the inputs of each: the previous result, then the source.
+#: The types of a mixed patch, repeated in this order, and the inputs of each: the previous result, then the source.
 MIXED = (
     ("math.saxpy", ("x", "y")),
     ("buffer.copy", ("x",)),

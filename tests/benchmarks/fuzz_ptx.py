@@ -24,7 +24,7 @@ from engine.ptx import parse
 ROOT = Path(__file__).parents[2]
 BATCH = 100
 SECONDS_EACH = 20
-# One in this many mutants also goes through code generation, which takes most of the time.
+#: One in this many mutants also goes through code generation, which takes most of the time.
 WHOLE = 8
 MEMORY_BYTES = 6 << 30
 

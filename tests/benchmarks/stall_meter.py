@@ -13,11 +13,11 @@ from types import FrameType
 
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, Qt, QTimer
 
-# The interval at which the event loop is woken, which is the longest sleep of a turn.
+#: The interval at which the event loop is woken, which is the longest sleep of a turn.
 BEAT_MS = 2
-# Longer stalls are recorded, with what the other threads did.
+#: Longer stalls are recorded, with what the other threads did.
 TELL_MS = 4.0
-# How many of the longest stalls are kept.
+#: How many of the longest stalls are kept.
 KEPT = 200
 _STACK_DEPTH = 14
 
@@ -51,7 +51,7 @@ class StallMeter(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        # The person's current action, set by the code that simulates it.
+        #: The person's current action, set by the code that simulates it.
         self.doing = ""
         self.held_ms: list[float] = []
         self.no_core_ms: list[float] = []

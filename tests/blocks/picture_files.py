@@ -8,7 +8,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-# PNG's colour types by number of channels.
+#: PNG's colour types by number of channels.
 _PNG_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
 
 

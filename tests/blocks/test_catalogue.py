@@ -16,7 +16,7 @@ from engine.kernel_sources.loader import find_source, load_image
 BLOCKS = [block for block in default_catalogue().all() if block.__module__.startswith("blocks.")]
 IDS = [block.id for block in BLOCKS]
 MEDIA = Path(__file__).parents[2] / "resources" / "media"
-# A file for each parameter that names one, by the parameter's purpose.
+#: A file for each parameter that names one, by the parameter's purpose.
 FILES = {"open sound": MEDIA / "dawn.wav"}
 
 

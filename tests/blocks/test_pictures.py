@@ -200,7 +200,7 @@ def test_pictures_stand_upright(orientation: int, kind: str) -> None:
     np.testing.assert_allclose(found, linear(seen / 255), atol=0.02 if kind == "JPEG" else 1e-6)
 
 
-# XYZ (D50) of Display P3's primaries, and the matrix from its linear light to that of Rec. 709.
+#: XYZ (D50) of Display P3's primaries, and the matrix from its linear light to that of Rec. 709.
 P3 = (0.51512, 0.2412, -0.00105), (0.29198, 0.69225, 0.04189), (0.1571, 0.06657, 0.78407)
 P3_TO_709 = np.array([[1.22494, -0.22494, 0], [-0.04206, 1.04206, 0], [-0.01964, -0.07864, 1.09827]])
 

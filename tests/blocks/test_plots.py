@@ -9,7 +9,7 @@ from tests.blocks.running import apply
 
 Array = np.ndarray[Any, Any]
 WIDTH, HEIGHT = 200, 120
-# The kernel's glyphs of "0123456789.-e", 3 x 5 dots each.
+#: The kernel's glyphs of "0123456789.-e", 3 x 5 dots each.
 GLYPHS = (
     "### .#. ### ### #.# ### ### ### ### ### ... ... ...",
     "#.# ##. ..# ..# #.# #.. #.. ..# #.# #.# ... ... ###",

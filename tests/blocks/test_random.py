@@ -18,7 +18,7 @@ from engine.protocol.messages import Reset
 
 Array = np.ndarray[Any, Any]
 
-# Counter, key and words of Philox4x32-10, as Random123 publishes them: zeros, ones, and digits of pi.
+#: Counter, key and words of Philox4x32-10, as Random123 publishes them: zeros, ones, and digits of pi.
 KNOWN = [
     ([0] * 4, [0] * 2, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
     ([0xFFFFFFFF] * 4, [0xFFFFFFFF] * 2, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),

@@ -26,7 +26,7 @@ from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many
 from tests.runtime.model.authors import THINGS
 
-# Good arguments for every function that declares.
+#: Good arguments for every function that declares.
 DECLARING: dict[str, dict[str, Any]] = {
     "port": {
         "doc": "In.",
@@ -71,7 +71,7 @@ DECLARING: dict[str, dict[str, Any]] = {
 CALLED = {"port": port, "param": param, "value_port": value_port}
 
 
-# Argument names that don't depend on a block.
+#: Argument names that don't depend on a block.
 GIVEN: list[Any] = [thing(None, None) for thing in THINGS[:80]]  # type: ignore[arg-type]
 
 

@@ -15,7 +15,7 @@ from engine.patch.changes import PortRef
 from tests.catalogue.block_texts import BlockFolder, block_text
 from tests.fuzzing import many
 
-# Versions of one block: with other structure, other parameters or ports, and some that fail.
+#: Versions of one block: with other structure, other parameters or ports, and some that fail.
 TEXTS = {
     "plain": block_text(),
     "default": block_text(gain="3.0, max=9"),

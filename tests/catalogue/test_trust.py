@@ -41,7 +41,7 @@ def test_loading_a_patch_runs_nothing_beside_it(patch_file: Path, folder: BlockF
     assert not (folder.path / "ran").exists()
 
 
-# Runs `warploom` with some arguments in this process, and returns its exit status, standard output and errors.
+#: Runs `warploom` with some arguments in this process, and returns its exit status, standard output and errors.
 Warploom = Callable[..., tuple[int, str, str]]
 
 

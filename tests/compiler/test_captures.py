@@ -34,7 +34,7 @@ def makes_sound_plans() -> None:
     """Replace the fixture that verifies every plan: some plans here are broken on purpose."""
 
 
-# Kernels and library calls alternate; the last kernel overwrites a buffer that calls read.
+#: Kernels and library calls alternate; the last kernel overwrites a buffer that calls read.
 CHAIN = graph(
     source("s", 7, 7),
     BlockNode("first", product()),

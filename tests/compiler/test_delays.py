@@ -12,7 +12,7 @@ from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph, ref
 from tests.compiler.support.running import Running
 
-# The source's number, which grows by 977 from frame to frame.
+#: The source's number, which grows by 977 from frame to frame.
 SOURCE = BlockNode("s", blocks.fresh(1, 1, 0))
 
 

@@ -24,7 +24,7 @@ from tests.compiler.support.running import Running
 from tests.fuzzing import seeds
 
 SEEDS = seeds(48)
-# Frames that are measured compute the same.
+#: Frames that are measured compute the same.
 LEVELS = (ProfilingLevel.NONE, ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL)
 FRAMES = 3
 

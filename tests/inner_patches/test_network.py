@@ -21,7 +21,7 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-# The results of members for x and y, f64[rows, 6], with the settings below.
+#: The results of members for x and y, f64[rows, 6], with the settings below.
 GIVES: dict[str, Callable[[Array, Array], Array]] = {
     "net.relu": lambda x, y: np.maximum(x, 0),
     "net.crelu": lambda x, y: np.clip(x, 0, 1),

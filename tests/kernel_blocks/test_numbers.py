@@ -19,7 +19,7 @@ from engine.diagnostics import PatchError
 from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import seeds
 
-# C types that a parameter may have, in their various spellings, with the ctypes or struct format of each.
+#: C types that a parameter may have, in their various spellings, with the ctypes or struct format of each.
 INTEGERS: dict[str, type[Any]] = {
     "bool": ctypes.c_bool,
     "char": ctypes.c_byte,

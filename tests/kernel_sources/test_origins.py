@@ -14,7 +14,7 @@ from engine.kernel_sources.describe import describe_kernels
 from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.nvrtc import compile_cuda
 
-# The kernel computes out[i] = a * x[i] + y[i] for i < n, and count += 1 for each.
+#: The kernel computes out[i] = a * x[i] + y[i] for i < n, and count += 1 for each.
 CUDA = """extern "C" __global__ void work(const float* x, const float* y, float* out, int* count, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -72,7 +72,7 @@ BY_HAND = """// out[i] = a * x[i] + y[i]
   ret;
 }
 """
-# The PTX of other compilers: nvcc 13.0 of CUDA for this kernel, and Triton 3.9 for an equal one.
+#: The PTX of other compilers: nvcc 13.0 of CUDA for this kernel, and Triton 3.9 for an equal one.
 RECORDED = Path(__file__).with_name("recorded")
 
 

@@ -13,7 +13,7 @@ from engine.kernel_sources.sass import disassemble, find_tool, graph_sass
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import OpGraphBuilder
 
-# The output of nvdisasm for a small kernel.
+#: The output of nvdisasm for a small kernel.
 PRINTED = """\t.target\tsm_90
 
 \t.elftype\t@"ET_EXEC"

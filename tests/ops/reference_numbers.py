@@ -125,7 +125,7 @@ def _shift(left: bool) -> Callable[[Array, Array], Array]:
     return emit
 
 
-# Ops on numbers of one type, component by component, and how their operands are promoted.
+#: Ops on numbers of one type, component by component, and how their operands are promoted.
 NUMERIC: dict[str, Callable[..., Array]] = {
     "add": lambda a, b: a + b,
     "subtract": lambda a, b: a - b,

@@ -24,7 +24,7 @@ from engine.types import NAMED, dtype_of
 from engine.types.element_numbers import element_number
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
-# The frame uniforms in tests.
+#: The frame uniforms in tests.
 FRAME = np.array((7, 1.5, 0.25, 0), Frame.numpy)
 
 

@@ -12,7 +12,7 @@ from engine.types import NAMED
 from engine.types.arrays import to_bf16
 from tests.ops.running import run
 
-# Sizes around the width of a thread block, around the elements that it computes at once, and multiples.
+#: Sizes around the width of a thread block, around the elements that it computes at once, and multiples.
 SIZES = [1, 31, 255, 257, 767, 1023, 1024, 1025, 4095, 5000, 70_001]
 SCALARS = ("boolean", "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f16", "f32", "f64")
 

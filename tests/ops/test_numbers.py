@@ -104,7 +104,7 @@ def test_every_op_that_computes_by_component_is_compared() -> None:
     assert in_table == compared - {"mod", "fmod"}
 
 
-# Functions that numpy or scipy calls by another name.
+#: Functions that numpy or scipy calls by another name.
 _NAMES = {
     "asin": "arcsin",
     "acos": "arccos",

@@ -18,7 +18,7 @@ from engine.ops.table import CATEGORIES, OpType
 from engine.ops.types import ValueType
 
 _FLOAT, _WORD, _BIT = "float", "i32", "i1"
-# Result and operands of intrinsics whose names don't contain them.
+#: Result and operands of intrinsics whose names don't contain them.
 _SIGNATURES = {
     "nvvm.read": (_WORD, []),
     "nvvm.mulhi.ui": (_WORD, [_WORD] * 2),

@@ -45,7 +45,7 @@ def _none(operation: str, dtype: np.dtype) -> float:
     return infinite[operation == "maximum"]
 
 
-# The tested reductions and scans, with their operation and their group of threads.
+#: The tested reductions and scans, with their operation and their group of threads.
 _COLLECTIVES = [
     "reduce_add_block",
     "reduce_minimum_block",

@@ -19,7 +19,7 @@ from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
 from engine.types.bits import same
 from tests.fuzzing import many, seeds
 
-# Values of all kinds that a script may pass by mistake.
+#: Values of all kinds that a script may pass by mistake.
 ODD: tuple[Any, ...] = (
     None,
     True,
@@ -115,7 +115,7 @@ def deep(levels: int) -> dict[str, Any]:
 
 ODD += (deep(98), deep(99), deep(100), deep(600))
 
-# Methods to call. `restore` applies changes unchecked, as its docstring says, and `edit` has a test of its own.
+#: Methods to call. `restore` applies changes unchecked, as its docstring says, and `edit` has a test of its own.
 METHODS = sorted(
     name
     for name, value in inspect.getmembers(Patch, inspect.isfunction)

@@ -200,7 +200,7 @@ while not Path({path!r}).exists(): time.sleep(0.01)
 {then}
 os.kill(os.getpid(), 9)
 """
-# Reasons why a worker's standard input may stay open although the parent has ended.
+#: Reasons why a worker's standard input may stay open although the parent has ended.
 UNTOLD = {
     "another process has the pipe": ("hang", "if os.fork() == 0: time.sleep(20); os._exit(0)"),
     "native code holds the interpreter": ("hang_in_native_code", ""),

@@ -10,7 +10,7 @@ import pytest
 from engine import Engine, Patch
 from engine.profiling.nvtx import attached_profiler
 
-# The functions of a profiler's library, as NVIDIA's headers declare them; here they print.
+#: The functions of a profiler's library, as NVIDIA's headers declare them; here they print.
 INJECTION = r"""
 #include <stdint.h>
 #include <stdio.h>

@@ -33,7 +33,7 @@ INTEGERS = st.integers(-(2**63), 2**64 - 1)  # the range of msgpack
 PATHS = st.lists(st.text(st.characters(exclude_characters="/\0", codec="utf-8"), min_size=1), max_size=3).map(
     lambda parts: Path(*parts)
 )
-# The values that a parameter may have: numbers, switches, texts, paths and arrays, but no user memory.
+#: The values that a parameter may have: numbers, switches, texts, paths and arrays, but no user memory.
 VALUES = st.one_of(st.none(), st.booleans(), INTEGERS, st.floats(), st.text(), PATHS, ARRAYS, st.just(UserArray()))
 RATES = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 
@@ -47,7 +47,7 @@ st.register_type_strategy(
 PIXELS = st.none() | st.tuples(INTEGERS, INTEGERS)
 st.register_type_strategy(Viewing, st.builds(Viewing, PIXELS, st.none() | RATES, PIXELS))
 st.register_type_strategy(SetKernelTimeLimit, st.builds(SetKernelTimeLimit, st.none() | RATES))
-# Types whose fields refuse some values of the right type.
+#: Types whose fields refuse some values of the right type.
 CHECKED = (Pacing, Viewing, SetKernelTimeLimit)
 
 

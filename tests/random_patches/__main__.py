@@ -22,7 +22,7 @@ from tests.random_patches.devices import across
 from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 
-# A patch that takes longer than this hangs.
+#: A patch that takes longer than this hangs.
 LIMIT_S = 60
 
 

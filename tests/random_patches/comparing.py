@@ -49,13 +49,13 @@ from tests.random_patches.oracles import wrong as wrong_output
 from tests.random_patches.patches import RandomPatch
 from tests.runtime.update.update_support import copy_of, outputs
 
-# The contents of ports: an array, or the reason why it can't be read.
+#: The contents of ports: an array, or the reason why it can't be read.
 Contents = dict[PortRef, "np.ndarray[Any, Any] | str"]
-# Diagnostics about one engine's way to run a patch, or about times.
+#: Diagnostics about one engine's way to run a patch, or about times.
 _OWN_WAY = ("shared memory",)
-# Messages to the engine under test that must not change results.
+#: Messages to the engine under test that must not change results.
 _SWITCHES = (SetFusing(False), SetFusing(True), *map(SetProfiling, ProfilingLevel))
-# Levels of profiling. Measuring builds another copy of the graph, so most frames go without.
+#: Levels of profiling. Measuring builds another copy of the graph, so most frames go without.
 _LEVELS = (*[ProfilingLevel.NONE] * 8, *ProfilingLevel)
 
 
@@ -64,19 +64,19 @@ class Outcome:
     """The outcome of one random patch."""
 
     seed: int
-    # Block types that ran without an error in some frame, and differences.
+    #: Block types that ran without an error in some frame, and differences.
     ran: Counter[str] = field(default_factory=Counter)
     differences: list[str] = field(default_factory=list)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
-    # Blocks that were compared with numpy.
+    #: Blocks that were compared with numpy.
     checked: Counter[str] = field(default_factory=Counter)
     frames: int = 0
     reads: int = 0
-    # Pictures that both engines made, and buffers whose statistics were compared with their contents.
+    #: Pictures that both engines made, and buffers whose statistics were compared with their contents.
     pictures: int = 0
     surveyed: int = 0
     patch: str = ""
-    # The final patch and the contents of its ports, for a comparison with another device.
+    #: The final patch and the contents of its ports, for a comparison with another device.
     made: Patch | None = None
     last: Contents = field(default_factory=dict)
     #: Element types of ports.
@@ -109,7 +109,7 @@ class KeptKernels:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded: dict[tuple[int, KernelSource], tuple[KernelImage, Module]] = {}
-        # The descriptions of one patch's blocks, which are made once for all of its engines.
+        #: The descriptions of one patch's blocks, which are made once for all of its engines.
         self._descriptions: dict[object, tuple[BlockDescription | Diagnostic, PlacedNode]] = {}
         self._load_once, self._describe = ModuleCache._load_once, describe_patch._description
 

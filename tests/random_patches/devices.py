@@ -13,7 +13,7 @@ from tests.random_patches.comparing import Contents, Outcome, differences, fille
 from tests.random_patches.materials import Array
 
 _VIEWS = ("buffer.reinterpret", "buffer.reshape", "buffer.slice", "buffer.transpose")
-# Block types that move data, count, compare, or round each result once: equal to the last bit on every device.
+#: Block types that move data, count, compare, or round each result once: equal to the last bit on every device.
 EXACT = frozenset(
     (
         *("buffer.assign", "buffer.constant", "buffer.convert", "buffer.copy", "buffer.fill", "buffer.frame_delay"),
@@ -24,7 +24,7 @@ EXACT = frozenset(
         *("signal.fft_shift", "tensor.batches", "tensor.digits", *_VIEWS),
     )
 )
-# Block types whose result may jump when a number before it is rounded differently, with the reason.
+#: Block types whose result may jump when a number before it is rounded differently, with the reason.
 JUMPS: Mapping[str, str] = {
     **dict.fromkeys(("fractal.mandelbrot_step", "fractal.color_escape"), "a step more or less for points on the edge"),
     **dict.fromkeys(("image.plot", "particles.render_points"), "which pixel a point falls on"),
@@ -42,9 +42,9 @@ JUMPS: Mapping[str, str] = {
         "the matrix may be singular",
     ),
 }
-# Block types of `EXACT` for which this holds only if all numbers of their inputs are finite.
+#: Block types of `EXACT` for which this holds only if all numbers of their inputs are finite.
 ONLY_FINITE = frozenset(("filter.morphology",))
-# The allowed difference of other results, relative to the largest element, by element type.
+#: The allowed difference of other results, relative to the largest element, by element type.
 WITHIN: Mapping[str, float] = {"f16": 5e-3, "bf16": 4e-2}
 _WITHIN = 1e-4
 

@@ -12,7 +12,7 @@ from scipy import ndimage, signal
 from engine.types import from_bf16, to_bf16
 from tests.random_patches.materials import Array
 
-# A function of input arrays, parameter values and element types, all by name; it returns the output and its tolerance.
+#: A function of input arrays, parameter values and element types, all by name; it returns the output and its tolerance.
 Oracle = Callable[[Mapping[str, Array], Mapping[str, Any], Mapping[str, str]], dict[str, Any]]
 
 
@@ -453,7 +453,7 @@ ORACLES: Mapping[str, Oracle] = {
     "sparse.multiply": _sparse,
     "tensor.accuracy": _accuracy,
 }
-# Oracles whose blocks pass NaN and infinities on as numpy does, so that all inputs count.
+#: Oracles whose blocks pass NaN and infinities on as numpy does, so that all inputs count.
 ANY_NUMBER = frozenset(
     {
         "buffer.convert",

@@ -66,7 +66,7 @@ class Repeated(Composite, id="test_random.repeated"):
 TYPES = {**RECIPES, Twice.id: _alike(("f32",), "x"), Repeated.id: _alike(("f32",), "x")}
 VALUES = sorted(t for t in RECIPES if t.startswith("value."))
 REGIONS = ("control.for", "control.if", "control.if_else", "control.while")
-# The highest values of parameters whose extremes would only cost time or memory.
+#: The highest values of parameters whose extremes would only cost time or memory.
 _CAPS = {
     "limit": 8,
     "octaves": 8,
@@ -90,12 +90,12 @@ class RandomPatch(Chooser):
         super().__init__(seed, materials)
         self.patch = Patch()
         self.layouts: dict[PortRef, Layout] = {}
-        # How often each block type was placed, and why blocks and edits were refused.
+        #: How often each block type was placed, and why blocks and edits were refused.
         self.placed: Counter[str] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
         self._code = CodeRunner()
         self._plan: Plan | None = None
-        # Nodes as they were described, until they change.
+        #: Nodes as they were described, until they change.
         self._described: dict[str, PlacedNode] = {}
         self.is_sound = True
         self._edits, self._chosen = 0, types

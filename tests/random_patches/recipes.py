@@ -25,7 +25,7 @@ from tests.random_patches.materials import (
     Shape,
 )
 
-# Block types that no random patch has, with the reason.
+#: Block types that no random patch has, with the reason.
 LEFT_OUT = {
     "value.midi_in": "needs a MIDI device, and waits for one on a thread of its own",
     "value.osc_in": "needs a UDP port, which two engines can't both have",
@@ -50,7 +50,7 @@ class Recipe:
 
     parameters: dict[str, Any] = field(default_factory=dict)
     inputs: dict[str, Want] = field(default_factory=dict)
-    # A block that is placed first, with its parameters, and the inputs that each of its outputs feeds.
+    #: A block that is placed first, with its parameters, and the inputs that each of its outputs feeds.
     fed_by: tuple[str, dict[str, Any], dict[str, str]] | None = None
 
 

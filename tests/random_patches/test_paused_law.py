@@ -19,7 +19,7 @@ from tests.random_patches.materials import Materials
 from tests.random_patches.patches import REGIONS, RandomPatch
 from tests.runtime.update.update_support import outputs
 
-# Blocks that keep something from frame to frame.
+#: Blocks that keep something from frame to frame.
 KEEPERS = ("tensor.train", "tensor.batches", "field.drop", "control.every", "buffer.state", "buffer.frame_delay")
 
 

@@ -16,13 +16,13 @@ from tests.random_patches.materials import Materials
 from tests.random_patches.patches import TYPES
 from tests.random_patches.recipes import LEFT_OUT
 
-# Sample blocks are left out, which readers of `blocks/README.md` write.
+#: Sample blocks are left out, which readers of `blocks/README.md` write.
 LIBRARY = {
     block.id
     for block in default_catalogue().all()
     if block.__module__.startswith("blocks.") and not block.id.startswith("sample.")
 }
-# Each patch has at least one block of each of these sets, in turn.
+#: Each patch has at least one block of each of these sets, in turn.
 WANTED = sorted(TYPES)
 
 

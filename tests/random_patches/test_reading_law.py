@@ -21,7 +21,7 @@ from tests.random_patches.patches import REGIONS, RandomPatch
 from tests.runtime.update.update_support import outputs
 from tests.waiting import until
 
-# Blocks that are fused, blocks that use whole buffers, and blocks that change buffers in place.
+#: Blocks that are fused, blocks that use whole buffers, and blocks that change buffers in place.
 TYPES = (
     *("math.add", "math.multiply", "math.scale_offset", "math.saxpy", "math.compare", "math.compare"),
     *("reduce.sum", "reduce.count", "reduce.largest", "reduce.smallest", "reduce.sum"),

@@ -112,7 +112,7 @@ def kernels(tmp_path: Path) -> Kernels:
     return made
 
 
-# Names of threads that serve all engines.
+#: Names of threads that serve all engines.
 OF_THE_PROGRAM = ("warploom-workers", "ctrl-c")
 
 

@@ -166,7 +166,7 @@ class Lend(Block, id="test_small.lend"):
         build.adopt(self.out, describe_external(LENT[int(self.which)]))
 
 
-# Arrays that `Lend` adopts, by number.
+#: Arrays that `Lend` adopts, by number.
 LENT: dict[int, Array] = {}
 
 

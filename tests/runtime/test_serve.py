@@ -12,7 +12,7 @@ from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.changes import Connection, Disconnected, NodeAdded, ParameterChanged, PortRef
 from engine.protocol.pipe import connect
 
-# The engine's command, without the command line's library.
+#: The engine's command, without the command line's library.
 COMMAND = [sys.executable, "-c", "from engine.runtime.serve import serve_standard_streams as serve; serve()"]
 
 BLOCK = """

@@ -8,7 +8,7 @@ from typing import Any
 import mido
 from mido.ports import BaseInput
 
-# The devices that are plugged in, and the inputs that are open, by name.
+#: The devices that are plugged in, and the inputs that are open, by name.
 devices: list[str] = []
 opened: dict[str, Input] = {}
 busy: set[str] = set()

@@ -51,7 +51,7 @@ def test_line_of_arithmetic(text: str, expected: float) -> None:
 
 
 NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 3))
-# Pairs of texts: one as a person writes it, one for numpy, which can't subtract the booleans of comparisons.
+#: Pairs of texts: one as a person writes it, one for numpy, which can't subtract the booleans of comparisons.
 LEAVES = st.one_of(NUMBERS.map(lambda x: f"({x!r})"), st.sampled_from(["a", "b", "t"])).map(lambda text: (text, text))
 LINES = st.recursive(
     LEAVES,

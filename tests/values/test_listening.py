@@ -98,7 +98,7 @@ def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, Simp
     bundle = OscBundleBuilder(time.time() + 3e7)
     message = OscMessageBuilder("/later")
     message.add_arg(3.0)
-    bundle.add_content(message.build())  # type: ignore[arg-type]  # the library does accept it
+    bundle.add_content(message.build())  # type: ignore[arg-type]  # the library accepts this
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as raw:
         for data in (b"", b"\x00", b"/x", b"#bundle\x00" + b"\xff" * 12, b"/a\x00\x00,f\x00\x00", b"\xff" * 2000):
             raw.sendto(data, (HOST, port))

@@ -70,7 +70,7 @@ def resources(
         for index, operation in enumerate(plan.operations)
         if isinstance(operation.entry, KernelEntry)
     }
-    return Resources(memory, found, values or {}, FakePinned(np.zeros(1, "V16")))  # type: ignore[arg-type]  # it records
+    return Resources(memory, found, values or {}, FakePinned(np.zeros(1, "V16")))  # type: ignore[arg-type]  # fakes
 
 
 def build(

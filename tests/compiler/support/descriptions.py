@@ -31,7 +31,7 @@ from engine.ptx.tree import KernelParameter
 from engine.types import DType, f32
 
 K = Kernel("k.cu", "k")
-# Operations of the largest plan that is verified automatically.
+#: Operations of the largest plan that is verified automatically.
 _MOST_VERIFIED = 400
 
 

@@ -42,8 +42,8 @@ from engine.patch.changes import PortRef
 from tests.compiler.support.scope_tree import ScopeTree
 
 Array = np.ndarray[Any, Any]
-# What each kernel does, by its entry point or its op graph. Arguments are arrays, numbers, numpy's types for element
-# types, and the frame's index for the frame uniforms.
+#: What each kernel does, by its entry point or its op graph. Arguments are arrays, numbers, numpy's types for element
+#: types, and the frame's index for the frame uniforms.
 Kernels = Mapping[str, Callable[..., None]]
 
 
@@ -73,9 +73,9 @@ class Interpreter:
         self._orders = self._find_orders()
         self._fills = self._find_fills()
         self._frame = 0
-        # Regions that their limit ended in the last frame.
+        #: Regions that their limit ended in the last frame.
         self.stopped: set[str] = set()
-        # The output of each delay in its next iteration or frame.
+        #: The output of each delay in its next iteration or frame.
         self._kept: dict[tuple[str, str], Array] = {}
         if earlier is not None:
             self._go_on(earlier)

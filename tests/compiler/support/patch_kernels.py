@@ -72,7 +72,7 @@ def _sum_first(x: Array, count: Array, out: Array) -> None:
     out[...] = x.ravel()[: count[0, 0]].sum(dtype=np.uint32)
 
 
-# The interpreter's functions, by kernel.
+#: The interpreter's functions, by kernel.
 KERNELS: dict[str, Callable[..., None]] = {
     "fresh": _fresh,
     "blend": _blend,

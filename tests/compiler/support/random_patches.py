@@ -51,9 +51,9 @@ class _Maker:
         self._scope = ""
         #: Composites that should become child graphs where possible.
         self._groups = chance.choice((("",), ("", "", "", "one"), ("one", "two", "three"))) if not plain else ("",)
-        # Whether there is state. A buffer that depends on state doesn't share memory.
+        #: Whether there is state. A buffer that depends on state doesn't share memory.
         self._lasting = chance.random() < 0.6
-        # How often an output can still be read after it was changed in place, which may cause a conflict.
+        #: How often an output can still be read after it was changed in place, which may cause a conflict.
         self._careless = chance.choice((0.0, 0.0, 0.1, 0.4))
 
     def make(self, size: int) -> RandomPatch:

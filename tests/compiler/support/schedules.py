@@ -16,7 +16,7 @@ from engine.patch.changes import PortRef
 from engine.types import u8
 
 UNIT = 256
-# These tests don't depend on what an operation does.
+#: These tests don't depend on what an operation does.
 WORK = FillEntry(BufferArgument("out", reads=False, writes=True), 0)
 
 
@@ -40,7 +40,7 @@ class Draft:
     sizes: dict[PortRef, int] = field(default_factory=dict)
     lifetimes: dict[PortRef, Lifetime] = field(default_factory=dict)
     pinned: set[PortRef] = field(default_factory=set)
-    # The buffers that each operation reads and writes.
+    #: The buffers that each operation reads and writes.
     touched: list[tuple[frozenset[PortRef], frozenset[PortRef]]] = field(default_factory=list)
 
     def op(self, node: str, reads: Sequence[str] = (), writes: Sequence[str] | None = None, scope: int = 0) -> int:

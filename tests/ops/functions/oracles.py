@@ -20,7 +20,7 @@ def _fraction(x: Array) -> Array:
     return np.asarray(x - np.floor(x))
 
 
-# Functions in f64. They also decide which results are NaN, infinite or zero.
+#: Functions in f64. They also decide which results are NaN, infinite or zero.
 NUMPY: dict[str, Callable[..., Array]] = {
     "sin": np.sin,
     "cos": np.cos,
@@ -65,7 +65,7 @@ def _power(x: mpmath.mpf, y: mpmath.mpf) -> mpmath.mpf:
     return mpmath.power(abs(x), y) * (-1 if x < 0 and y % 2 == 1 else 1)
 
 
-# Exact functions of finite numbers, for results that are finite and not zero.
+#: Exact functions of finite numbers, for results that are finite and not zero.
 MPMATH: dict[str, Callable[..., mpmath.mpf]] = {
     **{name: getattr(mpmath, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh")},
     **{name: getattr(mpmath, name) for name in ("tanh", "asinh", "acosh", "atanh", "exp", "expm1", "log", "log1p")},

@@ -15,7 +15,7 @@ from tests.ops.functions.running import compiled
 
 _SIZE = 1 << 24
 _PAIRS = 1 << 30
-# Functions that CUDA's library calls or defines differently.
+#: Functions that CUDA's library calls or defines differently.
 _LIBRARY = {
     "rsqrt": "1 / sqrt(x)",
     "round": "rint(x)",

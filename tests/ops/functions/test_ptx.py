@@ -10,7 +10,7 @@ from engine.ops.functions.table import called, definition
 from engine.ops.lowering.ptx import inlined
 from tests.ops.functions.running import DTYPES, compiled
 
-# Operations on floats that round. Without `.rn`, the assembler of a GPU may merge two of them.
+#: Operations on floats that round. Without `.rn`, the assembler of a GPU may merge two of them.
 _ROUNDING = ("add", "sub", "mul", "div", "fma", "sqrt", "rcp")
 
 

@@ -12,7 +12,7 @@ from engine.device.occupancy import KernelResources, MultiprocessorLimits, occup
 from engine.device.protocol import LaunchConfig
 from engine.runtime.frame.kernel_facts import LaunchFacts
 
-# The limits of an H200.
+#: The limits of an H200.
 LIMITS = MultiprocessorLimits(
     threads=2048,
     thread_blocks=32,

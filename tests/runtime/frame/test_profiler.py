@@ -27,7 +27,7 @@ def nested() -> Patch:
     return load_patch(EXAMPLES / "nested.loom")
 
 
-# Everything that each level records.
+#: Everything that each level records.
 KERNELS = {"nodes", "operations", "graph", "kernels", "groups"}
 RECORDED = {
     NONE: set[str](),

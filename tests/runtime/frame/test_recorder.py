@@ -23,7 +23,7 @@ from tests.device.lagging_device import LaggingDevice
 from tests.runtime.conftest import Kernels
 from tests.waiting import until
 
-# No frame of these tests takes this long.
+#: No frame of these tests takes this long.
 NEVER = SetFrameBudget(2**62)
 
 

@@ -29,7 +29,7 @@ from tests.runtime.conftest import Kernels
 from tests.waiting import next_report, until
 
 Array = np.ndarray[Any, Any]
-# The dtypes of arrays; c8 and c16 are elements of two numbers.
+#: The dtypes of arrays; c8 and c16 are elements of two numbers.
 TYPES = ["f2", "f4", "f8", "c8", "c16", "i1", "u1", "i4", "u4", "i8", "?"]
 BAD = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf, "low": -60.0, "high": 61.5}
 

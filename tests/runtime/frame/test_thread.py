@@ -73,7 +73,7 @@ def test_frames_on_the_thread_keep_no_objects(engine: Engine) -> None:
     try:
         engine.post(SetFrameBudget(10**12))  # keeps slow frames out of the recorder
         engine.start(rate=None)
-        before = kept(LATEST_FRAMES + 300)  # the flight recorder is full, and its numbers from 257 on are objects
+        before = kept(LATEST_FRAMES + 300)  # the recorder is full, and its numbers from 257 on are objects
         assert kept(1000) - before < 300
     finally:
         tracemalloc.stop()

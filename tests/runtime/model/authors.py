@@ -35,7 +35,7 @@ NOTHING = Path(__file__).parent / "nothing.cu"
 Action = Callable[[Any, BlockBuilder], object]
 
 
-# The current `describe` of the block under test.
+#: The current `describe` of the block under test.
 action: list[Action] = [lambda block, build: None]
 
 
@@ -58,7 +58,7 @@ class Whole(int):
     __hash__ = int.__hash__
 
 
-# Values that an author may pass, as functions of the block and its builder.
+#: Values that an author may pass, as functions of the block and its builder.
 THINGS: list[Action] = [
     *[
         (lambda block, build, value=value: value)  # type: ignore[misc]
@@ -108,7 +108,7 @@ def own(name: str) -> Action:
     return lambda block, build: getattr(block, name)
 
 
-# Values that are likely to do harm: huge sizes, and numbers below 0.
+#: Values that are likely to do harm: huge sizes, and numbers below 0.
 HARMFUL: list[Action] = [own("other"), fine(-1), fine(Extent("x.size - 99"))]
 THINGS += HARMFUL
 

@@ -16,7 +16,7 @@ from engine.protocol.messages import KernelFilesChanged, NodeState
 from engine.runtime.check.check_patch import check_patch
 from tests.runtime.small_blocks import Pair, array, bump, zeros
 
-# A mistake: the nodes of which one reports it, words of the message, and a function that corrects it.
+#: A mistake: the nodes of which one reports it, words of the message, and a function that corrects it.
 Mistake = tuple[set[str], str, Callable[[], None]]
 
 

@@ -48,7 +48,7 @@ def _halved() -> OpGraph:
     return g.graph()
 
 
-# Good arguments of every call that an author can make.
+#: Good arguments of every call that an author can make.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Action]]] = {
     "launch": (
         BlockBuilder.launch,

@@ -66,7 +66,7 @@ def _loop(block: Any, build: BlockBuilder) -> None:
         pass
 
 
-# Events that let abandoned block code return.
+#: Events that let abandoned block code return.
 _over = threading.Event()
 
 

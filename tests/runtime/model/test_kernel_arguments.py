@@ -16,7 +16,7 @@ from engine.runtime.check.check_patch import check_patch
 from engine.runtime.update import prepare
 from tests.fuzzing import seeds
 
-# Declared parameters of the kernel of `Passing`, and the block's arguments, in the order of `Passing.order`.
+#: Declared parameters of the kernel of `Passing`, and the block's arguments, in the order of `Passing.order`.
 _ARGUMENTS = ("x", "out", "k", "n", "seven")
 
 

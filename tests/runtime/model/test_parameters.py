@@ -28,7 +28,7 @@ from engine.patch.files import dump_patch, parse_patch
 from tests.fuzzing import seeds
 from tests.runtime.small_blocks import Make
 
-# The values include equal numbers with different bits, and numbers that are 0 or denormal as f32.
+#: The values include equal numbers with different bits, and numbers that are 0 or denormal as f32.
 VALUES = (0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e-40, -1e-40, 3.4e38, 16777217.0, 0.1)
 
 

@@ -18,7 +18,7 @@ from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update.update_support import argument_blocks
 
 EDITS = many(32)
-# Frames between two comparisons.
+#: Frames between two comparisons.
 STEPS = 4
 
 

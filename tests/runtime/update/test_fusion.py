@@ -206,7 +206,7 @@ def test_a_fault_names_the_block_whose_op_failed() -> None:
 
 
 _PIXELS = np.random.default_rng(5).random((23, 37, 4), np.float32)
-# Chains of blocks, each of which reads the previous one by its first input; "b" is a Mix's second input.
+#: Chains of blocks, each of which reads the previous one by its first input; "b" is a Mix's second input.
 _LIBRARY = {
     "compare": [
         ("io.array", {"data": _X}),

@@ -17,7 +17,7 @@ from tests.runtime.update.update_support import contents, differences, errors, o
 
 EDITS = 10
 SIZES: tuple[tuple[int, ...], ...] = ((1,), (7,), (1027,), (31, 33))
-# Expressions of blocks, of x, or of x and y; `k` is a slider, and the names of sliders clash.
+#: Expressions of blocks, of x, or of x and y; `k` is a slider, and the names of sliders clash.
 TEXTS = (
     "x * k + 1",
     "sin(x)",

@@ -20,7 +20,7 @@ from engine.protocol.messages import FrameReport, KernelFilesChanged, NodeState
 from tests.fuzzing import FACTOR, seeds
 from tests.waiting import until
 
-# The saves of one test, and the pause after each: 500 in 10 seconds under `make fuzz`.
+#: The saves of one test, and the pause after each: 500 in 10 seconds under `make fuzz`.
 SAVES, PAUSE_S = (500 if FACTOR > 1 else 60), 0.02
 X = np.array([1, -2, 0.5], np.float32)
 CUDA = """extern "C" __global__ void run(const float* x, float* out, int n) {
@@ -62,7 +62,7 @@ def run(x: "*fp32", out: "*fp32", n: "i32"):
     i = tl.program_id(0) * 256 + tl.arange(0, 256)
     tl.store(out + i, tl.load(x + i, mask=i < n) * %s, mask=i < n)
 """
-# The file that is saved when a storm is over.
+#: The file that is saved when a storm is over.
 LAST = "end.cu"
 WITH_HEADER = f'#include "factor.cuh"\n{CUDA % "FACTOR"}'
 
@@ -97,7 +97,7 @@ def written(number: int) -> str:
     return struct.pack(">f", number).hex().upper()
 
 
-# How each file takes its number, and how its mistake is written.
+#: How each file takes its number, and how its mistake is written.
 TEXTS: dict[str, tuple[str, Callable[[int], str]]] = {
     "plain": ("plain.cu", lambda number: CUDA % f"{number}.0f"),
     "header": ("factor.cuh", lambda number: f"#define FACTOR {number}.0f\n"),

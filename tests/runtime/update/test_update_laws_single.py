@@ -56,9 +56,9 @@ def of_all_kinds(arrays: OwnArrays) -> Patch:
     return copy_of(patch)  # the copy has an empty history
 
 
-# The kernel of `test_run.scale` with other code.
+#: The kernel of `test_run.scale` with other code.
 ADDING = SCALE.replace("* factor", "+ factor")
-# An edit, the levels that it may cost, and words in its cause.
+#: An edit, the levels that it may cost, and words in its cause.
 Edit = tuple[Callable[[Patch, OwnArrays, Kernels, Engine], Any], tuple[UpdateLevel, ...], str]
 EDITS: dict[str, Edit] = {
     "live": (lambda p, a, k, e: p.set("scale0", factor=3.0), (HOT,), ""),

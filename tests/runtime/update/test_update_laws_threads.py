@@ -19,9 +19,9 @@ from tests.runtime.update.update_edits import Editor
 from tests.runtime.update.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs
 from tests.waiting import next_report, until
 
-# How long the stress test edits.
+#: How long the stress test edits.
 STRESS_S = many(3)
-# Edits of a running engine. Kernel files that stay broken are left out, since they would only slow the test down.
+#: Edits of a running engine. Kernel files that stay broken are left out, since they would only slow the test down.
 KINDS: tuple[str, ...] = ("live",) * 8 + (
     "size",
     "grow",

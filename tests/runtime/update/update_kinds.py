@@ -29,10 +29,10 @@ UNARY = (
     *("test_small.sum3", "buffer.frame_delay", "reduce.sum", "test_run.count"),
 )
 SIZES = (1, 2, 3, 5, 31, 64, 65, 257)
-# Versions of kernel files that take the same arguments, by name of the file.
+#: Versions of kernel files that take the same arguments, by name of the file.
 SAME = {
     "scale.cu": [SCALE] + [SCALE.replace("* factor", text) for text in ("+ factor", "* factor + 3", "- 2 * factor")],
     "count.cu": [COUNT, COUNT.replace("+= step", "+= 2 * step"), COUNT.replace("+= step", "-= step")],
 }
-# A version of scale.cu whose factor takes twice the bytes.
+#: A version of scale.cu whose factor takes twice the bytes.
 WIDER = SCALE.replace("float factor", "double factor")

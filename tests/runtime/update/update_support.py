@@ -18,9 +18,9 @@ from engine.patch.changes import PortRef
 from engine.protocol.messages import FrameReport, KernelFilesChanged, UpdateLevel
 from tests.device.lenders import interface_of
 
-# A port's element type, shape and bytes, or the reason why it can't be read.
+#: A port's element type, shape and bytes, or the reason why it can't be read.
 Contents = dict[str, tuple[str, tuple[int, ...], bytes] | str]
-# A buffer that outlives a frame: element type and shape, and its bytes.
+#: A buffer that outlives a frame: element type and shape, and its bytes.
 Kept = tuple[object, bytes]
 
 
@@ -209,7 +209,7 @@ class Sources:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # The version of each file that runs; a version that could not be swapped in yet does not count.
+        #: The version of each file that runs; a version that could not be swapped in yet does not count.
         self.running = {path.name: path.read_text() for path in folder.glob("*.cu")}
         self.broken: set[str] = set()
 

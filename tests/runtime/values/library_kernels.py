@@ -18,7 +18,7 @@ from blocks.math.scale_offset import ScaleOffset
 from blocks.reduce.shares import reduction
 
 Array = np.ndarray[Any, Any]
-# No source of a test has these bits.
+#: No source of a test has these bits.
 ANY_NAN = np.uint32(0x7FFFFFFF).view(np.float32)
 
 
@@ -171,7 +171,7 @@ def _kernels(
 _SUM = _reduced(lambda a, b: a + b, 0.0)
 _LARGEST = _reduced(lambda a, b: b if b > a or b != b else a, -np.inf)
 _SMALLEST = _reduced(lambda a, b: b if b < a or b != b else a, np.inf)
-# The interpreter's functions, by kernel.
+#: The interpreter's functions, by kernel.
 KERNELS: dict[str, Callable[..., None]] = {
     Add.graph.graph: _add,
     Multiply.graph.graph: _multiply,

@@ -14,12 +14,12 @@ from engine.patch.changes import PortRef
 from engine.patch.history import History
 
 Array = np.ndarray[Any, Any]
-# Zeros (often, since they decide conditions), the smallest and largest denormals and normals, infinities, and NaNs that
-# are quiet, signalling or negative.
+#: Zeros (often, since they decide conditions), the smallest and largest denormals and normals, infinities, and NaNs
+#: that are quiet, signalling or negative.
 BITS = (0, 0x80000000) * 4 + (1, 0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000)
 BITS += (0xFF800000, 0x7FC00000, 0xFFC00000, 0x7FC12345, 0x7F800001, 0xFF812345, 0x3F800000, 0xBF800000, 0x3DCCCCCD)
 SPECIAL = np.array(BITS, np.uint32).view(np.float32)
-# Values of live parameters, without infinities and NaNs.
+#: Values of live parameters, without infinities and NaNs.
 FINITE = (0.0, -0.0, 1.0, -1.0, 0.1, 3.0, -7.5, 1e-45, -1e-45, 1.17e-38, 5e-324, 1e-30, 3.4e38, -3e38, 1e9, -1e9)
 SHAPES = ((1,), (2,), (5,), (64,), (257,), (1, 1), (3, 4), (4, 3), (2, 31))
 REGIONS = ("control.if", "control.if_else", "control.for", "control.while")
@@ -35,7 +35,7 @@ LIVE: Mapping[str, tuple[str, ...]] = {
     "control.for": ("count", "limit"),
     "control.while": ("limit",),
 }
-# Blocks with their inputs in order, and whether all inputs must have the shape of the first one.
+#: Blocks with their inputs in order, and whether all inputs must have the shape of the first one.
 TAKES: Mapping[str, tuple[tuple[str, ...], bool]] = {
     "math.add": (("x", "y"), True),
     "math.multiply": (("x", "y"), True),

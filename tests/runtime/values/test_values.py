@@ -26,7 +26,7 @@ from tests.runtime.update.update_support import errors
 from tests.runtime.values.library_kernels import KERNELS, agrees, in_order
 from tests.runtime.values.random_edits import Editor
 
-# The number of blocks at the start, and how often a patch is edited and run.
+#: The number of blocks at the start, and how often a patch is edited and run.
 BLOCKS, ROUNDS = 24, 12
 
 

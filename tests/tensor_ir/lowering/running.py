@@ -18,7 +18,7 @@ from engine.types import DType, bf16, f16, f32, f64, from_bf16, to_bf16
 
 Array = np.ndarray[Any, Any]
 
-# The allowed error of each type, relative to the largest number of a result.
+#: The allowed error of each type, relative to the largest number of a result.
 TOLERANCE: Mapping[DType, float] = {f64: 1e-11, f32: 2e-5, f16: 4e-3, bf16: 3e-2}
 
 

@@ -12,7 +12,7 @@ from engine.tensor_ir.operations.reductions import broadcast_to
 from engine.tensor_ir.types import TensorType
 from engine.types import f64
 
-# Functions without poles, so that values stay small.
+#: Functions without poles, so that values stay small.
 UNARY = ("neg", "abs", "sin", "tanh", "sigmoid", "relu", "crelu", "screlu", "square", "softplus", "gelu", "expm1")
 BINARY = ("add", "sub", "mul", "maximum", "minimum")
 SIZES = (1, 2, 3, 5)

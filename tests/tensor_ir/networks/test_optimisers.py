@@ -21,7 +21,7 @@ STEPS = 100
 ROWS = 7
 RANDOM = np.random.default_rng(3)
 WEIGHTS = RANDOM.normal(size=(ROWS, 1))
-# The gradient of sum(w * x) is x.
+#: The gradient of sum(w * x) is x.
 GRADIENTS = [RANDOM.normal(size=(ROWS, 1)) * RANDOM.choice([1e-4, 1, 30]) for _ in range(STEPS)]
 
 

@@ -22,7 +22,7 @@ from engine.types import Shape, boolean, f64, s32
 from tests.tensor_ir.operations.differences import Given, floats
 
 BATCH = 3
-# The range of operands in which differences can be taken, and the kinks of their functions.
+#: The range of operands in which differences can be taken, and the kinks of their functions.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "log": (0.3, 3),
     "log1p": (-0.6, 2),
@@ -46,7 +46,7 @@ _NUMBERS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "abs_power_error": [(2,), (2.5,)],
     "linear_combination": [(0.75, -1.5)],
 }
-# Shapes of operands that are broadcast, and whether they are batched.
+#: Shapes of operands that are broadcast, and whether they are batched.
 BROADCASTS: Sequence[Sequence[tuple[Shape, bool]]] = [
     [((5, 3), False), ((5, 3), False)],
     [((3,), False), ((5, 3), False)],

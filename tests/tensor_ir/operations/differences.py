@@ -17,9 +17,9 @@ from engine.tensor_ir.types import FLOATS, TensorType
 
 Array = np.ndarray[Any, Any]
 Build = Callable[..., TensorNode]
-# Half the distance between the two points of a difference.
+#: Half the distance between the two points of a difference.
 _STEP = 2e-5
-# The allowed error of a difference, relative to the largest gradient or to 1.
+#: The allowed error of a difference, relative to the largest gradient or to 1.
 TOLERANCE = 1e-6
 
 

@@ -24,7 +24,7 @@ torch: Any = pytest.importorskip("torch")
 
 Array = np.ndarray[Any, Any]
 
-# Rows of the table that have another name in torch, or need several of its functions.
+#: Rows of the table that have another name in torch, or need several of its functions.
 _OTHERS: Mapping[str, Callable[..., Any]] = {
     "linear_combination": lambda a, b, alpha, beta: a * alpha + b * beta,
     "power": lambda x, power: x**power,
