@@ -146,8 +146,11 @@ def test_shapes_and_axes_that_do_not_fit() -> None:
 def test_choosing() -> None:
     """A comparison chooses between tensors and numbers; of two numbers, one must be a tensor."""
     values, (x, y) = held([1.0, -2.0, 3.0], 7.0)
-    found = evaluate([x.less(0.0).where(y, x), x.greater(0.0).where(1.0, x), x.equal(3).where(x, 0)], values)
-    assert [each.tolist() for each in found] == [[1, 7, 3], [1, -2, 1], [0, 0, 3]]
+    found = evaluate(
+        [x.less(0.0).where(y, x), x.greater(0.0).where(1.0, x), x.equal(3).where(x, 0), x.not_equal(3).where(x, 0)],
+        values,
+    )
+    assert [each.tolist() for each in found] == [[1, 7, 3], [1, -2, 1], [0, 0, 3], [1, -2, 0]]
     with pytest.raises(InvalidOperation, match=r"where must have a tensor to choose from, got 1\.0 and 0\.0"):
         x.less(0.0).where(1.0, 0.0)
 

@@ -45,6 +45,7 @@ CASES: list[tuple[Optimiser, Callable[[], np.ndarray[Any, Any]]]] = [
     (SGD(0.01), lambda: formulas.sgd(WEIGHTS, GRADIENTS, 0.01, 0.0, 0.0, False)),
     (SGD(0.01, momentum=0.9, decay=0.1), lambda: formulas.sgd(WEIGHTS, GRADIENTS, 0.01, 0.9, 0.1, False)),
     (SGD(0.01, momentum=0.9, nesterov=True), lambda: formulas.sgd(WEIGHTS, GRADIENTS, 0.01, 0.9, 0.0, True)),
+    (SGD(0.02, clip_value=0.5), lambda: formulas.sgd(WEIGHTS, np.clip(GRADIENTS, -0.5, 0.5), 0.02, 0.0, 0.0, False)),
     (AdamW(), lambda: formulas.adamw(WEIGHTS, GRADIENTS, 1e-3, 0.9, 0.999, 1e-8, 0.01)),
     (
         AdamW(0.02, beta1=0.8, beta2=0.95, epsilon=1e-3, decay=0.3),
