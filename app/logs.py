@@ -129,8 +129,8 @@ class LogFile(logging.Handler):
     the first record. When the file can't be written, `problem` has the reason, and records are lost.
     """
 
-    def __init__(self, folder: Path, level: int = logging.INFO, size_limit: int = _SIZE_LIMIT) -> None:
-        super().__init__(level)
+    def __init__(self, folder: Path, size_limit: int = _SIZE_LIMIT) -> None:
+        super().__init__(logging.INFO)
         self.setFormatter(RecordFormatter())
         self.path = folder / LOG_NAME
         self.problem = ""

@@ -37,7 +37,7 @@ class ComputeBlock(AdaptiveBlock, abstract=True):
 
 
 @checked()
-def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", summary: str = "") -> Interface:
+def graph_interface(graph: OpGraph, constants: str = "") -> Interface:
     """Return the interface of a node that runs an op graph; OpError when the graph is wrong.
 
     `constants` is the block's list of parameters that are compiled into the kernel. Inputs that are read element by
@@ -59,7 +59,7 @@ def graph_interface(graph: OpGraph, constants: str = "", *, title: str = "", sum
     parameters = [*live, *size_parameters([port.shape for port in ports])]
     if any(map(is_reserved, (*(port.name for port in ports), *(item.name for item in parameters)))):
         raise OpError(name_problems(op_graphs.analysis(source)))
-    return Interface(tuple(ports), tuple(parameters), (source, over), title=title, summary=summary, notes=notes)
+    return Interface(tuple(ports), tuple(parameters), (source, over), notes=notes)
 
 
 def name_problems(analysis: Analysis) -> list[Diagnostic]:

@@ -16,7 +16,6 @@ from engine.ops.table import (
     OpCode,
     OpInput,
     OpOutput,
-    OpSetting,
     OpType,
     Signature,
     TypeRule,
@@ -200,8 +199,7 @@ def define_by_component(
     rule: TypeRule,
     emit: Scalar,
     tags: str = "",
-    settings: tuple[OpSetting, ...] = (),
 ) -> None:
     """Register an op "op.NAME" that computes each component of its one result independently."""
     found = tuple(tags.split())
-    register(OpType(f"op.{name}", title, category, doc, inputs, OUT, rule, by_component(emit), settings, found))
+    register(OpType(f"op.{name}", title, category, doc, inputs, OUT, rule, by_component(emit), (), found))
