@@ -1,4 +1,4 @@
-"""Times of nodes: sums of the means of a profile's spans."""
+"""Times of nodes: sums of the mean times of a profile's spans."""
 
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile, node_times, part_times
@@ -6,7 +6,7 @@ from tests.profiling.spans import span
 
 
 def test_a_node_takes_what_its_spans_take_by_their_means() -> None:
-    """Several kernels add up, those in a composite count for it, and the graph's own work for no node."""
+    """A node's kernels add up, a composite's kernels count for the composite, and the graph's own work for no node."""
     spans = [
         span("a", mean_ns=3),
         span("a", mean_ns=4),
@@ -18,7 +18,7 @@ def test_a_node_takes_what_its_spans_take_by_their_means() -> None:
 
 
 def test_a_region_counts_what_is_in_it_once() -> None:
-    """Its own span has all of it; blocks in it have their own times too, and regions in composites count for these."""
+    """A region has the time of its own span, which includes its blocks; a composite has that of its inner region."""
     loop = span("loop", is_region=True, mean_ns=20)
     inside = [span("loop", region="loop", mean_ns=1), span("step", region="loop", mean_ns=9)]
     hidden = [span("c/loop", is_region=True, mean_ns=8), span("c/step", region="c/loop", mean_ns=7)]
@@ -26,13 +26,13 @@ def test_a_region_counts_what_is_in_it_once() -> None:
 
 
 def test_a_kernel_counts_in_equal_shares_for_its_parts() -> None:
-    """Together they never take more than the node."""
+    """The parts of a kernel share its time equally, so together they never take more than the node."""
     spans = [span("net", mean_ns=9, parts=("first", "second")), span("net", mean_ns=5, parts=("second",)), span("net")]
     assert part_times(spans) == {"net": {"first": 4, "second": 9}}
 
 
 def test_shares_of_nodes_outside_of_regions_add_up_to_the_work() -> None:
-    """What is in a region is part of the region's time."""
+    """A block's time in a region is part of the region's time, so only nodes outside regions are added."""
     spans = span("a", mean_ns=3), span("loop", is_region=True, mean_ns=20), span("b", region="loop", mean_ns=9)
     times = node_times(spans)
     assert times["a"] + times["loop"] == Profile(0, ProfilingLevel.PER_BLOCK, None, None, 0, 0, spans).work_ns

@@ -1,4 +1,4 @@
-"""The plan of a frame: what overlaps, how many are launched together, and which ones leave a report."""
+"""The plan of a frame: whether it overlaps, how many are launched together, and whether it leaves a report."""
 
 from itertools import product
 from typing import Any
@@ -13,14 +13,14 @@ FREE, AT_RATE = Pacing.free(), Pacing.fixed(60.0)
 
 
 def plan(**facts: Any) -> FramePlan:
-    """Return the plan of a free frame like the last ones, of which nobody needs to be told."""
+    """Return the plan of a free frame like the previous ones, without a report."""
     usual = {"is_busy": True, "can_overlap": True, "pacing": FREE, "is_report_due": False}
     return plan_frame(**{**usual, **facts})
 
 
 @pytest.mark.parametrize("is_busy", [True, False])
 def test_a_frame_that_cannot_overlap_is_waited_for_and_reported(is_busy: bool) -> None:
-    """Whatever else is true: frames by hand, on the host, and before a sentinel that freezes."""
+    """Stepped frames, frames on the host, and frames before a sentinel that freezes never overlap."""
     for pacing, yes, burst in product([FREE, AT_RATE, Pacing.free(overlap=True)], [True, False], [1, 4]):
         facts = {"is_live": yes, "has_status": yes, "is_updated": yes, "is_special": yes, "burst": burst}
         found = plan(can_overlap=False, is_busy=is_busy, pacing=pacing, **facts)
@@ -33,7 +33,7 @@ def test_a_frame_that_cannot_overlap_is_waited_for_and_reported(is_busy: bool) -
 def test_frames_overlap_if_a_person_says_so_or_nobody_waits(
     rate: float | None, overlap: bool | None, is_live: bool
 ) -> None:
-    """Unless it was chosen, free frames overlap but for a while after an edit, and frames at a rate never do."""
+    """Without a choice, free frames overlap except for a while after an edit, and frames at a rate don't overlap."""
     mode = PacingMode.FREE if rate is None else PacingMode.FIXED
     found = plan(pacing=Pacing(mode, rate, overlap), is_live=is_live)
     overlaps = overlap if overlap is not None else rate is None and not is_live
@@ -41,19 +41,19 @@ def test_frames_overlap_if_a_person_says_so_or_nobody_waits(
 
 
 def test_an_overlapping_frame_is_waited_for_to_read_status_words() -> None:
-    """It is then launched alone, and others may still be in flight next."""
+    """The frame is launched alone, and later frames may still be in flight."""
     assert plan(has_status=True, burst=4) == FramePlan(waits=True, burst=1, in_flight=MOST_BURSTS, reports=False)
 
 
 @pytest.mark.parametrize("is_busy", [True, False])
 def test_without_a_launch_only_earlier_frames_are_waited_for(is_busy: bool) -> None:
-    """Such as those before the engine finds that the next frame would be the same."""
+    """Frames in flight must end first, although this frame launches nothing."""
     found = plan(is_launched=False, is_busy=is_busy, has_status=True, burst=4)
     assert (found.waits, found.burst) == (is_busy, 1)
 
 
 def test_short_frames_are_launched_in_bursts() -> None:
-    """As many as the launcher allows, with three bursts in flight."""
+    """A burst is as long as the launcher allows, and three bursts are in flight."""
     assert plan(burst=4) == FramePlan(waits=False, burst=4, in_flight=4 * MOST_BURSTS, reports=False)
 
 
@@ -74,6 +74,6 @@ def test_a_frame_unlike_the_next_ones_is_launched_alone(facts: dict[str, Any]) -
 
 @pytest.mark.parametrize("facts", [{"is_updated": True}, {"frames_left": 1}, {"is_report_due": True}])
 def test_what_is_new_is_reported_at_once(facts: dict[str, Any]) -> None:
-    """An update, the last of counted frames, and what was not reported for long; nothing else."""
+    """Only an update, the last of counted frames, and a report that is due cause a report."""
     assert plan(**facts).reports
     assert not plan().reports and not plan(frames_left=2).reports
