@@ -94,7 +94,7 @@ def test_if_else_with_a_select_behind_it(condition: int, expected: float) -> Non
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "c8", "c16"])
 @pytest.mark.parametrize("shape", [(1,), (257,), (3, 5)])
 def test_select_takes_one_whole_buffer(dtype: str, shape: tuple[int, ...]) -> None:
-    """Elements may have 1 to 16 bytes."""
+    """Select copies elements of 1 to 16 bytes."""
     a = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
     b = a + a.dtype.type(1)
     for flag, expected in ((0.5, a), (0.0, b)):

@@ -87,7 +87,7 @@ def test_photograph_becomes_outlines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("check", CHECKS, ids=CHECKED)
 def test_example_computes_what_numpy_does(check: Callable[[Device | str], None]) -> None:
-    """Each example has an oracle of its own in `control_checks`."""
+    """Each example agrees with an oracle of its own in `control_checks`."""
     check("host")
 
 

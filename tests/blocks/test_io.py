@@ -92,7 +92,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"not an image", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
-    """The file is empty, is not an image, or ends early."""
+    """A file that is empty, is not an image, or ends early is reported by name."""
     path = tmp_path / "broken.png"
     path.write_bytes(content)
     with pytest.raises(PatchError, match=r"image file .*broken\.png must be a readable image"):

@@ -18,7 +18,7 @@ def numbers(*shape: int) -> Array:
 
 
 def test_a_small_network_is_its_definition() -> None:
-    """The network has convolution with bias and ReLU, pooling, a second convolution, and softmax."""
+    """Convolution with bias and ReLU, pooling, a second convolution and softmax equal their definitions."""
     x, first, bias, second = numbers(1, 1, 28, 28), numbers(4, 1, 5, 5), numbers(4), numbers(10, 4, 12, 12)
     patch = Patch()
     layers = [
@@ -47,7 +47,7 @@ def test_a_small_network_is_its_definition() -> None:
 @pytest.mark.parametrize("size", [1, 7, 255, 256, 257, 1027])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_rows_are_normalised(size: int, dtype: Any) -> None:
-    """Sizes are around a thread block, numbers far from 0, with and without scale and bias; epsilon is exact in f32."""
+    """Rows of sizes around a thread block and far from 0 are right, with and without scale and bias."""
     x = (numbers(3, 2, size) + 1000).astype(dtype)
     scale, bias = numbers(size).astype(dtype), numbers(size + 1)[1:].astype(dtype)
     wide = x.astype(float)
@@ -59,7 +59,7 @@ def test_rows_are_normalised(size: int, dtype: Any) -> None:
 
 
 def test_a_nan_stays_in_its_row() -> None:
-    """A row of equal numbers has no variance, and becomes 0."""
+    """Other rows are right beside a row with a NaN; a row of equal numbers becomes 0."""
     x = np.full((3, 300), 7, np.float32)
     x[1, 299] = np.nan
     found = apply("neural.layer_norm", {"x": x})
@@ -67,7 +67,7 @@ def test_a_nan_stays_in_its_row() -> None:
 
 
 def test_batch_norm_takes_its_numbers_from_ports() -> None:
-    """Each channel has numbers of its own."""
+    """Each channel has its own mean, variance, scale and bias, from the ports."""
     x = numbers(2, 3, 5, 4)
     given = {"mean": numbers(3), "variance": numbers(3) ** 2, "scale": numbers(3), "bias": numbers(3)}
     each = {name: array[:, None, None].astype(float) for name, array in given.items()}

@@ -14,7 +14,7 @@ SIZES = [1, 2, 255, 256, 257, 1023, 1025, 70_000, 300_001]
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("block", "expected"), [("sum", np.sum), ("largest", np.max), ("smallest", np.min)])
 def test_reductions_are_numpys(block: str, expected: Any, size: int) -> None:
-    """Sizes go from around a thread block to beyond the largest number of partial results; sums have f64's accuracy."""
+    """Reductions of any size equal numpy's, also with the most partial results; sums have f64's accuracy."""
     x = np.random.default_rng(size).normal(3, 100, size).astype(np.float32)
     (out,) = apply(f"reduce.{block}", {"x": x})
     assert out == pytest.approx(expected(x.astype(np.float64)), rel=2e-7)

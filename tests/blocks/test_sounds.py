@@ -76,7 +76,7 @@ def test_a_saved_file_is_read_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"not a sound", b"RIFF\x04\0\0\0WAVE", b"RIFF\xff\0\0\0WAVEfmt \x10\0\0\0"])
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
-    """The file is empty, is no sound, or ends before its samples."""
+    """A file that is empty, is no sound, or ends before its samples is reported by name."""
     path = tmp_path / "broken.wav"
     path.write_bytes(content)
     with pytest.raises(PatchError, match=r"sound file .*broken\.wav must be a readable sound"):

@@ -71,7 +71,7 @@ def check_contents(running: Running, expected: Interpreter) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_patches_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """A few frames, some of them measured, agree with shared and with separate memory; the plan breaks no rule."""
+    """Frames with and without measuring, with shared and with separate memory, agree; the plan breaks no rule."""
     patch, plan = planned(seed, size_of(seed))
     assert verify(plan) == []
     alone = make_plan(plan.description, pinned=frozenset(plan.buffers.allocations))
@@ -90,7 +90,7 @@ def test_random_patches_do_what_the_interpreter_does(device: Device, modules: Mo
 
 @pytest.mark.parametrize("seed", range(3))
 def test_large_random_patches_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """Patches of some two hundred blocks agree too."""
+    """Patches of some two hundred blocks agree with the interpreter."""
     patch, plan = planned(1000 + seed, 200)
     assert verify(plan) == []
     expected = Interpreter(patch.description, patch.values, KERNELS)

@@ -91,7 +91,7 @@ def test_arguments_say_what_a_kernel_reads_and_writes() -> None:
 
 
 def test_every_kind_of_argument_is_recorded() -> None:
-    """Arguments may be ports, live parameters, extents, numbers of Python and numpy, internal buffers and the frame."""
+    """Ports, live parameters, extents, numbers of Python and numpy, internal buffers and the frame can be arguments."""
 
     def ask(self: Any, build: BlockBuilder) -> None:
         own = build.buffer("own", f32, "same(x)")
@@ -278,7 +278,7 @@ def test_shown_and_saved_ports_are_no_part_of_the_structure() -> None:
 
 
 def test_a_port_or_buffer_is_seen_in_another_shape() -> None:
-    """One buffer seen twice in one shape is one record; it may be written if the original may."""
+    """A buffer that is seen in one shape twice is recorded once, and may be written if the original may."""
 
     def see(self: Any, build: BlockBuilder) -> None:
         own = build.buffer("own", f32, "[8]")

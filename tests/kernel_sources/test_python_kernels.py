@@ -303,7 +303,7 @@ def test_a_kernel_file_in_triton_is_a_block(device: Device) -> None:
 
 @needs("triton")
 def test_a_kernel_file_in_triton_that_no_block_can_launch_says_so() -> None:
-    """The number of programs of a matrix product is unknown."""
+    """A kernel with an unknown number of programs, such as a matrix product, is refused."""
     patch = Patch()
     patch.add("kernel.file", file=SAMPLES / "triton_kernels.py", entry="matmul")
     (problem,) = check_patch(patch)

@@ -107,7 +107,7 @@ def test_a_write_right_after_a_save_is_waited_for(kernel: Path, watcher: Watcher
 
 
 def test_a_file_that_stays_open_is_reported_when_it_rests(kernel: Path, watcher: Watcher) -> None:
-    """Some file systems don't report that a file was closed."""
+    """An open file is reported after a pause, since some file systems don't report that a file was closed."""
     with kernel.open("w") as file:
         file.write("new")
         file.flush()
@@ -154,7 +154,7 @@ def test_a_save_without_a_change_is_not_reported(kernel: Path, watcher: Watcher)
 
 @pytest.mark.parametrize("way", ["written", "moved"])
 def test_a_save_that_brings_back_what_was_seen_is_reported(kernel: Path, watcher: Watcher, way: str) -> None:
-    """The watcher may notice two saves at once, although someone has read the version between them."""
+    """Somebody may have read the version in between, although the watcher noticed both saves at once."""
     kernel.write_text("between")
     if way == "written":
         kernel.write_text("old")

@@ -38,7 +38,7 @@ def test_an_if_gives_what_the_branch_that_ran_gave(device: Device) -> None:
 
 
 def test_a_for_carries_values_from_turn_to_turn(device: Device) -> None:
-    """The tests are Mandelbrot with a stop, and a loop in a loop whose number of iterations differs by thread."""
+    """Mandelbrot with a stop, and a loop in a loop with a different number of iterations per thread, are right."""
     g = OpGraphBuilder()
     place = g.add("op.position")
     cx = g.add("op.remap", x=place["u"], new_low=-2.0, new_high=1.0)["out"]

@@ -60,7 +60,7 @@ def test_a_kernel_computes_each_element_of_any_size(device: Device) -> None:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Literal[2, 4]) -> None:
-    """Elements may have any size and number, and buffers need not be aligned."""
+    """The bits are equal for elements of any size and number, and for unaligned buffers."""
     g = OpGraphBuilder()
     total = g.add("op.index", "index")["index"]
     inputs = {}

@@ -147,7 +147,7 @@ def test_stores_scatter_and_leave_the_rest(device: Device) -> None:
 
 
 def test_parameters_and_the_frame_are_read_anew_by_each_launch(device: Device) -> None:
-    """There is a parameter of each type, and the frame uniforms."""
+    """Each launch reads a parameter of each type, and the frame uniforms."""
     g = OpGraphBuilder()
     kinds = {"f32": 2.5, "s32": -7, "u32": 2**32 - 1, "f64": 0.1, "s64": -(2**40), "u64": 2**63, "boolean": 1}
     for kind in kinds:

@@ -38,7 +38,7 @@ def reports(*said: Diagnostic, preparing: bool, fed: dict[str, list[str]] | None
 
 
 def test_a_block_that_depends_on_none_with_an_error_waits_for_the_graph() -> None:
-    """While another graph is prepared, an error elsewhere is not the reason."""
+    """While another graph is prepared, an error elsewhere is not reported as the reason."""
     for said in ((), (_OPEN,), (_OPEN, _BROKEN)):
         assert reports(*said, preparing=True)["free"] == "not running: the graph is being prepared"
 

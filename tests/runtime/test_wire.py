@@ -179,7 +179,7 @@ def wire() -> Iterator[Wire]:
 
 
 def test_invalid_messages_are_reported_and_the_engine_runs_on(wire: Wire) -> None:
-    """Messages have unknown tags, wrong types, truncated or damaged frames, or endless structures."""
+    """Unknown tags, wrong types, truncated or damaged frames, and endless structures are each reported."""
 
     @settings(max_examples=many(100))
     @given(st.lists(frames, min_size=1, max_size=5))

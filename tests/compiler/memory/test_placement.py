@@ -339,7 +339,7 @@ def optimum(conflicts: set[tuple[int, int]], sizes: list[int]) -> int:
 @given(st.integers(0, 10**9), st.lists(st.integers(1, 9), min_size=2, max_size=7))
 @settings(deadline=None, max_examples=many(60))
 def test_small_patches_are_within_a_tenth_of_the_optimum(seed: int, sizes: list[int]) -> None:
-    """Trying all orders gives the optimum."""
+    """The optimum is the best of all orders."""
     random, draft = Random(seed), Draft()
     for index, size in enumerate(sizes):
         draft.sizes[b(f"n{index}")] = size * UNIT
@@ -368,7 +368,7 @@ def test_overwritten_buffers_are_computed_again_from_what_their_writers_read() -
 
 
 def test_buffers_computed_from_changed_state_keep_their_memory() -> None:
-    """The state has changed since the reader ran, so the reader can't run again."""
+    """A reader of the old state can't run again after the frame, since the state has changed."""
     draft = chain([1] * 6)
     draft.lifetimes[b("state")] = Lifetime.STATE
     draft.op("sees", ["n0", "state"])

@@ -79,7 +79,7 @@ __device__ float error(float result, double wanted) {
 
 @pytest.mark.gpu
 def test_no_float_has_a_larger_error_than_the_table_states() -> None:
-    """The test covers all 2^32 floats, or 2^30 pairs of floats."""
+    """All 2^32 floats, or 2^30 pairs of floats, are tried."""
     calls = {name: f"{name}(x)" if f.arity == 1 else f"{name}(x, y)" for name, f in FUNCTIONS.items()} | _LIBRARY
     comparisons = "".join(f"COMPARE({name}, ({call}))\n" for name, call in calls.items())
     device = open_device("cuda:0")

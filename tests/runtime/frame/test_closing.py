@@ -135,7 +135,7 @@ def test_a_device_that_fails_while_the_engine_closes_is_reported_once(
 def test_closing_does_not_wait_for_pictures(
     patch: Patch, device: FailingDevice, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Closing waits neither for copies of pictures, nor for readers to take them, nor for their memory."""
+    """Closing waits neither for copies of pictures, nor for readers to take them, nor for memory."""
     close, free = PictureSlot.close, list[bool]()
     monkeypatch.setattr(PictureSlot, "close", lambda slot: (free.append(slot.is_free), close(slot)))
     engine = Engine(patch, device)

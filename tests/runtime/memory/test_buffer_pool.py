@@ -168,7 +168,7 @@ def test_state_of_a_block_that_is_left_out_is_kept_until_the_block_goes(device: 
 
 
 def test_a_new_layout_frees_the_old_memory_only_when_it_is_committed(device: Any) -> None:
-    """Until then the old graph still runs on the old memory; an abandoned claim frees only the new memory."""
+    """Before the commit, the old graph still uses the old memory; an abandoned claim frees only the new memory."""
     pool = BufferPool(device)
     states = StateStore(pool, device)
     old = states.claim(OWNER, LAYOUT)

@@ -60,7 +60,7 @@ def test_the_engine_and_the_user_work_in_the_same_memory() -> None:
 
 
 def test_results_from_an_array_are_read_as_the_frame_had_them() -> None:
-    """The user has written to the array since, and other buffers have reused the memory."""
+    """Reads have the frame's results even after the user wrote to the array and other buffers reused the memory."""
     mine = floats(1, 2, 3)
     patch = Patch()
     last = lend(patch, mine)

@@ -376,7 +376,7 @@ def test_a_paused_engine_shows_edits_without_moving_a_delay_on() -> None:
 
 
 def test_a_rebuild_of_a_paused_engine_moves_no_delay_on() -> None:
-    """There are several rebuilds and redraws between two consecutive frames."""
+    """Several rebuilds and redraws between two consecutive frames leave delays as they are."""
     patch = Patch()
     delay, more = counter(patch)
     with Engine(patch, device="host") as engine:
@@ -469,7 +469,7 @@ def test_a_delay_in_a_loop_is_one_turn_behind() -> None:
 
 
 def test_a_paused_engine_moves_no_delay_in_a_loop_on() -> None:
-    """There are redraws between two consecutive frames."""
+    """Redraws between two consecutive frames leave delays in a loop as they are."""
     patch = Patch()
     loop = patch.add("control.for", count=3)
     like = array(patch, 0)

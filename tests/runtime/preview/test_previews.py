@@ -280,7 +280,7 @@ def test_a_lack_of_memory_for_a_picture_is_reported_and_the_engine_runs_on(patch
 
 
 def test_memory_that_is_free_after_an_edit_is_used(patch: Patch, device: LateDevice) -> None:
-    """The picture returns as the message said, without opening the viewer again."""
+    """The picture returns without opening the viewer again."""
     count = patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.step()

@@ -70,7 +70,7 @@ def test_a_cycle_is_named() -> None:
 
 
 def test_a_deep_graph_needs_no_recursion() -> None:
-    """The graph has ten times as many nodes as Python's limit of nested calls."""
+    """A graph with ten times as many nodes as Python's limit of nested calls can be sorted."""
     node = first = leaf(TensorGraph(), "x")
     for _ in range(10_000):
         node = node + first

@@ -14,7 +14,7 @@ from tests.tensor_ir.lowering.running import check, leaf
 @pytest.mark.parametrize("dtype", [f32, f64, f16, bf16], ids=str)
 @pytest.mark.parametrize("batched", [False, True])
 def test_biases_and_activations(tensors: Tensors, activation: str | None, dtype: DType, batched: bool) -> None:
-    """Some biases and activations are part of BLAS's product, and others are a kernel of their own."""
+    """Results agree, whether BLAS's product includes a bias and activation or another kernel follows."""
     graph = TensorGraph()
     weights, turned, row = (
         leaf(graph, 8, 5, dtype=dtype),

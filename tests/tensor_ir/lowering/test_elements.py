@@ -83,7 +83,7 @@ def test_batch_size(tensors: Tensors) -> None:
 
 
 def test_many_operations_take_several_kernels(tensors: Tensors) -> None:
-    """The tests are a long chain, and a graph in which each node is used twice."""
+    """A long chain, and a graph in which each node is used twice, are split into kernels."""
     graph = TensorGraph()
     x = leaf(graph, 4)
     chain = both = x

@@ -37,7 +37,7 @@ def test_products_and_their_gradients(tensors: Tensors, transposed: bool, batche
 @pytest.mark.parametrize("activation", [None, "relu", "sigmoid", "tanh", "screlu"])
 @pytest.mark.parametrize("dtype", [f32, f64, f16, bf16], ids=str)
 def test_biases_and_activations(tensors: Tensors, activation: str | None, dtype: DType) -> None:
-    """Some biases and activations are part of the kernel, and others need a second one."""
+    """Results agree, whether one kernel has the bias and activation or a second one follows."""
     graph = TensorGraph()
     weights = leaf(graph, 12, 40, dtype=dtype)
     first, second = (leaf(graph, 40, 1, dtype=dtype, batched=batched, nnz=5) for batched in (True, False))

@@ -42,7 +42,7 @@ def test_settings_that_there_are_not(settings: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("nnz", [1.5, float("nan"), None])
 def test_numbers_of_ones_that_are_not_whole(nnz: Any) -> None:
-    """The number of ones is not rounded."""
+    """A number of ones with a fraction is refused rather than rounded."""
     with pytest.raises(InvalidOperation, match="nnz of sparse input 'x' must be a whole number, got"):
         NetworkBuilder().sparse_input("x", (3, 1), nnz)
 

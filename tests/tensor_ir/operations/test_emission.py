@@ -68,7 +68,7 @@ def _tolerance(operation: Elementwise, wide: np.dtype[Any]) -> float:
 
 
 def test_logic_and_choice(device: Device) -> None:
-    """Booleans are combined in every way, and choose between two numbers."""
+    """All combinations of booleans, and a choice between two numbers, are right."""
     truth = np.array(list(product([False, True], repeat=2))).T
     builder = OpGraphBuilder()
     inputs = [builder.add("op.input", f"x{at}", type="boolean")["value"] for at in range(2)]

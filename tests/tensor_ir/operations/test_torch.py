@@ -129,7 +129,7 @@ def test_functions_of_two_at_ties_and_limits(name: str) -> None:
 
 
 def test_logic() -> None:
-    """Booleans are combined in every way."""
+    """Results agree for all combinations of booleans."""
     for name in ("and", "or", "xor", "not"):
         arity = RULES[name].arity
         truth = np.array([[False, False, True, True], [False, True, False, True]])[:arity]
@@ -155,7 +155,7 @@ def test_softmax_of_large_numbers() -> None:
 
 
 def test_a_whole_network() -> None:
-    """The network has two layers and a loss over the batch; the gradients of its weights agree."""
+    """The weights' gradients of a network with two layers and a loss over the batch agree."""
     rng = np.random.default_rng(4)
     w0, b0, w1, x, target = (rng.normal(size=shape) for shape in ((6, 5), (6, 1), (3, 6), (7, 5, 1), (7, 3, 1)))
     graph = TensorGraph()

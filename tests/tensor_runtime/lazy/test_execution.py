@@ -419,7 +419,7 @@ def test_the_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_deep_graph_is_computed(on: str) -> None:
-    """The graph is five times as deep as Python's limit of nested calls."""
+    """A graph five times as deep as Python's limit of nested calls can be computed."""
     x = Tensor.from_numpy(np.zeros(3, np.float32), device=on)
     out = x
     for _ in range(5000):

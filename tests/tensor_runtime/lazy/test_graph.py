@@ -147,7 +147,7 @@ def test_a_long_loop_keeps_nothing() -> None:
 
 
 def test_a_deep_graph_is_dropped_without_recursion() -> None:
-    """The graph has tens of thousands of nodes that refer to each other."""
+    """A graph of tens of thousands of nodes that refer to each other can be dropped."""
     first = node = leaf()
     for _ in range(20_000):
         node = node.exp()

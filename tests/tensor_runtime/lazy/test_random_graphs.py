@@ -199,7 +199,7 @@ def is_poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_random_graphs_computed_in_random_order(
     on: str, seed: int, longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some tensors are computed early, some are dropped, and the rest depends on both."""
+    """Results agree although some tensors are computed early and some are dropped."""
     monkeypatch.setattr(find_segments, "__defaults__", (longest,))
     choose = Random(seed)
     pairs = [leaf(choose, on) for _ in range(3)]

@@ -96,21 +96,21 @@ def test_random_numbers_are_those_of_the_reference(on: str, seed: int, dtype: DT
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_seeds_that_there_are_not(seed: int) -> None:
-    """A seed has 32 bits."""
+    """A seed of more than 32 bits is refused."""
     with pytest.raises(InvalidOperation, match=r"seed must be at least 0 and below 2\*\*32, got"):
         Tensor.rand((3,), seed=seed, device="host")
 
 
 @pytest.mark.parametrize("seed", [1.5, float("nan"), "1"])
 def test_seeds_that_are_not_whole(seed: Any) -> None:
-    """A seed is not rounded."""
+    """A seed with a fraction is refused rather than rounded."""
     with pytest.raises(InvalidOperation, match="seed must be a whole number, got"):
         Tensor.rand((3,), seed=seed, device="host")
 
 
 @pytest.mark.parametrize("shape", [(2.5,), 3, "ab", None])
 def test_shapes_that_are_not_whole(shape: Any) -> None:
-    """Sizes are not rounded."""
+    """A size with a fraction is refused rather than rounded."""
     with pytest.raises(ShapeMismatch, match="sizes of a shape must be a sequence of whole numbers, got"):
         Tensor.zeros(shape, device="host")
 
@@ -229,7 +229,7 @@ def test_torch_and_the_gpu() -> None:
 
 
 def test_the_host_has_no_memory_on_a_gpu() -> None:
-    """Without the attribute, other libraries use another interface."""
+    """A tensor on the host lacks `__cuda_array_interface__`, so other libraries use another interface."""
     assert not hasattr(host([1.0]), "__cuda_array_interface__")
 
 

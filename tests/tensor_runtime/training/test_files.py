@@ -41,7 +41,7 @@ def test_what_is_loaded_is_what_was_saved(tmp_path: Path, format: str) -> None:
 
 
 def test_a_safetensors_file_has_the_published_layout(tmp_path: Path) -> None:
-    """The test reads the file by hand: the header's length, the header as JSON, and the elements."""
+    """The file has the header's length, the header as JSON, and the elements."""
     path = tmp_path / "weights.safetensors"
     save_weights(path, {"w": np.array([[1.0, 2.0]], np.float32)})
     data = path.read_bytes()

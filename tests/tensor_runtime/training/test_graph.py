@@ -129,7 +129,7 @@ class TestLaunches:
         assert graph.values("step") == 11
 
     def test_one_graph_of_the_device_is_launched(self, graph: TrainingGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The test counts the device's launches."""
+        """A step launches one graph of the device."""
         graph.step(examples(5))
         (compiled,) = graph._programs["step", False].program._compiled.values()
         count = 0

@@ -28,7 +28,7 @@ class TestTheSeedsExample:
             ]
 
     def test_losses_are_those_of_numpy(self, device: Device) -> None:
-        """The test computes the network in numpy, over steps of SGD, with dense one-hot sums."""
+        """Losses over steps of SGD equal numpy's, which uses dense one-hot sums."""
         with seeds_example().build(device, SGD(0.01)) as graph:
             w = {name: value.astype(np.float64) for name, value in graph.weights.items()}
             for number in range(6):
