@@ -2,7 +2,7 @@
 
 from engine.host_compiler import abi
 from engine.host_compiler.analysis import canonical_floats
-from engine.host_compiler.analysis.control_flow import fact, registers
+from engine.host_compiler.analysis.control_flow import fact, writes
 from engine.host_compiler.code import Code, quoted
 from engine.host_compiler.errors import PtxOperandError
 from engine.host_compiler.memory_layout import MemoryLayout
@@ -44,8 +44,8 @@ class Operands:
         #: Registers that need no stack slot (`control_flow.local_registers`), and the values of those written so far.
         self.local_registers: frozenset[str] = frozenset()
         self._values: dict[str, str] = {}
-        self._floats = float_registers(function)
         self._place_local_variables()
+        self.copies = _copies(function)
         self.noncanonical = canonical_floats.noncanonical(function)
         self.flushed = self.noncanonical if layout.flushes else canonical_floats.flushed(function)
 
@@ -60,8 +60,7 @@ class Operands:
 
     def register_type(self, name: str) -> str:
         """Return the LLVM type a register is kept in."""
-        ptx_type = self.function.registers[name]
-        return self._floats.get(name) or llvm_type(ptx_type)
+        return llvm_type(self.function.registers[name])
 
     def register_slot(self, name: str) -> tuple[str, str]:
         """Return a register's stack slot and LLVM type; KernelError for an undeclared name."""
@@ -232,33 +231,13 @@ def integer_constant(value: int, ptx_type: str) -> str:
 
 
 @fact
-def float_registers(function: ptx.Function) -> dict[str, str]:
-    """Return the untyped registers that only floating-point instructions and moves use, with their LLVM types.
-
-    The newer PTX dialect declares all registers as `.b32` and `.b64`. Keeping floats as floats spares the optimiser
-    a cast at every step.
-    """
-    votes: dict[str, set[str]] = {}
+def _copies(function: ptx.Function) -> dict[str, str]:
+    """Return the registers that only hold a special register's value, with its name."""
+    written = writes(function)
+    copies: dict[str, str] = {}
     for instruction in function.instructions:
-        kinds = [modifier for modifier in instruction.modifiers if modifier in ("f32", "f64")]
-        neutral = instruction.opcode in ("mov", "ld", "st", "selp", "shfl", "atom", "red", "call")
-        for index, operand in enumerate(instruction.operands):
-            if isinstance(operand, ptx.Address):
-                kind = "address"
-            elif instruction.opcode == "cvt":
-                types = [m for m in instruction.modifiers if m.lstrip("busf").isdigit()]
-                kind = types[min(index, 1)] if len(types) > 1 else "address"
-            elif neutral and not kinds:
-                continue
-            else:
-                kind = kinds[0] if kinds else "integer"
-            for name in registers(operand):
-                votes.setdefault(name, set()).add(kind)
-    chosen: dict[str, str] = {}
-    for name, kinds_used in votes.items():
-        declared = function.registers.get(name)
-        if declared == "b32" and kinds_used == {"f32"}:
-            chosen[name] = "float"
-        elif declared == "b64" and kinds_used == {"f64"}:
-            chosen[name] = "double"
-    return chosen
+        if instruction.opcode == "mov" and instruction.guard is None and len(instruction.operands) == 2:
+            target, source = instruction.operands
+            if isinstance(target, ptx.Register) and isinstance(source, ptx.Register) and source.name.startswith("%"):
+                copies[target.name] = source.name
+    return {name: source for name, source in copies.items() if len(written[name]) == 1 and "." in source}
