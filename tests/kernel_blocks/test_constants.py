@@ -116,7 +116,7 @@ def test_another_value_of_a_constant_swaps_the_code(device: Device, source: str,
         patch.set(node, constants="gain")
         step(UpdateLevel.COLD, 0.1)
         for gain in (-3.5, 0.0, -0.0, 2):
-            cost = engine.cost_of([ParameterChanged(node, "gain", patch.value(node, "gain"), gain)])
+            cost = engine.cost_of([ParameterChanged(node, "gain", gain, patch.value(node, "gain"))])
             assert cost.level is UpdateLevel.CODE
             patch.set(node, gain=gain)
             step(UpdateLevel.CODE, gain)
@@ -126,6 +126,10 @@ def test_another_value_of_a_constant_swaps_the_code(device: Device, source: str,
         step(UpdateLevel.COLD, 2)
         patch.set(node, gain=4.0)
         step(UpdateLevel.HOT, 4)
+        patch.set(node, constants="gain")
+        step(UpdateLevel.COLD, 4)
+        patch.set(node, gain=5.0)
+        step(UpdateLevel.CODE, 5)
 
 
 @pytest.mark.parametrize("source", ["cuda text", "op graph"])

@@ -281,7 +281,6 @@ class CudaContext:
 
     def _renew(self, node_id: str) -> None:
         """Follow a value that decides the ports and parameters of its node."""
-        self.parameters.forget_learned()
         if self.registry.renew(node_id):
             self._block_changed(node_id)
             self._reroute()

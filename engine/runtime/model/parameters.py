@@ -25,16 +25,22 @@ if TYPE_CHECKING:
     from engine.protocol.messages import Message
 
 Specs = Mapping[str, ParameterSpec]
-#: The two dictionaries with the values of a learned parameter, and its name; the function that writes them into the
-#: graph; and the type and bounds of values that fit unchanged.
-_Learned = tuple[dict[str, Any], dict[str, object], str, WriteValue, type[Any], float, float]
 _KINDS: dict[str, type[Any]] = {"float": float, "int": int, "bool": bool}
 
 
-def _range_of(spec: ParameterSpec) -> tuple[type[Any], float, float]:
-    low, high = spec.bounds
-    most = sys.float_info.max
-    return _KINDS[spec.type], -most if low is None else low, most if high is None else high
+class _Route(msgspec.Struct, eq=False):
+    """Where the patch's values of a live parameter go, and the type and bounds of those that fit unchanged.
+
+    `write` writes them into the running graph.
+    """
+
+    values: dict[str, Any]
+    patch_values: dict[str, object]
+    name: str
+    write: WriteValue
+    kind: type[Any]
+    low: float
+    high: float
 
 
 class _Node(msgspec.Struct, eq=False):
@@ -56,9 +62,9 @@ class ParameterStore:
     `values` has the values that blocks and kernels compute with, by node and name: the driver's, else the patch's, else
     the default. The patch's value of a driven parameter is kept and restored when the connection is removed.
 
-    A changed live parameter is in `changed` until `take_changed`. The parameters of the running graph that `learn` was
-    given take a shorter way: a new value is written straight into the arguments of their kernels. `is_written` is true
-    while such values are not on the device yet, and `refused` has the reason why a kernel could not take one.
+    A live value is written into the arguments of the running graph's kernels when it is set. `is_written` is true while
+    such values are not on the device yet, and `refused` has the reason why a kernel could not take one. `changed` names
+    the live parameters that have changed while no graph runs, or since `record` while another one is being made.
     """
 
     def __init__(self, folder: Callable[[], Path]) -> None:
@@ -67,14 +73,16 @@ class ParameterStore:
         self.changed: dict[ParameterRef, None] = {}
         #: The patch's values that a type does not take: the default is used instead.
         self.misfits: dict[ParameterRef, Diagnostic] = {}
-        self.is_written = False
+        self.is_written = self._records = False
         self.refused: ArgumentError | None = None
         self._folder = folder
         self._nodes: dict[str, _Node] = {}
         #: The values of removed nodes in the running graph, which may still run when they return.
         self._removed: dict[str, dict[str, Any]] = {}
-        self._learned: dict[ParameterRef, _Learned] = {}
-        self._learned_driven: dict[ParameterRef, WriteValue] = {}
+        self._graph: CompiledGraph | None = None
+        #: Where values go in the graph, of parameters that were set since it was attached.
+        self._writers: dict[ParameterRef, WriteValue] = {}
+        self._routes: dict[ParameterRef, _Route] = {}
         #: Copies of `values` for snapshots, without value blocks, and the nodes whose copy is not the newest.
         self._copies: dict[str, dict[str, Any]] = {}
         self._outdated: set[str] = set()
@@ -108,11 +116,12 @@ class ParameterStore:
         for name, misfit in misfits.items():
             self.misfits[node_id, name] = misfit
         self.values[node_id] = values
+        self._routes.clear()
         self._outdated.add(node_id)
         if before is not None and reaches_kernels:
             for name, spec in specs.items():
                 if not spec.structural and (name not in before or not same(before[name], values[name])):
-                    self.changed[node_id, name] = None
+                    self.write((node_id, name), values[name])
         return values
 
     def misfits_beside(self, others: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -122,6 +131,7 @@ class ParameterStore:
 
     def remove(self, node_id: str) -> None:
         """Remove a node."""
+        self._routes.clear()
         self._forget_misfits(node_id, self._nodes.pop(node_id))
         self._outdated.add(node_id)
         changed, values = self.changed, self.values.pop(node_id)
@@ -148,10 +158,13 @@ class ParameterStore:
         before, after = self.misfits.pop(place, None), misfits.get(name)
         if after is not None:
             self.misfits[place] = after
-        if self._learned.pop(place, None) is not None:
-            self._outdated.add(node_id)
         if name not in node.driven:
             self._put(node, place, values[name])
+            if after is not None:
+                self._routes.pop(place, None)
+            elif _is_live(node, name) and place in self._writers and not self._records:
+                facts = self.values[node_id], node.patch_values, name, self._writers[place]
+                self._routes[place] = _Route(*facts, *_range_of(spec))
         return before != after
 
     def spec(self, node_id: str, name: str) -> ParameterSpec | None:
@@ -169,22 +182,14 @@ class ParameterStore:
         """Let a connection drive a parameter; return the function that sets a fitting value."""
         node, values, place = self._nodes[node_id], self.values[node_id], (node_id, name)
         node.driven |= {name}
+        self._routes.pop(place, None)
         if not node.reaches_kernels:
             return partial(values.__setitem__, name)
-        learned = self._learned_driven
+        write = self.write
 
         def put(value: object) -> None:
             values[name] = value
-            write = learned.get(place)
-            if write is None:
-                self.changed[place] = None
-                self._outdated.add(node_id)
-                return
-            self.is_written = True
-            try:
-                write(value)
-            except ArgumentError as problem:
-                self.refused = problem
+            write(place, value)
 
         return put
 
@@ -213,7 +218,7 @@ class ParameterStore:
         A removed node keeps the values in the graph, since the graph may have to keep running. The copy is made between
         two frames, so it only copies nodes that changed since the last copy.
         """
-        self._outdate_learned()
+        self._outdate_written()
         for node_id in self._outdated:
             node = self._nodes.get(node_id)
             if node is not None and node.reaches_kernels:
@@ -230,51 +235,56 @@ class ParameterStore:
         self.changed.clear()
         return taken
 
-    def learn(self, places: Iterable[ParameterRef], compiled: CompiledGraph) -> None:
-        """Have the next values of some parameters go straight into the graph that runs."""
-        for place in places:
-            node_id, name = place
-            node = self._nodes.get(node_id)
-            if node is None or place in self.misfits:
-                continue
-            if node.specs[name].structural:  # it was live until just now
-                continue
-            inner = compiled.plan.inlined.set_places({place: None})
-            write = together([compiled.live.find(found) for found in inner])
-            if name in node.driven:
-                self._learned_driven[place] = write
-            else:
-                values, spec = self.values[node_id], node.specs[name]
-                self._learned[place] = values, node.patch_values, name, write, *_range_of(spec)
+    def attach(self, graph: CompiledGraph | None) -> None:
+        """Write values into this graph from now on; also when composites in it expose other parameters than before."""
+        self._outdate_written()
+        self._graph = graph
+        self._writers.clear()
+        self._routes.clear()
 
-    def forget_learned(self) -> None:
-        """Forget where values go in the graph: blocks, connections or the graph have changed."""
-        if self._learned or self._learned_driven:
-            self._outdate_learned()
-            self._learned.clear()
-            self._learned_driven.clear()
+    def record(self, records: bool) -> None:
+        """Begin to list in `changed` what changes, or end it."""
+        self._records = records
+        self._routes.clear()
+
+    def write(self, place: ParameterRef, value: object) -> None:
+        """Write a live value into the running graph."""
+        write = self._writers.get(place)
+        if write is None and self._graph is not None:
+            places = self._graph.plan.inlined.set_places({place: None})
+            write = self._writers[place] = together([self._graph.live.find(found) for found in places])
+        if write is None or self._records:
+            self.changed[place] = None
+        if write is None:
+            self._outdated.add(place[0])
+        else:
+            self.is_written = True
+            try:
+                write(value)
+            except ArgumentError as problem:
+                self.refused = problem
 
     def read(self, inbox: deque[Message]) -> Message | None:
-        """Write the values of learned parameters at the front of an inbox; return the first other message, or None.
+        """Write the values at the front of an inbox that fit unchanged; return the first other message, or None.
 
-        A frame may bring a thousand such values, so this calls nothing but their writers.
+        A frame may bring a thousand such values, so this calls nothing but their writers. `set` takes the first value
+        of a parameter, and those that stand for the default or must be made to fit.
         """
-        learned, take = self._learned, inbox.popleft
+        routes, take = self._routes, inbox.popleft
         while inbox:
             message = take()
             if type(message) is not ParameterChanged:
                 return message
-            found = learned.get((message.node, message.parameter))
-            if found is None:
+            route = routes.get((message.node, message.parameter))
+            if route is None:
                 return message
-            values, patch_values, name, write, kind, low, high = found
             value: Any = message.value
-            if type(value) is not kind or not low <= value <= high:
-                return message  # the value stands for the default, or must be made to fit
-            values[name] = patch_values[name] = value
+            if type(value) is not route.kind or not route.low <= value <= route.high:
+                return message
+            route.values[route.name] = route.patch_values[route.name] = value
             self.is_written = True
             try:
-                write(value)
+                route.write(value)
             except ArgumentError as problem:
                 self.refused = problem
         return None
@@ -283,15 +293,25 @@ class ParameterStore:
         node_id, name = place
         self.values[node_id][name] = value
         self._outdated.add(node_id)
-        if node.reaches_kernels and not node.specs[name].structural:
-            self.changed[place] = None
+        if _is_live(node, name):
+            self.write(place, value)
 
-    def _outdate_learned(self) -> None:
-        self._outdated.update([node_id for node_id, _ in (*self._learned, *self._learned_driven)])
+    def _outdate_written(self) -> None:
+        self._outdated.update([node_id for node_id, _ in self._writers])
 
     def _forget_misfits(self, node_id: str, node: _Node) -> None:
         for name in (*node.specs, *node.patch_values):
             self.misfits.pop((node_id, name), None)
+
+
+def _is_live(node: _Node, name: str) -> bool:
+    return node.reaches_kernels and not node.specs[name].structural
+
+
+def _range_of(spec: ParameterSpec) -> tuple[type[Any], float, float]:
+    low, high = spec.bounds
+    most = sys.float_info.max
+    return _KINDS[spec.type], -most if low is None else low, most if high is None else high
 
 
 def _homeless(node: _Node, node_id: str, name: str) -> Diagnostic | None:

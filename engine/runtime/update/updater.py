@@ -21,7 +21,7 @@ from engine.device.arguments import ArgumentError
 from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
 from engine.figures import plural
 from engine.patch.applying import not_applied
-from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
+from engine.patch.changes import BlockTypesChanged, Change, nodes_of
 from engine.patch.trust import SavePlace
 from engine.processes.scope import Cancelled
 from engine.profiling.side_work import SideKind
@@ -68,8 +68,8 @@ class Updater:
         self.kernels: Mapping[str, Kernels] = {}
         #: The view of the running graph for other threads; a new object after each update.
         self.published = Published()
-        #: True when the graph matches the patch, except for values of learned parameters, and no value block has to be
-        #: computed. A frame then looks no further. A message makes it False, and so does `rebuild`.
+        #: True when the graph matches the patch, but for written values that are not on the device yet, and no value
+        #: block has to be computed. A frame then looks no further. A message makes it False, and so does `rebuild`.
         self.is_settled = False
         self._rebuild = False
         self._held: frozenset[str] | None = frozenset()  # as in `Published`
@@ -77,7 +77,6 @@ class Updater:
         self._worker = Worker(context.services.modules)
         self._deferred: deque[tuple[Change, UpdateSource]] = deque()
         self._waiting: set[str] = set()  # the nodes that deferred changes concern
-        self._changed_since_job: dict[ParameterRef, object] = {}
 
     @property
     def compiled(self) -> CompiledGraph | None:
@@ -117,7 +116,7 @@ class Updater:
         """Ask for a rebuild although the structure of the patch is the same."""
         _log.debug("the graph must be rebuilt: %s", cause)
         self._rebuild, self.is_settled = True, False
-        self.context.parameters.forget_learned()  # the next value of any parameter may make the build succeed
+        self.context.parameters.record(True)  # the next value of any parameter may make the build succeed
         self.context.dirty.mark_structure(cause, source=source)
 
     def apply(self, change: Change, source: UpdateSource = "edit") -> None:
@@ -136,25 +135,26 @@ class Updater:
             self._tell(not_applied(change, problem))
         finally:
             context.dirty.source = "edit"
-        if not isinstance(change, ParameterChanged):
-            context.parameters.forget_learned()
 
     def run(self, frame: int, *, wait: bool) -> UpdateLevel:
         """Bring the graph up to date, completely with `wait`, else as far as possible without waiting for a job.
 
         Return the highest level applied; each update above HOT leaves a record.
         """
-        level = UpdateLevel.NONE
+        level, parameters = UpdateLevel.NONE, self.context.parameters
         if not self.preparing:  # before any code is swapped: structure comes first
-            self._try_again_with(self.context.parameters.changed)
+            self._try_again()
         while True:
             if not self.preparing:
                 self._begin(wait)
             if self.preparing and (wait or self._worker.is_done):
                 level = max(level, self._finish(frame, wait))
                 continue
-            level = max(level, self._update_parameters())
+            if parameters.is_written:
+                level = max(level, self.write_parameters())
             if not (wait and self.context.dirty.structure):  # a refused value makes it dirty again
+                if not self.preparing:
+                    parameters.changed.clear()
                 return level
 
     def catch_up(self, frame: int) -> UpdateLevel:
@@ -202,8 +202,8 @@ class Updater:
         else:
             return
         _log.debug("preparing %s", cause.text)
-        self._changed_since_job.clear()
-        self.context.parameters.forget_learned()
+        self.context.parameters.changed.clear()
+        self.context.parameters.record(True)
         self._worker.begin(cause, job, wait=wait)
 
     def _structure_job(self) -> tuple[Cause, Job]:
@@ -238,6 +238,8 @@ class Updater:
         self._let_go()
         begun_ns, is_edit = time.perf_counter_ns(), self.compiled is not None
         level, retired = job.finish()
+        self.context.parameters.changed.clear()
+        self.context.parameters.record(self._rebuild)
         self._find_refused()
         self.diagnostics.renew()
         now_ns = time.perf_counter_ns()
@@ -282,15 +284,16 @@ class Updater:
         if prepared.plan is not None:
             self._built_values = prepared.values
         if prepared.same_graph is not None:
-            level = self._set_parameters(self.running.refresh(prepared.same_graph))
+            level = self._give(self.running.refresh(prepared.same_graph))
             return UpdateLevel.WARM if prepared.same_graph.other_arrays else level, None
         if prepared.compiled is None and prepared.adjustment is None:
             self._rebuild |= rebuild or prepared.refused
-            self._try_again_with(self._changed_since_job)  # or with the next value
+            self._try_again()  # or with the next value
             return _NOTHING
         if prepared.compiled is not None:
             level, retired = UpdateLevel.COLD, self.running.replace(prepared)
-            self._set_parameters(self._changed_since_job)
+            changed = self.context.parameters.take_changed()
+            self._give(prepared.compiled.plan.inlined.set_places(changed))
         else:
             adjustment = prepared.adjustment
             assert adjustment is not None
@@ -315,7 +318,7 @@ class Updater:
             _log.warning("the device did not take %s in place", cause, exc_info=True)
             self.rebuild(f"{cause}, which the device does not take in place", source)
             return None
-        self._set_parameters(given)
+        self._give(given)
         return retired
 
     def _swap_code(self, prepared: PreparedCode, cause: str, types: Collection[str]) -> Applied:
@@ -335,21 +338,12 @@ class Updater:
         self.diagnostics.launches = prepared.launch_warnings
         return UpdateLevel.CODE, retired
 
-    def _update_parameters(self) -> UpdateLevel:
-        parameters = self.context.parameters
-        changed = parameters.take_changed()
-        if self.preparing:
-            self._changed_since_job |= changed
-        level = self._set_parameters(changed)
-        if self.compiled is not None and not self.preparing and not self._rebuild:
-            parameters.learn(changed, self.compiled)
-        return level
-
-    def _try_again_with(self, changed: Collection[ParameterRef]) -> None:
-        """Request a refused rebuild again, when another value may fix its error.
+    def _try_again(self) -> None:
+        """Request a refused rebuild again, when a value that has changed may fix its error.
 
         Such a value was edited, or is driven at a block with an error: driven values change in every frame.
         """
+        changed = self.context.parameters.changed
         if not changed or not self._rebuild:
             return
         wrong = {owner(item.node) for item in self.diagnostics.blocks if item.node}
@@ -357,12 +351,13 @@ class Updater:
         if any(node in wrong or not is_driven(node, name) for node, name in changed):
             self.context.dirty.mark_structure("another value")
 
-    def _set_parameters(self, values: Mapping[ParameterRef, object]) -> UpdateLevel:
-        if not values or self.compiled is None:
+    def _give(self, values: Mapping[ParameterRef, object]) -> UpdateLevel:
+        """Write values of blocks' parameters into the graph, which is another, or follows another plan."""
+        if self.compiled is None:
             return UpdateLevel.NONE
+        self.context.parameters.attach(self.compiled)
         try:
-            taken = self.compiled.set_parameters(self.compiled.plan.inlined.set_places(values))
-            return UpdateLevel.HOT if taken else UpdateLevel.NONE
+            return UpdateLevel.HOT if self.compiled.set_parameters(values) else UpdateLevel.NONE
         except ArgumentError:
             self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
             return UpdateLevel.NONE
