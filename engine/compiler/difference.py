@@ -47,6 +47,12 @@ class Difference:
         )
 
     @cached_property
+    def touched(self) -> set[int]:
+        """The operations that access a buffer that has moved."""
+        users = self.now.schedule.users
+        return {index for owner in self.moved for index in users.get(owner, ())}
+
+    @cached_property
     def other_arrays(self) -> dict[PortRef, Lifetime]:
         """The buffers for which blocks bring other arrays than before, if layouts are the same, with their lifetimes.
 

@@ -249,12 +249,11 @@ class _Compiled:
             return
         self._bound = [memory.pointer for memory in memories]
         self._memory.by_owner.update(moved)
-        if self.graph.rebind(moved):
-            return
         tensors, plan = self._tensors, self.graph.plan
         changes = same_plan(plan, moved=frozenset(moved))
         adjustment = adjust_graph(changes, tensors.device, self._resources, self.graph)
-        tensors.synchronize()
+        if adjustment is None or adjustment.captures_again:
+            tensors.synchronize()
         if adjustment is not None:
             adjustment.apply()
             return

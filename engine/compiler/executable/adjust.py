@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.difference import Difference
 from engine.compiler.executable.arguments import Resources, TypedKernel, has_same_layout
 from engine.compiler.executable.nodes import CapturedNode, KernelNode, NodeMaker
-from engine.compiler.operations import ClearStatus, DownloadStatus, UploadFrame
+from engine.compiler.operations import ClearStatus, DownloadStatus, FusedEntry, UploadFrame
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import (
+    BufferArgument,
     CaptureEntry,
     ConditionArgument,
     CopyEntry,
@@ -146,15 +148,13 @@ def operations_in_place(changes: Difference) -> list[int] | None:
     Both plans must give the same graph nodes, up to functions, launches, addresses and numbers for them. The same
     buffers must matter for as long as before, since whether a launch may be left out is found once for a graph.
     """
-    plan, before, moved = changes.now, changes.before, changes.moved
+    plan, before = changes.now, changes.before
     if plan is not before and not _is_same_graph(changes):
         return None
     found = []
-    for index, operation in enumerate(plan.operations):
-        touched = operation.access.touches(moved)
-        if not touched and index not in changes.renewed:
-            continue
-        match operation.entry:
+    for index in sorted(changes.touched | changes.renewed):
+        touched = index in changes.touched
+        match plan.operations[index].entry:
             case KernelEntry():
                 found.append(index)
             case CaptureEntry() as entry if touched or _does_otherwise(plan, before, index, entry):
@@ -243,12 +243,34 @@ def adjust_graph(
                 found.append(Recapture(variant, call, maker.capture(index, entry), call.capture))
                 continue
             assert isinstance(entry, KernelEntry)
-            if not has_same_layout(resources.kernels[index], nodes[index].kernel):
+            node = nodes[index]
+            if index not in changes.renewed:
+                change = _readdressed(changes, variant, node, entry, memory)
+            elif has_same_layout(resources.kernels[index], node.kernel):
+                change = _change(variant, node, entry, maker.kernel(index, entry, Condition(0)))
+            else:
                 return None
-            change = _change(variant, nodes[index], entry, maker.kernel(index, entry, Condition(0)))
             if change is not None:
                 found.append(change)
     return Adjustment(plan, running, tuple(memories), tuple(found))
+
+
+def _readdressed(
+    changes: Difference, variant: Variant, node: KernelNode, entry: KernelEntry, memory: Mapping[PortRef, Memory]
+) -> NodeChange | None:
+    """Return the change of a kernel node of which at most the addresses of buffers are others."""
+    buffers, layout, block = changes.now.buffers, node.arguments.layout, node.arguments.block
+    origins = entry.origins if isinstance(entry, FusedEntry) else repeat(node.node)
+    written, before = [], []
+    for argument, name, start, size in zip(entry.arguments, origins, layout.offsets, layout.sizes, strict=False):
+        place = buffers.find(name, argument.name) if isinstance(argument, BufferArgument) else None
+        if place is not None and place.owner in changes.moved:
+            written.append((start, (memory[place.owner].pointer + place.offset).to_bytes(size, "little")))
+            before.append((start, block[start : start + size].tobytes()))
+    if not written:
+        return None
+    kernel, config = node.kernel, node.config
+    return NodeChange(variant, node, kernel, config, tuple(written), tuple(before), kernel, config)
 
 
 def _change(variant: Variant, node: KernelNode, entry: KernelEntry, made: KernelNode) -> NodeChange | None:

@@ -60,9 +60,9 @@ class _Cloning:
         self._earlier = changes.earlier
         self._maker = NodeMaker(changes.now, device, resources)
         self._at = 0  # the operation that is being changed
-        self._gone, self._moved = changes.gone, changes.moved
+        self._gone = changes.gone
         #: Operations to make again, those among them whose nodes are replaced, and those with new dependencies.
-        self._renewed = set(changes.renewed)
+        self._renewed = {*changes.renewed, *changes.touched}
         self._replaced: set[int] = set()
         self._retied = set(changes.retied)
 
@@ -74,8 +74,6 @@ class _Cloning:
     def find_changes(self, status: PinnedArray | None) -> None:
         """Find the operations that differ from the running graph."""
         operations, earlier = self._plan.operations, self._earlier
-        users = self._plan.schedule.users
-        self._renewed |= {index for owner in self._moved for index in users.get(owner, ())}
         others = _nodes_with_other_values(self._before, self._plan)
         if others:
             self._renewed |= {i for i, operation in enumerate(operations) if not others.isdisjoint(operation.nodes)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
 
 from engine.compiler.buffers import Lifetime
 from engine.compiler.difference import Difference, plan_difference
@@ -13,12 +12,11 @@ from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import BuiltGraph, build_graph
 from engine.compiler.executable.clone import clone_graph
 from engine.compiler.executable.nodes import KernelNode
-from engine.compiler.operations import FusedEntry, RegionEntry, UploadFrame
+from engine.compiler.operations import UploadFrame
 from engine.compiler.plan import Plan
-from engine.descriptions.entries import BufferArgument, KernelEntry
 from engine.device.arguments import ArgumentError
 from engine.device.device import Device
-from engine.device.protocol import Executable, GraphNode, Memory, MemoryPart, PinnedArray, Stream
+from engine.device.protocol import Executable, GraphNode, Memory, PinnedArray, Stream
 from engine.patch.changes import PortRef
 
 #: Kernel nodes of one executable whose argument blocks were written to and which were not refreshed since.
@@ -29,7 +27,7 @@ WriteValue = Callable[[object], None]
 
 
 class LiveParameters:
-    """The live parameters of a graph, by node and name; each is computed on first use."""
+    """The live parameters of a graph, by node and name."""
 
     def __init__(self, variants: Iterable[Variant]) -> None:
         self._kernels: dict[str, list[tuple[Written, KernelNode]]] = {}
@@ -40,14 +38,17 @@ class LiveParameters:
             for kernel in variant.kernels:
                 for node in kernel.parameters:
                     self._kernels.setdefault(node, []).append((written, kernel))
-        self._writers: dict[tuple[str, str], WriteValue] = {}
 
     def find(self, place: tuple[str, str]) -> WriteValue:
         """Return a function that writes a parameter's value; it does nothing if no kernel takes the value."""
-        found = self._writers.get(place)
-        if found is None:
-            found = self._writers[place] = self._make(*place)
-        return found
+        node, name = place
+        return together(
+            [
+                kernel.arguments.writer(index, written, kernel.handle)
+                for written, kernel in self._kernels.get(node, ())
+                for index in kernel.parameters[node].get(name, ())
+            ]
+        )
 
     def refresh(self) -> int:
         """Update the kernel nodes whose arguments were written since the last call; return their number."""
@@ -58,15 +59,6 @@ class LiveParameters:
                 refresh(written)
                 written.clear()
         return count
-
-    def _make(self, node: str, name: str) -> WriteValue:
-        return together(
-            [
-                kernel.arguments.writer(index, written, kernel.handle)
-                for written, kernel in self._kernels.get(node, ())
-                for index in kernel.parameters[node].get(name, ())
-            ]
-        )
 
 
 def together(writes: Sequence[WriteValue]) -> WriteValue:
@@ -174,32 +166,6 @@ class CompiledGraph:
         if refused is not None:
             raise refused
         return count
-
-    def rebind(self, moved: Mapping[PortRef, Memory]) -> bool:
-        """Move buffers to other memory, by one update of each kernel node that gets their addresses.
-
-        False, with nothing done, when a fill, a copy or a library call touches one: only a rebuild changes these.
-        """
-        operations, owners = self.plan.operations, moved.keys()
-        touching = {index for index, operation in enumerate(operations) if operation.access.touches(owners)}
-        if any(not isinstance(operations[index].entry, KernelEntry | RegionEntry) for index in touching):
-            return False
-        for variant in self.variants:
-            variant.built.memory = {**variant.memory, **moved}
-            for node in variant.kernels:
-                if node.operation not in touching:
-                    continue
-                entry = operations[node.operation].entry
-                assert isinstance(entry, KernelEntry)
-                origins = entry.origins if isinstance(entry, FusedEntry) else repeat(node.node)
-                for position, (argument, origin) in enumerate(zip(entry.arguments, origins, strict=False)):
-                    if isinstance(argument, BufferArgument):
-                        place = self.plan.buffers.find(origin, argument.name)
-                        if place is not None and place.owner in moved:
-                            part = MemoryPart(moved[place.owner], place.offset, place.size_bytes)
-                            node.arguments.set(position, part)
-                variant.update(node)
-        return True
 
     def follow(self, old: CompiledGraph) -> list[tuple[Memory, Memory, int]]:
         """Continue where `old` stopped; return the necessary copies, each as (from, to, bytes).
