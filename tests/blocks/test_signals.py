@@ -192,7 +192,7 @@ def test_convolution_is_scipys(device: Device, size: tuple[int, int], border: st
 
 
 def test_weights_that_add_up_to_nothing_are_not_divided_by_their_sum(device: Device) -> None:
-    """The weights of an edge filter are such a case."""
+    """The weights of an edge filter, whose sum is 0, are used unchanged."""
     image, weights = np.zeros((8, 9, 4), np.float32), np.zeros((1, 3, 4), np.float32)
     image[:, 4:], weights[0, 0], weights[0, 2] = 1, 1, -1
     patch = Patch()

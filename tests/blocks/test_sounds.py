@@ -181,7 +181,7 @@ def test_a_rate_that_cannot_be_is_said(rate: int, message: str, tmp_path: Path) 
 
 
 def test_a_sound_that_would_grow_beyond_memory_is_refused(tmp_path: Path) -> None:
-    """A sound at 1 Hz that is converted to 384000 Hz would be such a case."""
+    """A sound at 1 Hz isn't converted to 384000 Hz."""
     (tmp_path / "a.wav").write_bytes(wav(np.ones((5000, 1), "<i2"), 1))
     with pytest.raises(PatchError, match="5000 samples at 1 Hz, more than 1073741824 at 384000 Hz"):
         load_sound(tmp_path / "a.wav", 384000, "mix")

@@ -74,7 +74,7 @@ def test_two_delays_that_feed_each_other_change_places(device: Device, modules: 
 
 
 def test_two_delays_of_one_output_begin_with_their_own_numbers(device: Device, modules: ModuleCache) -> None:
-    """One of them swaps buffers with the output, and the other one copies."""
+    """One delay swaps buffers with the output, and the other one copies."""
     (a, to_a), (b, to_b) = delay("a", "s.out", 1), delay("b", "s.out", 2)
     patch = graph(SOURCE, a, b, wires=[*to_a, *to_b])
     assert frames(device, modules, patch, "a.out") == [1, value(0), value(1), value(2)]
@@ -103,7 +103,7 @@ def test_a_delay_in_a_loop_gives_the_last_turn(device: Device, modules: ModuleCa
 
 
 def test_a_delay_in_a_region_that_is_skipped_keeps_what_it_has(device: Device, modules: ModuleCache) -> None:
-    """For such a delay, only frames in which its region runs count."""
+    """A delay in a region moves on only in frames in which the region runs."""
     node, wires = delay("d", "s.out", 4, "choice")
     modulus = 2  # it divides the source's value in every other frame
     choice = [BlockNode("flag", blocks.is_rare(modulus)), BlockNode("choice", blocks.when(0, otherwise=False))]

@@ -89,7 +89,7 @@ def test_broken_json_says_its_line(tmp_path: Path) -> None:
 
 
 def test_cut_off_json_is_one_clear_error(tmp_path: Path) -> None:
-    """A half-written file is one example of such JSON."""
+    """JSON that ends early, such as a half-written file, is reported in one message."""
     with pytest.raises(KernelError, match=r"fill\.json must be valid JSON"):
         load(tmp_path, '{"name": "fi')
 

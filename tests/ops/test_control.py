@@ -131,7 +131,7 @@ def _powers(turns: int | None) -> OpGraph:
 
 @pytest.mark.parametrize("turns", [0, 1, 5, 64])
 def test_a_constant_number_of_turns_is_unrolled(optimised: Device, turns: int) -> None:
-    """Optimised code has no loop then, and its results equal those of the code that runs first."""
+    """Optimised code for a constant number has no loop, and has the results of the code that runs first."""
     values = np.linspace(-1.5, 1.5, 1027, dtype=np.float32)
     expected = np.ones_like(values, dtype=np.float64)
     for _ in range(turns):

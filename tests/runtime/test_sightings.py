@@ -43,7 +43,7 @@ def test_what_comes_up_is_counted_once(clock: list[float]) -> None:
 
 
 def test_what_was_gone_for_long_is_new(clock: list[float]) -> None:
-    """The time counts from its end, not from its beginning."""
+    """A diagnostic that returns is new if enough time has passed since its end."""
     sightings, wrong = Sightings(), error("x must be y", node="b")
     sightings.follow([wrong], ())
     for gone_s, now_s, expected in (

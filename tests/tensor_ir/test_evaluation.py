@@ -59,7 +59,7 @@ def test_results_are_rounded_to_the_element_type() -> None:
 
 
 def test_rows_out_of_range_count_for_nothing() -> None:
-    """Gather, scatter-add and sparse products ignore such rows; a row that is named twice counts twice."""
+    """Gather, scatter-add and sparse products ignore rows out of range; a row that is named twice counts twice."""
     graph = TensorGraph()
     rows = graph.add(Leaf(TensorType((4,), s32)))
     table, weights = (graph.add(Leaf(TensorType(shape, f64))) for shape in ((3,), (2, 3)))

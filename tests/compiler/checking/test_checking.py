@@ -152,7 +152,7 @@ def test_feedback_through_a_delay_is_no_cycle() -> None:
 
 
 def test_a_delay_whose_shape_comes_from_itself_is_an_error() -> None:
-    """No other block says how large such a delay is."""
+    """A delay in a loop without any other source has no size."""
     patch = graph(delay(), node("next", i("x", any_type), o()), wires=["delay.out next.x", "next.out delay.x"])
     ((_, _, message),) = messages(patch)
     assert message == "shapes must not follow from themselves, got delay -> next -> delay"

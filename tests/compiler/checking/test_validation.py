@@ -108,7 +108,7 @@ def test_a_long_chain_is_checked_in_linear_time() -> None:
 
 
 def test_any_type_takes_every_element_type() -> None:
-    """The element type of such a port is decided later, together with shapes."""
+    """An input of any type gets its element type later, together with shapes."""
     assert validate(graph(array("a", 4), node("b", i("x", any_type)), wires=["a.out b.x"])) == []
 
 

@@ -202,7 +202,7 @@ def test_views_that_cannot_be_say_why(transform: Transform, layout: Layout, mess
 
 
 def test_an_axis_of_one_position_leaves_no_gap() -> None:
-    """An axis of one position has no effective stride, so such a view is accepted like a buffer."""
+    """A view whose axis has one position is accepted like a buffer, since that axis has no effective stride."""
     one_row, offset = view_layout(SliceView(0, 2, 3), Layout(f32, (4, 6)))
     assert (one_row.shape, one_row.strides, offset) == ((1, 6), None, 48)
     column, _ = view_layout(SliceView(1, 2, 3), Layout(f32, (4, 6)))

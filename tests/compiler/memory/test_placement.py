@@ -76,7 +76,7 @@ def excluded(draft: Draft, one: int, other: int) -> bool:
 
 @given(drafts)
 def test_buffers_at_the_same_bytes_are_never_in_use_at_once(draft: Draft) -> None:
-    """All operations on one of two such buffers come before all on the other, or only one of them runs."""
+    """Of two buffers that share bytes, one is used only before the other, or only one of them in a frame."""
     placement = draft.place()
     users: dict[PortRef, list[int]] = {}
     for index, operation in enumerate(draft.operations):

@@ -88,7 +88,7 @@ def test_a_shortage_of_memory_is_reported_at_the_largest_buffers(
 
 
 def test_a_patch_that_no_device_has_the_memory_for_is_refused(big: type[Block]) -> None:
-    """The check and the engine refuse such a patch before anything is allocated; a smaller size makes it run."""
+    """Check and engine refuse a patch that is too large before anything is allocated; a smaller size makes it run."""
     block_types.commit({big.id: big}, [])
     patch = Patch()
     node = patch.add(big.id, n=4)

@@ -66,7 +66,7 @@ def test_a_loop_that_is_stopped_is_named_as_the_patch_names_it(counts: list[int]
 
 @pytest.mark.parametrize("counts", [[2, 3, 4], [1, 0, 5], [3, 1, 1, 2], [0, 2, 2]])
 def test_the_turns_of_nested_loops_multiply(counts: list[int]) -> None:
-    """One of the counts may be 0; the value is changed in place by each iteration."""
+    """A value that each iteration changes in place counts the product of all counts, one of which may be 0."""
     patch = Patch()
     last = bump(patch, zeros(patch), _loops(patch, counts))
     with Engine(patch, device="host") as engine:

@@ -81,7 +81,7 @@ def test_the_gradient_of_a_line_is_a_copy() -> None:
 
 
 def test_a_constant_network_has_no_instruction() -> None:
-    """The values of such a network are the initial contents of its variables."""
+    """The values of a constant network are the initial contents of its variables."""
     builder = NetworkBuilder()
     builder.apply(Constant(2.0, TensorType((3, 1)))).exp().log().sum()
     network = build_network(builder)

@@ -134,7 +134,7 @@ def test_operations_that_there_are_not(make: Callable[[], TensorOperation], mess
 
 
 def test_activations_that_can_be_fused() -> None:
-    """The gradient of such an activation follows from its result."""
+    """A fused activation's gradient follows from its result."""
     assert {"relu", "crelu", "screlu", "sqr_relu", "sigmoid", "tanh"} <= FUSIBLE
     assert not FUSIBLE & {"gelu", "softplus", "sin", "abs_pow"}
 

@@ -235,7 +235,7 @@ class TestLayers:
         assert after(layers, (w @ x + b).softplus()) == "Softplus(SparseAffineActivate(w, x, b))"
 
     def test_two_sparse_layers_one_above_the_other(self, graph: TensorGraph) -> None:
-        """Two such layers with the same weights become one, and an activation moves past their concatenation."""
+        """Two sparse layers with the same weights become one, and an activation moves past their concatenation."""
         w, b = leaf(graph, "w", (3, 9)), leaf(graph, "b")
         x, y = (leaf(graph, name, (9, 1), batched=True, nnz=4, grad=False) for name in "xy")
         for activation in ("screlu", "relu"):
