@@ -27,7 +27,7 @@ class Mirror:
         self.stop = patch.subscribe(self._follow, self._settle)
 
     def refresh(self, node_id: str) -> None:
-        """Show a node as it is now."""
+        """Show the present state of a node."""
         self._scene.nodes[node_id].set_model(node_view_model(self._patch, node_id))
         self._show_region(node_id)
 

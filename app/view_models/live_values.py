@@ -21,7 +21,7 @@ class LiveValue:
     type: str
 
     def text(self, values: Mapping[str, float]) -> str:
-        """Return the number of a report as it is shown."""
+        """Return the text of a number in a report."""
         value = values.get(self.key)
         return NOTHING if value is None else number_text(value, self.type)
 

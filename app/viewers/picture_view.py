@@ -114,7 +114,7 @@ class PictureView(QWidget):
         return red, green, blue, alpha
 
     def picture(self) -> QImage:
-        """Return a copy of the picture as it is shown."""
+        """Return a copy of the shown picture."""
         return self._image.copy()
 
     def fit(self) -> None:

@@ -50,7 +50,7 @@ class Inlined:
         return self.description if self.composed is None else self.composed
 
     def output(self, port: PortRef) -> PortRef:
-        """Return the block's output that an output of a node stands for."""
+        """Return the output of a block for an output of a node, which may be a composite."""
         return self.outputs.get(port, port)
 
     def set_places(self, values: Mapping[ParameterRef, object]) -> dict[ParameterRef, object]:
@@ -181,11 +181,11 @@ class _Inlining:
         self.connections += [Connection(source, inner) for inner in self.targets(target)]
 
     def source(self, port: PortRef) -> PortRef:
-        """Return the output of a block that an output stands for."""
+        """Return the output of a block for an output of a node, which may be a composite."""
         return self.outputs.get(port, port) if port.node in self.composites else port
 
     def targets(self, port: PortRef) -> Sequence[PortRef]:
-        """Return the inputs of blocks that an input stands for."""
+        """Return the inputs of blocks for an input of a node, which may be a composite."""
         return self.inputs.get(port, (port,)) if port.node in self.composites else (port,)
 
 

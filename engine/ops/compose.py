@@ -146,7 +146,7 @@ class _Part:
         return str(kind.dtype)
 
     def renamed(self, node: OpNode) -> OpNode:
-        """Return a node as it is called in the composition."""
+        """Return a node with its name in the composition."""
         region = f"{self.prefix}{node.region}" if node.region else ""
         parameters: dict[str, Any] = node.parameters
         if node.type in NAMED_OPS:

@@ -113,7 +113,7 @@ def _is_not_zero(emission: Emission, buffer: OpBuffer, index: ir.Value, told: ir
     builder, one = emission.builder, ir.Constant(I32, 1)
     size = builder.and_(told, ir.Constant(I32, SIZE))
     part = builder.and_(builder.lshr(told, ir.Constant(I32, PARTS_AT)), ir.Constant(I32, 15))
-    within = builder.sub(part, one)  # a mask, since the size of a float is a power of two; all bits where there is none
+    within = builder.sub(part, one)  # a mask, since a float's size is a power of two; all bits if there is no float
     place = builder.mul(builder.sext(index, I64), builder.zext(size, I64))
     before, turn, done = builder.block, emission.block("bytes"), emission.block("done")
     builder.branch(turn)

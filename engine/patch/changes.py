@@ -1,4 +1,4 @@
-"""What a patch holds, as plain structs: ports, nodes, connections, sentinels. Changes of them.
+"""The contents of a patch as plain structs (ports, nodes, connections, sentinels), and the changes of these.
 
 Every edit is a list of changes, and each change has an inverse: undo applies the inverses in reverse order. The same
 structs are sent to the engine's inbox, in this process or another.

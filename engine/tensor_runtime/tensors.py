@@ -1,4 +1,4 @@
-"""`Tensors`: what the tensors of one device share, and their memory, which goes back with its last reference."""
+"""`Tensors`: the resources that the tensors of one device share, and their memory, freed with its last reference."""
 
 from __future__ import annotations
 

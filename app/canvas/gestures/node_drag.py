@@ -47,7 +47,7 @@ class RegionTarget:
         return self._reason
 
     def end(self) -> None:
-        """Show the boxes as they are in the patch."""
+        """Show the boxes of the present patch."""
         self._scene.regions.leave_out(())
         self._scene.regions.show_target("")
 

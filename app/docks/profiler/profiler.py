@@ -108,7 +108,7 @@ class Profiler(QWidget, Dock):
         self.frame_chosen.connect(lambda flight, place: editor.reveal(Recorder).show_frame(flight, place))
 
     def set_seen(self, seen: bool) -> None:
-        """Watch while the dock is visible and not behind another one's tab.
+        """Watch while the dock is visible, and not behind another dock's tab.
 
         When it is shown again, the old profile is outdated.
         """

@@ -179,7 +179,7 @@ class _Search:
                 yield moved
 
     def _joins(self, index: int, group: _Growing, owner: PortRef | None = None) -> bool:
-        """Add an operation to a group if it may run with it. It writes `owner`, or has the same launch."""
+        """Add an operation to a group if the two may run together: it writes `owner`, or has the same launch."""
         stages, made = self._stages, self._operations[index]
         if index not in stages or index in self._homes or len(group.members) == MOST_STAGES:
             return False

@@ -83,7 +83,7 @@ def rsqrt(x: ScalarValue) -> ScalarValue:
 
 
 def cbrt(x: ScalarValue) -> ScalarValue:
-    """The cube root, also of numbers below 0."""
+    """The cube root, including that of negative numbers."""
     format = x.format
     size = abs(x)
     is_tiny = size < format.least_normal * 64.0

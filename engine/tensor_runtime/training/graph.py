@@ -1,4 +1,4 @@
-"""`TrainingGraph`: a network on a device; `GraphBuilder`, whose `build` puts it there."""
+"""`TrainingGraph`: a network on a device, and `GraphBuilder`, whose `build` creates it."""
 
 from __future__ import annotations
 
