@@ -30,6 +30,7 @@ class NoProfiler:
 
     level = ProfilingLevel.NONE
     operations: Mapping[GraphNode, int] | None = None
+    every_frame = False
 
     def __init__(self, uniforms: FrameUniforms) -> None:
         self._uniforms = uniforms
@@ -40,6 +41,9 @@ class NoProfiler:
         compiled.launch(stream, advance=how["advance"], uniforms=self._uniforms.current)
 
     def graph_changed(self) -> None:
+        """Do nothing."""
+
+    def let_go(self) -> None:
         """Do nothing."""
 
     def cost_since(self, time_ns: int) -> int:

@@ -454,8 +454,8 @@ class CudaEngine:
         if frame is not None:
             if last_ended_ns > began_ns:  # behind others of its burst
                 due_ns = began_ns = last_ended_ns
-            due_ns, launched = due_ns or began_ns, self.launcher
-            times = launched.room_ns, launched.launching_ns, launched.launched_ns
+            due_ns, launcher = due_ns or began_ns, self.launcher
+            times = launcher.room_ns, launcher.launching_ns, launcher.launched_ns
             recorder.put((frame, level, due_ns, began_ns, *times, ended_ns))
             if ended_ns - due_ns > recorder.budget_ns:
                 recorder.note_slow(records, self._pictures_ns)
