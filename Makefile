@@ -53,7 +53,7 @@ test-gpu bench-gpu sanitize-gpu: setup-dev
 endif
 
 test-gpu:
-	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests/gpu tests/device tests/compiler tests/ops tests/libraries tests/runtime tests/kernel_sources tests/tensor_runtime tests/tensor_ir tests/random_patches
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests/gpu tests/device tests/compiler tests/ops tests/libraries tests/runtime tests/kernel_sources tests/kernel_blocks tests/blocks tests/tensor_runtime tests/tensor_ir tests/random_patches
 
 bench-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) tests/benchmarks/bench_frame.py --device cuda:0
