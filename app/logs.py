@@ -43,7 +43,7 @@ class _StandardError(logging.Handler):
                 click.echo(printable(self._formatter.format(record)), err=True)
             else:
                 click.echo(printable(f"{record.levelname.lower()}: {record.getMessage()}"), err=True)
-        except Exception:  # noqa: BLE001 - whoever logs must not fail by it
+        except Exception:  # noqa: BLE001 - a failing log must not fail its caller
             self.handleError(record)
 
 
@@ -150,7 +150,7 @@ class LogFile(logging.Handler):
                 self._write_repeats()
                 self._last = said
                 self._write(f"{self.format(record)}\n")
-        except Exception:  # noqa: BLE001 - whoever logs must not fail by it
+        except Exception:  # noqa: BLE001 - a failing log must not fail its caller
             self.handleError(record)
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 _log = logging.getLogger(__name__)
 #: Milliseconds after which work is reported as slow.
-_TOLD_AFTER_MS = 200
+_REPORT_AFTER_MS = 200
 #: Runs `work`, which `what` describes in a few words, and then `then`.
 Run = Callable[[str, Callable[[], object], Callable[[], None]], None]
 
@@ -24,16 +24,16 @@ class Beside(QObject):
     """Runs one piece of work after another; their follow-ups run in the same order."""
 
     #: The description of slow work; "" when it is done.
-    told = Signal(str)
+    reported = Signal(str)
     _done = Signal(object)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._thread = ThreadPoolExecutor(1, "warploom-beside")
         self._waiting: list[str] = []
-        self._is_told = False
-        self._timer = QTimer(self, singleShot=True, interval=_TOLD_AFTER_MS)
-        self._timer.timeout.connect(self._tell)
+        self._is_reported = False
+        self._timer = QTimer(self, singleShot=True, interval=_REPORT_AFTER_MS)
+        self._timer.timeout.connect(self._report)
         self._done.connect(self._follow, Qt.ConnectionType.QueuedConnection)
 
     def run(self, what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
@@ -58,11 +58,11 @@ class Beside(QObject):
         self._waiting.pop(0)
         if not self._waiting:
             self._timer.stop()
-            if self._is_told:  # otherwise it would clear other messages
-                self._is_told = False
-                self.told.emit("")
+            if self._is_reported:  # otherwise it would clear other messages
+                self._is_reported = False
+                self.reported.emit("")
         then()
 
-    def _tell(self) -> None:
-        self._is_told = True
-        self.told.emit(self._waiting[0])
+    def _report(self) -> None:
+        self._is_reported = True
+        self.reported.emit(self._waiting[0])

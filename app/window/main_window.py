@@ -59,7 +59,7 @@ class MainWindow(QMainWindow):
         self.state = load_state(folder)
         self.gc_timer = GcTimer(self)
         self.beside = Beside(self)
-        self.beside.told.connect(self.statusBar().showMessage)
+        self.beside.reported.connect(self.statusBar().showMessage)
         self.session = Session(make_engine, self)
         self._recovery = RecoverySlot(folder / "recovery")
         self.files = FileCommands(self.session, self.state, self._recovery, TrustedPaths(folder), self)

@@ -21,7 +21,7 @@ class SparseMultiply(Block, id="sparse.multiply", tags=("spmv", "spmm", "csr", "
     checked: bool = param(
         True,
         structural=True,
-        doc="Check the matrix in each frame. Without it, a GPU is quicker, and a wrong matrix a fault.",
+        doc="Check the matrix in each frame. Without it, a GPU launches three kernels fewer, and may fault.",
     )
 
     def describe(self, build: BlockBuilder) -> None:

@@ -230,7 +230,7 @@ class Executable(Protocol):
     ) -> None:
         """Give a kernel node new arguments, a new launch or another function, from the next launch on.
 
-        The node may be in a body or in a child graph (`Graph.add_child` explains the numbers of such nodes).
+        The node may be in a body or in a child graph. `Graph.add_child` says which number a child graph's node has.
         """
         ...
 

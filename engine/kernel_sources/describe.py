@@ -73,9 +73,9 @@ def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str
             yield f"{name} of {told.name} must be {getattr(true, name)}, got {getattr(told, name)}"
 
 
-def covers(told: Direction, true: Direction) -> bool:
-    """True when the accesses of direction `told` include all accesses of the actual direction `true`."""
-    return _USES[true] <= _USES[told]
+def covers(declared: Direction, actual: Direction) -> bool:
+    """True when a parameter of the `declared` direction may be accessed in the `actual` one."""
+    return _USES[actual] <= _USES[declared]
 
 
 def _is_same_type(a: str, b: str) -> bool:

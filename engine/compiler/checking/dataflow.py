@@ -128,9 +128,9 @@ class Dataflow:
     """The structure of a patch.
 
     `incoming` has the output that feeds each connected input of a block; `following` has the blocks that each block
-    feeds. `late` connections lead into delayed inputs and order nothing. No layout follows from them, or they are
-    `looped`: their layout also decides the layout of their own source. `ways` has the blocks of such a loop, by its
-    delayed input. `level` lists each block after the blocks that its layouts depend on, with the length of the longest
+    feeds. `late` connections lead into delayed inputs and order nothing. Layouts follow from a late connection only if
+    it is `looped`: the layout of its source then depends on itself. `ways` has the blocks of each loop by its delayed
+    input. `level` lists each block after the blocks that its layouts depend on, with the length of the longest
     path to it. It lacks blocks on cycles and those that depend on them. `broken` blocks have an error of their own.
     """
 

@@ -15,7 +15,7 @@ def test_what_follows_is_done_in_the_ui_thread_and_in_order(qtbot: QtBot) -> Non
     beside = Beside(parent)
     may_end, done, told = threading.Event(), list[tuple[str, bool]](), list[str]()
     ui = threading.current_thread()
-    beside.told.connect(told.append)
+    beside.reported.connect(told.append)
 
     def follow(name: str) -> None:
         done.append((name, threading.current_thread() is ui))
