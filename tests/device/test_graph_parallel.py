@@ -16,7 +16,7 @@ import pytest
 
 from engine.device.device import Buffer, Device
 from engine.device.graph import Graph
-from engine.device.protocol import ConditionalKind, GraphNode
+from engine.device.protocol import ConditionalKind, GraphNode, Stream
 from tests.device.graph_support import Kernels
 from tests.fuzzing import seeds
 
@@ -26,10 +26,9 @@ IF, IF_ELSE, WHILE = ConditionalKind.IF, ConditionalKind.IF_ELSE, ConditionalKin
 
 @dataclass
 class Mix:
-    """Multiplies the track's number by 31 and adds a value, in a plain or a captured launch."""
+    """Multiplies the track's number by 31 and adds a value."""
 
     value: int
-    is_captured: bool = False
 
 
 @dataclass
@@ -42,9 +41,10 @@ class Put:
 
 @dataclass
 class Child:
-    """Runs some mixes in sequence in a child graph."""
+    """Runs some mixes in sequence, in a child graph or as one captured call."""
 
     values: list[int]
+    is_captured: bool
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Program:
 
     def _step(self, depth: int, number: int) -> Step:
         draw = self._draw
-        match draw.choice((*["mix"] * 4, *_PUTS, "child", *(["if", "else", "loop"] * 2 if depth else ()))):
+        match draw.choice((*["mix"] * 4, *_PUTS, "child", "call", *(["if", "else", "loop"] * 2 if depth else ()))):
             case "if":
                 return Choice(IF, [self._body(depth - 1, number)])
             case "else":
@@ -108,9 +108,11 @@ class Program:
             case "loop":
                 return Loop(draw.randint(1, 4), self._body(depth - 1, number), draw.randint(0, 3), draw.random() < 0.5)
             case "child":
-                return Child([draw.randint(0, 99) for _ in range(draw.randint(0, 3))])
+                return Child([draw.randint(0, 99) for _ in range(draw.randint(0, 3))], is_captured=False)
+            case "call":
+                return Child([draw.randint(0, 99) for _ in range(draw.randint(1, 3))], is_captured=True)
             case "mix":
-                return Mix(draw.randint(0, 99), draw.random() < 0.2)
+                return Mix(draw.randint(0, 99))
             case how:
                 return Put(how, draw.randint(0, 99) * 0x01010101)
 
@@ -157,19 +159,22 @@ class Builder:
         copied = self._kernels.device.capture("copy", lambda stream: stream.copy(number.memory, value.memory, 4))
         return graph.add_captured(copied, after)
 
+    def _launch(self, number: Buffer, values: Sequence[int], stream: Stream) -> None:
+        for value in values:
+            self._kernels.device.launch(self._kernels.module.kernel("mix"), (1,), (1,), (number, value), 0, stream)
+
     def _track(self, graph: Graph, track: Track) -> list[GraphNode]:
         after: list[GraphNode] = []
         number = self._numbers[track.number]
         for step in track.steps:
             match step:
-                case Mix(value, is_captured=True):
-                    mix, device = self._kernels.module.kernel("mix"), self._kernels.device
-                    issue = partial(device.launch, mix, (1,), (1,), (number, value), 0)
-                    after = [graph.add_captured(device.capture("mix", issue), after)]
                 case Mix(value):
                     after = [self._kernels.add(graph, "mix", number, value, after=after)]
                 case Put():
                     after = [self._put(graph, step, number, after)]
+                case Child(values, is_captured=True):
+                    issue = partial(self._launch, number, values)
+                    after = [graph.add_captured(self._kernels.device.capture("mixes", issue), after)]
                 case Child(values):
                     child = self._kernels.device.create_graph()
                     self.build(child, [Track(track.number, list(map(Mix, values)))])

@@ -52,7 +52,7 @@ class Repeated(Composite, id="test_random.repeated"):
     """Scales numbers several times."""
 
     def compose(self, build: CompositeBuilder) -> None:
-        copy, loop = build.add_child("buffer.copy"), build.add_child("control.for", count=2)
+        copy, loop = build.add_child("buffer.copy"), build.add_child("control.for", count=2, limit=8)
         scale = build.add_child("math.scale_offset", region=loop, offset=0.5)
         keep = build.add_child("buffer.assign", region=loop)
         build.connect_children(copy["out"], scale["x"])
