@@ -151,18 +151,14 @@ class _Cloning:
 
     def _list_kernels(self, made: Mapping[int, KernelNode]) -> None:
         """List the kernel nodes by operation; those that got another function while they ran get it in the graph."""
-        built, earlier = self._built, self._earlier
-        swapped = self._running.swapped
-        if isinstance(earlier, range) and not swapped:
-            built.kernels = [made.get(kernel.operation, kernel) for kernel in self._running.kernels]
-            return
+        built, swapped = self._built, self._running.swapped
         known = {kernel.operation: kernel for kernel in self._running.kernels}
-        for index, old in enumerate(earlier):
+        for index, old in enumerate(self._earlier):
             kernel = made.get(index)
             if kernel is None:
-                kernel = known.get(old)
-                if kernel is None:
+                if old not in known or index in self._replaced:
                     continue
+                kernel = known[old]
                 if old in swapped:
                     built.graph.set_kernel(kernel.handle, kernel.kernel.kernel, kernel.config, kernel.arguments)
                 if old != index:

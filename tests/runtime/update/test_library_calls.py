@@ -1,19 +1,40 @@
 """Library calls in a running patch: between kernels, in regions, and the cost of each change."""
 
+import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 from engine.device.device import Device
 from engine.device.host.graph.executable import HostExecutable
 from engine.diagnostics import DeviceError
+from engine.libraries import images
 from engine.patch.document import NodeRef
+from tests.runtime import small_blocks
 
 HOT, RECAPTURE, COLD = UpdateLevel.HOT, UpdateLevel.RECAPTURE, UpdateLevel.COLD
 RNG = np.random.default_rng(16)
 Array = np.ndarray[Any, Any]
+FILL = Kernel(str(Path(small_blocks.__file__).with_suffix(".cu")), "make")
+
+
+class Either(Block, id="test_run.either"):
+    """Resizes an image with a library call, or fills one with a kernel."""
+
+    image: In[f32] = port(rank=2, doc="Image.")
+    out: Out[f32] = port(shape="[2, 2]", doc="Means, or the value.")
+    calls: bool = param(True, structural=True, doc="Whether to call the library.")
+    value: float = param(0.0, doc="Fills the result.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        if self.calls:
+            build.capture(images.Resize(2, 2).on(image=self.image, out=self.out))
+        else:
+            build.launch(FILL, num_threads=self.out.size, args=(self.out, self.value, self.out.size))
 
 
 @pytest.fixture(autouse=True)
@@ -208,3 +229,25 @@ def test_scratch_memory_is_counted_and_shared(device: Device) -> None:
         spaces = [owner for owner in plan.buffers.allocations if owner.port.startswith("workspace")]
         assert len(spaces) == 5 and all(owner in plan.placement.offsets for owner in spaces)
         assert len({plan.placement.offsets[owner] for owner in spaces}) < 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_call_may_become_a_kernel_and_back(device: Device, seed: int) -> None:
+    """A block's live values reach the node that it has now, and this node is measured."""
+    draw, patch = random.Random(seed), Patch()
+    numbers = matrix(6, 4)
+    source = patch.add("io.array", data=numbers)
+    either = patch.add(Either.id)
+    patch.connect(source["out"], either["image"])
+    with Engine(patch, device, profiling=ProfilingLevel.PER_KERNEL) as engine:
+        for turn in range(8):
+            calls = turn == 0 or draw.random() < 0.5
+            patch.set(either, calls=calls, value=float(turn))
+            report = engine.step()
+            assert not report.diagnostics and report.nodes[either.id].time_ns > 0
+            means = numbers.reshape(2, 3, 2, 2).mean(axis=(1, 3))
+            expected = means if calls else np.full((2, 2), turn)
+            assert close(engine.read(either["out"]), expected)
+            patch.set(either, value=turn + 0.5)
+            engine.step()
+            assert calls or close(engine.read(either["out"]), np.full((2, 2), turn + 0.5))
