@@ -16,6 +16,7 @@ from app.exit_status import DEVICE_FAILED, PATCH_WRONG
 from app.logs import details_place
 from app.qt.faults import install_fault_handler
 from app.qt.qt_check import has_display
+from app.qt.safe_overrides import protect_overrides
 from app.window.main_window import MainWindow
 from engine import Patch, ProfilingLevel
 from engine.catalogue.catalogue import folder_beside
@@ -72,6 +73,7 @@ def run_editor(
         def make_engine(opened: Patch, profiling: ProfilingLevel) -> Client:
             return open_engine(opened, device, engine, profiling=profiling)
 
+        protect_overrides()
         window = MainWindow(make_engine, folder)
         stack.callback(install_fault_handler(window.log.noted.emit, details_place))
         window.show()

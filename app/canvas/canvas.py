@@ -26,7 +26,6 @@ from app.edits.interfaces import drop_work
 from app.edits.regions import NodeDrop
 from app.edits.remedies import Remedy
 from app.qt.beside import Run, at_once
-from app.qt.safe_overrides import safe_overrides
 from app.view_models.tooltips import Hit, tooltip
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
@@ -40,7 +39,6 @@ _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0
 _SEARCH_AWAY = 200.0
 
 
-@safe_overrides
 class Canvas(QWidget):
     """A view of one patch. Gestures become edits of the patch; the picture follows only the patch's changes."""
 

@@ -34,14 +34,12 @@ from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.scene import GraphScene
 from app.edits.dropped_files import is_usable
 from app.edits.regions import NodeDrop
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.view_models.tooltips import Hit
 from app.widgets.tooltip import LiveTooltip
 from engine.patch.changes import Connection
 
 
-@safe_overrides
 class GraphView(ZoomableView):
     """Shows a `GraphScene`.
 

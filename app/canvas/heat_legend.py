@@ -6,7 +6,6 @@ from PySide6.QtWidgets import QWidget
 
 from app.canvas.drawing.node_layout import text_width
 from app.canvas.drawing.shapes import paint_text, qcolor
-from app.qt.safe_overrides import safe_overrides
 from app.theme.colours import current, heat_colour
 from app.theme.fonts import SMALL
 from app.view_models.profile.heat import DEGREES, TICKS, heat
@@ -17,7 +16,6 @@ _BAR, _HEIGHT, _PADDING, _LINE = 200, 8, 10, 16
 _AWAY = 12
 
 
-@safe_overrides
 class HeatLegend(QWidget):
     """A bar of all colours with their shares, and a line of text; clicks pass through it."""
 

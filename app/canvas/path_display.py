@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QWidget
 from app.canvas.drawing.node_layout import text_width
 from app.canvas.drawing.shapes import paint_text, qcolor
 from app.canvas.items.scene import GraphScene
-from app.qt.safe_overrides import safe_overrides
 from app.qt.throttle import Throttle
 from app.theme.colours import current
 from app.theme.fonts import SMALL
@@ -23,7 +22,6 @@ _PADDING, _LINE, _AWAY, _SAMPLE = 10, 16, 12, 22
 _NOTHING = PathMarks()
 
 
-@safe_overrides
 class PathDisplay(QWidget):
     """Marks the critical path while it is on. As a widget, it is the legend; clicks pass through it."""
 

@@ -31,7 +31,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.drawing.shapes import paint_text, qcolor
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import BODY, SMALL
 from app.theme.icons import category_icon, icon
@@ -70,7 +69,6 @@ def palette(types: Sequence[type[Block]], recent: Sequence[str]) -> list[Group]:
     return [Group(title, found) for title, found in groups.items() if found]
 
 
-@safe_overrides
 class SearchPopup(QFrame):
     """A field and the block types that match it.
 
@@ -228,7 +226,6 @@ def _row_height(item: QTreeWidgetItem) -> int:
     return _ROW_HEIGHT if item.data(0, _BLOCK_TYPE) is not None else _HEADING_HEIGHT
 
 
-@safe_overrides
 class _Delegate(QStyledItemDelegate):
     """A heading with its number of block types; or a block type's title and category, with its summary below."""
 

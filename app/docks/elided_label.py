@@ -4,10 +4,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
-from app.qt.safe_overrides import safe_overrides
 
-
-@safe_overrides
 class ElidedLabel(QLabel):
     """A label that takes the width that its neighbours leave; `text` is always the whole text."""
 

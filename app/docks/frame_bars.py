@@ -7,7 +7,6 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
 from app.view_models.profile.flight import Flight
@@ -29,7 +28,6 @@ def phase_colours() -> dict[str, str]:
     }
 
 
-@safe_overrides
 class FrameBars(QWidget):
     """One bar per frame, the newest at the right, in the colours of its phases.
 

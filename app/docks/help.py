@@ -4,7 +4,6 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QTextBrowser
 
 from app.docks.dock import Dock, Editor
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL
 from app.view_models.block_help import help_html
@@ -12,7 +11,6 @@ from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
 
 
-@safe_overrides
 class Help(EmptyState, Dock):
     """Shows the help of the type of the first selected block."""
 

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QTabWidget, QTextE
 
 from app.docks.dock import Dock, Editor
 from app.qt.beside import Run, at_once
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL, code_font, ui_font
 from app.view_models.ops.kernel_code import Listing, llvm_listing, ptx_listing, sass_listing
@@ -165,7 +164,6 @@ def _sass(source: OpGraphSource, architecture: str) -> str:
         return "\n".join(f"// {line}" for line in str(problem).splitlines())
 
 
-@safe_overrides
 class CodeView(QPlainTextEdit):
     """Code that can be read, searched and copied, with ops in a margin."""
 
@@ -268,7 +266,6 @@ class CodeView(QPlainTextEdit):
         self.setExtraSelections(marks)
 
 
-@safe_overrides
 class _Margin(QWidget):
     """The strip left of the code."""
 

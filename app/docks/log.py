@@ -19,7 +19,6 @@ from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QHideEvent,
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
 from app.docks.dock import Dock, Editor
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.log_lines import LEVELS, Line, LogLines, dropped
@@ -35,7 +34,6 @@ _PERIOD_MS = 100
 _WIDTHS = {0: 104, 1: 80, 2: 168}
 
 
-@safe_overrides
 class _LogRows(ListModel):
     HEADERS = ("Time", "Level", "Where", "Message")
     LEVEL, MESSAGE = 1, 3
@@ -98,7 +96,6 @@ def _colour(level: int, column: int) -> str:
     return tokens.text if column == _LogRows.MESSAGE and level >= logging.INFO else tokens.text_dim
 
 
-@safe_overrides
 class Log(EmptyState, Dock):
     """A list of log lines. The newest is last, and stays in view until the person scrolls away from the end.
 

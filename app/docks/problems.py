@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
 
 from app.docks.dock import Dock, Editor
 from app.edits.remedies import Remedy, remedies
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
@@ -52,7 +51,6 @@ _RANK_HINTS = {
 }
 
 
-@safe_overrides
 class Problems(EmptyState, Dock):
     """A list with a row for each diagnostic, errors first; a double click goes to its node, or opens its file.
 
@@ -296,7 +294,6 @@ def _kind(problem: Problem) -> tuple[object, ...]:
     return *place, problem.rank, len(problem.details)
 
 
-@safe_overrides
 class _RemedyDelegate(QStyledItemDelegate):
     """Leaves room for the problem's text, and makes rows high enough for buttons."""
 

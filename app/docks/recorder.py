@@ -15,7 +15,6 @@ from app.docks.dock import Dock, Editor
 from app.docks.elided_label import ElidedLabel
 from app.docks.flight_feed import FlightFeed
 from app.docks.frame_bars import FrameBars, phase_colours
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.profile.flight import PHASES, Flight
@@ -32,7 +31,6 @@ _RATES = (30, 60, 90, 120, 144)
 _NARROW = 960  # pixels; below this width, the summary replaces the legend
 
 
-@safe_overrides
 class SlowRows(ListModel):
     """The slow frames, newest first; only visible rows get texts."""
 
@@ -72,7 +70,6 @@ class SlowRows(ListModel):
         return None
 
 
-@safe_overrides
 class Recorder(EmptyState, Dock):
     """Bars of the last frames, details of the chosen one, and the list of slow frames.
 

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.docks.dock import Dock, Editor
-from app.qt.safe_overrides import safe_overrides
 from app.qt.throttle import Throttle
 from app.theme import colours
 from app.theme.icons import icon
@@ -77,7 +76,6 @@ class Row:
         return "\n".join(lines)
 
 
-@safe_overrides
 class UpdateRows(ListModel):
     """The updates, oldest first. Rows of levels that are not `shown` are kept and counted, but not listed."""
 

@@ -21,7 +21,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit
 
 from app.inspector.parameter_editors import ParameterEditor
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import code_font
 from engine.blocktypes.parameters import ParameterSpec
@@ -40,7 +39,6 @@ class Draft:
     place: tuple[int, int] | None
 
 
-@safe_overrides
 class CodeEditor(ParameterEditor):
     """A field for code, entered with Control and Enter, or by leaving the field. It grows with its text.
 
@@ -126,7 +124,6 @@ class CodeEditor(ParameterEditor):
             self._highlighter.rehighlight()
 
 
-@safe_overrides
 class _CodeField(QPlainTextEdit):
     def __init__(self, editor: CodeEditor) -> None:
         super().__init__()

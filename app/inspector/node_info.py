@@ -8,7 +8,6 @@ from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
-from app.qt.safe_overrides import safe_overrides
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
 from app.view_models.profile.texts import share_text
@@ -174,7 +173,6 @@ class NodeHeader(QWidget):
         return "" if title == self._type_title else title
 
 
-@safe_overrides
 class _TitleField(QLineEdit):
     #: Escape was pressed while typed text was not entered.
     escaped = Signal()

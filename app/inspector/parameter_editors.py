@@ -25,7 +25,6 @@ from PySide6.QtWidgets import (
 
 from app.edits.dropped_files import PICTURES, SOUNDS
 from app.edits.file_paths import relative_to
-from app.qt.safe_overrides import safe_overrides
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
 from engine.blocktypes.parameters import ParameterSpec, UserArray
@@ -135,7 +134,6 @@ class NumberEditor(ParameterEditor):
         return min(max(round(minimum + position * step, digits), minimum), maximum)
 
 
-@safe_overrides
 class _Slider(QSlider):
     """A slider that is filled from `zero`, a share of its length, to its handle."""
 
@@ -249,7 +247,6 @@ class TextEditor(ParameterEditor):
             self.edited.emit(self.line.text())
 
 
-@safe_overrides
 class _TextField(QLineEdit):
     def __init__(self, editor: TextEditor) -> None:
         super().__init__(accessibleName=editor.spec.name, minimumWidth=40)

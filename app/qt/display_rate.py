@@ -4,8 +4,6 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import QWidget
 
-from app.qt.safe_overrides import safe_overrides
-
 #: The assumed rate of a screen that reports none; offscreen screens and some virtual machines report 0 or less.
 USUAL_RATE = 60.0
 _LEAST_RATE = 10.0
@@ -17,7 +15,6 @@ def refresh_rate(screen: QScreen | None) -> float:
     return round(rate, 2) if rate >= _LEAST_RATE else USUAL_RATE
 
 
-@safe_overrides
 class DisplayRate(QObject):
     """Follows a window from screen to screen and reports the refresh rate of the current one."""
 

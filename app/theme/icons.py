@@ -4,7 +4,6 @@ import qtawesome
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
 
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 
 ACTIONS = {
@@ -95,7 +94,6 @@ def icon(name: str, colour: str = "text") -> QIcon:
     return QIcon(_ThemedIcon(ACTIONS[name], colour))
 
 
-@safe_overrides
 class _ThemedIcon(QIconEngine):
     """Draws an icon in the colours of the current theme."""
 

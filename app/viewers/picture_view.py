@@ -7,14 +7,12 @@ from PySide6.QtCore import QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 
 MAX_SCALE = 64.0
 MIN_SCALE = 1 / 64
 
 
-@safe_overrides
 class PictureView(QWidget):
     """Shows the newest picture; scales are screen pixels per picture pixel.
 

@@ -6,14 +6,11 @@ from typing import ClassVar
 from PySide6.QtCore import QAbstractItemModel, QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolButton
 
-from app.qt.safe_overrides import safe_overrides
-
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 Index = QModelIndex | QPersistentModelIndex
 
 
-@safe_overrides
 class ListModel(QAbstractTableModel):
     """A list with columns. A subclass has the rows, and its `data` returns the contents of cells."""
 

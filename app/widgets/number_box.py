@@ -10,8 +10,6 @@ from PySide6.QtCore import QLocale, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import QDoubleSpinBox
 
-from app.qt.safe_overrides import safe_overrides
-
 _UNBOUNDED = 1e15
 _MOST_CHARACTERS = 200
 _ARITHMETIC = re.compile(r"[0-9.eE+\-*/() ]+")
@@ -54,7 +52,6 @@ def _value(node: ast.expr) -> float:
     return value
 
 
-@safe_overrides
 class NumberBox(QDoubleSpinBox):
     """A spin box; `show_mixed` shows that the values of several nodes differ.
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QObject, QPoint, QTimer, Signal
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.qt.safe_overrides import safe_overrides
 from app.theme.fonts import code_font
 from app.widgets.marked_text import marked_html
 
@@ -20,7 +19,6 @@ def as_html(text: str) -> str:
     return "<p style='white-space: pre; margin: 0'>" + "<br>".join(lines) + "</p>"
 
 
-@safe_overrides
 class LiveTooltip(QObject):
     """A tooltip of one widget. Its text is made only while it is shown, and refreshed a few times a second."""
 

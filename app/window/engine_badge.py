@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.documents.bridge import Bridge
 from app.documents.session import Session
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.view_models.profile.texts import engine_text
 from app.widgets.frame_rate import FrameRate
@@ -50,7 +49,6 @@ def badge_text(report: FrameReport | None, per_second: float | None = None, time
     return " · ".join(parts)
 
 
-@safe_overrides
 class EngineBadge(QWidget):
     """A dot that is green only while the engine runs, and the badge's line."""
 

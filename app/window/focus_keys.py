@@ -13,13 +13,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.canvas import Canvas
-from app.qt.safe_overrides import safe_overrides
 from app.widgets.number_box import NumberBox
 
 _TEXT_FIELDS = (QLineEdit, QAbstractSpinBox, QTextEdit, QPlainTextEdit)
 
 
-@safe_overrides
 class FocusKeys(QObject):
     """Watches the focused control, and decides who gets a key that both it and the window use.
 

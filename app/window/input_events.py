@@ -6,7 +6,6 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
 
-from app.qt.safe_overrides import safe_overrides
 from app.qt.throttle import Throttle
 from app.viewers.picture_view import PictureView
 from engine.blocktypes.value_blocks import ValueBlock
@@ -34,7 +33,6 @@ _MODIFIERS = {
 _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 
 
-@safe_overrides
 class InputEvents(QObject):
     """Watches the application's events while a block of the patch listens to keys or the mouse. It consumes none.
 

@@ -27,7 +27,6 @@ from app.edits.remedies import Remedy
 from app.inspector.inspector import Inspector
 from app.qt.beside import Beside
 from app.qt.gc_timer import GcTimer
-from app.qt.safe_overrides import safe_overrides
 from app.theme.apply import apply_theme
 from app.theme.colours import current
 from app.viewers.viewer_docks import ViewerDocks
@@ -48,7 +47,6 @@ from engine.protocol.messages import FrameReport
 _SHOWN_MS = 8000  # of a message in the status bar
 
 
-@safe_overrides
 class MainWindow(QMainWindow):
     """The editor's window. `make_engine` starts an engine for a patch; `folder` is the folder of the saved state."""
 

@@ -10,7 +10,6 @@ from app.commands.actions import Actions
 from app.documents.bridge import Bridge
 from app.documents.session import Session
 from app.qt.display_rate import DisplayRate
-from app.qt.safe_overrides import safe_overrides
 from app.theme.icons import icon
 from engine.protocol.messages import FrameReport
 from engine.protocol.pacing import Pacing, PacingMode
@@ -47,7 +46,6 @@ def pacing_tooltip(pacing: Pacing) -> str:
     return f"Frame pacing: {what}"
 
 
-@safe_overrides
 class TransportBar(QWidget):
     """Shows time and frame of the patch, and offers the choices of pacing."""
 

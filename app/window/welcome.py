@@ -28,7 +28,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.documents.gallery import Example
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from engine.patch.files import SUFFIX
 
@@ -40,7 +39,6 @@ _NODE = QSizeF(120, 72)
 _LARGEST = 0.4
 
 
-@safe_overrides
 class Welcome(QScrollArea):
     """The page while no patch is open. A patch that is dropped on it is opened."""
 
@@ -141,7 +139,6 @@ class Welcome(QScrollArea):
             self.open_requested.emit(path)
 
 
-@safe_overrides
 class ExampleCard(QAbstractButton):
     """A card with a drawing of the example's graph, in the colours of categories, its title and its description."""
 

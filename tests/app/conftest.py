@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from app.documents import dialogs
 from app.documents.dialogs import UnsavedChoice
 from app.documents.trust import Trust
+from app.qt.safe_overrides import protect_overrides
 from engine.patch.document import Patch
 from engine.patch.files import save_patch
 from tests.app.app_support import FakeEngine
@@ -24,6 +25,12 @@ from tests.waiting import PATIENCE_MS
 
 for _wait in (QtBot.waitSignal, QtBot.waitUntil):
     _wait.__kwdefaults__["timeout"] = PATIENCE_MS
+
+
+@pytest.fixture(autouse=True)
+def protects_overrides() -> None:
+    """Protect overrides of Qt methods, as in the editor."""
+    protect_overrides()
 
 
 @pytest.fixture(autouse=True)

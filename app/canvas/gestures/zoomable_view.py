@@ -4,8 +4,6 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, QTimer, S
 from PySide6.QtGui import QInputDevice, QNativeGestureEvent, QPainter, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
 
-from app.qt.safe_overrides import safe_overrides
-
 _PER_EIGHTH_DEGREE = 1.0015
 _RANGE = (0.05, 2.5)
 _MARGIN = 24
@@ -20,7 +18,6 @@ def _is_trackpad(event: QWheelEvent) -> bool:
     return is_touch or event.phase() is not Qt.ScrollPhase.NoScrollPhase
 
 
-@safe_overrides
 class ZoomableView(QGraphicsView):
     """A view in which a wheel zooms about the pointer; on a trackpad, two fingers pan, and zoom with Ctrl or a pinch.
 

@@ -25,7 +25,6 @@ from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, 
 from app.canvas.drawing.sentinel_mark import AWAY, mark_area, paint_mark
 from app.canvas.drawing.shapes import connection_path, on_screen, qcolor
 from app.canvas.drawing.size_label import has_room, label_area, paint_label
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.port_style import PORT_STYLES
 from app.view_models.node_view_model import NodeViewModel, PortViewModel
@@ -69,7 +68,6 @@ _OVER_ALL = 1000.0
 _PATH_WIDTH = 3.0
 
 
-@safe_overrides
 class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     """A port, where connections start and end. Its node paints it together with the other ports."""
 
@@ -105,7 +103,6 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
         self.owner.show_appearance(hovered=None)
 
 
-@safe_overrides
 class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     """A connection. While it is dragged, it has one port, and its other end follows the pointer."""
 
@@ -249,7 +246,6 @@ for _view in (PortView, ConnectionView):
     _view.itemChange = QGraphicsItem.itemChange
 
 
-@safe_overrides
 class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     """A node: one class for all block types, driven by a `NodeViewModel`."""
 

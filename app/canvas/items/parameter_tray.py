@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.drawing.node_layout import text_width
 from app.canvas.drawing.shapes import OUTLINES, qcolor
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
 from app.theme.port_style import PORT_STYLES
@@ -26,7 +25,6 @@ _RADIUS = 6.0
 DISTANCE = 4.0
 
 
-@safe_overrides
 class ParameterTray(QGraphicsItem):
     """The rows at a node. When zoomed out, the tray keeps its size of 100 %, so that its rows can be read and hit."""
 

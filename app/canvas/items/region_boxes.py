@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsScene, QStyleOptionGraphic
 
 from app.canvas.drawing.region_layout import RegionLayout, region_layout
 from app.canvas.drawing.region_painter import FAR_LIMIT, RegionAppearance, paint_region
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.view_models.node_view_model import RegionViewModel
 from engine.patch.document import Patch
@@ -20,7 +19,6 @@ from engine.patch.regions import OTHERWISE, TOP, branch_of, region_of, scope_tex
 _BACK = -1000.0
 
 
-@safe_overrides
 class RegionView(QGraphicsItem):
     """The box of the region block `id`; hidden until it has a layout."""
 

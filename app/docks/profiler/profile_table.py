@@ -6,7 +6,6 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.view_models.profile.table import NOTHING, ProfileColumn, ProfileTable
 from app.widgets.list_table import LEFT, RIGHT, Index
@@ -20,7 +19,6 @@ _NUMBER_WIDTH = 68
 _REORDER_S = 2.0
 
 
-@safe_overrides
 class ProfileModel(QAbstractItemModel):
     """A `ProfileTable`, sorted by a column. The internal id of an index is the number of its row in the table."""
 
@@ -120,7 +118,6 @@ class ProfileModel(QAbstractItemModel):
         return None
 
 
-@safe_overrides
 class ProfileView(QTreeView):
     """A tree in which a click or the arrow keys choose a node; a double click goes to it."""
 

@@ -15,7 +15,6 @@ from app.docks.frame_bars import FrameBars
 from app.docks.profiler.profile_table import ProfileView
 from app.docks.profiler.timeline_view import TimelineView
 from app.docks.recorder import Recorder
-from app.qt.safe_overrides import safe_overrides
 from app.qt.throttle import Throttle
 from app.view_models.profile.flight import Flight
 from app.view_models.profile.table import cost_text, why_empty
@@ -35,7 +34,6 @@ _BARS = 56
 _NARROW = 640  # pixels; below this width, the table is under the timeline instead of beside it
 
 
-@safe_overrides
 class Profiler(QWidget, Dock):
     """A graph of frames, and a timeline beside a table.
 

@@ -4,7 +4,6 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
 from app.view_models.profile.table import ProfileTable
@@ -24,7 +23,6 @@ _SHORTEST_NS = 100.0
 _DRAG = 4  # pixels; a longer movement makes a press a drag
 
 
-@safe_overrides
 class TimelineView(QWidget):
     """A view in which a wheel zooms about the pointer, a drag pans, a double click shows all; keys do the same."""
 
