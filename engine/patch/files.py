@@ -14,12 +14,12 @@ Unknown block types and unknown fields are kept as they are. A file is written c
 from __future__ import annotations
 
 import base64
+import fcntl
 import hashlib
 import json
 import logging
 import os
 import re
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,10 +52,6 @@ from engine.patch.regions import TOP, RegionRefused, Scopes, region_of
 _log = logging.getLogger(__name__)
 SCHEMA = 1
 SUFFIX = ".loom"
-_OPEN_FILES = Path("/proc/self/fd")
-_TRIES = 100
-#: Seconds; moving a finished file into place takes far less.
-_MOVING_S = 0.01
 #: Warploom's example patches; runs and edits never change them.
 EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
 _NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "parameters"}
@@ -90,78 +86,41 @@ def save_patch(patch: Patch, path: Path | str) -> None:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that its path always holds either the old or the new contents, even after a crash.
 
-    The file keeps its permissions. If `path` is a symbolic link, its target is written. The new contents have no name
-    until they are complete. So a process that is killed leaves nothing behind, or at most `.NAME.part`, which the next
-    save removes. A pipe or a device, such as /dev/stdout, is written directly.
+    The file keeps its permissions. If `path` is a symbolic link, its target is written. The new contents are in
+    `.NAME.part` until they are complete; if a process is killed meanwhile, the next save overwrites that file. A pipe
+    or a device, such as /dev/stdout, is written directly.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
-        return None
+        return
     path = Path(os.path.realpath(path))
     part = path.with_name(f".{path.name}.part")
-    for _ in range(_TRIES):
-        handle = _create(part)
+    while not _move_new(data, part, path):
+        continue
+
+
+def _move_new(data: bytes, part: Path, path: Path) -> bool:
+    """Write `part` and move it to `path`. Return False if another save has moved or removed the same file first."""
+    with part.open("ab") as file:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(file, fcntl.LOCK_EX)
         try:
-            with os.fdopen(handle, "wb") as file:
-                if path.exists():
-                    os.fchmod(handle, path.stat().st_mode & 0o777)
-                file.write(data)
-                file.flush()
-                os.fsync(handle)
-                if _move(handle, part, path):
-                    return _sync_folder(path.parent)
+            if not os.path.samestat(part.stat(), os.fstat(file.fileno())):
+                return False
+        except FileNotFoundError:
+            return False
+        try:
+            file.truncate(0)
+            if path.exists():
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            part.replace(path)
         except BaseException:
             part.unlink(missing_ok=True)
             raise
-    raise OSError(f"another program is saving it, as {part} shows")
-
-
-def _create(part: Path) -> int:
-    """Open a new file: an unnamed file if the file system has them, otherwise `part`."""
-    if hasattr(os, "O_TMPFILE") and _OPEN_FILES.is_dir():
-        with suppress(OSError):  # an error of the folder itself is reported below
-            return os.open(part.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
-    _remove_left(part)
-    return os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666)
-
-
-def _move(handle: int, part: Path, path: Path) -> bool:
-    """Move an open file to `path` under the temporary name `part`. Return False if another program did so first."""
-    if os.fstat(handle).st_nlink == 0:
-        _remove_left(part)
-        folder = os.open(part.parent, os.O_DIRECTORY)
-        try:  # without a folder's handle, `link` would link the symbolic link that leads to the file
-            os.link(_OPEN_FILES / str(handle), part.name, dst_dir_fd=folder, follow_symlinks=True)
-        except FileExistsError:
-            return False
-        finally:
-            os.close(folder)
-    try:
-        if os.path.samestat(os.fstat(handle), part.stat()):
-            part.replace(path)
-            return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        pass
-    return False
-
-
-def _remove_left(part: Path) -> None:
-    """Remove the file left by a save that was killed. If another program is just moving it, it disappears anyway."""
-    with suppress(FileNotFoundError):
-        found = part.stat()
-        time.sleep(_MOVING_S)
-        if os.path.samestat(found, part.stat()):
-            part.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name survive a loss of power, if the file system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    return True
 
 
 @checked(PatchError)
