@@ -2,14 +2,11 @@
 
 import difflib
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import Catalogue
-from engine.catalogue.search import search
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.checks import shown
 from engine.descriptions.ports import PortSpec
@@ -59,16 +56,6 @@ class FixedCatalogue(Catalogue):
         """Return None: the table holds what is in use."""
         return None
 
-    def problems(self) -> list[Diagnostic]:
-        """Return nothing: none comes from a file."""
-        return []
-
-    def resolve(
-        self, type_id: str, patch_values: Mapping[str, Any], folder: Callable[[], Path]
-    ) -> tuple[type[Block] | None, Diagnostic | None]:
-        """Return a block type, ignoring `patch_values`."""
-        return self.get(type_id), None
-
     def require(self, type_id: str) -> type[Block]:
         """Return a block type; PatchError that suggests the nearest ids when there is none."""
         found = self.get(type_id) if isinstance(type_id, str) else None
@@ -82,7 +69,3 @@ class FixedCatalogue(Catalogue):
     def all(self) -> list[type[Block]]:
         """Return every block type that a person may place."""
         return [self._types[type_id] for type_id in self._shown]
-
-    def search(self, text: str) -> list[type[Block]]:
-        """Return those that match every word of `text`, best first."""
-        return search(self.all(), text)

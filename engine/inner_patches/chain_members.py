@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from engine.blocktypes.block import Block, run_describe
 from engine.blocktypes.declarations import In, Out, Value, param, port, value_port
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.catalogue.catalogue import Catalogue, default_catalogue
-from engine.catalogue.search import search
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.entries import InternalBuffer
-from engine.diagnostics import Diagnostic, PatchError
+from engine.diagnostics import PatchError
 from engine.libraries.call import CallOn
 from engine.types import any_type
 
@@ -146,20 +142,9 @@ class ChainCatalogue(Catalogue):
         found = ENDS.get(type_id) or super().get(type_id)
         return found if found is None or not found.is_value or type_id in ENDS else None
 
-    def resolve(
-        self, type_id: str, patch_values: Mapping[str, Any], folder: Callable[[], Path]
-    ) -> tuple[type[Block] | None, Diagnostic | None]:
-        """Return the block type of a node, and why it is not the newest version of it."""
-        end = ENDS.get(type_id)
-        return (end, None) if end is not None else super().resolve(type_id, patch_values, folder)
-
     def all(self) -> list[type[Block]]:
         """Return the ends, then every library call by category and title."""
         return [*ENDS.values(), *filter(is_call, super().all())]
-
-    def search(self, text: str) -> list[type[Block]]:
-        """Return the block types that match every word of `text`, best first."""
-        return search(self.all(), text)
 
 
 @cache

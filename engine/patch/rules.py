@@ -5,6 +5,7 @@ Edits and files obey the same rules, so every edited patch can be saved and load
 
 import numbers
 from collections.abc import Callable, Iterable
+from graphlib import CycleError, TopologicalSorter
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.declarations import ValueSpec
@@ -212,27 +213,15 @@ def reached(following: Following, starts: Iterable[str], goal: str | None = None
 
 def find_cycle(pairs: Iterable[tuple[str, str]]) -> list[str] | None:
     """Return the nodes of one cycle among pairs of nodes, with the first repeated at the end; None if there is none."""
-    edges = list(dict.fromkeys(pairs))
-    feeding: dict[str, list[str]] = {}
-    missing: dict[str, int] = {}
-    for source, target in edges:
-        feeding.setdefault(source, []).append(target)
-        missing[target] = missing.get(target, 0) + 1
-    free = [node for node in feeding if node not in missing]
-    while free:
-        for node in feeding.get(free.pop(), ()):
-            missing[node] -= 1
-            if missing[node] == 0:
-                free.append(node)
-    left = {node for node, count in missing.items() if count}
-    if not left:
-        return None
-    # Each remaining node is fed by another remaining one, so walking upstream must return to a node.
-    fed_by = {target: source for source, target in edges if source in left and target in left}
-    way = [min(left)]
-    while way[-1] not in way[:-1]:
-        way.append(fed_by[way[-1]])
-    return way[way.index(way[-1]) :][::-1]
+    sorter = TopologicalSorter[str]()
+    for source, target in pairs:
+        sorter.add(target, source)
+    try:
+        sorter.prepare()
+    except CycleError as problem:
+        cycle: list[str] = problem.args[1]
+        return cycle
+    return None
 
 
 def crossed_region(connection: Connection, scopes: Scopes) -> str | None:
