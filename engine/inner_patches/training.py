@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, ClassVar
 from zlib import crc32
@@ -110,50 +110,36 @@ _SCHEDULED = ("learning_rate", "schedule_steps", "schedule_factor", "warmup_step
 _HISTORY = Kernel("history.cu", "remember")
 
 
-@dataclass(frozen=True)
-class Options:
-    """How a network is trained: the structural parameters of `TrainSettings`, by their names."""
-
-    optimiser: str
-    schedule: str
-    clip_gradients: bool
-    weight_decay: float
-    train: bool
-    query: bool
-    history: int
-    seed: int
-
-
 class Training:
     """A network with its optimiser, before anything is on a device."""
 
-    def __init__(self, model: Model, options: Options) -> None:
-        """Raises a PatchError with the first problem of the model."""
+    def __init__(self, model: Model, settings: Mapping[str, Any]) -> None:
+        """Raise a PatchError with the first problem of the model. `settings` are the parameters of `TrainSettings`."""
         if model.problems:
             first = model.problems[0]
             place = ".".join(part for part in (first.node, first.port) if part)
             raise PatchError(f"{place}: {first.message}" if place else first.message, first.remedy)
-        self._options, self._builder = options, model.builder
+        self._settings, self._builder = settings, model.builder
         self._queried = [name for kind in INPUTS for _, name in model.ends(kind)]
 
     @cached_property
     def network(self) -> Network:
         """The network with its gradients and its optimiser; takes a while to compute."""
-        chosen, clip_norm = OPTIMISERS[self._options.optimiser], 1.0 if self._options.clip_gradients else None
-        optimiser = replace(chosen, decay=self._options.weight_decay, clip_norm=clip_norm)
+        chosen, clip_norm = OPTIMISERS[self._settings["optimiser"]], 1.0 if self._settings["clip_gradients"] else None
+        optimiser = replace(chosen, decay=self._settings["weight_decay"], clip_norm=clip_norm)
         return build_network(self._builder, optimiser, average=True)
 
     @cached_property
     def _digest(self) -> int:
         """A digest of the optimiser and the initial weights; another digest resets the optimiser's state too."""
-        found = crc32(self._options.optimiser.encode())
+        found = crc32(self._settings["optimiser"].encode())
         for first in self._builder.initial.values():
             found = crc32(repr(first).encode(), found)
         return found
 
     def interface(self) -> Interface:
         """Return the ports of the block."""
-        builder, has_query = self._builder, self._options.query
+        builder, has_query = self._builder, self._settings["query"]
         rows = f"{next(iter(builder.inputs))}.dim0"
         ports = [_input(name, node.type, rows) for name, node in builder.inputs.items()]
         if has_query:
@@ -172,7 +158,7 @@ class Training:
 
     def describe(self, build: BlockBuilder) -> None:
         """Describe the work of a frame: a training step, and the network's results for a query."""
-        options, variables = self._options, self.network.variables
+        settings, variables = self._settings, self.network.variables
         placed = {variables[name].leaf: BufferHandle(name) for name in self._builder.inputs}
         for name, item in self.network.of_role(Role.WEIGHTS).items():
             placed[item.leaf] = BufferHandle(name)
@@ -183,17 +169,17 @@ class Training:
             placed[item.leaf] = build.buffer(
                 f"_{name.replace('.', '_')}_{self._digest:08x}", item.leaf.type.dtype, rule, state=True, initial=initial
             )
-        if options.train:
+        if settings["train"]:
             self._tell_numbers(build, placed)
         loss, losses = BufferHandle("loss"), BufferHandle("losses")
-        step = self.network.functions["step" if options.train else "forward"]
+        step = self.network.functions["step" if settings["train"] else "forward"]
         given = {variables[LOSS].leaf: loss}
-        if not options.query:
+        if not settings["query"]:
             given |= {variables[name].leaf: BufferHandle(name) for name in self._builder.kept}
         self._write(build, step, placed, given, next(iter(self._builder.inputs)))
-        build.provide(losses, np.full(options.history, np.nan, np.float32))
+        build.provide(losses, np.full(settings["history"], np.nan, np.float32))
         build.launch(_HISTORY, num_threads=256, thread_block=256, args=(losses, loss, losses.size))
-        if options.query:
+        if settings["query"]:
             asked = {variables[name].leaf: BufferHandle(QUERY.format(name)) for name in self._queried}
             given = {variables[name].leaf: BufferHandle(name) for name in self._builder.kept}
             first = QUERY.format(self._queried[0])
@@ -205,14 +191,14 @@ class Training:
         numbers = {node: name for name, node in _TOLD.items() if node in self.network.variables}
         made = {name: build.buffer(f"_{node}", f64, "scalar") for node, name in numbers.items()}
         placed.update({leaf(node): made[name] for node, name in numbers.items()})
-        if self._options.schedule == UNSCHEDULED:
+        if self._settings["schedule"] == UNSCHEDULED:
             build.compute(_stored_numbers(made), over=made["learning_rate"])
             return
         told = {**made, **{name: build.buffer(f"_{name}", f64, "scalar") for name in _SCHEDULED}}
         build.compute(_stored_numbers(told), over=told["learning_rate"])
         graph = leaf(STEP).graph
         rate, steps, factor, warmup = [graph.add(Leaf(TensorType((), f64)), name=name) for name in _SCHEDULED]
-        schedule, step = SCHEDULES[self._options.schedule](steps, factor), leaf(STEP)
+        schedule, step = SCHEDULES[self._settings["schedule"]](steps, factor), leaf(STEP)
         # The first of n steps has the rate 1 / (n + 1): with a rate of 0, nothing would be learned from its batch.
         rising = ((step + 1.0) / (warmup + 1.0)).minimum(1.0)
         known = {node: told[node.name] for node in (rate, steps, factor, warmup)}
@@ -274,5 +260,4 @@ class TrainBlock(TrainSettings, InnerBlock, abstract=True):
         """Return the ports of the network; none while there is no network."""
         if not values[GRAPH]:
             return Interface()
-        options = Options(**{item.name: values[item.name] for item in fields(Options)})
-        return Training(Model(NetworkPatch.parse(values[GRAPH]), options.seed), options).interface()
+        return Training(Model(NetworkPatch.parse(values[GRAPH]), values["seed"]), values).interface()
