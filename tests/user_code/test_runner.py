@@ -75,13 +75,6 @@ def test_the_stack_says_where_the_call_was(runner: CodeRunner) -> None:
     assert problem.stack[-1].name == "_loop"
 
 
-def test_calls_after_one_that_is_stopped_are_made(runner: CodeRunner) -> None:
-    """Later calls are still made, and results are in the order of the calls."""
-    runner.limits = SHORT
-    results = runner.call_all([lambda: "a", _loop, lambda: "b", _sleep], lambda index, problem: f"late {index}")
-    assert results == ["a", "late 1", "b", "late 3"]
-
-
 @pytest.mark.parametrize("problem", [ValueError("no"), SystemExit(3), KeyboardInterrupt()])
 def test_whatever_a_call_raises_is_its_result(runner: CodeRunner, problem: BaseException) -> None:
     """`failed` turns an exception into the call's result."""

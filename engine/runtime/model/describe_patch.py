@@ -122,51 +122,44 @@ def described(nodes: Sequence[PlacedNode], code: CodeRunner) -> list[PlacedNode]
 
     Library blocks with the same structural values have the same description, so one of them is described for all.
     """
-    overdue: dict[tuple[object, ...], Diagnostic] = {}
-    shared: dict[tuple[object, ...], tuple[BlockDescription, Reading]] = {}
+    known: dict[tuple[object, ...], tuple[BlockDescription | Diagnostic, Reading] | Diagnostic] = {}
 
     def one(node: PlacedNode) -> PlacedNode:
         newest = node.successor or node
         asked = _asked(newest)
-        known = shared.get(asked)
-        if known is None:
-            if (told := overdue.get(asked)) is not None:
-                return _succeeded(node, replace(newest, problems=(replace(told, node=node.id),), gave_up=True))
-            reading = Reading()
-            with reading.under_way():
-                found = _description(newest)
-            if isinstance(found, Diagnostic):
-                return _succeeded(node, replace(newest, problems=(found,), reading=reading))
-            known = found, reading
-            assert newest.block_type is not None
-            if is_ours(newest.block_type) and not found.brings_arrays:
-                shared[asked] = known
-        description, reading = known
-        return replace(newest, block=BlockNode(newest.id, description, newest.region), problems=(), reading=reading)
+        made = known.get(asked)
+        if made is None:
+            made = code.run(partial(_description, newest), partial(_failure, newest, "describe"), ours=False)
+        if isinstance(made, Diagnostic):  # it took too long, as it would for other nodes
+            known[asked] = made
+            return _succeeded(node, replace(newest, problems=(replace(made, node=node.id),), gave_up=True))
+        found, reading = made
+        if isinstance(found, Diagnostic):
+            return _succeeded(node, replace(newest, problems=(found,), reading=reading))
+        assert newest.block_type is not None
+        if is_ours(newest.block_type) and not found.brings_arrays:
+            known[asked] = made
+        return replace(newest, block=BlockNode(newest.id, found, newest.region), problems=(), reading=reading)
 
-    def late(index: int, problem: TookTooLong) -> PlacedNode:
-        newest = nodes[index].successor or nodes[index]
-        overdue[_asked(newest)] = told = _failure(newest, "describe", problem)
-        return _succeeded(nodes[index], replace(newest, problems=(told,), gave_up=True))
-
-    return code.call_all([partial(one, node) for node in nodes], late)
+    return list(map(one, nodes))
 
 
-def _description(node: PlacedNode) -> BlockDescription | Diagnostic:
-    """Return the description of a node's block, or the error of its code."""
-    block_type = node.block_type
+def _description(node: PlacedNode) -> tuple[BlockDescription | Diagnostic, Reading]:
+    """Return the description of a node's block, or the error of its code, and the contents of the files it has read."""
+    block_type, reading = node.block_type, Reading()
     assert block_type is not None
     doing = "construction"
-    try:
-        block = block_type(node.id)
-        block.values = dict(node.values)
-        doing = "describe"
-        made = describe(block)
-    except TookTooLong:
-        raise
-    except BaseException as problem:  # noqa: BLE001 - a block's code may raise anything
-        return _failure(node, doing, problem)
-    return _idleness(node.id, made) or made
+    with reading.under_way():
+        try:
+            block = block_type(node.id)
+            block.values = dict(node.values)
+            doing = "describe"
+            made = describe(block)
+        except TookTooLong:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - a block's code may raise anything
+            return _failure(node, doing, problem), reading
+        return _idleness(node.id, made) or made, reading
 
 
 def _idleness(node: str, made: BlockDescription) -> Diagnostic | None:
