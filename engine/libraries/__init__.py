@@ -1,1 +1,1 @@
-"""Library calls: what they compute, and how a CUDA device and the host have it done."""
+"""Library calls: computations as plain data, and how a CUDA device and the host run them."""

@@ -1,4 +1,4 @@
-"""`Libraries`: how one device has library calls done."""
+"""`Libraries`: the libraries that run the calls of one device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Libraries(Protocol):
         ...
 
     def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:
-        """Return what makes the calls one after another on a stream, to be captured; LibraryError as above.
+        """Return a function that makes the calls one after another on a stream, to be captured; LibraryError as above.
 
         `workspace` is scratch memory that is large enough for each of them.
         """

@@ -1,4 +1,4 @@
-"""Products and sums of dense matrices and vectors, as BLAS has them; matrices are row-major like every buffer."""
+"""Products and sums of dense matrices and vectors, as in BLAS; matrices are row-major like every buffer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.libraries.matrices import (
 )
 from engine.types.layout import Layout
 
-#: What each element of a product may be passed through: max(x, 0), or the Gaussian error linear unit by its
+#: Functions that can be applied to each element of a product: max(x, 0), or the Gaussian error linear unit by its
 #: approximation with tanh.
 ACTIVATIONS = ("none", "relu", "gelu")
 
@@ -74,7 +74,8 @@ class Gemm(LibraryCall):
 class Gemv(LibraryCall):
     """out = alpha a x + beta y, with a [..., m, k], x [..., k], y and out [..., m]; f32, f64, c64 or c128.
 
-    `transpose` takes a [..., k, m]. Leading axes repeat the product as for `Gemm`.
+    `transpose` takes a [..., k, m]. With `allow_tf32`, a GPU may round factors of f32 and c64 to 11 significant bits,
+    which its tensor cores multiply far faster; other devices ignore it.
     """
 
     transpose: bool = False
@@ -131,7 +132,7 @@ class Axpy(LibraryCall):
     scaled = "x"
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
-        """Return what y holds already."""
+        """Return the layout of y, which is changed in place."""
         return {"y": _pair(inputs)}
 
 
@@ -147,7 +148,7 @@ class Scal(LibraryCall):
     scaled = "x"
 
     def results(self, inputs: Mapping[str, Layout]) -> dict[str, Layout]:
-        """Return what x holds already."""
+        """Return the layout of x, which is changed in place."""
         common_type(inputs, ("x",), FULL)
         check_vector("x", inputs["x"])
         return {"x": inputs["x"]}

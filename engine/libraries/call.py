@@ -1,4 +1,4 @@
-"""`LibraryCall`: what a library is asked to compute, as plain data, and its operands once these are known."""
+"""`LibraryCall`: a computation for a library, as plain data, and its operands once these are known."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class LibraryCall:
     A call has slots, which take buffers, and numbers, which take a number or a live parameter.
     """
 
-    #: The file of `engine/libraries/host` and `engine/libraries/cuda` that can do it.
+    #: The name of the file in `engine/libraries/host` and in `engine/libraries/cuda` that implements it.
     library: ClassVar[str]
     #: The slots that are read; those in `optional` may be left out.
     inputs: ClassVar[tuple[str, ...]]
-    #: The slots that are written, all of each.
+    #: The slots that are written completely.
     outputs: ClassVar[tuple[str, ...]]
     #: Outputs that are read before they are written.
     changed: ClassVar[frozenset[str]] = frozenset()
@@ -47,7 +47,7 @@ class LibraryCall:
     numbers: ClassVar[Mapping[str, float]] = {}
     #: The slot whose elements the numbers scale, and so decide the numbers' type (`scaling_type`); "" without numbers.
     scaled: ClassVar[str] = ""
-    #: What its options that are words may be.
+    #: The allowed values of those options that are words.
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __post_init__(self) -> None:
@@ -59,13 +59,13 @@ class LibraryCall:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The call's name in messages."""
         return type(self).__name__.lower()
 
     def results(self, inputs: Mapping[str, Layout]) -> Mapping[str, Layout]:
         """Return the layouts of the outputs, by slot; OperandError when the inputs don't fit each other or the call.
 
-        `inputs` may have the outputs too.
+        `inputs` may include the outputs.
         """
         raise NotImplementedError
 
@@ -88,7 +88,7 @@ class LibraryCall:
 
 @dataclass(frozen=True)
 class CallOn:
-    """A call with what its block passes: ports and buffers by slot, and numbers or live parameters by name."""
+    """A call with its block's arguments: ports and buffers by slot, and numbers or live parameters by name."""
 
     call: LibraryCall
     buffers: Mapping[str, Any]
@@ -97,7 +97,7 @@ class CallOn:
 
 @dataclass(frozen=True)
 class OperandMemory:
-    """Device memory with the layout of what is at its start."""
+    """Device memory, with the layout of the buffer at its start."""
 
     memory: Memory
     layout: Layout
@@ -105,7 +105,7 @@ class OperandMemory:
 
 @dataclass(frozen=True)
 class BoundCall:
-    """A call with its operands by slot. `numbers` are known now, or lie in device memory: all of a call's or none.
+    """A call with its operands by slot. The `numbers` of a call are all known now, or all in device memory.
 
     A number in memory is of the `scaling_type` of the elements that it scales.
     """

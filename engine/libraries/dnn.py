@@ -1,4 +1,4 @@
-"""Layers of neural networks, forward only; images are [n, channels, height, width], as cuDNN and ONNX have them."""
+"""Layers of neural networks, forward only; images are [n, channels, height, width], as in cuDNN and ONNX."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from engine.libraries.matrices import common_type
 from engine.types import DType, f16, f32
 from engine.types.layout import Layout
 
-#: What the library computes with; f16 is computed as f32 and rounded at the end.
+#: The element types of the library; f16 is computed as f32 and rounded at the end.
 NUMBERS: tuple[DType, ...] = (f16, f32)
 
 HeightWidth = tuple[int, int]
 
 
 class _Layer(LibraryCall):
-    """What the layers have in common."""
+    """The common part of the layers."""
 
     library = "dnn"
     outputs = ("out",)
@@ -107,7 +107,7 @@ class Softmax(_Layer):
 class BatchNormalization(_Layer):
     """(x - mean) / sqrt(variance + epsilon) * scale + bias, with one of each number for a channel of x [n, c, ...].
 
-    x is f32 or f16, the numbers are f32 [c], as training has left them.
+    x is f32 or f16, the numbers are f32 [c], from training.
     """
 
     epsilon: float = 1e-5
@@ -145,7 +145,7 @@ def _dense(slot: str, layout: Layout, rank: int | None = None) -> Layout:
 
 
 def _placed(size: list[int], window: tuple[int, ...], stride: HeightWidth, padding: HeightWidth) -> tuple[int, ...]:
-    """Return in how many places a window lies within each axis and its padding."""
+    """Return the number of positions of a window along each axis with its padding."""
     room = [n + 2 * pad - wide for n, wide, pad in zip(size, window, padding, strict=True)]
     if min(room) < 0:
         text = f"input must hold a window of {list(window)} with padding {list(padding)}, got {size}"

@@ -20,7 +20,7 @@ _REAL_OF: Mapping[DType, DType] = {c64: f32, c128: f64}
 
 @dataclass(frozen=True)
 class _Transform(LibraryCall):
-    """What the transforms have in common: `axes` is how many of the last axes are transformed, 1 to 3."""
+    """The common part of the transforms: `axes` is the number of last axes that are transformed, 1 to 3."""
 
     axes: int = 1
     norm: str = "backward"

@@ -21,7 +21,7 @@ MORPHOLOGIES = ("erode", "dilate", "open", "close")
 
 
 class _Image(LibraryCall):
-    """What the calls have in common: `image` may have gaps between its rows, `out` has none."""
+    """The common part of the calls: `image` may have gaps between its rows, `out` has none."""
 
     library = "images"
     inputs: ClassVar[tuple[str, ...]] = ("image",)
@@ -69,9 +69,9 @@ class Box(_Image):
 
 @dataclass(frozen=True)
 class Resize(_Image):
-    """An image of 2 rows and columns or more in a smaller size: each pixel the mean of those that become it.
+    """An image of 2 rows and columns or more in a smaller size: each pixel is the mean of the pixels that it covers.
 
-    Pixels are f32 or float4. Those on the edge of two count for each by their share.
+    Pixels are f32 or float4. A pixel that several cover counts for each by the covered share.
     """
 
     height: int = 1
@@ -96,8 +96,9 @@ class Morphology(_Image):
     """The smallest or the largest value of each channel under a mask that is laid over each pixel.
 
     "erode" takes the smallest, "dilate" the largest; "open" erodes and then dilates, "close" the other way round.
-    `mask` is u8 [h, w], both odd: what is not 0 counts, one element at least. Pixels are f32, float4, u8 or uchar4. NaN
-    under the mask gives anything; where all is infinite, a GPU may give the largest finite number instead.
+    `mask` is u8 [h, w], both odd: elements that are not 0 count, and there must be one. Pixels are f32, float4, u8 or
+    uchar4. With NaN under the mask, the result is undefined; where all values are infinite, a GPU may return the
+    largest finite number instead.
     """
 
     operation: str = "erode"

@@ -1,7 +1,7 @@
-"""Dense linear systems, factorisations, eigenvalues and singular values, as LAPACK has them.
+"""Dense linear systems, factorisations, eigenvalues and singular values, as in LAPACK.
 
 Matrices of f32, f64, c64 or c128 with any strides; leading axes repeat a call for each of their positions. A call that
-can fail for what the elements hold puts a word into `info`, which the block turns into a warning: 0 when all went well,
+can fail because of its elements writes a word to `info`, which the block turns into a warning: 0 when all went well,
 else `info_word` of LAPACK's codes.
 """
 
@@ -41,7 +41,7 @@ class _Call(LibraryCall):
     remedy = "change the matrix"
 
     def problem(self, word: int) -> tuple[str, str]:
-        """Return what an info word above 0 says, and the remedy."""
+        """Return the meaning of an info word above 0, and the remedy."""
         index, code = word >> CODE_BITS, word & _MOST_CODE
         where = f", in matrix {index}" if index else ""
         return self.rule.format(code=code, last=code - 1) + where, self.remedy

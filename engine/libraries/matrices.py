@@ -1,4 +1,4 @@
-"""Matrices and vectors as dense linear algebra takes them: which layouts it can work on, and how it sees them."""
+"""Matrices and vectors for dense linear algebra: the supported layouts, and their form in BLAS and LAPACK."""
 
 from __future__ import annotations
 

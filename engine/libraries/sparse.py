@@ -15,7 +15,7 @@ from engine.types.layout import Layout
 #: An info word is 0, or `MOST` minus the index of the first wrong column, or this bit and the same for an offset.
 BAD_OFFSET = 1 << 31
 MOST = BAD_OFFSET - 1
-_REMEDY = "mend the matrix, or see whether it fits x"
+_REMEDY = "correct the matrix, or check whether it fits x"
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class SparseProduct(LibraryCall):
     """out = alpha A x, with A in CSR form of m rows: offsets [m + 1] and columns [nnz] of s32, values [nnz].
 
     Values are f32 or f64. x is a vector [n] or a matrix [n, k], and out [m] or [m, k]. With `transpose`, x has m rows
-    and out `width`, which is how many columns A has. `columns` must lie below the number of A's columns, and `offsets`
-    rise from 0 to nnz. Otherwise out is NaN, and `info` an error code that is not 0. Without `checked`, a GPU takes the
+    and out `width`, the number of A's columns. `columns` must lie below the number of A's columns, and `offsets` rise
+    from 0 to nnz. Otherwise out is NaN, and `info` an error code that is not 0. Without `checked`, a GPU takes the
     matrix as it is, which saves three launches and a copy of it; a wrong one may then end in a fault.
     """
 

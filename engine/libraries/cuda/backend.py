@@ -14,12 +14,12 @@ from engine.libraries.call import BoundCall, LibraryCall, LibraryError
 from engine.libraries.cuda.plan import Addresses, BorrowingPlan, Handles, Lent, LibraryPlan, PlanMaker
 from engine.types.layout import Layout
 
-#: How many plans are kept for a while although nothing that was captured uses them.
+#: The number of plans that are kept for a while although no captured work uses them.
 _KEPT = 32
 
 
 class CudaLibraries:
-    """Makes plans and keeps them as long as something that was captured needs them.
+    """Makes plans, and keeps them as long as captured work needs them.
 
     The libraries' handles are used by one thread at a time.
     """
@@ -35,7 +35,7 @@ class CudaLibraries:
         return self._plan(call, layouts).workspace_bytes
 
     def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:
-        """Return what makes the calls one after another on a stream."""
+        """Return a function that makes the calls one after another on a stream."""
         steps: list[tuple[LibraryPlan, Addresses]] = []
 
         def issue(stream: Stream) -> None:
@@ -55,7 +55,7 @@ class CudaLibraries:
         return issue
 
     def close(self) -> None:
-        """Give plans and handles back."""
+        """Free plans and handles."""
         with self._lock:
             self._recent.clear()
             self._handles.close()

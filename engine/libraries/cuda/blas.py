@@ -25,23 +25,23 @@ from engine.libraries.matrices import flat_of, matrix_of, vectors_of
 from engine.types import DType, c64, c128, f32, f64
 from engine.types.layout import Layout
 
-#: How the names of routines begin for elements of a type.
+#: The first letter of routines' names, by element type.
 LETTERS: Mapping[DType, str] = {f32: "s", f64: "d", c64: "c", c128: "z"}
 _N, _T = cublas.Operation.N, cublas.Operation.T
 
 
 def blas_handle(handles: Handles, stream: int, at: Addresses, *, on_device: bool | None = None) -> int:
-    """Return cuBLAS's handle, set to a stream, to the scratch memory, and to where the numbers lie."""
+    """Return cuBLAS's handle, set to a stream, to the scratch memory, and to the place of the numbers."""
     on_device = at.numbers_on_device if on_device is None else on_device
     handle: int = handles.get(cublas.create, cublas.destroy)
-    cublas.set_stream(handle, stream)  # which forgets the scratch memory
+    cublas.set_stream(handle, stream)  # this resets the scratch memory
     cublas.set_workspace(handle, at.workspace, at.workspace_bytes)
     cublas.set_pointer_mode(handle, cublas.PointerMode.DEVICE if on_device else cublas.PointerMode.HOST)
     return handle
 
 
 class _BlasPlan:
-    """What the plans of this file share: a handle, scratch memory, the element type and its number in the library."""
+    """The common part of these plans: a handle, scratch memory, the element type and its number in the library."""
 
     def __init__(self, call: Any, layouts: Mapping[str, Layout], handles: Handles) -> None:
         self._call, self._layouts, self._handles = call, layouts, handles
@@ -57,7 +57,7 @@ class _BlasPlan:
         return ScalarAddresses(at, self._dtype)
 
     def _without_beta(self, at: Addresses) -> Addresses:
-        """Return the same with a beta of 0, so that its operand is not read."""
+        """Return the addresses with a beta of 0, so that its operand is not read."""
         return replace(at, numbers={**at.numbers, "beta": self._handles.zero if at.numbers_on_device else 0.0})
 
     def _routine(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Layers of neural networks by cuDNN, through the functions that it has had before its graphs."""
+"""Layers of neural networks by cuDNN, through the functions that are older than its graphs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MATH_TYPES: Mapping[DType, int] = {f32: 3, f16: 1}
 _RELU, _IDENTITY = 1, 5
 _MAX, _AVERAGE_WITHOUT_PADDING = 0, 2
 _ACCURATE, _LOGARITHM = 1, 2
-_ALL, _CHANNEL = 0, 1  # what a softmax adds up
+_ALL, _CHANNEL = 0, 1  # the elements that a softmax adds up
 _SPATIAL = 1  # one mean for all places of a channel
 _ONE, _ZERO = c_float(1), c_float(0)
 
@@ -51,7 +51,7 @@ def _destroy(handle: c_void_p) -> None:
 
 
 class _LayerPlan:
-    """What the plans have in common: the handle, and descriptors that live as long as the plan."""
+    """The common part of the plans: the handle, and descriptors that live as long as the plan."""
 
     workspace_bytes = 0
 
@@ -154,7 +154,7 @@ class SoftmaxPlan(_LayerPlan):
 
 
 class BatchNormalizationPlan(_LayerPlan):
-    """The normalisation of each channel of [n, c, rest, 1] with numbers that are given."""
+    """The normalisation of each channel of [n, c, rest, 1] with given numbers."""
 
     def __init__(self, call: BatchNormalization, layouts: Mapping[str, Layout], handles: Handles) -> None:
         super().__init__(handles)

@@ -18,10 +18,10 @@ from engine.libraries.images import Box, Filter, Morphology, Resize, row_stride
 from engine.types import DType, f32, float4, u8, uchar4
 from engine.types.layout import Layout
 
-#: How functions are named for pixels.
+#: The endings of functions' names, by pixel type.
 _PIXELS: Mapping[DType, str] = {f32: "32f_C1R", float4: "32f_C4R", u8: "8u_C1R", uchar4: "8u_C4R"}
 _NEAREST_PIXEL = 2  # beyond the border
-#: The mode that takes means. NPP's nearest and linear ones take places that no other program takes.
+#: The mode that takes means. NPP's nearest and linear modes sample at positions that no other program uses.
 _SUPER_SAMPLING = 8
 
 #: The flags of the device's streams: a stream that captures can't be asked.
@@ -72,7 +72,7 @@ def _library(name: str) -> NativeLibrary:
 
 
 class _ImagePlan:
-    """What the plans have in common."""
+    """The common part of the plans."""
 
     workspace_bytes = 0
     #: The library that has the functions.
@@ -86,7 +86,7 @@ class _ImagePlan:
         device = int(handles.info.name.removeprefix("cuda:"))
         kinds = driver.CUdevice_attribute
         asked = [getattr(kinds, f"CU_DEVICE_ATTRIBUTE_{name}") for name in _ATTRIBUTES]
-        numbers = [check(driver.cuDeviceGetAttribute(kind, device), "asking about the device") for kind in asked]
+        numbers = [check(driver.cuDeviceGetAttribute(kind, device), "querying the device") for kind in asked]
         self._device = device, *numbers
 
     def call(self, function: str, stream: int, *arguments: Any) -> None:
@@ -95,7 +95,9 @@ class _ImagePlan:
         self._npp.call(f"nppi{function}_{_PIXELS[self._image.dtype]}_Ctx", *arguments, context)
 
     def moved(self, source: int, step: int, target: int) -> tuple[Any, ...]:
-        """Return the arguments of a function that has a pixel for each: where they lie, and the border."""
+        """Return the arguments of a function that computes each pixel from the pixels around it: addresses, sizes and
+        the border.
+        """
         return c_void_p(source), step, self._size, _Pair(0, 0), c_void_p(target), self._out_step, self._size
 
 
@@ -176,7 +178,7 @@ def _whole(image: Layout) -> tuple[_Pair, _Rectangle]:
 
 
 def _window(height: int, width: int) -> tuple[_Pair, _Pair]:
-    """Return the size of a window, and where in it the pixel lies."""
+    """Return the size of a window, and the position of the pixel in it."""
     return _Pair(width, height), _Pair(width // 2, height // 2)
 
 

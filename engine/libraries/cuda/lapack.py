@@ -1,4 +1,4 @@
-"""LAPACK by cuSOLVER and cuBLAS, with routines of theirs that can be captured, on matrices column by column."""
+"""LAPACK by those routines of cuSOLVER and cuBLAS that can be captured, on matrices stored column by column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.types.layout import Layout
 
 #: Matrices up to this size are factored all at once, larger ones one after another.
 _MOST_BATCHED = 512
-#: What cuSOLVER can be captured with: eigenvalues and singular values of so many rows or columns, and those by Jacobi's
+#: The limits of what can be captured: the most rows or columns for eigenvalues and singular values, and for Jacobi's
 #: method.
 _MOST_VALUES, _MOST_JACOBI = 512, 32
 
@@ -173,7 +173,7 @@ class LeastSquaresPlan(LapackPlan):
         self._use_blas()
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Turn the right sides by Q's adjoint, and substitute in R."""
+        """Multiply the right sides by Q's adjoint, and substitute in R."""
         self._begin(stream, at)
         sides = self._address(at, "b"), self._sides
         self._kernels.copy(stream, sides, (at.operands["b"], self._b))
@@ -195,7 +195,7 @@ class EighPlan(LapackPlan):
         self._use("xsyev_batched")
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Find them in place of a, and copy the vectors."""
+        """Compute the vectors in place of a, and copy them."""
         self._begin(stream, at)
         self._call("xsyev_batched", at)
         self._kernels.copy(stream, (at.operands["vectors"], self._vectors), (self._address(at, "a"), self._a))
@@ -203,9 +203,9 @@ class EighPlan(LapackPlan):
 
 
 class SvdPlan(LapackPlan):
-    """Singular values and vectors of a, or of its transpose when a is wide: A^T = U S V^H says A = conj(V) S U^T.
+    """Singular values and vectors of a, or of its transpose when a is wide: A^T = U S V^H means A = conj(V) S U^T.
 
-    Small matrices have Jacobi's method; for larger ones, cuSOLVER's approximate method is the one that can be captured.
+    Small matrices use Jacobi's method; for larger ones, only cuSOLVER's approximate method can be captured.
     """
 
     def __init__(self, call: Svd, layouts: Mapping[str, Layout], handles: Handles) -> None:
@@ -217,7 +217,7 @@ class SvdPlan(LapackPlan):
         self._is_wide = rows < columns
         self._left, self._right = stack_of(layouts["u"]), stack_of(layouts["vh"])
         is_jacobi = m <= _MOST_JACOBI
-        u_size = m * (m if is_jacobi else n)  # Jacobi's method gives all of U
+        u_size = m * (m if is_jacobi else n)  # Jacobi's method returns all of U
         self._u, self._v = Stack(self._count, m, n, (u_size, 1, m)), by_columns(self._count, n, n)
         self._take("u", u_size * self._size)
         self._take_stack("v", self._v)
@@ -226,7 +226,7 @@ class SvdPlan(LapackPlan):
         self._use(self._decompose)
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Decompose, and copy the vectors as a has them."""
+        """Decompose, and copy the vectors; for a wide a, left and right ones change places."""
         self._begin(stream, at, turned=self._is_wide)
         self._call(self._decompose, at)
         u, v = self._address(at, "u"), self._address(at, "v")

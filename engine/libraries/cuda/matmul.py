@@ -1,4 +1,4 @@
-"""Matrix products by cuBLASLt, with what follows them in the same kernel: c, a bias, an activation."""
+"""Matrix products by cuBLASLt, with additions in the same kernel: c, a bias, an activation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class GemmPlan:
         self.workspace_bytes = int(self._algorithm.workspace_size)
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Make the product; without c, out takes its place for a beta of 0, which leaves it out."""
+        """Make the product; without c, out is passed in its place with a beta of 0."""
         of, out = at.operands, at.operands["out"]
         if "c" not in of:
             at = replace(at, numbers={**at.numbers, "beta": self._handles.zero if at.numbers_on_device else 0.0})
@@ -61,7 +61,7 @@ class GemmPlan:
         )
 
     def _matrix(self, matrix: Matrix, dtype: DType, count: int) -> int:
-        """Return the descriptor of `count` matrices, which are all the same one when it is repeated."""
+        """Return the descriptor of `count` matrices; if one matrix is repeated, they are all the same one."""
         rows, columns = (matrix.rows, matrix.columns) if matrix.is_transposed else (matrix.columns, matrix.rows)
         made: int = cublasLt.matrix_layout_create(DATA_TYPES[dtype], rows, columns, matrix.leading)
         self._handles.own(self, made, cublasLt.matrix_layout_destroy)

@@ -1,4 +1,4 @@
-"""Matrices in scratch memory, column by column as LAPACK's routines want them, and the kernels that put them there."""
+"""Matrices in scratch memory, stored column by column for LAPACK's routines, and the kernels that copy them there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = "lapack.cu"
 
 
 class MatrixPart(IntEnum):
-    """What is copied of a matrix; the rest is zero. `UNIT_LOWER` has ones in its diagonal."""
+    """The part of a matrix that is copied; the rest is zero. `UNIT_LOWER` has ones in its diagonal."""
 
     ALL = 0
     LOWER = 1
@@ -68,7 +68,7 @@ class MatrixKernels:
         *,
         conjugate: bool = False,
     ) -> None:
-        """Copy matrices of the target's sizes from address and stack to address and stack."""
+        """Copy matrices of the target's sizes; source and target are each an address and a stack."""
         to, of = target[1], source[1]
         total = to.count * to.rows * to.columns
         sizes = [(total, c_longlong), (to.rows, c_int), (to.columns, c_int)]
@@ -88,7 +88,7 @@ class MatrixKernels:
         self._launch("first_code", THREADS, stream, (word, c_void_p), (codes, c_void_p), *rest)
 
     def dependent_columns(self, stream: int, codes: int, r: tuple[int, Stack]) -> None:
-        """Write a code for each matrix of R's, by columns: which diagonal element is lost in rounding."""
+        """Write a code for each matrix R, stored by columns: the diagonal element that is lost in rounding."""
         address, stack = r
         sizes = (stack.rows, c_int), (stack.columns, c_int), (stack.count, c_int), (self._type, c_int)
         self._launch("dependent_columns", stack.count, stream, (codes, c_void_p), (address, c_void_p), *sizes)

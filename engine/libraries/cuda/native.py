@@ -40,7 +40,7 @@ class NativeLibrary:
         return str(status)
 
     def text(self, function: str, *arguments: Any) -> str:
-        """Return what a function that gives a C string says."""
+        """Return the text from a function that returns a C string."""
         asked = getattr(self._functions, function)
         asked.restype = ctypes.c_char_p
         return (asked(*arguments) or b"").decode()

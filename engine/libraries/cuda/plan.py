@@ -1,4 +1,4 @@
-"""What each file of this room gives the backend: for each kind of call a plan, and a handle of its library."""
+"""The interface of this room's files to the backend: a plan for each kind of call, and a handle of its library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from engine.types.layout import Layout
 Handle = TypeVar("Handle")
 #: Threads of each thread block of our own kernels, and the most thread blocks.
 THREADS, _MOST_BLOCKS = 256, 65535
-#: What makes a handle, and what destroys it.
+#: The functions that make and destroy a handle.
 Lent = tuple[Callable[[], int], Callable[[int], None]]
 
 #: Element types as `cudaDataType_t` numbers them.
@@ -34,7 +34,7 @@ DATA_TYPES: Mapping[DType, int] = {f32: 0, f64: 1, f16: 2, c64: 4, c128: 5, bf16
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the operands of a call lie, by slot, its numbers, and its scratch memory.
+    """The addresses of a call's operands by slot, its numbers, and its scratch memory.
 
     Numbers are known, or they are addresses in device memory.
     """
@@ -63,13 +63,13 @@ class LibraryPlan(Protocol):
 
 @runtime_checkable
 class BorrowingPlan(LibraryPlan, Protocol):
-    """A plan of a library that computes in memory of its handle's own.
+    """A plan of a library that computes in memory of its handle.
 
     Calls that were captured with one handle must not run at the same time. Captures of a graph may run concurrently, so
     each gets a separate handle, in `Addresses`.
     """
 
-    #: What makes the handle, and what destroys it.
+    #: The functions that make and destroy the handle.
     borrows: Lent
 
 
@@ -86,11 +86,11 @@ class Handles:
         self._modules: dict[str, Module] = {}
         self._created: dict[object, tuple[Any, Callable[[Any], None]]] = {}
         self._numbers = count()
-        #: What belongs to plans, by number, with what destroys it.
+        #: The resources of plans by number, each with the function that destroys it.
         self._owned: dict[int, tuple[Any, Callable[[Any], object]]] = {}
         #: Free handles, by their factory.
         self._idle: dict[Callable[[], int], list[int]] = {}
-        #: The numbers of what belongs to no plan any more.
+        #: The numbers of resources whose plans are gone.
         self._left: deque[int] = deque()
 
     def get(self, create: Callable[[], Handle], destroy: Callable[[Handle], None]) -> Handle:
@@ -171,7 +171,7 @@ class Handles:
 
 
 def recommended_bytes(handles: Handles) -> int:
-    """Return how much scratch memory NVIDIA recommends for cuBLAS, from compute capability 9.0 on and before."""
+    """Return the bytes of scratch memory that NVIDIA recommends for cuBLAS: more from compute capability 9.0 on."""
     return 32 << 20 if int(handles.info.architecture.removeprefix("sm_").rstrip("af")) >= 90 else 4 << 20
 
 

@@ -1,4 +1,4 @@
-"""LAPACK's routines in cuSOLVER and cuBLAS: what each takes, and what the plans that call them share."""
+"""LAPACK's routines in cuSOLVER and cuBLAS: their arguments, and the common part of the plans that call them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, recommend
 from engine.libraries.matrices import REAL_OF, Stack, stack_of
 from engine.types.layout import Layout
 
-#: What each routine takes, word by word; `LapackPlan` says what the words stand for. Where one of them is `(work)`, the
-#: routine of the same name with `_buffer_size` returns the size of that memory, and takes the words that have no
-#: parentheses. A name that begins with "x" is the same for all types. The others follow a letter for the type, and have
-#: "un" in place of "or" for complex types.
+#: The arguments of each routine, as words; `LapackPlan` defines the words. If one of them is `(work)`, the routine of
+#: the same name with `_buffer_size` returns the size of that memory, and takes the words that have no parentheses. A
+#: name that begins with "x" is the same for all types. The others follow a letter for the type, and have "un" in place
+#: of "or" for complex types.
 ROUTINES: Mapping[str, str] = {
     "xpotrf": "solver params LOWER n kind a n kind (work) (code)",
     "xpotrs": "solver params LOWER n r kind a n kind b n unread",
@@ -37,12 +37,12 @@ ROUTINES: Mapping[str, str] = {
     # The zero: no residuals, which would go to the host.
     "gesvda_strided_batched": "solver VECTORS n m n a m m*n s n u m m*n v n n*n (work) (code) (zero) count",
 }
-#: An address for questions after the size of scratch memory, which depends on the matrices' sizes alone.
+#: A stand-in address for queries of scratch memory's size, which depends on the matrices' sizes alone.
 _ANY = 256
 
 
 class LapackPlan:
-    """What the plans share: the words of routines, with scratch memory that holds matrices `a` by columns.
+    """The common part of the plans: the words of routines, with scratch memory that holds matrices `a` by columns.
 
     A word is a number of this plan, such as a size, a part of its scratch memory, or else an operand of the call. A
     routine without `(work)`, such as getrs, computes in memory of cuSOLVER's handle.
@@ -57,14 +57,14 @@ class LapackPlan:
         #: How many matrices are worked on: those of a, or the same one for each right side.
         self._count = self._source.count if count is None else count
         self._a = by_columns(self._count, self._source.rows, self._source.columns)
-        #: The handle for questions; `Addresses` has the one to compute with.
+        #: The handle for queries; `Addresses` has the handle to compute with.
         self._asking = handles.get(cusolverDn.create, cusolverDn.destroy)
         self._kernels = MatrixKernels(handles, self._dtype)
         #: Scratch memory, and the parts of it: where each begins, and the bytes from one matrix to the next.
         self._scratch, self._parts = Scratch(), dict[str, tuple[int, int]]()
-        #: By routine: where its scratch memory begins, and what it takes after that address.
+        #: By routine: the start of its scratch memory, and its arguments after that address.
         self._work: dict[str, tuple[int, tuple[int, ...]]] = {}
-        #: Memory on the host that routines are given the addresses of.
+        #: Host memory whose addresses are passed to routines.
         self._host = [np.ones(1, self._dtype.numpy), np.zeros(1, np.int32)]
         self._numbers: dict[str, int] = {
             "params": handles.get(cusolverDn.create_params, cusolverDn.destroy_params),
@@ -142,7 +142,7 @@ class LapackPlan:
         return at.workspace + place + index * bytes_each
 
     def _write_addresses(self, stream: int, at: Addresses, part: str, of: str) -> None:
-        """Write where the matrices of a part lie into another one."""
+        """Write the addresses of a part's matrices into another part."""
         first, bytes_each = self._address(at, of), self._parts[of][1]
         self._kernels.addresses(stream, self._address(at, part), first, bytes_each, self._count)
 

@@ -30,7 +30,7 @@ _FILE = "sparse.cu"
 class SparsePlan:
     """A product, with cuSPARSE's descriptors of its operands.
 
-    cuSPARSE reads whatever the offsets and columns say. So it is given copies, in which a wrong one is replaced.
+    cuSPARSE doesn't check offsets and columns. So it gets copies, in which wrong ones are replaced.
     """
 
     def __init__(self, call: SparseProduct, layouts: Mapping[str, Layout], handles: Handles) -> None:
@@ -93,7 +93,7 @@ class SparsePlan:
             self._handles.launch(_FILE, "end_product", self._out_size, stream, *pointers, *sizes)
 
     def _checked(self, stream: int, at: Addresses) -> tuple[int, int]:
-        """Return the addresses of offsets and columns that may be read; `info` says what is wrong with those given."""
+        """Return the addresses of valid offsets and columns; `info` shows what is wrong with the originals."""
         given, columns = at.operands["offsets"], at.operands["columns"]
         if self._copies is None:
             return given, columns
@@ -111,7 +111,7 @@ class SparsePlan:
         return handle
 
     def _call(self, handle: int, alpha: int, beta: int) -> tuple[Any, ...]:
-        """Return what both functions take, for vectors and for matrices."""
+        """Return the common arguments of the functions for vectors and for matrices."""
         operations = (self._operation,) if self._is_vector else (self._operation, 0)
         rest = alpha, self._matrix, self._x, beta, self._out, self._kind, self._algorithm
         return (handle, *operations, *rest)

@@ -23,15 +23,15 @@ HostFunction = Callable[[Any, NamedArrays, NamedNumbers], None]
 
 
 class HostLibraries:
-    """Finds for each call the function of `engine/libraries/host` that does it."""
+    """Finds the function of `engine/libraries/host` that implements each call."""
 
     def workspace_bytes(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> int:
-        """Return 0: numpy and scipy allocate what they need; LibraryError for a call that there is no function for."""
+        """Return 0: numpy and scipy allocate what they need; LibraryError for a call without a function."""
         _function(call)
         return 0
 
     def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:
-        """Return what calls the functions one after another."""
+        """Return a function that makes the calls one after another."""
         steps = [_bind(bound) for bound in calls]
 
         def issue(stream: Stream) -> None:
@@ -76,7 +76,7 @@ def _bind(bound: BoundCall) -> Callable[[], None]:
 
 
 def _array(operand: OperandMemory) -> np.ndarray[Any, Any]:
-    """Return the elements of an operand where they lie; vectors have one more axis."""
+    """Return the elements of an operand as an array over its memory; vectors have one more axis."""
     layout, dtype = operand.layout, operand.layout.dtype
     data = bytes_of(operand.memory, layout.span_bytes, "operand of a library call")
     strides = tuple(stride * dtype.size_bytes for stride in layout.element_strides)
@@ -86,6 +86,6 @@ def _array(operand: OperandMemory) -> np.ndarray[Any, Any]:
 
 
 def _number(memory: Memory, bound: BoundCall) -> np.ndarray[Any, Any]:
-    """Return a number of a call where it lies."""
+    """Return a number of a call as an array over its memory."""
     dtype = scaling_type(bound.operands[bound.call.scaled].layout.dtype).numpy
     return bytes_of(memory, dtype.itemsize, "number of a library call").view(dtype).reshape(())

@@ -65,7 +65,7 @@ def _padded(x: Array, padding: HeightWidth, value: float) -> Array:
 def _places(
     x: Array, window: HeightWidth, stride: HeightWidth, dilation: HeightWidth, size: HeightWidth
 ) -> Iterator[tuple[int, int, Array]]:
-    """Yield each place in a window, and what it sees of x where the window lies, [n, c, *size]."""
+    """Yield each position in a window, with the elements of x there for all places of the window, [n, c, *size]."""
     spans = [(n - 1) * step + 1 for n, step in zip(size, stride, strict=True)]
     for row in range(window[0]):
         for column in range(window[1]):

@@ -43,8 +43,8 @@ def resize(call: Resize, arrays: NamedArrays, numbers: NamedNumbers) -> None:
 
 @lru_cache(maxsize=64)
 def _weights(source: int, target: int) -> Any:
-    """Return what each pixel along an axis takes of which others, [target, source], as a sparse matrix."""
-    # The edges of both in units that both have a whole number of.
+    """Return the weights of source pixels in target pixels along an axis, [target, source], as a sparse matrix."""
+    # The edges of the pixels of both, in a unit in which all are whole numbers.
     edges = np.union1d(np.arange(target + 1) * source, np.arange(source + 1) * target)
     rows, columns, values = edges[:-1] // source, edges[:-1] // target, np.diff(edges) / source
     return sparse.csr_array((values.astype(np.float32), (rows, columns)), shape=(target, source))

@@ -21,7 +21,9 @@ def _routine(name: str, matrix: Array) -> Callable[..., Any]:
 
 
 def _columns(array: Array, *, vectors: bool = False) -> Array:
-    """Return an array as a list of matrices, or of vectors as single columns; written to where it is not copied."""
+    """Return an array as a list of matrices, or of vectors as single columns; changes reach the array unless it is
+    copied.
+    """
     array = array[..., None] if vectors else array
     return array.reshape(-1, *array.shape[-2:])
 
@@ -115,7 +117,7 @@ def eigh(_call: Eigh, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
 
 
 def svd(_call: Svd, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
-    """Divide and conquer; LAPACK refuses NaN, which gives NaN, and does not end with infinities, which give NaN too."""
+    """Divide and conquer; NaN and infinities give NaN, since LAPACK refuses NaN and does not end with infinities."""
     codes = []
     s = arrays["s"].reshape(-1, arrays["s"].shape[-1])
     for a, u, of_a, vh in zip(_columns(arrays["a"]), _columns(arrays["u"]), s, _columns(arrays["vh"]), strict=True):

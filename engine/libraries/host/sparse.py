@@ -11,7 +11,7 @@ from engine.types import Array
 
 
 def multiply(call: SparseProduct, arrays: NamedArrays, numbers: NamedNumbers) -> None:
-    """out = alpha A x; NaN for rows and columns that aren't there, which scipy would read without a check."""
+    """out = alpha A x; NaN for missing rows and columns, which scipy would read without a check."""
     offsets, columns, x = arrays["offsets"], arrays["columns"], arrays["x"]
     width = call.width if call.transpose else x.shape[0]
     arrays["info"][0] = word = first_wrong(offsets, columns, width)
@@ -23,7 +23,7 @@ def multiply(call: SparseProduct, arrays: NamedArrays, numbers: NamedNumbers) ->
 
 
 def first_wrong(offsets: Array, columns: Array, width: int) -> int:
-    """Return the info word for a matrix: 0 when its offsets rise from 0 to the end, and its columns are there."""
+    """Return the info word for a matrix: 0 when its offsets rise from 0 to the end, and its columns exist."""
     wrong = np.concatenate(([offsets[0] != 0], offsets[1:] < offsets[:-1]))
     wrong[-1] |= offsets[-1] != len(columns)
     if wrong.any():
