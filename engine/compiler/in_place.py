@@ -208,6 +208,6 @@ def crossing_branches(description: GraphDescription, nesting: Nesting) -> list[D
         depth = next((d for d, (a, b) in enumerate(zip(up, down, strict=False)) if a != b), None)
         if depth is not None and region_of(up[depth]) == region_of(down[depth]):
             text = f"{target} must be fed from its own branch or from outside {region_of(up[depth])}, got {source}"
-            remedy = "join what both branches give with a Select block after the region"
+            remedy = "join the results of both branches with a Select block after the region"
             problems.append(error(text, node=target.node, port=target.port, remedy=remedy))
     return problems

@@ -144,7 +144,7 @@ def plan_what_can_run(
         except Exception as problem:  # noqa: BLE001 - what a block says may be wrong in a way that no rule names
             culprit = _culprit(description.without(idle), inlined, previous)
             text = f"the patch must compile, got {type(problem).__name__}: {problem}"
-            remedy = "mend the block that was changed last, or take it out"
+            remedy = "correct the block that was changed last, or take it out"
             found.append(error(text, node=culprit, remedy=remedy, source=Source.ENGINE))
             _log.warning("a plan failed", exc_info=problem)
             if culprit is None:

@@ -47,7 +47,7 @@ class Checked:
 
     @property
     def advice(self) -> tuple[Diagnostic, ...]:
-        """Warnings that a running patch does not show: optional inputs that had better be connected."""
+        """Warnings that a running patch does not show: optional inputs that should be connected."""
         return tuple(
             unconnected(node, name)
             for node in self.description.nodes

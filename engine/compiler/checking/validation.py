@@ -73,7 +73,7 @@ def missing_inputs(node: BlockNode, connected: Container[str]) -> Iterator[Diagn
 
 
 def unconnected(node: BlockNode, name: str) -> Diagnostic:
-    """Return the warning for an optional input that had better be connected."""
+    """Return the warning for an optional input that should be connected."""
     return warning(
         f"optional input '{name}' has no connection",
         node=node.id,

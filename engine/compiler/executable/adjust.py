@@ -1,4 +1,4 @@
-"""Adjusting: other functions, launches and addresses for the kernels and library calls of a running graph, in place.
+"""Adjusts a running graph in place: other functions, launches and addresses for its kernels and library calls.
 
 Nothing is built. When anything else would have to change, such as a fill or a copy, there is no adjustment, and the
 graph is cloned or rebuilt.
@@ -56,11 +56,11 @@ class NodeChange:
     old_config: LaunchConfig
 
     def apply(self) -> None:
-        """Write it and update the node; DeviceError when the device refuses."""
+        """Write the arguments and update the node; DeviceError when the device refuses."""
         self._give(self.kernel, self.config, self.written)
 
     def revert(self) -> None:
-        """Make the node what it was."""
+        """Restore the node."""
         self._give(self.old_kernel, self.old_config, self.before)
 
     def _give(self, kernel: TypedKernel, config: LaunchConfig, written: Iterable[tuple[int, bytes]]) -> None:
@@ -75,7 +75,7 @@ class NodeChange:
 
 @dataclass(frozen=True)
 class Recapture:
-    """A captured node of the executable that does something else."""
+    """A captured node of the executable with another capture."""
 
     variant: Variant
     node: CapturedNode
@@ -83,11 +83,11 @@ class Recapture:
     before: Capture
 
     def apply(self) -> None:
-        """Update the node; DeviceError when the device would need another graph for that."""
+        """Update the node; DeviceError when the device would need another graph."""
         self._give(self.capture)
 
     def revert(self) -> None:
-        """Make the node what it was."""
+        """Restore the node."""
         self._give(self.before)
 
     def _give(self, capture: Capture) -> None:
@@ -120,7 +120,7 @@ class Adjustment:
         return len(self.kernels) < len(self.changes)
 
     def apply(self) -> None:
-        """Change the graph, between two launches; DeviceError when the device refuses, and then it is as before."""
+        """Change the graph between two launches; if the device refuses, raise DeviceError and change nothing."""
         done: list[NodeChange | Recapture] = []
         try:
             for change in self.changes:
@@ -132,7 +132,7 @@ class Adjustment:
                     taking_back.callback(change.revert)
             raise
         for change in self.changes:
-            # The graph itself has the launch or the capture from before.
+            # The graph itself still has the previous launch or capture.
             if isinstance(change, Recapture) or (
                 change.config is not change.old_config or change.kernel is not change.old_kernel
             ):
@@ -146,7 +146,7 @@ def operations_in_place(changes: Difference) -> list[int] | None:
     """Return the kernels and library calls to change in a running graph, so that it follows a plan; None to build it.
 
     Both plans must give the same graph nodes, up to functions, launches, addresses and numbers for them. The same
-    buffers must matter for as long as before, since whether a launch may be left out is found once for a graph.
+    buffers must matter for as long as before, since a graph decides only once whether a launch may be left out.
     """
     plan, before = changes.now, changes.before
     if plan is not before and not _is_same_graph(changes):
@@ -211,7 +211,7 @@ def _does_otherwise(plan: Plan, before: Plan, index: int, entry: FillEntry | Cop
 
 
 def _is_same_turn(plan: Plan, before: Plan) -> bool:
-    """True when the same buffers change places between frames, and those that do are both new or both as they were."""
+    """True when the same buffers are swapped between frames, and both of each pair keep or change their layouts."""
     swaps, now, then = plan.buffers.swaps, plan.buffers.allocations, before.buffers.allocations
     return swaps == before.buffers.swaps and all(
         (now[target].layout == then[target].layout) == (now[source].layout == then[source].layout)
@@ -222,7 +222,7 @@ def _is_same_turn(plan: Plan, before: Plan) -> bool:
 def adjust_graph(
     changes: Difference, device: Device, resources: Resources, running: CompiledGraph
 ) -> Adjustment | None:
-    """Return how a running graph becomes that of another plan; None to build it.
+    """Return the changes that make a running graph that of another plan; None to build it.
 
     It reads the running graph and does not touch it. GraphValidationError, with the node, when a kernel does not take
     the arguments or the launch that its block passes.
@@ -258,7 +258,7 @@ def adjust_graph(
 def _readdressed(
     changes: Difference, variant: Variant, node: KernelNode, entry: KernelEntry, memory: Mapping[PortRef, Memory]
 ) -> NodeChange | None:
-    """Return the change of a kernel node of which at most the addresses of buffers are others."""
+    """Return the change of a kernel node in which at most the addresses of buffers differ."""
     buffers, layout, block = changes.now.buffers, node.arguments.layout, node.arguments.block
     origins = entry.origins if isinstance(entry, FusedEntry) else repeat(node.node)
     written, before = [], []
@@ -274,7 +274,9 @@ def _readdressed(
 
 
 def _change(variant: Variant, node: KernelNode, entry: KernelEntry, made: KernelNode) -> NodeChange | None:
-    """Return the change of a kernel node to what was `made`. Live values are skipped, since they are up to date."""
+    """Return the change of a kernel node to the kernel that was `made`. Live values are skipped, since they are up to
+    date.
+    """
     new, old = made.arguments.memory.tobytes(), node.arguments.memory.tobytes()
     written, before = [], []
     layout = node.arguments.layout

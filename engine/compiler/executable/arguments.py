@@ -31,7 +31,7 @@ class TypedKernel:
     """A loaded kernel, and its parameters with the types of its source, which a CUBIN does not contain.
 
     `limit` is the most threads of a thread block that its manifest allows, if any. The threads of a kernel that
-    `is_free` don't know of each other, so that the device may launch it as suits it.
+    `is_free` are independent, so the device may choose its launch.
     """
 
     kernel: LoadedKernel
@@ -41,7 +41,7 @@ class TypedKernel:
 
     @property
     def max_threads(self) -> int:
-        """How many threads a thread block may have."""
+        """The most threads that a thread block may have."""
         return self.kernel.max_threads if self.limit is None else min(self.limit, self.kernel.max_threads)
 
 
@@ -77,7 +77,7 @@ class Resources:
 class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
     """The arguments of a launch, for all blocks of the same description and layouts.
 
-    `constants` has the numbers among them; addresses, parameter values and the condition go to the positions named.
+    `constants` has the numbers among them; addresses, parameter values and the condition go to the named positions.
     The address of an optional input that is not connected is 0.
     """
 
@@ -111,7 +111,7 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
 def argument_recipe(
     entry: KernelEntry, place: int, layouts: NodeLayouts, accepted: Sequence[KernelParameter]
 ) -> ArgumentRecipe:
-    """Return how a launch gets its arguments, which is at `place` among what its block does.
+    """Return the recipe for the arguments of the launch at `place` in its block's work.
 
     ArgumentError when a parameter of the kernel can't take the address that the block passes.
     """

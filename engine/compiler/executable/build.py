@@ -23,11 +23,11 @@ Unit = tuple[int, ...]
 
 
 def units(operations: Sequence[Operation], scopes: Sequence[Scope], description: GraphDescription) -> list[Unit]:
-    """Return the operations in an order to build them in, those of each child graph together, as indices.
+    """Return the indices of the operations in the order of building, with those of each child graph together.
 
-    A composite may ask for its blocks as one child graph. That is one node to those outside, so nothing outside may
-    have to run between two of its operations. Where that would be so, or where it holds a region (CUDA allows no
-    conditions in a child graph), its operations stay nodes of their own.
+    A composite may ask for its blocks as one child graph. The child graph is one node to operations outside, so none of
+    these may have to run between two operations inside. If one would have to, or if the composite holds a region (CUDA
+    allows no conditions in a child graph), its operations stay separate nodes.
     """
     if not description.has_groups:
         return [(index,) for index in range(len(operations))]
@@ -52,7 +52,7 @@ def units(operations: Sequence[Operation], scopes: Sequence[Scope], description:
 def _order(
     operations: Sequence[Operation], scopes: Sequence[Scope], unit_of: Mapping[int, Unit]
 ) -> tuple[list[Unit], set[Unit]]:
-    """Return the units, each after its dependencies and otherwise by first operation, and the groups on a circle."""
+    """Return the units, each after its dependencies and otherwise by first operation, and the groups on a cycle."""
     if not unit_of:
         return [(index,) for index in range(len(operations))], set()
     missing: dict[Unit, int] = {}
@@ -97,7 +97,7 @@ class Timer(Protocol):
         ...
 
     def behind(self, graph: Graph, index: int, handles: dict[int, GraphNode]) -> None:
-        """Let others wait for more than an operation's node, `handles[index]`, by other nodes in its place."""
+        """Let later operations wait for other nodes in place of an operation's own, `handles[index]`."""
         ...
 
 
@@ -105,7 +105,7 @@ class Timer(Protocol):
 class BuiltGraph:
     """The device graph before it is instantiated, with the memory of each buffer by owner.
 
-    `handles` are the nodes by operation, those in a child graph with its node.
+    `handles` are the nodes by operation; for an operation in a child graph, it is the child graph's node.
     """
 
     graph: Graph
@@ -113,9 +113,9 @@ class BuiltGraph:
     kernels: list[KernelNode] = field(default_factory=list)
     captured: list[CapturedNode] = field(default_factory=list)
     handles: dict[int, GraphNode] = field(default_factory=dict)
-    #: Operations whose kernel or library call was changed in the executable alone.
+    #: Operations whose kernel or library call was changed only in the executable.
     swapped: set[int] = field(default_factory=set)
-    #: Nodes that were taken out, whose numbers are not used again.
+    #: Removed nodes, whose numbers are not used again.
     removed: int = 0
 
 
@@ -128,7 +128,7 @@ def build_graph(
 ) -> BuiltGraph:
     """Add a node for every operation, and those of a `timer` around them.
 
-    A `maker` makes other nodes than those that the plan and the resources ask for.
+    With a `maker`, nodes may differ from those that the plan and the resources define.
     GraphValidationError, with the node, when a kernel does not take the arguments its block passes.
     """
     built = BuiltGraph(device.create_graph(), resources.memory)
@@ -167,7 +167,7 @@ class _Builder:
                 self._add_child(unit, sorted(outside))
 
     def _add_child(self, unit: Unit, after: Sequence[GraphNode]) -> None:
-        """Add operations as one child graph; each is known by the child graph's node to those outside."""
+        """Add operations as one child graph; for operations outside, its node stands for each of them."""
         whole, handles = self._graphs[0], self._handles
         child = self._device.create_graph()
         try:

@@ -23,7 +23,7 @@ from engine.device.protocol import (
 from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
 
-#: What the kernels know of one span: when it began last, its first begin and last end, and the sum of its turns.
+#: The kernels' record of one span: when it began last, its first begin and last end, and the sum of its turns.
 SLOT = np.dtype([("began", "<u8"), ("first", "<u8"), ("last", "<u8"), ("busy_ns", "<u8"), ("turns", "<u8")])
 _ONE_THREAD = LaunchConfig((1, 1, 1), (1, 1, 1))
 
@@ -144,7 +144,8 @@ def without_measuring(
 
     `busy_ns` and `turns` are the sums that the clock left in the slots. Each turn of a slot takes `bias_ns` too long.
     `inside` has for each region its slot, those of the spans in its bodies, and those of surveys there, the innermost
-    region first. A region leaves out the clocks of these spans, and the surveys; it takes no less than any span in it.
+    region first. A region's time leaves out the clocks of these spans and the surveys; it is at least that of any span
+    in it.
     """
     own = busy_ns - bias_ns * turns
     net = np.where(turns > 0, np.maximum(own, 1), 0)
@@ -197,10 +198,10 @@ def inside_regions(
 
 
 class Surveyor:
-    """Adds surveys before operations and behind them, one after another, so that all that follows waits for them.
+    """Adds surveys before and after operations, one after another, so that all later operations wait for them.
 
     Before a region in a body, the findings of surveys inside from earlier turns are cleared: the last turn counts, even
-    if it does not enter the region. Those that stand at `places`, in regions, have a clock with a slot around them.
+    if it does not enter the region. Surveys at `places`, in regions, have a clock with a slot around them.
     """
 
     def __init__(
@@ -248,7 +249,7 @@ class Surveyor:
 
 
 class SpanTimer:
-    """Adds a kernel before the operations of each span and one behind them, and there the surveys of buffers."""
+    """Adds a kernel before and one after the operations of each span, and the surveys of buffers there."""
 
     def __init__(
         self,
@@ -292,7 +293,7 @@ class SpanTimer:
             members = self._spans[number].operations
             done = sorted({handles[member] for member in members})
             end = self._clock.add(graph, self._clock.end, slot_of(self._slots, number), done)
-            if self._surveyor is not None:  # spans are single operations then
+            if self._surveyor is not None:  # then spans are single operations
                 (end,) = self._surveyor.add(graph, index, [end], is_before=False)
             # Later operations must not disturb the clock.
             handles.update(dict.fromkeys(members, end))

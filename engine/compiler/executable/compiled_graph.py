@@ -19,10 +19,10 @@ from engine.device.device import Device
 from engine.device.protocol import Executable, GraphNode, Memory, PinnedArray, Stream
 from engine.patch.changes import PortRef
 
-#: Kernel nodes of one executable whose argument blocks were written to and which were not refreshed since.
+#: Kernel nodes of one executable whose argument blocks were written since their last refresh.
 Written = dict[GraphNode, None]
 Refresh = Callable[[Collection[GraphNode]], None]
-#: Writes a value wherever it goes, to be passed on by `refresh`; ArgumentError when a kernel can't take it.
+#: Writes a value to all its places, which `refresh` passes on; ArgumentError when a kernel can't take it.
 WriteValue = Callable[[object], None]
 
 
@@ -75,11 +75,11 @@ def together(writes: Sequence[WriteValue]) -> WriteValue:
 
 @dataclass
 class Variant:
-    """One executable of a graph; the graph stays as long as it, since its node handles name the nodes to update."""
+    """One executable of a graph; the graph lives as long, since its node handles name the nodes to update."""
 
     built: BuiltGraph
     executable: Executable
-    _uniforms: PinnedArray | None = None  # what `read_uniforms` was called with last
+    _uniforms: PinnedArray | None = None  # the last argument of `read_uniforms`
 
     @property
     def memory(self) -> Mapping[PortRef, Memory]:
@@ -96,7 +96,7 @@ class Variant:
         self.executable.update_kernel(node.handle, node.kernel.kernel, node.config, node.arguments)
 
     def read_uniforms(self, upload: int, uniforms: PinnedArray) -> None:
-        """Have the next launches read the frame uniforms there; `upload` is the operation that does it."""
+        """Let the next launches read the frame uniforms from an array; `upload` is the operation that reads them."""
         if uniforms is not self._uniforms:
             self.executable.update_copy(self.built.handles[upload], uniforms)
             self._uniforms = uniforms
@@ -122,7 +122,7 @@ class CompiledGraph:
     _launched: bool = False
 
     def __post_init__(self) -> None:
-        #: Where the values of live parameters go.
+        #: The places of live parameters' values.
         self.live = LiveParameters(self.variants)
         self._upload = frame_upload(self.plan)
         self._alternates = len(self.variants) > 1
@@ -219,7 +219,7 @@ class CompiledGraph:
         return (self.phase + self._launched) % len(self.variants)
 
     def launch(self, stream: Stream, *, advance: bool = True, uniforms: PinnedArray | None = None) -> None:
-        """Launch the whole graph once; without `advance` it is the frame of the last launch over again.
+        """Launch the whole graph once; without `advance`, repeat the frame of the last launch.
 
         The frame uniforms are read from `uniforms`, or where the last launch found them; they must stay there until the
         launch has ended.
@@ -232,7 +232,7 @@ class CompiledGraph:
         variant.executable.launch(stream)
 
     def advance(self) -> None:
-        """Go on to the variant that the next frame launches."""
+        """Switch to the variant that the next frame launches."""
         self.phase = self.next_phase
         self._launched = True
 

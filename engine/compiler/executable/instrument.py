@@ -1,7 +1,7 @@
-"""Instrumenting: a second executable of a built graph, in which small kernels take the time around its operations.
+"""Instrumenting: a second executable of a built graph, with small kernels that measure the time of its operations.
 
 It launches the same kernels and library calls over the same memory, and shares the argument blocks, so a frame through
-it computes what any other does. The kernels that take the time run in bodies and child graphs as well.
+it computes what any other does. These kernels run in bodies and child graphs as well.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SPAN_TIME = np.dtype([("first_ns", "<i8"), ("last_ns", "<i8"), ("busy_ns", "<i8"
 
 
 class Instrumented:
-    """An executable that leaves the times of `spans`; it is valid until its variant is changed above HOT."""
+    """An executable that measures the times of `spans`; it is valid until its variant is changed above HOT."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Instrumented:
         With a `survey` it also inspects the buffers of output ports.
         """
         self.spans, self._bias_ns = tuple(spans), clock.bias_ns
-        #: What `statistics` makes of `read_surveys`.
+        #: The surveyed ports, for `statistics` of `read_surveys`.
         self.surveys = surveys(plan) if survey is not None else ()
         watched = survey_places(plan, self.surveys)
         self._inside = inside_regions(plan, self.spans, watched)
@@ -174,7 +174,7 @@ class _CopiedArguments:
 
 
 class _SameNodes(NodeMaker):
-    """Makes the nodes that a variant has now."""
+    """Makes the nodes that a variant currently has."""
 
     def __init__(self, plan: Plan, variant: Variant, device: Device, resources: Resources) -> None:
         super().__init__(plan, device, resources)

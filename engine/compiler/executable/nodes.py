@@ -95,7 +95,7 @@ class NodeMaker:
         self._sizes: dict[tuple[int, tuple[int, ...]], bytes] = {}
 
     def read_addresses(self) -> None:
-        """Find out all addresses in one go, for a graph that has most of the buffers."""
+        """Look up all addresses at once, for a graph that has most of the buffers."""
         addresses: dict[PortRef, int] = {}
         pointers: dict[int, int] = {}  # of whole allocations, each of which holds many buffers
         for owner, memory in self._resources.memory.items():
@@ -109,7 +109,7 @@ class NodeMaker:
         self._addresses = addresses
 
     def kernel(self, index: int, entry: KernelEntry, condition: Condition | None) -> KernelNode:
-        """Return a kernel's launch and arguments, which are in no graph yet.
+        """Return the launch and arguments of a kernel that is not in a graph yet.
 
         GraphValidationError, with the node, when the kernel does not take the arguments its block passes.
         """
@@ -137,7 +137,7 @@ class NodeMaker:
         return KernelNode(node, index, _NOT_ADDED, typed, config, arguments, parameters)
 
     def _sizes_of(self, recipe: ArgumentRecipe, layout: ArgumentLayout, places: Mapping[str, Place]) -> bytes:
-        """Return the sizes of the buffers that a launch is given; most blocks of one kind are given the same."""
+        """Return the sizes of the buffers among a launch's arguments; they are equal for most blocks of one kind."""
         key = id(recipe), tuple([places[name].size_bytes for _, name in recipe.buffers])
         found = self._sizes.get(key)
         if found is None:
@@ -204,7 +204,7 @@ class NodeMaker:
         except LibraryError as problem:
             raise _refused(operation, str(problem), problem.remedy) from None
         except DeviceError as problem:
-            if type(problem) is not DeviceError:  # a fault, which is no fault of this call
+            if type(problem) is not DeviceError:  # a device fault, which this call did not cause
                 raise
             raise _refused(operation, str(problem), "make the buffers smaller, or change the call") from problem
 
@@ -258,7 +258,7 @@ class NodeMaker:
 
 
 def unexpected(problem: Exception, operation: Operation) -> GraphValidationError:
-    """Return an error that names the block whose operation failed in a way that no check names."""
+    """Return an error that names the block whose operation failed for a reason that no check covers."""
     said = f"block must be built, got {type(problem).__name__}: {problem}"
     return GraphValidationError(
         [error(said, node=operation.node or None, remedy="change the block, or take it out", source=Source.LAUNCH)]

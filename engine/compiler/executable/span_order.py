@@ -9,13 +9,13 @@ from engine.compiler.plan import Plan
 def spans_before(plan: Plan, spans: Sequence[Span]) -> list[tuple[int, ...]]:
     """Return for each span those that end before it begins, in every launch and in every turn of a loop.
 
-    They are positions in `spans`, and only direct predecessors are included. Of two blocks that take turns with each
-    other neither is before the other: each span includes time of the other one.
+    They are positions in `spans`, and only direct predecessors are included. If two blocks alternate, neither of them
+    comes before the other: each span includes time of the other one.
     """
     number_of = {index: number for number, span in enumerate(spans) for index in span.operations}
     ends = [max(span.operations) for span in spans]
     before: dict[int, set[int]] = {}  # by span
-    known: dict[int, set[int]] = {}  # by operation that others may wait for while its span goes on, or that has no span
+    known: dict[int, set[int]] = {}  # by operation that has no span, or that others may wait for before its span ends
 
     def ended(earlier: Iterable[int], begin: int) -> set[int]:
         """Return the spans that end before the span that waits for `earlier` and begins with operation `begin`."""

@@ -23,10 +23,10 @@ from engine.patch.changes import PortRef
 from engine.profiling.profile import BufferStatistics
 from engine.types.element_numbers import FLOAT, SIGNED, element_number, number_of
 
-#: What `survey` of kernels/statistics.cu leaves.
+#: The results of `survey` in kernels/statistics.cu.
 SURVEY = np.dtype([(name, "<u8") for name in ("low", "high", "nans", "infinities", "numbers", "ran")])
 _THREADS = 256
-#: Numbers that a thread looks at where there are few, and thread blocks for each core where there are many.
+#: The numbers per thread where there are few, and the thread blocks per core where there are many.
 _NUMBERS, _BLOCKS = 4, 4
 _SIGN, _ALL = 1 << 63, (1 << 64) - 1
 
@@ -94,7 +94,7 @@ class _Stands:
                     self._first.setdefault(place.owner, index)
 
     def of(self, port: PortRef) -> tuple[int, bool]:
-        """Return the operation, and whether the port is looked at before it; behind it otherwise.
+        """Return the operation beside which a port is surveyed, and whether the survey precedes it.
 
         A block that only passes on its input, or a part of it, has the contents of the block before it.
         """

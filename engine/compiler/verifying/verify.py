@@ -118,7 +118,7 @@ def _entry_problems(plan: Plan) -> list[str]:
                     copies.append((node.region, kept, PortRef(node.id, entry.source.name)))
                     copies += [(node.region, target, kept)] if node.region else []
                 elif PortRef(node.id, entry.source.name) in plan.buffers.places and target not in plan.buffers.swaps:
-                    problems.append(f"{target} must be copied or change places with what it gives next")
+                    problems.append(f"{target} must be copied to, or swapped with, its next output")
         if block.control is not None:
             first = len(block.entries)
             last = first + len(block.control.begin)
@@ -191,7 +191,7 @@ def _place_problems(plan: Plan) -> list[str]:
             else:
                 same = spec.inplace is None or places[port] == places[PortRef(node.id, spec.inplace)]
             if not same:
-                problems.append(f"{port} must lie where what it shows lies, got {places.get(port)}")
+                problems.append(f"{port} must lie at the place of its source, got {places.get(port)}")
     for owner, offset in plan.placement.offsets.items():
         end = offset + max(allocations[owner].layout.size_bytes, plan.placement.sizes[owner])
         if offset % ALLOCATION_ALIGNMENT or not 0 <= offset <= end <= plan.placement.size_bytes:
