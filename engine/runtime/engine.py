@@ -1,4 +1,4 @@
-"""`Engine`: a patch and the engine that runs it in this process; `LocalEngine` answers them."""
+"""`Engine`: a patch and the engine that runs it in this process; `LocalEngine`, its transport."""
 
 import gc
 import logging
@@ -280,7 +280,7 @@ class LocalEngine:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Make the objects of a large patch, which all stay, while Python collects no garbage.
+    """Create the objects of a large patch without garbage collection, since all of them stay.
 
     Then they are moved to the oldest generation, so that the next young collection does not look at them. Python does
     not count objects that are moved, so everything is collected here after many of them.

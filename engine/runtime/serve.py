@@ -1,4 +1,4 @@
-"""`serve`: the engine of another process's patch, which hears and answers by frames on two streams."""
+"""`serve`: runs the engine for another process's patch; messages and answers are frames on two streams."""
 
 import logging
 import os
@@ -35,14 +35,14 @@ from engine.protocol.questions import Close, Open, Question
 from engine.runtime.engine import LocalEngine
 
 _log = logging.getLogger(__name__)
-#: How often the outbox is looked into. A report is for a display frame, and answers don't wait for it.
+#: How often the outbox is checked. A report is for a display frame, and answers don't wait for it.
 _PERIOD_S = 1 / 120
 #: Number of log records that wait for a slow client; older ones are dropped and counted.
 RECORD_LIMIT = 1000
 
 
 def serve_standard_streams() -> None:
-    """Serve on standard input and output until the input ends; what else the process prints goes to standard error."""
+    """Serve on standard input and output until the input ends; other output of the process goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for the program that started this process
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as sink:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -146,7 +146,7 @@ class _Server:
             if self._engine is not None:
                 self._engine.close()
         except DeviceError as problem:
-            _log.warning("the engine was closed, and its device said: %s", problem)
+            _log.warning("the engine was closed, and its device reported: %s", problem)
         finally:
             self._unsent.put(None)
             self._sender.join()

@@ -39,7 +39,7 @@ ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
 def argument_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
     """Return an error for each argument of a wrong kind, and for each buffer that a kernel uses wrongly.
 
-    A pointer takes a buffer, whose elements must be those that the kernel's source names, and a number a number. A
+    A pointer takes a buffer, with elements of the type that the kernel's source names; a number takes a number. A
     kernel may store only to outputs and internal buffers, and each output must have a writer. With `only`, check these
     operations, by index.
     """

@@ -36,7 +36,7 @@ class Clock:
         #: The moment is that of the next frame already, if it is one fixed step after the last.
         self.is_set = False
         self._began_ns: int | None = None  # when the last frame began, if the next one is measured from there
-        # Where fixed steps are counted from.
+        # The origin of fixed steps.
         self._origin_frame, self._origin_ns = 0, 0
 
     def begin(self, now_ns: int, *, advance: bool, real: bool) -> None:

@@ -88,7 +88,8 @@ class CudaEngine:
         self.pacing = Pacing()
         #: Launches the graph, and waits for it.
         self.launcher = Launcher(device, services.uniforms, self.clock, self.profiler, self.previews)
-        # When the last message was read, the last frame ended, one was waited for, and pictures and files were begun.
+        # The times at which the last message was read, the last frame ended, a frame was last waited for, and pictures
+        # and files were last begun.
         self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
         self._thread = 0  # where the device was activated last
         self._saver = Saver(services, self.outbox)
@@ -320,7 +321,7 @@ class CudaEngine:
                 case messages.SetPacing(pacing):
                     self.pacing = pacing
                 case messages.SetProfiling(level):
-                    self.settle()  # the present level's copy of the graph goes
+                    self.settle()  # the copy of the graph for the present level is dropped
                     self.profiler.set_level(level)
                     _log.info("measuring at the level %s", level.name)
                 case messages.ObserveProfile(is_watched):

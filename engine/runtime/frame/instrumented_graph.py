@@ -39,7 +39,7 @@ class InstrumentedGraph:
     Copies are built on a thread of their own, from the kernels, captures and memory of the running graph. `let_go` must
     therefore be called before any of these change or are released.
 
-    `tell` is called with the reason why a copy can't be made, or lacks a part; None when it is well.
+    `tell` is called with the reason why a copy can't be made, or lacks a part; None when it is complete.
     """
 
     def __init__(self, device: Device, uniforms: FrameUniforms, tell: Callable[[Diagnostic | None], None]) -> None:
@@ -148,10 +148,10 @@ def _in_scope(scope: CancelScope, build: Callable[[], _Built]) -> _Built:
 
 
 def _no_surveys(problem: KernelError) -> Diagnostic:
-    """Return a warning that buffers aren't looked into."""
+    """Return a warning that buffers aren't inspected."""
     return warning(
         f"the kernel that counts what buffers hold must load, got: {problem}; only times are measured",
-        remedy="mend the kernel, then choose another profiling level and this one again",
+        remedy="correct the kernel, then choose another profiling level and this one again",
         file=problem.file,
         line=problem.line,
         source=problem.source,

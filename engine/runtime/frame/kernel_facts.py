@@ -50,7 +50,7 @@ def _facts(node: KernelNode, launch: LaunchConfig, resources: KernelResources | 
 def moved_bytes(plan: Plan, spans: Sequence[Span]) -> list[int]:
     """Return for each span how many bytes its operations declare to read and to write in one turn.
 
-    Bytes that one operation reads in several ways count once. Those of a region count in the spans inside it.
+    Bytes that one operation reads in several ways count once. The bytes of a region count in the spans inside it.
     """
     return [
         sum(

@@ -15,7 +15,7 @@ from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.preview.previews import Previews
 
-#: The frames of a burst take the device about this long at most: so much later a message may be heard.
+#: The frames of a burst take the device about this long at most, since a message may wait as long.
 BURST_NS = 40_000
 #: After so many launches, the length of a burst is chosen again.
 _SAMPLE = 32
@@ -96,14 +96,14 @@ class Launcher:
         self.redrawn.clear()
 
     def make_room(self) -> None:
-        """Wait for the oldest burst if there may be no more."""
+        """Wait for the oldest burst if no further one may be under way."""
         if not self._free:
             oldest = self.flying.popleft()
             self._free.append(oldest)
             oldest.synchronize()
 
     def fly(self) -> None:
-        """Count the launches since the last burst as one that is under way; there must be room."""
+        """Count the launches since the last burst as a new burst under way; there must be room for it."""
         if not self.flying:
             self._begin_sample()
         event = self._free.pop()

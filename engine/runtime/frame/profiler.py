@@ -40,7 +40,7 @@ from engine.runtime.frame.kernel_facts import LaunchFacts, moved_bytes
 _UNSEEN_NS = 10_000
 #: How many samples may be under way on the device.
 _SAMPLES = 3
-#: Of a span, what only a full profile has: `after`, `moved_bytes` and `kernel`.
+#: The fields of a span that only a full profile has: `after`, `moved_bytes` and `kernel`.
 _Rest = tuple[tuple[int, ...], int, KernelFacts | None]
 _NO_REST: _Rest = ((), 0, None)
 
@@ -86,7 +86,7 @@ class FrameProfiler:
         self._copies = self._plain = 0
         #: How many kernels had been optimised when the last sample was taken.
         self._jobs = optimiser.finished_jobs
-        #: Nothing was measured yet of this graph at this level.
+        #: This graph was not measured yet at this level.
         self._is_new = True
         #: A launch of the copy before the first one of the graph itself: its time, and its cost on this thread.
         self._unpaid: tuple[int, int] | None = None
@@ -99,8 +99,8 @@ class FrameProfiler:
         self._waiting: deque[_Sample] = deque()
         self._plan: Plan | None = None
         self._spans: tuple[Span, ...] = ()
-        #: Of each span, its constant facts, and those before it with the bytes that it moves; and the spans of each row
-        #: that has several, by its key. None until they are needed.
+        #: For each span, its constant facts, and the spans before it with the bytes that it moves; and the spans of
+        #: each row that has several, by its key. None until they are needed.
         self._facts: list[_SpanFacts] | None = None
         self._order: list[tuple[tuple[int, ...], int]] | None = None
         self._sums: dict[str, tuple[int, ...]] | None = None
@@ -247,7 +247,7 @@ class FrameProfiler:
         )
 
     def _rest(self, plan: Plan) -> list[_Rest]:
-        """Return for each span what only a full profile has."""
+        """Return for each span the fields that only a full profile has."""
         if self._order is None:
             self._order = list(zip(spans_before(plan, self._spans), moved_bytes(plan, self._spans), strict=True))
         is_single = self.level >= ProfilingLevel.PER_KERNEL
@@ -271,7 +271,7 @@ class FrameProfiler:
         return {str(port): held[end] for port, end in shown.items() if end in held}
 
     def _next_copy(self, compiled: CompiledGraph, now_ns: int, wait: bool) -> Instrumented | None:
-        """Return the copy to be launched, None for the graph itself: both in turn, at first the copy."""
+        """Return the copy to be launched, None for the graph itself: they alternate, and the copy comes first."""
         is_each = self.every_frame
         if self.level < ProfilingLevel.PER_BLOCK or (self._was_copy and not is_each):
             self._was_copy = False
@@ -312,7 +312,7 @@ class FrameProfiler:
                 self.sampler.forgive(now_ns)
 
     def _pay(self, sample: _Sample, launch_ns: int, now_ns: int, host_ns: int) -> None:
-        """Let the time that follows pay for a sample, which took `host_ns` on this thread."""
+        """Charge a sample, which took `host_ns` on this thread, to the time that follows."""
         plain_ns, copied = self.launch_ns.median, sample.copied
         if plain_ns is None:  # the next launch is of the graph itself, and shows the cost of this one
             self._unpaid = launch_ns, host_ns

@@ -34,7 +34,7 @@ class Reporter:
         self.watches_profile = False
         self._profiled_frame = -1
         self._profiled_ns = 0
-        #: What reports show of times; from `_samples` samples.
+        #: The times in reports, from `_samples` samples.
         self._profile, self._samples = profiler.profile(times_only=True), -1
         self._renewed_ns = self._valued_ns = 0
         self._reported: tuple[Diagnostic, ...] | None = None  # the diagnostics in `_nodes` and `statistics`
@@ -64,7 +64,7 @@ class Reporter:
         return self.report(frame, time_s, _NONE, (), True, launches, plan.in_flight, frame_time_ns)
 
     def prepare(self, level: UpdateLevel, *, now: bool) -> None:
-        """Renew what the report of a frame has beside the facts of that frame.
+        """Renew the parts of the report that are not facts of one frame.
 
         The reports of nodes and the statistics are renewed where something changed; numbers that change all the time,
         at an interval that people can read, or `now`.
@@ -96,7 +96,7 @@ class Reporter:
             self._log_hot(time_ns)
 
     def renew(self) -> None:
-        """Renew what the results of the frame's status words and pictures change."""
+        """Renew the parts that depend on the frame's status words and pictures."""
         store = self._updates.diagnostics
         if store.all is not self._reported:
             self._follow()

@@ -82,7 +82,7 @@ class BufferPool:
         return memory
 
     def release(self, memory: Memory, *, keep: bool = True) -> None:
-        """Take back memory from this pool that no graph uses any more; unless it is to `keep` it, free it."""
+        """Take back memory from this pool that no graph uses any more, and with `keep` False, free it."""
         with self._lock:
             del self._used[memory.pointer]
             if keep:

@@ -129,7 +129,7 @@ def require_memory(
 def out_of_memory_errors(plan: Plan, available: int, device: str) -> list[Diagnostic]:
     """Return an error at each of the largest buffers when a plan needs more than the `available` bytes of a device.
 
-    As many are named as have to go for the rest to fit, at most three.
+    It names as many as must be removed for the rest to fit, at most three.
     """
     total = _total(plan, frozenset(), has_arena=False)
     return _problems(plan, _wanted(plan, frozenset(), has_arena=False), total, available, device)
@@ -154,7 +154,7 @@ def _wanted(plan: Plan, kept: AbstractSet[PortRef], *, has_arena: bool) -> dict[
 
 
 def _problems(plan: Plan, wanted: dict[PortRef, int], total: int, available: int, device: str) -> list[Diagnostic]:
-    """Return an error at each of the largest wanted buffers that have to go for the rest to fit, at most three."""
+    """Return an error at each of the largest wanted buffers that must be removed for the rest to fit, at most three."""
     allocations = plan.buffers.allocations
     problems: list[Diagnostic] = []
     left = total
@@ -180,7 +180,7 @@ def _adopt_array(plan: Plan, device: Device, owner: PortRef) -> Memory:
     array = plan.description.by_id[owner.node].description.externals[owner.port]
     if isinstance(array.keep, Buffer) and array.keep.device is not device:
         text = "buffer must be one of the engine's own device, got one of another engine, which may free it at any time"
-        remedy = "upload what it holds again: engine.device.upload(buffer.download())"
+        remedy = "upload its contents again: engine.device.upload(buffer.download())"
         found = error(text, node=owner.node, port=owner.port, remedy=remedy, source=Source.ENGINE)
         raise GraphValidationError([found])
     try:

@@ -111,7 +111,7 @@ class StateStore:
 
 
 def _is_other_array(before: InitialContents, now: InitialContents) -> bool:
-    """Return whether a state that began with one must begin again with the other."""
+    """Return whether a state must restart when its initial contents change."""
     return isinstance(now, np.ndarray) and not (isinstance(before, np.ndarray) and same_array(before, now))
 
 

@@ -92,8 +92,8 @@ class DirtyTracker:
     """Whether structure or code has changed since the last frame, and why. The structure starts dirty: no graph runs.
 
     `kernel_files` are saved files that kernels may be made of, `read_files` those that blocks may be; `causes` has the
-    reasons why the structure is dirty, with their sources. `source` is whose changes are being followed. Which
-    parameters changed is known to the parameter store.
+    reasons why the structure is dirty, with their sources. `source` is the source of the changes that are being
+    followed. Which parameters changed is known to the parameter store.
     """
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class CudaContext:
         self.folder = folder
         #: Whether the patch is trusted, see `engine.patch.trust`.
         self.trusted = False
-        #: The nodes whose block came, went or is another since `take_changed_blocks` was called last.
+        #: The nodes whose block was added, removed or replaced since the last call of `take_changed_blocks`.
         self.changed_blocks: set[str] = set()
         self.dirty = DirtyTracker()
         self.parameters = ParameterStore(folder)
@@ -159,13 +159,13 @@ class CudaContext:
         self._by_target: dict[PortRef, Connection] = {}
         #: Those at each node; None until the first node is removed.
         self._index: PatchIndex | None = None
-        #: The checks of what flows, by output.
+        #: The sentinels, by output.
         self.sentinels: dict[PortRef, Sentinel] = {}
 
     def apply(self, change: Change) -> None:
         """Apply one change of the patch; raises a PatchError, without any effect, when the change doesn't fit."""
         check_change(change, self.registry.placed, self._by_target)
-        if isinstance(change, changes.NodeRemoved):  # its connections leave before it
+        if isinstance(change, changes.NodeRemoved):  # its connections are removed before it
             for connection in self._touching(change.node.id):
                 self.apply(changes.Disconnected(connection))
             for port in [port for port in self.sentinels if port.node == change.node.id]:
@@ -196,7 +196,7 @@ class CudaContext:
             case changes.BlockTypesChanged(types):
                 self._redefine(types)
             case changes.NodeMoved() | changes.NodeRenamed():
-                pass  # nothing to run differently
+                pass  # nothing runs differently
 
     def is_light(self, change: Change) -> bool:
         """True for a change that needs no build, and may be followed while one is under way."""
@@ -234,7 +234,7 @@ class CudaContext:
         return [each for each in every if not values.has(each)] if values.connections else every
 
     def take_changed_blocks(self) -> set[str]:
-        """Return the nodes whose block came, went or is another since the last call."""
+        """Return the nodes whose block was added, removed or replaced since the last call."""
         taken, self.changed_blocks = self.changed_blocks, set()
         return taken
 
@@ -286,7 +286,7 @@ class CudaContext:
             self._reroute()
 
     def _block_changed(self, node_id: str) -> None:
-        """Follow a block that came, went or was replaced; only device blocks need a rebuild."""
+        """Follow a block that was added, removed or replaced; only device blocks need a rebuild."""
         self.changed_blocks.add(node_id)
         block = self.registry.value_blocks.get(node_id)
         if block is not None:

@@ -163,7 +163,9 @@ def _description(node: PlacedNode) -> tuple[BlockDescription | Diagnostic, Readi
 
 
 def _idleness(node: str, made: BlockDescription) -> Diagnostic | None:
-    """Return the error of a block that leaves an output out, or does nothing with its inputs; also of one inside it."""
+    """Return the error of a block that leaves an output out, or does nothing with its inputs, or of such a block inside
+    it.
+    """
     remedy = "have describe launch a kernel on it, or fill, copy or provide it"
     for part in made.parts():
         for name in part.unfilled_outputs:

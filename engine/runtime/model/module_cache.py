@@ -348,7 +348,7 @@ def stale_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[Diag
 def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:
     """Return a kernel's error as a diagnostic on the node that uses it."""
     saved = " and save it" if problem.file else ""
-    remedy = f"mend the kernel{saved}"
+    remedy = f"correct the kernel{saved}"
     if isinstance(problem, CompilerCrash):
         remedy = f"change the kernel{saved}: its compiler fails on it as it is"
     elif isinstance(problem, TranslatorBug):

@@ -29,7 +29,7 @@ _KINDS: dict[str, type[Any]] = {"float": float, "int": int, "bool": bool}
 
 
 class _Route(msgspec.Struct, eq=False):
-    """Where the patch's values of a live parameter go, and the type and bounds of those that fit unchanged.
+    """The destination of a live parameter's values in the patch, and the type and bounds of values that fit unchanged.
 
     `write` writes them into the running graph.
     """
@@ -80,14 +80,14 @@ class ParameterStore:
         #: The values of removed nodes in the running graph, which may still run when they return.
         self._removed: dict[str, dict[str, Any]] = {}
         self._graph: CompiledGraph | None = None
-        #: Where values go in the graph, of parameters that were set since it was attached.
+        #: The destinations in the graph of parameters that were set since it was attached.
         self._writers: dict[ParameterRef, WriteValue] = {}
         self._routes: dict[ParameterRef, _Route] = {}
         #: Copies of `values` for snapshots, without value blocks, and the nodes whose copy is not the newest.
         self._copies: dict[str, dict[str, Any]] = {}
         self._outdated: set[str] = set()
 
-    # What the patch says
+    # The patch's values
 
     def place(
         self,
@@ -125,7 +125,7 @@ class ParameterStore:
         return values
 
     def misfits_beside(self, others: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """Return the misfits, without parameters that are gone and that `others` are about, as drives are left out."""
+        """Return the misfits, without those of removed parameters that `others` report already, as left-out drives."""
         places = {(item.node, item.port) for item in others}
         return [item for place, item in self.misfits.items() if place not in places or self.spec(*place) is not None]
 
@@ -176,7 +176,7 @@ class ParameterStore:
         """Return the patch's values of a node's parameters, by name."""
         return self._nodes[node_id].patch_values
 
-    # What drives a parameter
+    # Drivers of parameters
 
     def drive(self, node_id: str, name: str) -> WriteValue:
         """Let a connection drive a parameter; return the function that sets a fitting value."""
@@ -210,7 +210,7 @@ class ParameterStore:
         node = self._nodes.get(node_id)
         return node is not None and name in node.driven
 
-    # What the running graph was told
+    # Values in the running graph
 
     def snapshot(self) -> dict[str, dict[str, Any]]:
         """Return a copy of the values of every node that may have kernels, which nothing changes any more.
@@ -243,7 +243,7 @@ class ParameterStore:
         self._routes.clear()
 
     def record(self, records: bool) -> None:
-        """Begin to list in `changed` what changes, or end it."""
+        """Start or stop listing changed parameters in `changed`."""
         self._records = records
         self._routes.clear()
 

@@ -220,6 +220,6 @@ class Downscaler:
                 f"{_FILE}, which scales pictures down for viewers, must load, got: {problem}",
                 file=getattr(problem, "file", None),
                 line=getattr(problem, "line", None),
-                remedy="mend the kernel and start the engine again; until then whole pictures are read back",
+                remedy="correct the kernel and start the engine again; until then whole pictures are read back",
                 source=Source.KERNEL_LOAD,
             )

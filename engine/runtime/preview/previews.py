@@ -75,7 +75,7 @@ class Previews:
         self._unshowable: list[Diagnostic] = []
         self._unloaded: list[Diagnostic] = []
         self._tell = tell
-        self._problems: tuple[Diagnostic, ...] = ()  # as told last
+        self._problems: tuple[Diagnostic, ...] = ()  # as reported last
         self._launch = 0
         self._frame = 0  # of the pictures under way
 
@@ -142,7 +142,9 @@ class Previews:
         self.reads_graph = False
 
     def before_update(self) -> None:
-        """Wait until nothing reads the graph's memory, which may then be freed. No transfer reads it: that is soon."""
+        """Wait until nothing reads the graph's memory, which may then be freed. This is soon, since no transfer reads
+        it.
+        """
         if self.reads_graph:
             self._read.synchronize()
             self.reads_graph = False

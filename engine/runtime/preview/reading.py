@@ -91,7 +91,7 @@ def read_port(
 def _was_run(compiled: CompiledGraph, device: Device, owner: PortRef) -> bool:
     """False when a buffer's block is in a body that did not run, in the last turn of the region around it.
 
-    True as well where the memory itself says so, since the region's outputs are filled before it.
+    Also True where the buffer is filled with the default before the region, since it is then right in any case.
     """
     plan = compiled.plan
     if plan.is_filled(owner):

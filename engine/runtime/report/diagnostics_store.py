@@ -34,9 +34,9 @@ class DiagnosticsStore:
     """Diagnostics by where they were found, and all together as `all`, a new tuple after each `renew`.
 
     `blocks` are errors of the patch, `stale` kernels whose newest version doesn't compile, `launches` advice on
-    launches, `refused` what a patch does only when it is trusted, `pictures` why some aren't shown, `measuring` what
-    can't be measured; all these stay until someone fixes them. `follow_frame` takes the findings of single frames.
-    `inlined` leads from blocks inside composites to the patch's nodes.
+    launches, `refused` actions for which the patch must be trusted, `pictures` reasons for missing pictures,
+    `measuring` measurements that are impossible; all these stay until someone fixes them. `follow_frame` takes the
+    findings of single frames. `inlined` leads from blocks inside composites to the patch's nodes.
     """
 
     def __init__(self, context: CudaContext) -> None:
@@ -90,7 +90,7 @@ class DiagnosticsStore:
         self.sightings = self._sightings.follow(self.all, self.fading)
 
     def follow_measuring(self, problem: Diagnostic | None) -> None:
-        """Take the measurements that are impossible at the current level, with the reasons; None when all of it can."""
+        """Take the reasons for impossible measurements at the current level; None when all are possible."""
         measuring = () if problem is None else (problem,)
         if measuring != self.measuring:
             self.measuring = measuring
@@ -104,7 +104,7 @@ class DiagnosticsStore:
     def follow_frame(self, source: str, diagnostics: Iterable[Diagnostic], *, fresh: bool) -> None:
         """Take the findings of the last frame, such as a full buffer, in place of the previous frame's.
 
-        What is no longer found fades. While the same is found, only numbers differ: these are shown at an interval that
+        Findings that are gone fade. While the findings stay the same, only their numbers change, at an interval that
         people can read. When `fresh`, all is shown at once and nothing fades.
         """
         before = self._in_frames.get(source, {})
@@ -198,9 +198,9 @@ def status_diagnostics(
         source = Source.CAPACITY
         if status.kind is StatusKind.STOPPED:
             text = f"loop must end by itself, got more than {capacity:,} turns, where it was stopped"
-            remedy, source = "mend its condition, or raise its limit", Source.LAUNCH
+            remedy, source = "correct its condition, or raise its limit", Source.LAUNCH
         elif word > capacity:
-            text = f"append buffer must hold all that is appended, got {word:,} for {capacity:,} places"
+            text = f"append buffer must hold all appended elements, got {word:,} for {capacity:,} places"
             remedy = f"{word - capacity:,} were left out; raise its capacity"
         elif word > NEARLY_FULL * capacity:
             text = f"append buffer is at {100 * word / capacity:.0f} % of its capacity ({word:,} of {capacity:,})"
@@ -237,12 +237,12 @@ def fault_diagnostic(
         return error(
             f"loop must end by itself, got {problem.turns:,} turns, after which it was stopped {problem.why}",
             node=compiled.plan.operations[loop].node,
-            remedy="mend its condition or lower its limit, then start the engine again",
+            remedy="correct its condition or lower its limit, then start the engine again",
             mend=Mend.LIFT_LIMIT if problem.is_over_limit else Mend.RESTART,
             source=Source.LAUNCH,
         )
     if not isinstance(problem, KernelFault):
-        remedy = "mend the patch, then start the engine again"
+        remedy = "correct the patch, then start the engine again"
         return error(str(problem), remedy=remedy, mend=Mend.RESTART, source=Source.LAUNCH)
     nodes = _nodes_that_use(problem, compiled) if compiled is not None else []
     message = str(problem) if len(nodes) < 2 else f"{problem}; it belongs to one of {', '.join(nodes)}"
@@ -250,7 +250,7 @@ def fault_diagnostic(
     return error(
         message,
         node=next(iter(places)) if len(places) == 1 else None,
-        remedy="mend the kernel or its inputs, then start the engine again",
+        remedy="correct the kernel or its inputs, then start the engine again",
         file=problem.source_file,
         line=problem.source_line,
         mend=Mend.LIFT_LIMIT if problem.is_over_limit else Mend.RESTART,

@@ -85,7 +85,7 @@ class NodeReports:
     def follow(
         self, kernels: Mapping[str, Kernels], diagnostics: tuple[Diagnostic, ...], *, preparing: bool = False
     ) -> None:
-        """Renew the reports of nodes that came, went, or changed in the diagnostics or in the graph.
+        """Renew the reports of nodes that were added or removed, or changed in the diagnostics or in the graph.
 
         `kernels` are those of the nodes that run; `preparing` is true while another graph is prepared.
         """
@@ -168,12 +168,12 @@ class NodeReports:
             return f"not running: it waits for {source}, which {which}", source
         if self._wrong and not self._is_preparing:
             first = min(self._wrong)
-            return f"not running: the graph stays as it is until {first} is mended", first
+            return f"not running: the graph stays as it is until {first} is corrected", first
         return "not running: the graph is being prepared", ""
 
 
 def awaited(wrong: Collection[str], scopes: Mapping[str, str], connections: Iterable[Connection]) -> dict[str, str]:
-    """Return for each node that depends on one of the `wrong` nodes the nearest of these; each of them is its own.
+    """Return, for each node that depends on a `wrong` node, the nearest one; a wrong node has itself.
 
     `scopes` are those of all nodes. A node depends on its sources, in the order of their connections, and on the region
     around it. Of several wrong nodes that are equally near, it waits for the first in that order.

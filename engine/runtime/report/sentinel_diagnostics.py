@@ -28,7 +28,7 @@ def sentinel_diagnostics(plan: Plan, array: np.ndarray[Any, Any]) -> Iterator[Di
             told = _finding(found, plan.layouts[checked_port(check)].shape)
             turn = f", in turn {found['turn']:,}" if _is_in_loop(plan, check) else ""
             text = f"elements must be {sentinel.rule_text}, got {told}{turn}"
-            remedy = "look at what the block computes, and at what it is given"
+            remedy = "check the block's code and its inputs"
             if sentinel.freezes:
                 remedy += "; the frame is frozen, and Play goes on"
             yield warning(text, node=port.node, port=port.port, remedy=remedy, source=Source.SENTINEL)

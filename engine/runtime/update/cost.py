@@ -42,7 +42,7 @@ class Published:
     """A view of the running graph for other threads; the engine replaces it as a whole after each update.
 
     `estimates` are recent times of updates of each level, in nanoseconds. `kernel_files` are all files that loaded
-    kernels depend on. `held` are the nodes that run on as they were because of a mistake; None when all do.
+    kernels depend on. `held` are the nodes that continue unchanged because of a mistake; None when there is none.
     """
 
     plan: Plan | None = None
@@ -150,7 +150,7 @@ class _Edits:
                     cause = f"{min(path.name for path in used)} saved"
                     self._costs.append(EditCost(UpdateLevel.CODE, cause))
             case SetProfiling() | changes.NodeMoved() | changes.NodeRenamed():
-                pass  # the engine runs the same
+                pass  # the engine runs as before
 
     def _restructure(self, change: Change, cause: str) -> None:
         self._structure.append(change)
@@ -232,7 +232,7 @@ class _Trial:
         running, sizes = (
             frozenset(plan.description.by_id),
             plan.workspaces,
-        )  # those of other calls only the device knows
+        )  # only the device knows those of other calls
         described = self._described()
         partial = plan_what_can_run(
             described.inlined,

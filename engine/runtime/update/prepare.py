@@ -1,7 +1,7 @@
 """Preparation: from a snapshot of the patch to the next running graph: another graph, or the same one, adjusted.
 
 The worker does this beside the running graph, which it does not touch. Its allocations belong to the new graph until
-that is swapped in or abandoned. The swap holds up a frame, so everything that it needs is found out here.
+that is swapped in or abandoned. The swap holds up a frame, so everything that it needs is prepared here.
 """
 
 import logging
@@ -40,7 +40,7 @@ _LARGE_BYTES = 1 << 31
 
 @dataclass
 class Prepared:
-    """What the running graph is to become: `compiled`, or itself with an `adjustment`, or itself by `same_graph`.
+    """The next running graph: `compiled`, or the present one with an `adjustment`, or the present one by `same_graph`.
 
     `same_graph` leads to a plan for which at most contents that blocks provide must be uploaded again. If none of the
     three is set, `diagnostics` has the reasons; with `refused` there was a plan that a kernel or the device didn't
@@ -58,7 +58,7 @@ class Prepared:
     stale: list[Diagnostic] = field(default_factory=list)
     #: The blocks of the patch, composites' included, that are not in the new graph.
     left_out: frozenset[str] = frozenset()
-    #: The patch's nodes that run on as they were, and the values by node that the graph is built with.
+    #: The patch's nodes that continue unchanged, and the values by node that the graph is built with.
     held: frozenset[str] = frozenset()
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     memory: GraphMemory | None = None
@@ -178,7 +178,7 @@ def prepare(
         prepared.abandon(services)
         prepared.refused = True
         text = f"the graph must be built, got {type(problem).__name__}: {problem}"
-        remedy = "mend the block that was changed last, or take it out"
+        remedy = "correct the block that was changed last, or take it out"
         prepared.diagnostics.append(error(text, remedy=remedy, source=Source.ENGINE))
     return prepared
 
@@ -202,7 +202,7 @@ def level_in_place(*, swaps_code: bool, captures: bool) -> UpdateLevel:
 
 
 def is_same_graph(changes: Difference) -> bool:
-    """True when both plans give the same graph nodes over the same buffers: at most contents are others."""
+    """True when both plans give the same graph nodes over the same buffers: at most contents differ."""
     a, b = changes.before.description, changes.now.description
     return (
         set(a.connections) == set(b.connections)

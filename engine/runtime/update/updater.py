@@ -162,13 +162,13 @@ class Updater:
         return self._finish(frame, wait=True)
 
     def write_parameters(self) -> UpdateLevel:
-        """Pass the live parameters that were written on to the device: all that most edits need."""
+        """Pass written live parameters on to the device, which is all that most edits need."""
         compiled, parameters = self.running.compiled, self.context.parameters
         parameters.is_written = False
         count = compiled.live.refresh() if compiled is not None else 0
         refused, parameters.refused = parameters.refused, None
         if refused is not None:
-            self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
+            self.rebuild("a value that a kernel can't take")  # the build reports the error on the node
         return _HOT if count else _NONE
 
     def take_records(self) -> tuple[UpdateRecord, ...]:
@@ -359,7 +359,7 @@ class Updater:
         try:
             return UpdateLevel.HOT if self.compiled.set_parameters(values) else UpdateLevel.NONE
         except ArgumentError:
-            self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
+            self.rebuild("a value that a kernel can't take")  # the build reports the error on the node
             return UpdateLevel.NONE
 
 

@@ -105,7 +105,7 @@ def test_a_text_is_a_kernel(patch: Patch, device: Device) -> None:
         (problem,) = report.diagnostics
         assert (problem.node, problem.file, problem.line) == ("cube", None, 3)
         assert problem.message.startswith("kernel text must compile, got 1 error:\nkernel text(3): identifier")
-        assert problem.remedy == "mend the kernel"
+        assert problem.remedy == "correct the kernel"
         assert report.nodes["cube"].state is NodeState.ERROR
         assert np.array_equal(engine.read(node["out"]), X + 1)
         patch.set(node, text=CUBE)

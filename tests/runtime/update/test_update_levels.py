@@ -360,7 +360,7 @@ def test_describe_that_raises_is_an_error_on_its_node() -> None:
         assert report.nodes["n"].state is NodeState.ERROR
         message = report.nodes["n"].message
         assert message.startswith("describe of test_run.fragile raised ZeroDivisionError: float division by zero (")
-        assert message.endswith(") (mend the block's code and save it)")
+        assert message.endswith(") (correct the block's code and save it)")
         patch.set("n", size=2)
         assert engine.step().nodes["n"].state is NodeState.OK
         assert engine.read(PortRef("n", "out")).tolist() == [0, 0]
