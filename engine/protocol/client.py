@@ -101,7 +101,7 @@ class Client:
     def flight_record(self) -> FlightRecord:
         """Return the times and events of the last 600 frames, and slow frames with the causes of their times.
 
-        It waits for no frame. `SetFrameBudget` says which frames are slow.
+        It waits for no frame. `SetFrameBudget` decides which frames are slow.
         """
         return self._ask(questions.ReadRecorder())
 
@@ -109,8 +109,8 @@ class Client:
     def start(self, *, rate: float | None = 60.0, pacing: Pacing | None = None, deterministic: bool = False) -> None:
         """Run frames on a thread of the engine's own, `rate` a second; None means as fast as they go.
 
-        `pacing` replaces `rate` and can say more; `SetPacing` changes it later. The patch's time follows the wall's.
-        With `deterministic`, for recordings, time advances by one `time_step_s` per frame.
+        `pacing` replaces `rate` and can say more; `SetPacing` changes it later. The patch's time follows the wall
+        clock. With `deterministic`, for recordings, time advances by one `time_step_s` per frame.
         """
         if pacing is None:
             pacing = Pacing.free() if rate is None else Pacing.fixed(rate)
@@ -139,7 +139,7 @@ class Client:
     def watch_files(self, folders: Iterable[Path] = ()) -> None:
         """Follow saves of kernel and block files: Warploom's, those beside block types, and those in `folders`.
 
-        Block files count where `trust_blocks` or the catalogue have loaded them from.
+        Block files are followed where `trust_blocks` or the catalogue have loaded them.
         """
         self._ask(questions.WatchFiles(_each(Path, folders)))
 
@@ -151,7 +151,7 @@ class Client:
         return self._ask(questions.CostOf(_each(CostedEdit, asked)))
 
     def take_report(self) -> FrameReport | None:
-        """Return the newest report that was not taken yet. Of frames that overlap, not each leaves one."""
+        """Return the newest report that was not taken yet. Not every overlapping frame leaves a report."""
         return self._outbox.take_report()
 
     def take_profile(self) -> Profile | None:

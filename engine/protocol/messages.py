@@ -30,7 +30,7 @@ class UpdateLevel(IntEnum):
 
 
 class NodeState(StrEnum):
-    """How a node is doing."""
+    """The state of a node."""
 
     OK = "ok"
     WARNING = "warning"
@@ -57,8 +57,8 @@ class KernelFilesChanged(msgspec.Struct, frozen=True, tag=True):
 class Viewing(msgspec.Struct, frozen=True):
     """How a viewer is shown.
 
-    `size` is (width, height) of the whole picture on the screen, in pixels, and need not be exceeded. None asks for
-    every pixel. `rate` is the most pictures a second; None sets no limit. `probe` is (x, y) of a pixel of the whole
+    `size` is (width, height) of the whole picture on the screen, in pixels; a larger picture is not needed. None asks
+    for every pixel. `rate` is the most pictures a second; None sets no limit. `probe` is (x, y) of a pixel of the whole
     picture whose value is wanted. WarploomError when the rate is not positive.
     """
 
@@ -112,7 +112,9 @@ class SetFrameBudget(msgspec.Struct, frozen=True, tag=True):
 
 
 class SetKernelTimeLimit(msgspec.Struct, frozen=True, tag=True):
-    """The host stops each kernel, and each loop, that computes for longer than so many seconds; at first none is."""
+    """The host stops each kernel, and each loop, that computes for longer than so many seconds; at first there is no
+    limit.
+    """
 
     limit_s: float | None
 
@@ -175,7 +177,7 @@ Message = (
 def check_message(message: object) -> None:
     """Raise WarploomError, naming the field, unless this is a message whose fields hold values of their types.
 
-    For another process, the pipe's decoder checks that. In this process the structs arrive as they were made.
+    For another process, the pipe's decoder checks that. In this process, structs arrive without a check.
     """
     if not isinstance(message, Message):
         raise WarploomError(f"message must be one of engine.protocol.messages, got {shown(message)}")
@@ -203,7 +205,7 @@ class NodeReport(msgspec.Struct, frozen=True):
     """One node: its state, its problem, and its last measured time.
 
     `fused_into` are the nodes whose kernels do some or all of its work; they include its time if it has no `kernels`.
-    `waits_for` is the node that keeps it from running, by whose id `message` calls it. `parts` are its separately
+    `waits_for` is the node that keeps it from running; `message` has its id. `parts` are its separately
     measured parts, if any, such as layers. A node inside a block has a `share` of that block's time, from 0 to 1.
     """
 

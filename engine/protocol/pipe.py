@@ -127,7 +127,7 @@ def _uninterrupted() -> Iterator[None]:
 class PipeTransport:
     """Messages and questions to a process, and its answers; one thread writes and one reads.
 
-    `patch` is read for where its file is: relative paths start there.
+    `patch` is read for the folder of its file, where relative paths start.
     """
 
     def __init__(self, patch: Patch, command: Sequence[str]) -> None:
