@@ -12,14 +12,14 @@ from engine.user_code.limits import TookTooLong
 
 #: Blocks whose code the user can't fix.
 _SHIPPED = Path(__file__).resolve().parents[2] / LIBRARY
-#: The most characters of what an exception says.
+#: The most characters that are shown of an exception's message.
 LONGEST = 2000
 
 
 def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: str | None = None) -> Diagnostic:
     """Return an error for an exception of `what`, at the last line that ran in the folder of `near` or below it.
 
-    Warploom's own errors keep their text; other exceptions are given with their names.
+    Warploom's own errors keep their text; other exceptions are shown with their names.
     """
     if isinstance(problem, Incomplete):
         return _incomplete(problem, node)
@@ -35,10 +35,10 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
     else:
         text = f"{what} raised {type(problem).__name__}{': ' if shown else ''}{shown}"
     if isinstance(problem, WarploomError) and not isinstance(problem, BlockCallError):
-        # What the block says on purpose, of a file that is missing, say.
+        # An error that a block raises on purpose, for example about a missing file.
         if near is not None and near.is_relative_to(_SHIPPED):
             return error(text, node=node)
-        return error(text, node=node, file=file, line=line, remedy="give it other values, or mend its code")
+        return error(text, node=node, file=file, line=line, remedy="give it other values, or correct its code")
     if file is not None and line is not None:
         text += f" ({Path(file).name}:{line})"
     return error(text, node=node, file=file, line=line, remedy=_remedy(problem, near))
@@ -47,7 +47,7 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
 def interface_diagnostic(problem: BaseException, block_type: type[Block]) -> Diagnostic:
     """Return an error with the reason why an adaptive type has no interface for a node's values."""
     if isinstance(problem, KernelError):
-        remedy = "mend the kernel and save it"
+        remedy = "correct the kernel and save it"
         return error(str(problem), file=problem.file, line=problem.line, remedy=remedy, source=problem.source)
     if isinstance(problem, OpError):
         places = (f"op {told.node}: {told.message}" if told.node else told.message for told in problem.errors)
@@ -69,16 +69,16 @@ def _text(problem: BaseException) -> str:
     except TookTooLong:
         raise
     except BaseException:  # noqa: BLE001 - as above
-        return "what it says can't be read"
+        return "its message can't be read"
 
 
 def _remedy(problem: BaseException, near: Path | None) -> str:
     if isinstance(problem, ModuleNotFoundError) and problem.name and near is not None:
         name = problem.name.partition(".")[0]
-        with suppress(OSError):  # the name may be too long for a file's
+        with suppress(OSError):  # the name may be too long for a file
             if (near.parent / f"{name}.py").is_file() or (near.parent / name).is_dir():
                 return f"it lies beside the block, so write `from .{name} import ...`, with the dot"
-    return "mend the block's code and save it"
+    return "correct the block's code and save it"
 
 
 def _place(problem: BaseException, near: Path | None) -> tuple[str | None, int | None]:

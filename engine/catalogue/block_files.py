@@ -24,7 +24,7 @@ def python_files(folder: Path) -> list[Path]:
 
 
 def is_block_file(path: Path, folder: Path) -> bool:
-    """True for a Python file in a folder or below it, as `python_files` gives them."""
+    """True for a Python file that `python_files` would return for a folder."""
     if path.suffix != ".py" or not path.is_relative_to(folder):
         return False
     return not any(_is_hidden(part) for part in path.relative_to(folder).parts)
@@ -36,7 +36,7 @@ def folder_package(folder: Path) -> str:
 
 
 def module_name(path: Path, folder: Path, package: str) -> str:
-    """Return the full name of a file's module; `__init__.py` is the package that its folder is.
+    """`__init__.py` has the name of its folder's package.
 
     A dot in the name of a file or folder is replaced by a character that looks like one.
     """
@@ -123,7 +123,7 @@ def in_order(changed: Iterable[str], imports: Mapping[str, frozenset[str]]) -> l
     entered: set[str] = set()
 
     def add(module: str) -> None:
-        if module not in entered:  # also when it is in a cycle
+        if module not in entered:  # modules in a cycle are entered once
             entered.add(module)
             for name in sorted(imports.get(module, frozenset()) & affected):
                 add(name)

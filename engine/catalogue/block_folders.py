@@ -34,7 +34,7 @@ from engine.user_code.runner import CodeRunner
 class _JobQueue:
     """Does jobs one after the other, on a thread that exists only while there are jobs.
 
-    It calls `rest` after the last job, before that is done.
+    It calls `rest` after the last job, before that job's future is done.
     """
 
     def __init__(self, rest: Callable[[], None]) -> None:
@@ -116,12 +116,12 @@ class BlockFolders:
 
     @property
     def trusted(self) -> list[Path]:
-        """The person's own folders, which are no packages."""
+        """The person's own folders, which are not packages."""
         return [folder.path for folder in tuple(self._folders.values()) if not folder.is_installed]
 
     @property
     def is_loading(self) -> bool:
-        """True while files run or wait to."""
+        """True while files run or are queued."""
         return self._jobs.is_busy
 
     @property

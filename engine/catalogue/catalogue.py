@@ -29,7 +29,7 @@ from engine.user_code.limits import FILE, GRACE_S
 ENTRY_POINT_GROUP = "warploom.blocks"
 #: How long a start waits for the files of the person's own folder; slower ones are added when they are done.
 WAIT_S = 5.0
-#: How long others wait, who need the types: until the slowest file is done or was stopped.
+#: How long callers that need the types wait: until the slowest file is done or was stopped.
 LOADED_S = FILE.total_s + GRACE_S
 
 
@@ -50,7 +50,7 @@ def near_types(type_id: str) -> str:
 class Catalogue:
     """The block types by id, including types that are defined in Python later."""
 
-    #: What a person calls one of its members.
+    #: The name of one of its members in messages.
     member: str = "a block"
 
     def get(self, type_id: str) -> type[Block] | None:

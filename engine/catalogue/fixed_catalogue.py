@@ -53,7 +53,7 @@ class FixedCatalogue(Catalogue):
         return self._types.get(type_id)
 
     def problem(self, type_id: str) -> Diagnostic | None:
-        """Return None: the table holds what is in use."""
+        """Return None: every type in the table is in use."""
         return None
 
     def require(self, type_id: str) -> type[Block]:

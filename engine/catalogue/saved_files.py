@@ -1,4 +1,4 @@
-"""`SavedFiles`: follows what is saved in the files that blocks and their kernels come from."""
+"""`SavedFiles`: notices when files of blocks and of their kernels are saved."""
 
 import logging
 import threading
@@ -15,18 +15,18 @@ from engine.kernel_sources.watcher import SourceWatcher
 from engine.readings import Disk, Reading, stamp_of
 
 _log = logging.getLogger(__name__)
-#: Interval at which read contents are compared with the disk. Most saves are seen at once; this finds what the system
-#: does not report: a link that is pointed elsewhere, a folder that is moved, a file of another kind or on another
-#: machine.
+#: Interval at which read contents are compared with the disk. Most saves are noticed at once; this comparison finds
+#: changes that the system does not report: a link to another target, a moved folder, a file of another kind or on
+#: another machine.
 LOOK_S = 0.4
 
 
 class SavedFiles:
-    """Runs block files again when they are saved, and makes interfaces again that come from saved kernels.
+    """Runs saved block files again, and makes interfaces again whose kernels were saved.
 
     It follows Warploom's kernels, the folders beside the block types of `catalogue`, and every file that was read for
-    an interface or for one of `followed()`, there or not. Then it calls `on_kernels` with the files, on any thread,
-    after the listeners of `block_types`.
+    an interface or for one of `followed()`, even a missing one. Then it calls `on_kernels` with the files, on any
+    thread, after the listeners of `block_types`.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class SavedFiles:
         self._catalogue, self._on_kernels, self._followed = catalogue, on_kernels, followed
         self._disk = Disk()
         self._watched: set[Path] = set()
-        #: The files that differ from their read contents, with their state when that was reported.
+        #: The files that differ from their read contents, with the state that was reported last.
         self._reported: dict[Path, tuple[int, ...] | None] = {}
         self._looking = threading.Lock()
         self._closed = threading.Event()
@@ -55,7 +55,7 @@ class SavedFiles:
             self._watcher.watch(folder)
 
     def close(self) -> None:
-        """Follow nothing any more."""
+        """Stop following files."""
         self._forget()
         self._closed.set()
         self._watcher.close()
@@ -70,7 +70,7 @@ class SavedFiles:
                 _log.exception("saved files could not be followed")
 
     def _look(self, saved: frozenset[Path] = frozenset()) -> None:
-        """Follow files that were `saved`, and all others that changed since they were read."""
+        """Process the `saved` files, and all others that changed since they were read."""
         with self._looking:
             disk = self._disk
             known = {id(reading): reading for reading in (*readings(), *self._followed())}.values()
@@ -85,7 +85,8 @@ class SavedFiles:
                 block_types.tell(adapted)
         blocks = frozenset(path for path in saved if path.suffix == ".py")
         if blocks:
-            # A kernel that is saved with its block goes by the block's new description. A `.py` may hold kernels too.
+            # A kernel that is saved with its block is loaded by the block's new description. A `.py` may hold kernels
+            # too.
             block_folders.reload(blocks).add_done_callback(lambda _: self._on_kernels(saved))
         elif saved:
             self._on_kernels(saved)
@@ -104,7 +105,7 @@ class SavedFiles:
         for folder in {KERNELS_FOLDER, *(f for f in (*block_folders.paths, *used) if f is not None and f.is_dir())}:
             try:
                 is_more |= self._watcher.watch(folder)
-            except KernelError as problem:  # without it saves are not followed, and all else is as it should be
+            except KernelError as problem:  # only hot reload is lost
                 _log.warning("%s", problem)
         if is_more:
             block_folders.catch_up()  # with files that were saved since they were loaded, while no one watched

@@ -1,4 +1,4 @@
-"""Finding block types by what a person types: parts of words, initials, words of other tools, and words with a typo."""
+"""Finds block types by typed text: parts of words, initials, words of other tools, and words with a typo."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import chain
 
 from engine.blocktypes.block import Block
 
-#: What other tools and languages call what blocks here do: their word, and ours.
+#: Words that other tools and languages use for blocks here, with our words.
 SYNONYMS = {
     "abs": "difference",
     "accumulate": "sum",
@@ -77,7 +77,7 @@ def _rank(block: type[Block], word: str) -> int | None:
 
 
 def _near_rank(block: type[Block], word: str) -> int | None:
-    """Return how near a word is to one of the block's names: letters left out of it, or a typo."""
+    """Return how near a word is to one of the block's names: letters are left out of the name, or there is a typo."""
     exact = _rank(block, word)
     if exact is not None:
         return exact
@@ -97,7 +97,7 @@ def _initials(title: str) -> str:
 
 
 def _skips(word: str, name: str) -> bool:
-    """Return whether the letters of a word follow each other in a name that begins with the first of them."""
+    """Return whether a word's letters occur in a name in the same order, with the first letter at the name's start."""
     rest = iter(name)
     return name[:1] == word[0] and all(letter in rest for letter in word)
 
