@@ -31,7 +31,7 @@ _MOST = 1000
 
 @dataclass(frozen=True)
 class Interface:
-    """What an adaptive block gets beside the ports and parameters that its type declares.
+    """The ports and parameters of an adaptive block, in addition to those that its type declares.
 
     `content` is for `describe`, which finds it as `self.content`. `files` were read to make the interface, besides
     those read by `engine.readings`: when one of them is saved, the interface is made again. `notes` are warnings that
@@ -58,7 +58,7 @@ class AdaptiveBlock(Block, abstract=True):
 
     @classmethod
     def interface(cls, values: Mapping[str, Any]) -> Interface:
-        """Return what follows from the declared structural parameters; paths in `values` are complete.
+        """Return the interface for values of the declared structural parameters; paths in `values` are complete.
 
         Any thread may call it. Raises a PatchError or KernelError for wrong values.
         """
@@ -67,10 +67,10 @@ class AdaptiveBlock(Block, abstract=True):
 
 @dataclass(frozen=True)
 class Adapted:
-    """The type of a node, and why it doesn't match the node's current values; None when it is.
+    """The type of a node, and why it doesn't match the node's current values; None when it does.
 
-    With a problem, the type is the adaptive type itself. `reading` is what files held when that was found out. So it
-    follows from the values and the disk alone; the last good version of a node is kept by the engine that runs it.
+    With a problem, the type is the adaptive type itself. `reading` has the contents of the files at that time. So the
+    type depends only on the values and the disk; the engine that runs a node keeps its last good version.
     """
 
     origin: type[AdaptiveBlock]
@@ -87,21 +87,21 @@ _generation = 0
 
 
 def readings() -> list[Reading]:
-    """Return what the files of all interfaces held when they were made."""
+    """Return the contents of the files of all interfaces, from when these were made."""
     with _lock:
         return [known.reading for known in _known.values()]
 
 
 def generation() -> int:
-    """Return a number that is another after each change of an interface whose values are the same."""
+    """Return a number that changes whenever an interface changes while its values stay the same."""
     return _generation
 
 
 def adapted(block_type: type[AdaptiveBlock], patch_values: Mapping[str, Any], folder: Callable[[], Path]) -> Adapted:
-    """Return the type of a node of an adaptive type, by these values in the patch and the current files.
+    """Return the type of a node of an adaptive type, for its values in the patch and the current files.
 
-    Relative paths start at `folder()`. Values that a declared parameter refuses count as its default. When files have
-    changed since it was asked last, the listeners of `block_types` hear of it.
+    Relative paths start at `folder()`. Values that a declared parameter refuses count as its default. If files have
+    changed since the last call, the listeners of `block_types` are called.
     """
     values = {}
     for name, spec in _deciding(block_type).items():
@@ -125,7 +125,7 @@ def adapted(block_type: type[AdaptiveBlock], patch_values: Mapping[str, Any], fo
 
 
 def refresh(disk: Disk) -> set[str]:
-    """Make the interfaces again whose files have changed; return the ids of types of which one is another now."""
+    """Make the interfaces again whose files have changed; return the ids of types with a changed interface."""
     with _lock:
         affected = [(key, known) for key, known in _known.items() if known.reading.changed(disk.ask)]
     renewed = [_renew(key, known) for key, known in affected]
@@ -133,7 +133,7 @@ def refresh(disk: Disk) -> set[str]:
 
 
 def _renew(key: tuple[object, ...], known: Adapted) -> tuple[Adapted, bool]:
-    """Make an interface again; return what it is now, and whether that is another than it was."""
+    """Make an interface again; return it, and whether it has changed."""
     fresh = _keep(key, _adapt(known.origin, known.values, known))
     has_changed = fresh.block_type is not known.block_type or str(fresh.problem) != str(known.problem)
     global _generation
@@ -160,7 +160,7 @@ def _keep(key: tuple[object, ...], made: Adapted) -> Adapted:
 
 
 def _adapt(block_type: type[AdaptiveBlock], values: Mapping[str, Any], before: Adapted | None) -> Adapted:
-    """Return the type for some values; `before` is what they gave when their files were read last."""
+    """Return the type for some values; `before` is the result for them when their files were last read."""
     reading = Reading()
     with reading.under_way(alone=True):
         try:
@@ -176,12 +176,12 @@ def _adapt(block_type: type[AdaptiveBlock], values: Mapping[str, Any], before: A
 
 
 def _files(block_type: type[AdaptiveBlock], values: Mapping[str, Any]) -> list[Path]:
-    """Return the files that values name; they may be there later."""
+    """Return the files that values name, including files that don't exist yet."""
     return [Path(values[name]) for name, spec in _deciding(block_type).items() if spec.type == "path" and values[name]]
 
 
 def _subclass(block_type: type[AdaptiveBlock], made_of: Interface) -> type[AdaptiveBlock]:
-    """Return the type with an interface; BlockDefinitionError when that is wrong."""
+    """Return the type with an interface; BlockDefinitionError when the interface is wrong."""
     made: type[AdaptiveBlock] = types.new_class(block_type.__name__, (block_type,), {"abstract": True})
     made.ports = {**block_type.ports, **{spec.name: spec for spec in made_of.ports}}
     made.parameters = {**block_type.parameters, **{spec.name: spec for spec in made_of.parameters}}

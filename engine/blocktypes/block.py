@@ -1,4 +1,4 @@
-"""Block types: the `Block` base class, which types are defined, and what a block describes.
+"""Block types: the `Block` base class, the defined types, and the descriptions of blocks.
 
 A block is passive. It holds parameter values and describes work; it never calls a device.
 """
@@ -35,12 +35,12 @@ from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
 
 #: The block library that ships with Warploom.
 LIBRARY = "blocks"
-#: The files of a user's folder are modules of a package called this and a number.
+#: The name, before a number, of the package for the modules of a user's folder.
 FOLDER_PACKAGE = "warploom_folder_"
 
 _log = logging.getLogger(__name__)
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")
-#: Categories that are not called like the first part of an id.
+#: The names of categories that differ from the first part of an id.
 _CATEGORIES = {"io": "IO", "value": "Values", "filter": "Image", "sparse": "Linalg"}
 #: Names that ports and parameters can't have: attributes of a block, and keywords of `Patch.add` and `Patch.set`.
 _RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gesture", "region"})
@@ -207,7 +207,7 @@ def check_name(cls: type[Block], name: str) -> None:
 
 
 class BlockTypes:
-    """Which block types are defined: those of the catalogue, and those of a file that is being loaded.
+    """The defined block types: those of the catalogue, and those of a file that is being loaded.
 
     A class is defined as soon as Python has run its `class` statement. While a file is loaded its classes are only
     *staged*, so a file that fails halfway changes nothing. Any thread may read; listeners are called on the thread
@@ -259,7 +259,7 @@ class BlockTypes:
 
     @contextmanager
     def staging(self) -> Iterator[dict[str, type[Block]]]:
-        """Keep the classes that this thread defines out of the catalogue, and give them by id."""
+        """Keep the classes that this thread defines out of the catalogue, and yield them by id."""
         staged: dict[str, type[Block]] = {}
         token = self._staged.set(staged)
         try:
@@ -289,7 +289,7 @@ class BlockTypes:
     def subscribe(self, listener: Callable[[frozenset[str]], None]) -> Callable[[], None]:
         """Call `listener` with the ids of types that were added, removed or changed, on the thread that did it.
 
-        Returns a function that ends it, which may be called again.
+        Return a function that ends this; it may be called more than once.
         """
 
         def end() -> None:
@@ -308,7 +308,7 @@ class BlockTypes:
                 _log.exception("a change of %s could not be followed", ", ".join(sorted(changed)))
 
     def _declare_dependents(self, changed: set[str]) -> set[str]:
-        """Update the ports of composites that hold a changed type; return the changed ids with theirs.
+        """Update the ports of composites that hold a changed type; return the changed ids, including theirs.
 
         A composite that can't be made of the new versions keeps its ports, and its nodes show the problem.
         """
@@ -333,7 +333,7 @@ block_types = BlockTypes()
 
 
 def _origin(cls: type[Block]) -> str:
-    """Return where a class is from, as a person knows it: the file in a user's folder, otherwise the module."""
+    """Return the origin of a class for messages: the file in a user's folder, otherwise the module."""
     if cls.__module__.startswith(FOLDER_PACKAGE):
         return str(getattr(sys.modules.get(cls.__module__), "__file__", cls.__module__))
     return cls.__module__
@@ -375,15 +375,15 @@ def run_describe(block: Block, build: BlockBuilder) -> None:
 
 
 def is_ours(block_type: type[Block]) -> bool:
-    """True for a block type of Warploom's own library, whose code returns."""
+    """True for a block type of Warploom's own library, whose code always ends."""
     return block_type.__module__.partition(".")[0] == LIBRARY
 
 
 def shows_pictures(block_type: type[Block]) -> bool:
     """True for a block type that shows a picture, as its defaults describe it.
 
-    The first call for a type runs the block's own code; types of users' files are asked when they are loaded. False for
-    one that is stopped then.
+    The first call for a type runs the block's own code; for a type of a user's file, it is made when the file is
+    loaded. False if that code is stopped.
     """
     known = _shows.get(block_type)
     if known is None:

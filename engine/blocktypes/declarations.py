@@ -1,4 +1,4 @@
-"""How a block class declares its ports, value outputs and parameters, and what reads these off the class."""
+"""The declarations of a block class: ports, value outputs and parameters, and the code that reads them from it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Out(BufferHandle, Generic[T]):
 
 @dataclass
 class PortDeclaration:
-    """What `port(...)` returns: the class attribute that becomes a `PortSpec` and, on a block, a handle.
+    """The result of `port(...)`: the class attribute that becomes a `PortSpec` and, on a block, a handle.
 
     `spec` lacks direction and element type until the class is complete: the annotation gives them.
     """
@@ -101,7 +101,7 @@ def port(
 
 NumberType = TypeVar("NumberType", float, int, bool)
 
-#: What a value output holds before its block has run, by its type.
+#: The number of a value output before its block has run, by type.
 ZEROS: dict[str, float | int | bool] = {"float": 0.0, "int": 0, "bool": False}
 
 
@@ -140,7 +140,7 @@ class Value(Generic[NumberType]):
 def value_port(*, doc: str, unit: str = "", replaces: tuple[str, ...] = ()) -> Any:
     """Declare a value output; its annotation gives the type: `Value[float]`, `Value[int]` or `Value[bool]`.
 
-    `replaces` are names that it had before: what it drove by these it drives.
+    `replaces` are former names: connections from these are connected from this output.
     """
     with declaring("value_port") as where:
         return Value[Any](prose(where, "doc", doc), prose(where, "unit", unit), texts(where, "replaces", replaces))
@@ -148,7 +148,7 @@ def value_port(*, doc: str, unit: str = "", replaces: tuple[str, ...] = ()) -> A
 
 @dataclass
 class ParameterDeclaration:
-    """What `param(...)` returns: the class attribute that becomes a `ParameterSpec` and, on a block, a handle."""
+    """The result of `param(...)`: the class attribute that becomes a `ParameterSpec` and, on a block, a handle."""
 
     spec: ParameterSpec  # without its type, which the annotation gives
     #: The block's code gets the value. `describe` gets a handle on a live parameter instead.
@@ -183,9 +183,9 @@ def param(
 
     `min` and `max` bound it and span its slider; `unit` is shown beside it; `choices` lists the allowed texts;
     `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
-    the user's own; it is not saved with the patch. `replaces` are names that the parameter had before: values that
-    files and running patches hold under these are its own. A text with a `language`, such as "cuda", has several lines.
-    Each new node gets a different value of a `fresh` whole number, such as a seed.
+    the user's own; it is not saved with the patch. `replaces` are former names: values under these, in files and
+    running patches, count as the parameter's own. A text with a `language`, such as "cuda", has several lines. Each new
+    node gets a different value of a `fresh` whole number, such as a seed.
     """
     with declaring("param") as where:
         spec = ParameterSpec(
@@ -218,7 +218,7 @@ def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpe
     """Return the ports and parameters that a class declares; raises a BlockDefinitionError for wrong ones."""
     try:
         hints = get_type_hints(cls)
-    except Exception as problem:  # what the module says may raise anything
+    except Exception as problem:  # evaluating annotations may raise anything
         text = f"block {cls.id}: annotations must be names that the module defines or imports, got: {problem}"
         raise BlockDefinitionError(text) from problem
     ports: dict[str, PortSpec] = {}

@@ -1,4 +1,4 @@
-"""Parameters: what a person sets on a block.
+"""Parameters: the values that a person sets on a block.
 
 A *live* parameter is passed to kernels as a scalar, so changing it is one write into an argument block (HOT). A
 *structural* parameter takes part in the description (a shape, a file), so changing it describes the block again.
@@ -21,7 +21,9 @@ from engine.types import SCALARS, number_range
 
 
 class UserArray:
-    """An array of any library whose memory a patch uses as it is; None stands for none. It is equal to itself only."""
+    """An array of any library whose memory a patch uses without a copy; with None, there is no array. It equals only
+    itself.
+    """
 
     # Not a dataclass: msgspec would encode its fields, and so the memory.
     __slots__ = ("array",)
@@ -39,7 +41,7 @@ class UserArray:
         return id(self.array)
 
 
-#: How deep lists and objects of a patch may lie in each other: far less than Python's functions can call each other.
+#: The deepest nesting of a patch's lists and objects, far below Python's limit of recursion.
 MOST_DEPTH = 100
 TYPES: dict[Any, str] = {
     float: "float",
@@ -53,7 +55,7 @@ TYPES: dict[Any, str] = {
 }
 
 
-#: What the numbers of kernels may be, by the names of their types.
+#: The range of numbers in kernels, by the names of their types.
 _RANGES = {dtype.__name__: number_range(dtype) for dtype in SCALARS if dtype.kind in ("integer", "float")}
 
 
@@ -67,10 +69,10 @@ class ParameterSpec:
     """A parameter as its block type declares it; `type` is float, int, bool, str, path, array, external or object.
 
     `files` describes what a path parameter names: "open image", "save image" or "". `language` is that of a text of
-    several lines, such as "cuda"; "" for a line of text. A parameter that `can_be_constant` is a kernel's, which a
-    person may have compiled into it: it is structural then. `number` is the name of the element type in which a kernel
-    takes it, such as "s16", whose range no value leaves; `minimum` and `maximum` are what a person should see. Of a
-    whole number that is `fresh`, such as a seed, each new node gets one that no other node of the patch has.
+    several lines, such as "cuda"; "" for a line of text. A parameter that `can_be_constant` belongs to a kernel; a
+    person can have its value compiled into the kernel, and it is then structural. `number` names the element type in
+    which a kernel takes it, such as "s16", and limits its values; `minimum` and `maximum` are the range that a person
+    sees. For a `fresh` whole number, such as a seed, each new node gets a value that no other node of the patch has.
     """
 
     name: str
@@ -97,7 +99,7 @@ class ParameterSpec:
 
     @property
     def is_constant(self) -> bool:
-        """True when the parameter is known when its kernel is compiled."""
+        """True when the value is known when the kernel is compiled."""
         return self.can_be_constant and self.structural
 
     @property
@@ -130,7 +132,7 @@ class ParameterSpec:
 def given(spec: ParameterSpec, patch_values: Mapping[str, Any], folder: Callable[[], Path]) -> Any:
     """Return the value of a parameter, given a node's values in the patch by name; PatchError when it doesn't fit.
 
-    A value under a name that the parameter had before counts, and the default when there is none. Paths of files that
+    A value under a former name counts too; if there is none, return the default. Paths of files that
     are read start at `folder()`.
     """
     called = spec.name
@@ -204,7 +206,7 @@ def _to_object(value: Any) -> dict[str, Any] | None:
 
 
 def check_depth(value: Any, most: int) -> None:
-    """Raise RecursionError unless lists and objects of JSON lie at most so many levels deep in each other."""
+    """Raise RecursionError if lists and objects of JSON are nested more than `most` levels deep."""
     level = [value]
     for _ in range(most):
         inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
@@ -237,7 +239,9 @@ _MUST_BE = {
 
 
 def parse_text(spec: ParameterSpec, text: str) -> Any:
-    """Return the value a person typed for this parameter (command line, inspector); PatchError when it is none."""
+    """Return the value a person typed for this parameter (command line, inspector); PatchError when the text is no such
+    value.
+    """
     if spec.type == "bool" and text.lower() in ("true", "false", "1", "0", "on", "off"):
         return text.lower() in ("true", "1", "on")
     if spec.type in ("float", "int"):
@@ -252,7 +256,7 @@ def parse_text(spec: ParameterSpec, text: str) -> Any:
 
 def _number(text: str) -> int | float:
     try:
-        return int(text)  # exact, however long
+        return int(text)  # exact for any number of digits
     except ValueError:
         number = float(text)
         return int(number) if number.is_integer() else number
