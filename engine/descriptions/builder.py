@@ -128,10 +128,10 @@ class BlockBuilder(BlockNames):
         `build.frame`. `thread_block` defaults to 256 threads in one dimension and 16 x 16 in two.
 
         With `count`, the first number (u32) of that buffer is the number of threads with work, and the launch costs no
-        more than these. The grid has at most as many thread blocks as run at once. The kernel takes the count as an
-        argument, and loops over its grid with `for_each_counted` of `kernels/count.cuh`. Use this if the count is often
-        far below `num_threads`, as with append buffers; a CPU vectorises such a loop less well. When `count` is an
-        unconnected input, the grid covers `num_threads`.
+        more than that many threads. The grid has at most as many thread blocks as run at once. The kernel takes the
+        count as an argument, and loops over its grid with `for_each_counted` of `kernels/count.cuh`. Use this if the
+        count is often far below `num_threads`, as with append buffers; a CPU vectorises such a loop less well. When
+        `count` is an unconnected input, the grid covers `num_threads`.
         """
         where = self._id
         checks.instance(where, "kernel", kernel, Kernel, "be a Kernel(file, entry)")

@@ -54,7 +54,8 @@ def describe_for(
 ) -> None:
     """Make a region that runs `count` times, or as often as the first element of `counts`, at most `limit` times.
 
-    `index`, an output of one u32, is the number of the iteration from 0 on; after the loop, it is their count.
+    `index`, an output of one u32, is the number of the iteration from 0 on; after the loop, it is the number of
+    iterations.
     """
     stopped, entered = _stopped(build, index, limit), build.buffer(_ENTERED, u32, "[1]")
     times = (build.argument(count), build.argument(counts), build.element_type(counts))
