@@ -252,7 +252,9 @@ def _shared_parameter(manifest: KernelManifest) -> ParameterSpec:
 
 
 def _ambiguous(made: Arguments, over: str) -> tuple[Diagnostic, ...]:
-    """Return a warning when no one says over which port the threads go, and an input would be as likely."""
+    """Return a warning when neither a person nor a shape determines the port that threads cover, and an input is as
+    likely.
+    """
     first = next((port for port in made.ports if port.is_input), None)
     domain = next(port for port in made.ports if port.name == made.over)
     if over or first is None or domain.shape.startswith("same"):
@@ -265,9 +267,9 @@ def _ambiguous(made: Arguments, over: str) -> tuple[Diagnostic, ...]:
 
 
 def _review(image: KernelImage, manifest: KernelManifest) -> tuple[Diagnostic, ...]:
-    """Return a warning when what a PTX file is said to do must be reviewed, or when its PTX doesn't tell.
+    """Return a warning when a PTX file's manifest must be reviewed, or when the PTX leaves a direction unknown.
 
-    `manifest` is what is known of the kernel.
+    `manifest` has the known facts about the kernel.
     """
     source, told = image.source, image.manifests.get(manifest.name)
     asked = told.needs_review if told is not None else None
@@ -276,10 +278,10 @@ def _review(image: KernelImage, manifest: KernelManifest) -> tuple[Diagnostic, .
         return ()
     names = ", ".join(asked if isinstance(asked, list) else unknown) or "its parameters"
     file = Path(source.path).with_suffix(".json")
-    remedy = f"see whether {file.name} is right, then set needs_review there to false"
+    remedy = f"check {file.name}, then set needs_review in it to false"
     if told is None:
-        remedy = f"say it in {file.name}; `warploom kernel {source.label} --write-json` begins one"
-    message = f"what {manifest.name} does with {names} must be reviewed, got a guess"
+        remedy = f"state it in {file.name}; `warploom kernel {source.label} --write-json` begins one"
+    message = f"directions of {names} in {manifest.name} must be reviewed, got a guess"
     return (warning(message, remedy=remedy, file=str(file) if told is not None else source.path),)
 
 
@@ -297,7 +299,7 @@ def _num_threads(over: str, rank: int, manifest: KernelManifest) -> tuple[Extent
 
 
 def _manifest(image: KernelImage, entry: str) -> KernelManifest:
-    """Return what is known of an entry point: what its PTX tells, and what its manifest adds."""
+    """Return the known facts about an entry point: those of its PTX, and those that its manifest adds."""
     image.signature(entry)  # KernelError when there is no such entry point
     found = next(manifest for manifest in describe_kernels(image) if manifest.name == entry)
     told = image.manifests.get(entry)
@@ -309,7 +311,7 @@ def _manifest(image: KernelImage, entry: str) -> KernelManifest:
 
 
 def _overlaid(found: T, told: T) -> T:
-    """Return a struct with the fields of `told` that say something, and those of `found` for the others."""
+    """Return a struct with the fields of `told` that are set, and those of `found` for the others."""
     said = {
         name: value for name in told.__struct_fields__ if (value := getattr(told, name)) not in (None, "unknown", [])
     }
@@ -317,7 +319,7 @@ def _overlaid(found: T, told: T) -> T:
 
 
 def _at(items: Sequence[Any], index: int, count: int) -> Any:
-    """Return an item of a list that was found by search, unless the search has gone wrong."""
+    """Return an item of a list that a search found; None when the list doesn't have `count` items."""
     return items[index] if len(items) == count else None
 
 

@@ -1,4 +1,6 @@
-"""What a kernel's PTX tells of its launch: how many dimensions it has, and which parameters bound its threads."""
+"""Reads facts about a kernel's launch from its PTX: the number of dimensions, and the parameters that bound its
+threads.
+"""
 
 from collections import defaultdict
 
@@ -11,7 +13,7 @@ _CARRIES = frozenset({"mov", "add", "sub", "mad", "mul", "cvt", "shl", "or", "an
 
 
 def launch_rank(kernel: Function) -> int:
-    """Return the number of dimensions in which a kernel asks where its threads are, at least 1."""
+    """Return the number of dimensions of the thread index that a kernel reads, at least 1."""
     used = {name for instruction in kernel.instructions for name in _registers(instruction)}
     axes = [axis for axis in range(3) if any(f"%{index}.{_AXES[axis]}" in used for index in _INDICES)]
     return max(axes, default=0) + 1

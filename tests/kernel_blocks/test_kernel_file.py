@@ -285,7 +285,7 @@ def test_a_manifest_that_needs_review_is_a_warning_on_the_node(
         found = engine.step().diagnostics
         assert engine.read(patch[node]["b"]).tolist() == [0, 2, 4, 6, 8]
     assert [item.message for item in found] == (
-        [f"what twice does with {names} must be reviewed, got a guess"] if names else []
+        [f"directions of {names} in twice must be reviewed, got a guess"] if names else []
     )
     assert [(item.severity, item.node, item.file) for item in found] == (
         [(Severity.WARNING, node, str(manifest))] if names else []
@@ -300,5 +300,5 @@ def test_what_ptx_does_not_tell_is_a_warning_until_a_manifest_says_it(tmp_path: 
     source = patch.add("io.array", data=np.arange(8, dtype=np.float32))
     patch.connect(source["out"], patch[node]["a"])
     (told,) = (item for item in check_patch(patch) if item.severity is Severity.WARNING)
-    assert told.message == "what twice does with a must be reviewed, got a guess"
+    assert told.message == "directions of a in twice must be reviewed, got a guess"
     assert "twice.json" in told.remedy
