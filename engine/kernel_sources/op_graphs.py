@@ -34,7 +34,7 @@ def analysis(source: OpGraphSource) -> Analysis:
 
 @lru_cache(_MOST)
 def interface(source: OpGraphSource) -> OpInterface:
-    """Return what a block must know of the graph. Raise OpError when it is wrong. Nothing is compiled."""
+    """Return the facts about the graph that a block needs. Raise OpError when it is wrong. Nothing is compiled."""
     return interface_of(analysis(source))
 
 

@@ -78,6 +78,8 @@ def _version(compiler: Compiler) -> str:
 
 @cache
 def _own_version() -> str:
-    """Return a digest of what else results depend on: the code here, the code that reads PTX, and Python's version."""
+    """Return a digest of everything else that results depend on: the code here, the code that reads PTX, and Python's
+    version.
+    """
     here = sorted(Path(__file__).parent.glob("*.py"))
     return cache_key([sys.version, reader_version(), *(path.read_bytes() for path in here)])
