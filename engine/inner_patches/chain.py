@@ -81,9 +81,16 @@ class Chain(Parts):
         for node, name in self.ends(ChainOutput.id):
             source = self._feeds[node].get("value")
             if source is None:
-                self._tell(node, "output must be connected", "connect what it gives", "value", incomplete=True)
+                self._tell(
+                    node, "output must be connected", "connect a library call's output", "value", incomplete=True
+                )
             elif self._patch.nodes[source.node].type in ENDS:
-                self._tell(node, "output must come from a library call, got an input", "put a call between", "value")
+                self._tell(
+                    node,
+                    "output must come from a library call, got an input",
+                    "put a library call between them",
+                    "value",
+                )
             elif source in given:
                 self._tell(node, f"output must have a source of its own, got that of {given[source]}", "remove it")
             else:
