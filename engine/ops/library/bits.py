@@ -107,7 +107,7 @@ _define(
 _define(
     "shift_right",
     "Shift Right",
-    "x shifted to the right; at the left come in copies of the sign of signed numbers, otherwise zeros.",
+    "x shifted to the right; the left is filled with copies of the sign bit for signed numbers, otherwise with zeros.",
     _AMOUNT,
     _shift_type,
     _shift("lshr"),

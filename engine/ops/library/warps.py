@@ -349,7 +349,7 @@ register(
         "Aggregate",
         _CATEGORY,
         "An output with one element for each thread block, which combines the values of its share of the elements, "
-        "always in the same order. Only blocks of the library can have it, since they choose the number of thread "
+        "always in the same order. Only library blocks can have this output, since they choose the number of thread "
         "blocks.",
         (take("value", "Value of each element."),),
         (),
