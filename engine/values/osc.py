@@ -39,7 +39,7 @@ class OscListener(Listener):
         host, _, port = self.source.removeprefix("osc:").rpartition(":")
         if not (host and port.isdigit()):  # without a host, sockets would listen to the whole network
             text = f"OSC must be listened to at a host and port such as osc:127.0.0.1:9000, got {self.source}"
-            raise Unavailable(text, "mend the block's source")
+            raise Unavailable(text, "correct the block's source")
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
             try:
                 server.bind((host, int(port)))

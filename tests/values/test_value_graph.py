@@ -86,7 +86,7 @@ BAD = [
         (1.0, ZeroDivisionError("division by zero"), 0),
         "update of test_values.given raised ZeroDivisionError: division by",
     ),
-    ((1.0, Mute(), 0), "update of test_values.given raised Mute: what it says can't be read"),
+    ((1.0, Mute(), 0), "update of test_values.given raised Mute: its message can't be read"),
     ((1.0, SystemExit(3), 0), "update of test_values.given raised SystemExit: 3"),
     ((1.0, PatchError("number must be good, got a bad one"), 0), "number must be good, got a bad one"),
     ((float("nan"), 1, True), "output value must be a finite number, got nan"),
