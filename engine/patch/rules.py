@@ -123,7 +123,7 @@ def is_drivable(spec: ParameterSpec) -> bool:
 
 
 def fits(one: End, other: End) -> bool:
-    """Return whether one is a source and the other a target, with matching types."""
+    """Return whether one end is a source and the other a target, with matching types."""
     if is_target(one) == is_target(other):
         return False
     source, target = (other, one) if is_target(one) else (one, other)
@@ -248,7 +248,7 @@ def check_acyclic(connection: Connection, following: Following, scopes: Scopes) 
     source, target = connection.source.node, connection.target.node
     a, b = scopes.lift(source, target)
     if a == b and source != target:
-        return  # between a region and its own body, it orders nothing
+        return  # a connection between a region and its own body doesn't order blocks
     path = find_way(following, b, a)
     if path is not None:
         way = " -> ".join([a, *path])
