@@ -14,7 +14,7 @@ class Noise(Block, id="image.noise", tags=("clouds", "fractal", "generator", "te
     height: int = param(768, min=1, max=8192, unit="px", structural=True, doc="Height of the image.")
     cell: float = param(128.0, min=2, max=1024, unit="px", doc="Size of the largest features.")
     octaves: int = param(5, min=1, max=8, doc="Number of layers, each with finer detail than the one before.")
-    speed: float = param(0.2, min=0, max=5, unit="1/s", doc="How fast the noise changes; 0 stands still.")
+    speed: float = param(0.2, min=0, max=5, unit="1/s", doc="How fast the noise changes; at 0 it stays the same.")
     seed: int = param(0, min=0, max=1000, doc="Start of the random sequence; another seed gives other noise.")
 
     kernel = Kernel("patterns.cu", entry="noise")

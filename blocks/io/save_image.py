@@ -21,7 +21,7 @@ class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "w
 
     The file name's extension decides the format. EXR, TIFF, HDR and PFM store linear light as floats, including values
     above 1 and, except in HDR, below 0. PNG, JPEG and WebP store sRGB and clamp values to 0 to 1; PNG has 8 or 16 bits
-    per channel. Save Outputs in the editor writes the file, and so does the end of `warploom run`; frames do not.
+    per channel. The file is written by Save Outputs in the editor and at the end of `warploom run`, not in each frame.
     """
 
     image: In[float4] = port(rank=2, doc="The image to save, linear RGBA, shape [height, width].")
@@ -29,7 +29,8 @@ class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "w
     depth: str = param(
         "usual",
         choices=PICTURE_DEPTHS,
-        doc="Bits a channel. Usual: float for .exr, .tif, .hdr and .pfm, else 8. PNG and TIFF can have 16, EXR half.",
+        doc="Bits per channel. By default, float for .exr, .tif, .hdr and .pfm, and 8 for others. PNG and TIFF can "
+        "have 16, EXR half.",
     )
 
     encoded = OpGraphSource.of_expression(f"c = image{PIXEL}", output="pixels", output_type=uchar4, image=float4)

@@ -6,7 +6,7 @@ class AddMatrices(Block, id="linalg.add_matrices", tags=("geam", "transpose", "s
 
     out = alpha a + beta b, with a, b and out [m, n]. Without b, the block transposes or scales a. To make a matrix
     symmetric, connect it to both inputs, transpose one of them and set both factors to 0.5. Leading axes are batch
-    axes: the sum is computed for each of their positions. Elements are f32, f64, c64 or c128.
+    axes, with one sum for each of their positions. Elements are f32, f64, c64 or c128.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., m, n], or [..., n, m] with transpose_a.")

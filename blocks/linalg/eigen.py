@@ -8,8 +8,8 @@ class Eigen(
 
     a vectors[:, i] = eigenvalues[i] vectors[:, i], with a [n, n]. Only the lower half of a is read. Eigenvalues are in
     ascending order; eigenvectors are orthonormal, and their signs are not determined. Use it for the principal axes and
-    variances of a covariance, or for the modes of a structure. Leading axes are batch axes: each of their matrices is
-    decomposed.
+    variances of a covariance, or for the modes of a structure. Leading axes are batch axes: each matrix is decomposed
+    separately.
 
     On CUDA, n is at most 512. Elements are f32, f64, c64 or c128.
     """

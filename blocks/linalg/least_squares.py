@@ -7,7 +7,7 @@ class LeastSquares(Block, id="linalg.least_squares", tags=("lstsq", "fit", "regr
     x minimises the norm of a x - b, with a [m, n] and m at least n. To fit functions to points, each row of a holds the
     values of these functions at one point, b holds the measured values, and x becomes the coefficients. QR is used,
     which is more exact than solving a^T a x = a^T b. Several right sides are the columns of b [m, r]. Leading axes are
-    batch axes: each of their systems is solved.
+    batch axes: each system is solved separately.
 
     A warning is shown when columns of a are linearly dependent. Elements are f32, f64, c64 or c128.
     """

@@ -6,8 +6,8 @@ class Lu(Block, id="linalg.lu", tags=("factor", "triangular", "decomposition", "
 
     lower upper = a[order], with a [m, n] and k = min(m, n): lower [m, k] has ones on its diagonal, and upper is [k, n].
     Partial pivoting chooses, in each column, the row with the largest element; order holds the chosen rows. Except for
-    its sign, the determinant is the product of upper's diagonal. Leading axes are batch axes: each of their matrices is
-    factored. A warning is shown when a pivot is 0. Elements are f32, f64, c64 or c128.
+    its sign, the determinant is the product of upper's diagonal. Leading axes are batch axes: each matrix is factored
+    separately. A warning is shown when a pivot is 0. Elements are f32, f64, c64 or c128.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., m, n].")

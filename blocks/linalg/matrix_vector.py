@@ -5,9 +5,9 @@ class MatrixVector(Block, id="linalg.matrix_vector", tags=("matvec", "gemv", "mu
     """Multiplies a matrix by a vector.
 
     out = alpha a x + beta y, with a [m, k], x [k] and out [m]: element i of out is the sum over j of a[i, j] x[j].
-    Leading axes are batch axes: the product is computed for each of their positions, and an a or x without them is used
-    for all. Elements are f32, f64, c64 or c128. For many vectors at once, use Multiply with the vectors as columns,
-    which is faster.
+    Leading axes are batch axes, with one product for each of their positions; an a or x without batch axes is used for
+    all. Elements are f32, f64, c64 or c128. For many vectors at once, use Multiply with the vectors as columns, which
+    is faster.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., m, k], or [..., k, m] with transpose.")

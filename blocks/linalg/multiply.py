@@ -4,9 +4,9 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, blas, param, port
 class Multiply(Block, id="linalg.multiply", tags=("matmul", "gemm", "dot", "product", "blas", "linear", "layer")):
     """Multiplies two matrices.
 
-    out = activation(alpha a b + beta c + bias), with a [m, k], b [k, n] and out [m, n]. Leading axes are batch axes:
-    the product is computed for each of their positions, and an a or b without them is used for all. Elements are f32,
-    f64, c64, c128, f16 or bf16; products of f16 and bf16 are summed in f32.
+    out = activation(alpha a b + beta c + bias), with a [m, k], b [k, n] and out [m, n]. Leading axes are batch axes,
+    with one product for each of their positions; an a or b without batch axes is used for all. Elements are f32, f64,
+    c64, c128, f16 or bf16; products of f16 and bf16 are summed in f32.
 
     With bias and activation, the block is a layer of a neural network and costs no more than the product alone. relu is
     max(x, 0). gelu is x times the normal cumulative distribution function of x, in its tanh approximation. Both need

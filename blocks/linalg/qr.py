@@ -8,7 +8,7 @@ class Qr(
 
     q r = a, with a [m, n] and k = min(m, n): q [m, k] has orthonormal columns, and r [k, n] is an upper triangle. If m
     is at least n, the columns of q span the same space as those of a: use it to make vectors orthonormal. Leading axes
-    are batch axes: their matrices are factored one after another. Elements are f32, f64, c64 or c128.
+    are batch axes: the matrices are factored one after another. Elements are f32, f64, c64 or c128.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., m, n].")

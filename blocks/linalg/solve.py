@@ -6,8 +6,8 @@ class Solve(Block, id="linalg.solve", tags=("linear", "system", "equations", "lu
 
     a x = b, with a [n, n]. A general a is factored by LU with pivots. A positive definite a, as in least squares,
     smoothing and covariances, is factored by Cholesky's method in half the time, and only its lower half is read.
-    Several right sides are the columns of b [n, r]. Leading axes are batch axes: each of their systems is solved, and
-    an a or b without them is used for all.
+    Several right sides are the columns of b [n, r]. Leading axes are batch axes: each system is solved separately, and
+    an a or b without batch axes is used for all.
 
     For a singular matrix, or one that is not positive definite, the solution holds infinities or NaN, and a warning
     names the column or leading minor at fault. Elements are f32, f64, c64 or c128.

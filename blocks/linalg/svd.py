@@ -7,7 +7,7 @@ class Svd(Block, id="linalg.svd", tags=("singular", "values", "pca", "rank", "ps
     u diag(s) vh = a, with a [m, n] and k = min(m, n): the columns of u [m, k] and the rows of vh [k, n] are
     orthonormal, and s [k] is in descending order. The first r terms are the best approximation of a with rank r: use it
     for principal components, ranks and compression. The signs of singular vectors are not determined. Leading axes are
-    batch axes: each of their matrices is decomposed.
+    batch axes: each matrix is decomposed separately.
 
     On CUDA, k is at most 512. There, if a has more than 32 rows or columns, singular vectors are less exact where the
     singular value is near 0 relative to the largest. Elements are f32, f64, c64 or c128.

@@ -21,7 +21,8 @@ class SparseMultiply(Block, id="sparse.multiply", tags=("spmv", "spmm", "csr", "
     checked: bool = param(
         True,
         structural=True,
-        doc="Check the matrix in each frame. Without it, a GPU launches three kernels fewer, and may fault.",
+        doc="Check the matrix in each frame. Without the check, a GPU launches three kernels fewer, but a wrong matrix "
+        "may cause a fault.",
     )
 
     def describe(self, build: BlockBuilder) -> None:

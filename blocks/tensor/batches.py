@@ -7,8 +7,9 @@ ORDERS = ("shuffled", "in order")
 class Batches(Block, id="tensor.batches", tags=("dataset", "loader", "minibatch", "sample", "shuffle", "epoch")):
     """Outputs the next rows of a data set in each frame, or in each turn of a loop.
 
-    Every row is used once before any is used again. In "shuffled" order, each such round has another order. A row of
-    `x` and the same row of `y` stay together. The same seed gives the same batches on every device and in every run.
+    Every row is used once before any is used again. In "shuffled" order, the order changes with each pass over the
+    data. A row of `x` and the same row of `y` stay together. The same seed gives the same batches on every device and
+    in every run.
     """
 
     x: In[any_type] = port(rank=2, doc="Data set, such as inputs of a network, [n, columns].")

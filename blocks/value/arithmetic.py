@@ -1,4 +1,4 @@
-"""Compiles a line of arithmetic that a person types, and nothing else."""
+"""Compiles a line of arithmetic that a person types; anything else is refused."""
 
 import ast
 import math
@@ -139,7 +139,7 @@ def _check(node: ast.AST, text: str) -> None:
 
 def _check_name(name: str, names: tuple[str, ...]) -> None:
     if name in FUNCTIONS:
-        raise PatchError(f"function {name} must be given numbers in brackets, got it alone")
+        raise PatchError(f"function {name} must be followed by numbers in brackets, got none")
     if name not in names and name not in CONSTANTS:
         raise PatchError(f"name must be one of {', '.join((*names, *CONSTANTS))} or a function, got {name!r}")
 
@@ -149,7 +149,7 @@ def _check_call(node: ast.Call) -> None:
         raise PatchError(f"function must be one of {', '.join(sorted(FUNCTIONS))}, got {ast.unparse(node.func)}")
     _, least, most = FUNCTIONS[node.func.id]
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-        raise PatchError(f"{node.func.id} must be given numbers, got {ast.unparse(node)}")
+        raise PatchError(f"arguments of {node.func.id} must be numbers, got {ast.unparse(node)}")
     if not least <= len(node.args) <= most:
         takes = f"{least}" if least == most else f"at least {least}"
         raise PatchError(f"{node.func.id} must have {takes} arguments, got {len(node.args)}")
