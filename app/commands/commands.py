@@ -237,7 +237,7 @@ def _run_menu(window: CommandWindow, needs: Needs) -> Menu:
             "lift_time_limit",
             "Lift &time limit",
             session.lift_time_limit,
-            help="Let kernels on the CPU run for more than 10 s, when they are normally stopped",
+            help="Let kernels on the CPU run for more than 10 s; by default, they are stopped then",
             needs=patch,
         ),
     ]

@@ -95,7 +95,7 @@ class Recorder(EmptyState, Dock):
         self.freeze.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.freeze.toggled.connect(self._on_frozen)
         self.budget = QComboBox(
-            toolTip="Frames that end later than this after they were due are slow, and are kept longer"
+            toolTip="A frame that ends later than this after it was due is slow, and is kept longer"
         )
         self.budget.setAccessibleName("Budget of a frame")
         for rate in _RATES:

@@ -9,7 +9,8 @@ from app.canvas.drawing.shapes import paint_text, qcolor
 from app.theme.colours import Colours
 from app.theme.fonts import SMALL
 
-#: From this zoom on, every connection with enough room has its label. A selected one always has it if text is painted.
+#: From this zoom on, every connection with enough room has its label. A selected connection always has its label if
+#: text is painted.
 SIZES_FROM = 1.25
 #: Space at both ends, so that a label covers no port.
 _PORTS = 12.0
