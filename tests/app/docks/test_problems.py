@@ -58,7 +58,7 @@ def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
     problems = Problems()
     qtbot.addWidget(problems)
     text = "blur.cu must compile, got 2 errors:\nblur.cu(3): no a\n  a;\n  ^\nblur.cu(5): no b\n  b;\n  ^"
-    problems.show_diagnostics((error(text, node="p", file="/some/where/blur.cu", line=3, remedy="mend it"),))
+    problems.show_diagnostics((error(text, node="p", file="/some/where/blur.cu", line=3, remedy="correct it"),))
     row = problems.list.topLevelItem(0)
     assert row is not None
     assert row.text(0) == "blur.cu(3): no a"

@@ -50,7 +50,7 @@ def test_a_node_tooltip_says_which_blocks_share_a_kernel(patch: Patch) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", ["it waits for {}, which is incomplete", "the graph stays as it is until {} is mended"]
+    "message", ["it waits for {}, which is incomplete", "the graph stays as it is until {} is corrected"]
 )
 def test_a_block_that_another_waits_for_is_named_by_its_title(patch: Patch, message: str) -> None:
     """A block that another waits for is named by its title, or by its id if it was removed."""
