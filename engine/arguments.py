@@ -1,4 +1,4 @@
-"""Checks by type hints: what the public functions and the messages to the engine take, refused in one message.
+"""Checks the arguments of public functions, and messages to the engine, by their type hints, with one wording.
 
 A value is "*subject* must *rule*, got *value*". `Annotated` with `msgspec.Meta` gives a range, which the decoder of an
 engine in another process checks as well.
@@ -69,7 +69,7 @@ def _hints(call: Callable[..., object]) -> dict[str, Any]:
 
 @cache
 def check_of(hint: Any) -> Check:
-    """Return the check for values of a type; what is no class, such as a protocol, takes any value."""
+    """Return the check for values of a type; a hint that is not a class, such as a protocol, takes any value."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return lambda value, name: ""
