@@ -56,7 +56,7 @@ BAD_FREE = 13
 BAD_MEMBERS = 14
 SIZE_SHIFT = 8
 
-# What kernels ask of `Services`.
+# The requests of kernels to `Services`.
 PRINT = 1
 FAILED_ASSERTION = 2
 MALLOC = 3

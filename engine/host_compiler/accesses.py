@@ -81,7 +81,8 @@ class Accesses:
         #: Whether the loop over threads runs whole warps, whose threads are together.
         self.in_warps = False
         self._later_block: Ranges | None = None
-        #: Pointers to what each row of the thread block after the next accesses, and the bytes from thread to thread.
+        #: Pointers to the data that each row of the thread block after the next accesses, and the bytes from thread to
+        #: thread.
         self.ahead: list[tuple[str, int]] = []
         self._fold = "%fault.thread" if branch_free else ""
         self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
@@ -113,13 +114,13 @@ class Accesses:
 
     @property
     def row_lines(self) -> list[str]:
-        """What is computed once for each row."""
+        """The values that are computed once for each row."""
         return self.rows.lines if "rows" in vars(self) else []
 
     def look_ahead(self) -> None:
-        """Note what the thread block after the next will access, as far as that follows from its number.
+        """Note the addresses that the thread block after the next will access, as far as they follow from its number.
 
-        What the next one accesses must have arrived already: this thread block may read the first of it, as a halo.
+        The next one's data must have arrived already, since this thread block may read the first of it, as a halo.
         """
         body = self._body
         self._later_block = Ranges(

@@ -11,7 +11,7 @@ from pathlib import Path
 from engine.diagnostics import KernelError, TranslatorBug
 from engine.ptx.tree import Instruction
 
-#: What unpacking an instruction's operands or types raises when there are too few, too many or the wrong kind.
+#: The exceptions of unpacking an instruction's operands or types when there are too few, too many or the wrong kind.
 _MALFORMED = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 

@@ -41,7 +41,7 @@ __all__ = ["TranslatedKernel", "linked_function", "translate_kernel"]
 
 @dataclass(frozen=True)
 class TranslatedKernel:
-    """LLVM text of a kernel, and what the optimiser should get in its place, None if that is not made yet.
+    """LLVM text of a kernel, and the text for the optimiser in its place; None if that is not made yet.
 
     `scratch_bytes` is the memory that each worker must have for saved registers. A kernel that `spins` has loops in
     which a thread waits for others, perhaps of other thread blocks.

@@ -87,7 +87,7 @@ class MemoryChecks:
         if not self._is_entry:
             return self._parameter_of_caller(instruction, address, size)
         length = self._body.layout.parameter_bytes
-        if self._has_generic_parameters:  # NVRTC, after a compile with -G, writes `ld.param` of what cvta.param gives
+        if self._has_generic_parameters:  # NVRTC with -G writes `ld.param` of the result of cvta.param
             distance = code.value(f"sub i64 {address}, {code.value('ptrtoint ptr %params to i64')}")
             is_generic = code.value(f"icmp ult i64 {distance}, {length}")
             address = code.value(f"select i1 {is_generic}, i64 {distance}, i64 {address}")

@@ -29,8 +29,8 @@ MAX_VARIABLE_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class TranslatedModule:
-    """LLVM text, and what a launcher must know: scratch bytes by kernel, module variables with their sizes, the kernels
-    that spin, and those that are refused, each with its error.
+    """LLVM text, and facts for a launcher: scratch bytes by kernel, module variables with their sizes, the kernels that
+    spin, and those that are refused, each with its error.
 
     `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined; None for a
     kernel that was translated quickly. In a module that was translated quickly, functions of the runtime are declared;
@@ -51,7 +51,7 @@ def translate_module(
 ) -> TranslatedModule:
     """Return a module as LLVM text without the kernels that the host cannot run; KernelError if it can run none.
 
-    A kernel is refused for what is in it, in functions that it may call and in variables that it names.
+    A kernel is refused for errors in its own text, in functions that it may call and in variables that it names.
 
     `quickly` makes text that takes less time to make and to compile, where it can, and runs slower.
     """

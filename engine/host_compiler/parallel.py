@@ -1,7 +1,8 @@
 """Which pieces of a kernel the optimiser may run for many threads at once, and how such a piece reports faults.
 
 A branch-free piece cannot leave its loop over threads when an access fails. Each thread folds its failed checks into
-one number, the loop folds those of all threads, and after it the smallest says who failed first, where and how.
+one number, the loop folds those of all threads, and after it the smallest number gives the first failed thread, the
+place and the address.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -180,7 +181,7 @@ def choice(body: Body, slow: str, done: str) -> str:
     )
 
 
-#: What an access of a vector to places that only the data say takes, as instructions of one thread.
+#: The cost of a vector access to places that depend on data, in instructions of one thread.
 _SCATTERED = 12
 
 
@@ -194,7 +195,7 @@ def is_worthwhile(
     """Whether blocks that may run for many threads at once are quicker so.
 
     Most processors scatter the elements of a vector one by one, so nothing is gained where threads do little but store
-    to places that only the data say.
+    to places that depend on data.
     """
     items = [item for index in pieces for item in _own(flow.blocks[index])]
     accesses = [item for item in items if item.opcode in ("ld", "st") and space_of(item) != "param"]

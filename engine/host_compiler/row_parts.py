@@ -24,7 +24,7 @@ from engine.host_compiler.runtime.thread_loops import RowPart
 from engine.host_compiler.types import TYPES
 from engine.ptx.tree import Instruction
 
-#: What a masked store costs, as loads.
+#: The cost of a masked store, in loads.
 _STORE = 4
 
 
@@ -71,7 +71,7 @@ class _Region:
 
 
 class RowParts:
-    """Finds the parts for bodies, before they are written; `bounds` computes in each row what they say."""
+    """Finds the parts for bodies, before they are written; `bounds` computes their limits in each row."""
 
     def __init__(self, body: Body, flow: ControlFlow, ranges: Ranges, guards: Guards) -> None:
         self._flow, self._pieces = flow, list[int]()
@@ -223,7 +223,7 @@ class RowParts:
         )
 
     def _weight(self, index: int, *, is_common: bool) -> int:
-        """Return what a block is expected to take if it is masked: loads of whole words take little in an interval."""
+        """Return the expected cost of a masked block: loads of whole words cost little in an interval."""
         weight = 0
         for item in self._flow.blocks[index].instructions:
             if item.opcode == "st":

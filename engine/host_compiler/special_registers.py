@@ -6,7 +6,7 @@ from engine.host_compiler import abi
 from engine.host_compiler.code import Code
 from engine.host_compiler.memory_layout import MemoryLayout
 
-#: Writes what yields a register's value, and returns it.
+#: Writes the code for a register's value, and returns the value.
 WriteRegister = Callable[[Code, MemoryLayout], str]
 
 

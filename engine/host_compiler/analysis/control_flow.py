@@ -1,4 +1,6 @@
-"""Control flow of a PTX function: basic blocks, what registers they read and write, and what is live between them."""
+"""Control flow of a PTX function: basic blocks, the registers that they read and write, and the registers that are live
+between them.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,9 @@
 A phase starts by reloading spilled registers, some of which are uniform or drift from a base. Until they are written
 again, they are as good as parameters, and so is what the phase computes from them.
 
-A register is *available* where it still is what its instruction would compute again. Compilers compute an address once
-and use it behind several barriers. There it is reloaded, but it follows from the loop's index, which is uniform.
+A register is *available* where it still has the value that its instruction would compute again. Compilers compute an
+address once and use it behind several barriers. There it is reloaded, but it follows from the loop's index, which is
+uniform.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Arithmetic of ranges: the range of a sum, product, shift, quotient and so on of values whose ranges are known.
 
-A result is computed by LLVM instructions that run before the threads. What must hold for it, such as that nothing
-overflows, becomes a condition.
+A result is computed by LLVM instructions that run before the threads. The requirements of a result, such as that
+nothing overflows, become conditions.
 """
 
 from dataclasses import dataclass

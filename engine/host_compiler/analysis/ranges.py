@@ -1,4 +1,4 @@
-"""Ranges: which values a register takes over all threads of a thread block, computed before they run.
+"""Ranges: the values that a register takes over all threads of a thread block, computed before they run.
 
 Registers that are written once, from thread numbers, thread block numbers, parameters and constants, have a range; in
 a phase, so have the uniform registers with which it starts. When all addresses of an access lie inside its buffer, the
@@ -214,12 +214,12 @@ class Ranges(RangeArithmetic):
         return result
 
     def knows(self, register: Register) -> bool:
-        """Whether a register has a range, under some guard at least; if so, what must hold for it is required."""
+        """Whether a register has a range, under some guard at least; if so, the range's conditions are required."""
         known = (item._found.get(register.name) for item in (self, *self._guarded.values()))
         return any(item is not None for item in known) or self.of(register) is not None
 
     def attempt(self, succeeds: Callable[[], bool]) -> bool:
-        """Return what a function returns; if that is False, what it required is forgotten."""
+        """Return a function's result; if it is False, drop what the function required."""
         conditions, known = len(self.conditions), set(self._found)
         is_done = succeeds()
         if not is_done:
@@ -346,7 +346,7 @@ class Ranges(RangeArithmetic):
         return result
 
     def _uniform(self, instruction: Instruction, kinds: list[str], *, wide: bool) -> Range | None:
-        """Return what an instruction gives for operands that are single values; None for those that `_apply` knows.
+        """Return an instruction's result for operands that are single values; None for those that `_apply` knows.
 
         32-bit registers are kept as signed numbers; unsigned instructions read them without their sign.
         """
@@ -400,7 +400,7 @@ class Ranges(RangeArithmetic):
         return TYPES[self._function.registers.get(name, "b32")]
 
     def _loaded(self, instruction: Instruction, kind: str) -> Range | None:
-        """Return a parameter, or what all threads load from the same place in shared memory."""
+        """Return a parameter, or the value that all threads load from the same place in shared memory."""
         source, bits = instruction.operands[1], TYPES[kind]
         if bits not in (32, 64) or not isinstance(source, Address) or not isinstance(source.base, Symbol):
             return None

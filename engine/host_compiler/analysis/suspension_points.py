@@ -1,4 +1,4 @@
-"""Suspension points: the instructions at which a thread waits for others, and what it exchanges with them.
+"""Suspension points: the instructions at which a thread waits for others, and the values that they exchange there.
 
 A thread that arrives writes its operands to its places in the exchange arrays. When all that must arrive have done so,
 the point's collective fills the result arrays, and each thread reads its results as it continues.
@@ -87,7 +87,7 @@ def is_suspension_point(instruction: Instruction) -> bool:
 
 
 def suspension_point(instruction: Instruction) -> SuspensionPoint:
-    """Return what a waiting instruction exchanges; KernelError for forms that the host does not run."""
+    """Return the exchange of a waiting instruction; KernelError for forms that the host does not run."""
     with reading(instruction):
         return _POINTS[instruction.opcode](instruction)
 

@@ -45,7 +45,7 @@ def _atomic(body: Body, instruction: Instruction) -> None:
 
 
 def _modify(body: Body, instruction: Instruction, name: str, kind: str, pointer: str, values: list[str]) -> str:
-    """Change one value in memory and return what it was."""
+    """Change one value in memory and return the old value."""
     code, llvm, size = body.code, llvm_type(kind), bits(kind) // 8
     is_private = space_of(instruction) == "shared"
     if is_private:

@@ -21,7 +21,7 @@ def _ordering(instruction: Instruction) -> str:
 
 
 def _suffix(body: Body, instruction: Instruction, space: str) -> str:
-    """Return what the optimiser may know of a load: kernel arguments never change."""
+    """Return the facts about a load that the optimiser may use: kernel arguments never change."""
     if space != "param":
         return body.accesses.suffix
     address = instruction.operands[1]

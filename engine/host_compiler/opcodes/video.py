@@ -193,7 +193,7 @@ def _selection(body: Body, instruction: Instruction, operand: Operand, count: in
 
 
 def _mask(body: Body, instruction: Instruction, target: Operand, count: int) -> list[int]:
-    """Return the lanes that are written; the others keep what the third operand has."""
+    """Return the lanes that are written; the others keep the third operand's elements."""
     if not isinstance(target, RegisterPart):
         return list(range(count))
     lanes = sorted(int(digit) for digit in target.selector[1:])

@@ -113,7 +113,9 @@ class _Inliner:
         return [name for name in reached if name in self._waiting]
 
     def _calls(self, call: ptx.Instruction, names: list[str], chain: tuple[str, ...]) -> list[ptx.Statement]:
-        """Return what replaces a call; one through a pointer tries each inlined function, then makes the call."""
+        """Return the instructions that replace a call; one through a pointer tries each inlined function, then makes
+        the call.
+        """
         pointer = target_of(call)
         if pointer is None:
             return self._call(call, names[0], chain)

@@ -50,7 +50,7 @@ _Key = tuple[int, int]
 
 
 def _key(flow: ControlFlow, loop: Loop) -> _Key:
-    """Return what identifies a loop when points are inserted: its header's first instruction, and its latch's last."""
+    """Return the identity of a loop for inserting points: its header's first instruction, and its latch's last."""
     return id(_first(flow, loop.header)), id(flow.blocks[loop.latch].instructions[-1])
 
 

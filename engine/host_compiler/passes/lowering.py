@@ -14,7 +14,7 @@ from engine.ptx import tree as ptx
 
 
 class Rewriter:
-    """Collects what replaces instructions of one function, with fresh registers and labels.
+    """Collects the replacements of one function's instructions, with fresh registers and labels.
 
     The function also gets the `variables`, and starts with the `prologue`.
     """
@@ -62,7 +62,7 @@ class Rewriter:
         self.emit("bra", ptx.Symbol(label), guard=guard)
 
 
-#: Writes what replaces an instruction, whose guard has been taken off.
+#: Writes the replacement of an instruction, whose guard has been taken off.
 Lower = Callable[[Rewriter, ptx.Instruction], None]
 
 LOWERED: dict[str, Lower] = {}

@@ -1,8 +1,8 @@
-"""Registers that are computed again after a wait, from what all threads have in common.
+"""Registers that are computed again after a wait, from values that all threads share.
 
-Compilers compute an address once and use it behind several barriers. There each thread would have to reload it, and
-nothing would be known of it. When it follows from thread numbers and uniform registers that still hold the same, it is
-computed again in each block that reads it.
+Compilers compute an address once and use it behind several barriers. There each thread would have to reload it, and its
+value would be unknown. When it follows from thread numbers and uniform registers that have not changed, it is computed
+again in each block that reads it.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,7 +22,7 @@ _MOST = 4
 
 
 def with_recomputed_registers(kernel: Function, flow: ControlFlow) -> Function:
-    """Return a kernel that computes registers again where that spares threads to keep them while they wait."""
+    """Return a kernel that computes registers again where threads then need not keep them while they wait."""
     waiting = [block.index for block in flow.blocks if block.suspends]
     if not waiting:
         return kernel
@@ -76,7 +76,7 @@ def _first_read(instructions: Collection[Instruction]) -> list[str]:
 
 
 def _may_compute(name: str, cheap: Mapping[str, tuple[Instruction, int]], known: Collection[str]) -> bool:
-    """Whether a register, and each that it is made from, still is what its instruction would compute."""
+    """Whether a register, and each that it is made from, still has the value that its instruction would compute."""
     return name in known and all(_may_compute(item, cheap, known) for item in used(cheap[name][0]) if item in cheap)
 
 

@@ -79,10 +79,10 @@ class _Intervals:
     """The intervals of predicates and of registers of 32 bits in thread blocks of up to `size` threads along x.
 
     A register that is written several times has one interval at the start of each block, any other a single one. They
-    cover what is written in the blocks that may run. Which blocks these are is found at the same time: a branch leads
-    nowhere until its predicate has an interval.
+    cover the values that are written in the blocks that may run. Which blocks these are is found at the same time: a
+    branch leads nowhere until its predicate has an interval.
 
-    `decided` says of the branches that end blocks and go one way only whether they are taken, by the block's index.
+    `decided` has, by block, whether the branch at the block's end is always taken or never.
     """
 
     def __init__(self, kernel: Function, size: int) -> None:
@@ -128,7 +128,7 @@ class _Intervals:
     # -- blocks ----------------------------------------------------------------------------------------------------
 
     def _run(self, index: int) -> None:
-        """Compute what a block writes, and what the blocks after it start with."""
+        """Compute the intervals that a block writes, and those with which the blocks after it start."""
         block, self._now = self._flow.blocks[index], dict(self._starts[index])
         for item in block.instructions:
             names = defined(item)

@@ -146,7 +146,9 @@ class _Reaching:
 def _instruction(
     item: Instruction, names: dict[str, str], fresh: tuple[Instruction, str] | None, registers: dict[str, str]
 ) -> list[Instruction]:
-    """Return what replaces an instruction that reads registers by other names and whose result may have a fresh one."""
+    """Return the replacement of an instruction that reads registers by other names and whose result may have a fresh
+    one.
+    """
     item = with_other_sources(item, names)
     if fresh is None:
         return [item]

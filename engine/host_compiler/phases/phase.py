@@ -44,7 +44,7 @@ class Phase:
 
     @property
     def reads_neighbours(self) -> bool:
-        """Whether the phase begins by reading what other threads of a warp have given."""
+        """Whether the phase begins by reading values from other threads of a warp."""
         return self.point is not None and self.point.shuffle is not None
 
     def name(self, suffix: str = "") -> str:
@@ -63,7 +63,7 @@ class Phase:
         return {numbers[block.index] for site in self.ends.sites for block in self.ends.points(site)}
 
     def plan(self) -> PhasePlan:
-        """Return what the scheduler must know."""
+        """Return the facts about the phase for the scheduler."""
         spills, body = self._shared.spills, self._shared.body()
         common = self.ends.shared()
         once = sorted({*(common if self.ends.is_single else []), *self.chained})

@@ -201,7 +201,7 @@ class PhaseEndWriter:
         body, code = self._body, self._body.code
         for index, operand, kind in () if point.is_plain_barrier else point.given:
             if point.kind == WARP and index == abi.MEMBERS:
-                if isinstance(operand, Integer):  # the scheduler's table says them
+                if isinstance(operand, Integer):  # they are in the scheduler's table
                     if operand.value & 0xFFFFFFFF not in (0, 0xFFFFFFFF):
                         body.accesses.members(instruction, operand)
                     continue

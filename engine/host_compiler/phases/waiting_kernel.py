@@ -1,4 +1,4 @@
-"""What the phases of one kernel share."""
+"""The common part of one kernel's phases."""
 
 from dataclasses import replace
 

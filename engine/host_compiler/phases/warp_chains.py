@@ -1,7 +1,7 @@
 """Chains of phases that a warp runs one after the other before the next warp starts.
 
 Threads that meet at a warp operation wait for their warp only. So where whole warps are together, each may go from one
-phase to the next until it comes to a barrier: its values stay in the nearest cache, and the scheduler is not asked in
+phase to the next until it comes to a barrier: its values stay in the nearest cache, and the scheduler does not run in
 between. A warp may also reach that barrier by a shorter path, by a comparison with the same result in all its threads.
 """
 

@@ -1,7 +1,7 @@
-"""What the threads of one warp keep and give each other inside a chain of phases.
+"""The values that the threads of one warp keep and exchange inside a chain of phases.
 
-It lies on the stack, an element for each lane. Loops over lanes run all 32 at once, so the optimiser turns these arrays
-into vector registers, and shuffles into permutations of them.
+They lie on the stack, an element for each lane. Loops over lanes run all 32 at once, so the optimiser turns these
+arrays into vector registers, and shuffles into permutations of them.
 """
 
 from collections.abc import Collection
@@ -44,7 +44,7 @@ class WarpValues:
         return self.common[name]
 
     def given(self, index: int, point: SuspensionPoint) -> tuple[str, int]:
-        """Return the array, and the first lane's byte in it, for what lanes give at the point of a block.
+        """Return the array, and the first lane's byte in it, for the values that lanes pass on at the point of a block.
 
         A shuffle also reads elements before the first or after the last lane, and leaves them unused.
         """

@@ -1,4 +1,4 @@
-"""What the scheduler (scheduler.c) must know of a kernel: constant tables, and the kernel's entry."""
+"""The facts about a kernel for the scheduler (scheduler.c): constant tables, and the kernel's entry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -117,7 +117,7 @@ def _numbers(*values: int) -> str:
 
 
 def _phase(tables: _Tables, phase: PhasePlan, not_copied: Sequence[SharedArray]) -> str:
-    """Return one phase's `struct phase`; `not_copied` is what only the first thread has after it."""
+    """Return one phase's `struct phase`; `not_copied` are values that only the first thread has after it."""
     point = phase.point
     collective = f"@{point.collective}" if point is not None and point.collective else "null"
     pointers = [collective, *(tables.arrays(item) for item in (phase.shared, phase.once, not_copied))]
@@ -135,7 +135,7 @@ def _phase(tables: _Tables, phase: PhasePlan, not_copied: Sequence[SharedArray])
 
 
 def _constant(point: SuspensionPoint, place: int) -> int:
-    """Return a plain barrier's number or count; -1 where each thread says it."""
+    """Return a plain barrier's number or count; -1 where each thread sets it."""
     if not point.is_plain_barrier:
         return -1
     operand = point.operand(place)

@@ -40,7 +40,7 @@ def memory_prologue(layout: MemoryLayout) -> str:
 
 @dataclass(frozen=True)
 class RowPart:
-    """Some threads of a row, the body that they run, and what each does before it, when it exits, and at last.
+    """Some threads of a row, the body that they run, and the code of each before it, at an exit, and at the end.
 
     `finish` also runs after a jump from the body to `thread.done`. The threads are all of a row if `condition` (i1)
     holds; with `first` and `end` (i32), those from `first` on that come before `end`, or the others if `is_outside`.
@@ -204,7 +204,7 @@ _NAME = re.compile(r"%([\w.]+)|^([\w.]+)(?=:)", re.M)
 
 
 def _renamed(texts: Sequence[str], suffix: str, slots: Mapping[str, str]) -> list[str]:
-    """Return texts whose own names end with a suffix; those of shared slots become what they are called elsewhere."""
+    """Return texts whose own names end with a suffix; shared slots get their names elsewhere."""
     own = {first or second for text in texts for first, second in _DEFINED.findall(text)}
 
     def name(found: re.Match[str]) -> str:
