@@ -152,7 +152,7 @@ class _Inference:
             self._passes[node_id] = self._passes.get(node_id, 0) + 1
             if self._passes[node_id] > _PASSES:
                 message = "carried values must keep their type from turn to turn, got types that change"
-                self.problems[node_id] = error(message, node=node_id, remedy="convert what comes back")
+                self.problems[node_id] = error(message, node=node_id, remedy="convert the value that comes back")
                 return
 
     def _infer(self, placed: PlacedOp, *, comes_back: bool = False) -> None:

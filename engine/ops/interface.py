@@ -1,4 +1,6 @@
-"""What a block must know of an op graph: ports, parameters and numbers. Their types are enough; no code is needed."""
+"""The facts about an op graph that a block needs: ports, parameters and numbers. Their types are enough; no code is
+needed.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,7 @@ class OpParameter(msgspec.Struct, frozen=True):
 
 
 class OpInterface(msgspec.Struct, frozen=True, kw_only=True):
-    """What a block must know of an op graph. Threads count the elements along `rank` axes, x first."""
+    """The facts about an op graph that a block needs. Threads count the elements along `rank` axes, x first."""
 
     inputs: tuple[OpInputPort, ...]
     outputs: tuple[OpOutputPort, ...]

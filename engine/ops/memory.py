@@ -13,7 +13,7 @@ from engine.types.element_numbers import PARTS_AT, SIZE, element_number
 
 _IN_MEMORY: dict[DType, ir.Type] = {boolean: I8, u8: I8, s8: I8, u16: I16, s16: I16, f16: ir.HalfType(), bf16: I16}
 
-#: What a load may do beyond the edge of a buffer; below, what a store may do there.
+#: The choices for a load beyond the edge of a buffer; below, for a store there.
 LOAD_BOUNDARIES = ("clamp", "wrap", "mirror", "zero")
 STORE_BOUNDARIES = ("skip", "clamp", "wrap", "mirror")
 

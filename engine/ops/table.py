@@ -1,4 +1,4 @@
-"""What an op is: ports, settings and help as plain data, a type rule, and a function that emits LLVM IR."""
+"""The declaration of an op: ports, settings and help as plain data, a type rule, and a function that emits LLVM IR."""
 
 from __future__ import annotations
 

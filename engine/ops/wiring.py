@@ -179,7 +179,9 @@ def crossing(found: Wiring, source: PlacedOp, output: OpOutput, target: PlacedOp
     if inner in around:
         lies_in_source = any(scope.partition(".")[0] == source_id for scope in around)
         if lies_in_source and not output.inside:
-            return f"{port.name} must not use what {source_id} gives after its region, got {source_id}.{output.name}"
+            return (
+                f"{port.name} must not use a result of {source_id} from after its region, got {source_id}.{output.name}"
+            )
     elif not (port.delayed and inner == f"{target.node.id}.{port.branch}".rstrip(".")):
         region = inner.partition(".")[0]
         return f"{port.name} must use the outputs of {region}, in which {source_id} lies, got {source_id}.{output.name}"
@@ -221,7 +223,7 @@ def _ordered_pairs(found: Wiring, placed: PlacedOp) -> Iterator[tuple[str, str]]
 
 
 def _sorted(found: Wiring, needs: dict[str, set[str]], place: dict[str, int]) -> list[str]:
-    """Return the ops of a scope in order, each after what it needs.
+    """Return the ops of a scope in order, each after the ops that it needs.
 
     Ops without side effects come as early as they can. So a load sees the memory as it was before any write or barrier
     that the load does not depend on. Otherwise the order is the graph's.

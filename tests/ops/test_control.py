@@ -75,7 +75,7 @@ def test_a_value_leaves_a_region_only_through_its_op() -> None:
     g.add("op.output", "second", value=choice["a"])
     found = {f"{problem.node}.{problem.port}": problem.message for problem in check_op_graph(g.graph())}
     assert found["out.value"] == "value must use the outputs of loop, in which inside lies, got inside.out"
-    assert found["early.x"] == "x must not use what choice gives after its region, got choice.a"
+    assert found["early.x"] == "x must not use a result of choice from after its region, got choice.a"
     assert found["choice.then_a"] == "then_a must use the outputs of choice, in which other lies, got other.out"
 
 
