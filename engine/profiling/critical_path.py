@@ -104,7 +104,7 @@ class _Bodies:
         return found
 
     def slack(self) -> list[int]:
-        """Return the slack of each span: its region's, plus what its chain is shorter than the body's longest."""
+        """Return the slack of each span: its region's, plus the difference of its chain from the body's longest."""
         slack = [0] * len(self._spans)
         pending, waiting = [_TOP], dict.fromkeys(self.members)
         while pending or waiting:

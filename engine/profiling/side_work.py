@@ -10,7 +10,7 @@ import msgspec
 
 from engine.profiling.statistics import Average
 
-#: Of each kind so many names are known, those that came last.
+#: The number of names that are kept for each kind, the latest ones.
 _KNOWN = 100
 
 
