@@ -31,7 +31,7 @@ GRACE_S = 1.0
 
 
 def run(function: Callable[Params, Result], *arguments: Params.args, **_: Params.kwargs) -> Result:
-    """Run a function of a module in a worker process; return what it returns, or raise what it raises.
+    """Run a function of a module in a worker process; return its result, or raise its exception.
 
     Function, arguments and result are pickled. `Cancelled` when a surrounding `CancelScope` is cancelled meanwhile;
     CompilerCrash when the process dies.
@@ -40,7 +40,7 @@ def run(function: Callable[Params, Result], *arguments: Params.args, **_: Params
 
 
 def run_in_background(function: Callable[Params, Result], *arguments: Params.args, **_: Params.kwargs) -> Result:
-    """Run a function as `run` does, but leave a process to those who call `run`: for what no one waits for."""
+    """Run a function as `run` does, but leave a process to callers of `run`: for work that no one waits for."""
     return _pool.run(function, arguments, in_background=True)  # type: ignore[return-value]  # as in `run`
 
 
@@ -196,7 +196,7 @@ class WorkerPool:
             if self._idle and (is_left or not in_background):
                 worker = self._idle.pop(0 if in_background else -1)
             else:
-                # What is waited for imports no more than it needs.
+                # A worker that is waited for imports no more than it needs.
                 modules = tuple(self._modules) if in_background else (module,)
                 try:
                     worker = self._start(modules)

@@ -1,6 +1,6 @@
 """The program of a worker process: `python -m engine.processes.worker PARENT [MODULE...]`, started by the pool.
 
-It runs functions that arrive on standard input, one after the other, and writes what they return or raise to standard
+It runs functions that arrive on standard input, one after the other, and writes their results or exceptions to standard
 output. It ends when its input does, even while a function runs, and when its parent does, however that ended: no one
 waits for the result any more.
 """
@@ -25,7 +25,7 @@ from engine.logs import LogBuffer, Logged, attach
 #: Garbage is collected after so many new objects: Python's own 700 would collect several times in a compile of 6 ms.
 _NEW_OBJECTS = 50_000
 _PR_SET_PDEATHSIG = 1  # of prctl
-#: What is sent back: the value returned; or the exception, with its traceback as text. Then what was logged.
+#: The reply: the returned value, or the exception with its traceback as text. The log records follow.
 Outcome = tuple[object, Exception | None, str, tuple[Logged, ...]]
 
 
@@ -41,7 +41,7 @@ def main() -> None:
     with suppress(OSError):  # when memory runs out, the system should kill a compile and not the engine
         Path("/proc/self/oom_score_adj").write_text("800")
     for name in sys.argv[2:]:
-        with suppress(Exception):  # a job that needs the module will raise the same
+        with suppress(Exception):  # a job that needs the module will raise the same error
             getattr(import_module(name), "warm_up", int)()
     records = LogBuffer(logging.WARNING)
     attach(records)
