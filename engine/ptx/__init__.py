@@ -1,4 +1,4 @@
-"""Parses PTX text to a typed tree, and extracts what a caller must know of its kernels."""
+"""Parses PTX text to a typed tree, and extracts the facts about its kernels that callers need."""
 
 from engine.ptx.lexer import PtxSyntaxError
 from engine.ptx.parser import parse, read_signatures
