@@ -1,4 +1,4 @@
-"""When two values are the same: 0.0 and -0.0 are not, though they are equal; a NaN is the same as itself."""
+"""Compares values by their bits: 0.0 and -0.0 differ although they are equal; a NaN is the same as itself."""
 
 import struct
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 _PACK = struct.Struct("<d").pack
-#: Types of which equal values are the same.
+#: Types whose equal values are the same.
 _PLAIN = frozenset((str, int, bool, type(None)))
 
 
 def bit_key(value: Any) -> object:
-    """Return what two values have in common just when they are the same: their type, and every bit that they hold.
+    """Return a key that is equal for two values just when they are the same: their type, and all their bits.
 
     It can be hashed when the value can; arrays count by element type, shape and bytes.
     """

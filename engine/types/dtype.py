@@ -1,4 +1,4 @@
-"""`DType`: what every element type is, and `any_type`, which stands for all of them.
+"""`DType`, the class of every element type, and `any_type`, which stands for all of them.
 
 An element type is a class, so that it reads as a type in a block's declaration (``x: In[f32]``), and at the same time a
 value with a size and a numpy layout (``f32.size_bytes``). The layout equals that of the CUDA C++ type of the same name,
@@ -25,10 +25,10 @@ class DType(type):
     kind: str
     #: A struct's fields by name; empty for every other type.
     fields: dict[str, DType]
-    #: How CUDA C++ spells the type, and the header that declares it ("" when the compiler knows it).
+    #: The type's name in CUDA C++, and the header that declares it ("" when the compiler knows it).
     cuda_name: str
     cuda_header: str
-    #: What a vector or an array consists of; None for every other type.
+    #: The element type of a vector or an array; None for every other type.
     of: DType | None
 
     def __repr__(cls) -> str:

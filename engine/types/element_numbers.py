@@ -11,12 +11,12 @@ SIGNED = 1 << 17
 BRAIN = 1 << 18
 BOOLEAN = 1 << 19
 SIZE = FLOAT - 1
-#: Where the size of each float begins that an element of several is made of, such as a complex number; 4 bits, else 0.
+#: The position of the size of each float in an element with several, such as a complex number: 4 bits, else 0.
 PARTS_AT = 20
 
 
 def element_number(dtype: DType) -> int:
-    """Return an element's size in bytes, in the low 16 bits, with what kind of number it is above them."""
+    """Return an element's size in bytes, in the low 16 bits, with the kind of number above them."""
     flags = FLOAT if dtype.kind == "float" else 0
     flags |= SIGNED if dtype.kind == "integer" and np.issubdtype(dtype.numpy, np.signedinteger) else 0
     flags |= (BRAIN if dtype == bf16 else 0) | (BOOLEAN if dtype.kind == "boolean" else 0)
@@ -27,7 +27,9 @@ def element_number(dtype: DType) -> int:
 
 
 def number_of(dtype: DType) -> DType | None:
-    """Return the scalar that elements are made of, without gaps, such as f32 of `float4`; None when there is no one."""
+    """Return the scalar that elements are made of, without gaps, such as f32 of `float4`; None when there is no single
+    one.
+    """
     if dtype.kind == "complex":
         return f32 if dtype.size_bytes == 8 else f64
     if dtype.of is not None:

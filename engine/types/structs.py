@@ -141,7 +141,7 @@ def _innermost_first(struct: DType) -> Iterator[DType]:
 
 
 def _element(field: DType) -> DType:
-    """Return what a field consists of: itself, or an array's elements."""
+    """Return the type of a field, or of an array's elements."""
     return field.of if field.kind == "array" and field.of is not None else field
 
 
