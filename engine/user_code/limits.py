@@ -28,7 +28,7 @@ GRACE_S = 0.3
 class TookTooLong(BaseException):
     """Raised inside code that exceeds its time limit; not an `Exception`, so that the code doesn't catch it.
 
-    `rule` says what the code must do, `stack` where it was.
+    `rule` is the requirement, `stack` the place in the code.
     """
 
     def __init__(self, rule: str = "finish in time", stack: Sequence[traceback.FrameSummary] = ()) -> None:
