@@ -8,8 +8,8 @@ from typing import ClassVar, Self
 import msgspec
 from msgspec.structs import force_setattr
 
-#: How many characters of a text a person is shown at once: what a file or a value holds may be megabytes long, and no
-#: window can lay that out in time.
+#: The most characters of a text that a person is shown at once: a file or a value may have megabytes of text, which no
+#: window can lay out in time.
 MOST_SHOWN = 8000
 
 
@@ -39,24 +39,24 @@ class Severity(StrEnum):
 
 
 class Source(StrEnum):
-    """What found a problem."""
+    """The part that found a problem."""
 
     VALIDATION = "validation"  # the patch: its blocks, connections, values and files
     KERNEL_LOAD = "kernel load"  # a kernel that is missing, or that the device doesn't load
     COMPILE = "compile"  # a kernel's source with a mistake in it
     LAUNCH = "launch"  # the device, while it built or ran the graph
-    CAPACITY = "capacity"  # a buffer that is full, or memory that is
+    CAPACITY = "capacity"  # a full buffer, or full memory
     OCCUPANCY = "occupancy"  # a launch that leaves much of the device idle
     SENTINEL = "sentinel"  # a check of the numbers that a connection carries
     ENGINE = "engine"  # the engine itself, its process, or another engine
 
 
 class Mend(StrEnum):
-    """What one step of a person would fix, where that is known; an editor offers it as a button."""
+    """The single step that would fix a problem, if it is known; an editor offers it as a button."""
 
     CONNECT = "connect"  # a required input of a new block, which is incomplete rather than wrong
     CHOOSE = "choose"  # a value that has no default, such as a file; a new block is incomplete without it
-    CONNECT_LIKE = "connect like"  # an input that says the shape of a loop
+    CONNECT_LIKE = "connect like"  # an input that determines the shape of a loop
     COPY = "copy"  # put a copy between the input and what feeds it
     CONVERT = "convert"  # change the element type between the input and what feeds it
     DISCONNECT = "disconnect"  # delete the connection into the input
@@ -106,8 +106,8 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 class Sighting(msgspec.Struct, frozen=True):
     """When a diagnostic was found first and last, in seconds since the epoch, and how often.
 
-    What stays until someone fixes it is found once each time it comes up; what a frame finds, in each frame that was
-    looked at. With `is_fading`, frames no longer find it, and it is shown for a moment more.
+    A lasting problem is counted each time it appears; a problem of frames is counted in each frame that was inspected.
+    With `is_fading`, frames no longer find it, and it is shown for a moment more.
     """
 
     first_s: float

@@ -2,7 +2,7 @@
 
 Every module logs by Python's `logging` under its own name: `app.*`, `blocks.*` or `engine.*`. Importing the engine
 configures nothing. A program attaches its outputs here, and records are made from the lowest level that one of them
-wants: what no one reads costs a check of the level.
+wants: a record that no one reads costs a check of the level.
 """
 
 import logging
@@ -143,7 +143,7 @@ def wanted_level() -> int:
 
 
 def follow_level(follower: Callable[[int], None]) -> Callable[[], None]:
-    """Call a function with the wanted level now and whenever it changes; return what ends that."""
+    """Call a function with the wanted level now and whenever it changes; return a function that ends this."""
     with _lock:
         _followers.append(follower)
     follower(wanted_level())

@@ -1,8 +1,9 @@
-"""`Reading`: what files held when something was made of them. Each question about the disk is asked once.
+"""`Reading`: the contents of files at the time when something was made of them. Each question about the disk is asked
+once.
 
 The ports and the code of a kernel come from the same bytes since both are made with the same reading, even if its files
-are saved meanwhile. A reading holds as long as the disk gives the same answers: the contents of files, and that some
-were looked for and not found. So a result of files is never older than the files if its reading is compared with the
+are saved meanwhile. A reading holds as long as the disk gives the same answers: the contents of files, and the absence
+of files that were looked for. So a result of files is never older than the files if its reading is compared with the
 disk on use.
 """
 
@@ -24,7 +25,7 @@ from engine.arguments import checked
 #: A question about a path; answers are compared, and shown by `repr` where a digest is made of them.
 PathQuestion = Callable[[Path], Any]
 #: A file that was written less than this before it was read may be written again within one tick of the file system's
-#: clock, so that nothing but its contents tells.
+#: clock, so that only its contents show the change.
 _RACY_NS = 100_000_000
 
 
@@ -114,8 +115,8 @@ class Reading:
     """The answers that the disk gave to questions about it.
 
     Inside `with reading.under_way()`, `content`, `is_file` and the like get its answers; it asks the disk what it
-    doesn't know. Readings nest: the inner one asks the outer one. Two that hold the same answers are equal; one that
-    still fills must not be compared.
+    doesn't know. Readings nest: the inner one asks the outer one. Two that hold the same answers are equal; one that is
+    still being filled must not be compared.
     """
 
     def __init__(self) -> None:
@@ -124,7 +125,7 @@ class Reading:
 
     @contextmanager
     def under_way(self, *, alone: bool = False) -> Iterator[None]:
-        """Have it answer the questions that are asked inside, on this thread; `alone`, it asks no other reading."""
+        """Let it answer the questions that are asked inside, on this thread; with `alone`, it asks no other reading."""
         token = _under_way.set((self,) if alone else (*_under_way.get(), self))
         try:
             yield
@@ -139,7 +140,7 @@ class Reading:
     def changed(
         self, disk: Callable[[PathQuestion, Path], Any] = lambda question, path: question(path)
     ) -> frozenset[Path]:
-        """Return the paths about which `disk` says something else now."""
+        """Return the paths for which `disk` has another answer now."""
         return frozenset(key[1] for key, answer in tuple(self.answers.items()) if disk(*key) != answer)
 
     @cached_property
@@ -161,8 +162,8 @@ _under_way: ContextVar[tuple[Reading, ...]] = ContextVar("readings", default=())
 class Disk:
     """Answers questions as the disk does, and asks again only about files whose size, times or number have changed.
 
-    A time of change can't be set, so that a file whose stamp is the same holds the same, unless it has just been
-    written. For who asks several times a second.
+    A time of change can't be set, so a file with the same stamp has the same contents, unless it has just been written.
+    For callers that ask several times a second.
     """
 
     def __init__(self) -> None:

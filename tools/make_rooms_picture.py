@@ -1,9 +1,9 @@
-"""Make design/rooms.svg: the rooms in the order of the import contract, with what each holds and imports.
+"""Make design/rooms.svg: the rooms in the order of the import contract, with their contents and imports.
 
 .venv/bin/python tools/make_rooms_picture.py
 
 The rows are those of the table in engine/README.md, with the ground at the bottom. An arrow goes from a room to one
-that it imports. Imports of the ground have no arrow, and neither have those that lead where other arrows lead as well.
+that it imports. Imports of the ground have no arrow, and neither have imports that other arrows imply.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Boxes in rows from top to bottom: each below all that it follows, near what it follows."""
+"""Boxes in rows from top to bottom: each is below all boxes that it follows, and near them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rectangle:
 
 @dataclass(frozen=True)
 class Layers:
-    """A box for every node, and for every arrow, by its two nodes, the way that it takes."""
+    """A box for every node, and the path of every arrow, by its two nodes."""
 
     boxes: dict[int, Rectangle]
     ways: dict[tuple[int, int], Way]
@@ -42,10 +42,10 @@ _NODE = -1
 def arrange_layers(
     after: Mapping[int, Sequence[int]], sizes: Mapping[int, tuple[float, float]], *, is_dataflow: bool = False
 ) -> Layers:
-    """Return where nodes of these sizes lie; `after` has each node later than all those that it follows.
+    """Return the layout of nodes of these sizes; `after` lists each node after all nodes that it follows.
 
-    An arrow that others imply is left out, unless it `is_dataflow`: then each is another input. Inputs of the whole
-    lie there just above the first that follows them.
+    An arrow that others imply is left out. With `is_dataflow`, it is kept as another input, and inputs of the whole are
+    just above the first node that follows them.
     """
     arrows = after if is_dataflow else _direct(after)
     depth = _depth(arrows)
@@ -77,7 +77,7 @@ def _width(sizes: Mapping[int, tuple[float, float]], item: _Item) -> float:
 
 
 def _direct(after: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
-    """Return which nodes each follows and does not follow by way of others too."""
+    """Return the nodes that each node follows directly, and not also by way of others."""
     found: dict[int, list[int]] = {}
     ancestors: dict[int, int] = {}
     for index, before in after.items():
@@ -90,7 +90,7 @@ def _direct(after: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
 
 
 def _depth(arrows: Mapping[int, Sequence[int]]) -> dict[int, int]:
-    """Return how many others each node follows in a row."""
+    """Return the length of the longest chain of nodes before each node."""
     depth: dict[int, int] = {}
     for index, before in arrows.items():
         depth[index] = 1 + max((depth[earlier] for earlier in before), default=-1)

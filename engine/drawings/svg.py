@@ -35,7 +35,7 @@ def text_line(x: float, y: float, words: str, fill: str = TEXT, anchor: str = "s
 
 
 def arrow(start: tuple[float, float], way: Iterable[tuple[float, float, float]], end: tuple[float, float]) -> str:
-    """Return a curve down from one point to another, with a head; it takes each line (x, top, bottom) of the way."""
+    """Return a curve down from one point to another, with a head; it follows each line (x, top, bottom) of the way."""
     x, y = start
     path = f"M{x:.1f} {y:.1f}"
     for at, top, bottom in way:
