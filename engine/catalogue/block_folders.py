@@ -120,6 +120,11 @@ class BlockFolders:
         return [folder.path for folder in tuple(self._folders.values()) if not folder.is_installed]
 
     @property
+    def files(self) -> set[Path]:
+        """The files that were run, or should have been."""
+        return {path for folder in tuple(self._folders.values()) for path in tuple(folder.files)}
+
+    @property
     def is_loading(self) -> bool:
         """True while files run or are queued."""
         return self._jobs.is_busy

@@ -69,27 +69,30 @@ class SavedFiles:
             except Exception:  # noqa: BLE001 - a failed look must not end the watch
                 _log.exception("saved files could not be followed")
 
-    def _look(self, saved: frozenset[Path] = frozenset()) -> None:
-        """Process the `saved` files, and all others that changed since they were read."""
+    def _look(self, touched: frozenset[Path] = frozenset()) -> None:
+        """Process the files that changed since they were read, and new block files among the `touched` ones."""
         with self._looking:
             disk = self._disk
             known = {id(reading): reading for reading in (*readings(), *self._followed())}.values()
             changed = {path for reading in known for path in reading.changed(disk.ask)} | block_folders.changed(disk)
             stamps = {path: stamp_of(path) for path in changed}
-            saved |= {
-                path for path, stamp in stamps.items() if path not in self._reported or self._reported[path] != stamp
-            }
+            saved = {path for path, stamp in stamps.items() if self._reported.get(path, ()) != stamp}
+            files = {path for reading in known for path in reading.files}
+            saved |= {path for path in touched - files - block_folders.files if path.suffix == ".py"}
             self._reported = stamps
-            self._watch_files({path for reading in known for path in reading.files})
+            self._watch_files(files)
             if adapted := refresh(disk):
                 block_types.tell(adapted)
-        blocks = frozenset(path for path in saved if path.suffix == ".py")
+        if not saved:
+            return
+        _log.info("saved: %s", ", ".join(sorted(map(str, saved))))
+        blocks = [path for path in saved if path.suffix == ".py"]
         if blocks:
             # A kernel that is saved with its block is loaded by the block's new description. A `.py` may hold kernels
             # too.
-            block_folders.reload(blocks).add_done_callback(lambda _: self._on_kernels(saved))
-        elif saved:
-            self._on_kernels(saved)
+            block_folders.reload(blocks).add_done_callback(lambda _: self._on_kernels(frozenset(saved)))
+        else:
+            self._on_kernels(frozenset(saved))
 
     def _watch_files(self, files: set[Path]) -> None:
         new = files - self._watched

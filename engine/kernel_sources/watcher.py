@@ -1,14 +1,12 @@
-"""Watches folders and reports kernel and block files whose contents changed, in whatever way an editor saves them."""
+"""Watches folders and reports kernel and block files once they are saved, in whatever way an editor does that."""
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
@@ -29,19 +27,16 @@ REST_S = {"closed": 0.006, "moved": 0.006, "created": 0.02, "modified": 0.06, "d
 class SourceWatcher:
     """Watches folders and calls `on_change` with the files that were saved together, from its own thread.
 
-    A file is reported when its contents differ from the last ones seen; an empty file first gets some time to be
-    filled. A save that changes nothing is not reported. A deletion is reported unless the file comes back at once.
-    After several saves in a short time the result is always reported, since someone may have read a version in between.
-    `watch` may be called from any thread. `clock` returns seconds.
+    It doesn't read files: a save that changes nothing is reported too. An empty file first gets some time to be filled.
+    A deletion is reported unless the file comes back at once. `watch` may be called from any thread. `clock` returns
+    seconds.
     """
 
     def __init__(
         self, on_change: Callable[[frozenset[Path]], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._on_change, self._clock = on_change, clock
-        self._known: dict[Path, bytes] = {}
         self._due_s: dict[Path, float] = {}  # when each touched file is complete, unless it is touched again
-        self._saves: Counter[Path] = Counter()  # the number of saves of each file since its last check
         self._empty: set[Path] = set()  # files seen empty once, which may soon be filled
         #: The watched folders, each with its number on the disk; below, those watched without their subfolders.
         self._folders: dict[Path, tuple[int, ...] | None] = {}
@@ -68,8 +63,6 @@ class SourceWatcher:
                 return False
             self._folders[folder] = _number(folder)
         self._begin(folder, self._folders)
-        for root, _, names in os.walk(folder):
-            self._scan(Path(root, name) for name in names)
         return True
 
     def watch_files(self, files: Collection[Path]) -> None:
@@ -83,7 +76,6 @@ class SourceWatcher:
                     continue
                 self._flat[folder] = _number(folder)
             self._begin(folder, self._flat)
-            self._scan(folder.iterdir())
 
     def _is_watched(self, folder: Path) -> bool:
         return any(folder.is_relative_to(known) for known in self._folders)
@@ -97,18 +89,16 @@ class SourceWatcher:
                     continue
                 with self._changed:
                     noted[folder] = present
-                    watch, known = self._watches.pop(folder, None), [p for p in self._known if folder in p.parents]
+                    watch = self._watches.pop(folder, None)
                 if watch is not None:
                     self._observer.unschedule(watch)
                 if present is not None:
                     self._begin(folder, noted)
-                    known += folder.rglob("*") if noted is self._folders else folder.iterdir()
-                for path in known:
-                    if path.suffix in WATCHED_SUFFIXES:
+                    for path in folder.rglob("*") if noted is self._folders else folder.iterdir():
                         self._touch(path, "moved")
 
     def _begin(self, folder: Path, noted: dict[Path, tuple[int, ...] | None]) -> None:
-        """Start events for a folder, then scan it, so that the scan is never older than a file that is loaded."""
+        """Start events for a folder."""
         try:
             self._watches[folder] = self._observer.schedule(
                 _Handler(self._touch), str(folder), recursive=noted is self._folders
@@ -118,12 +108,6 @@ class SourceWatcher:
                 noted.pop(folder, None)
             raise KernelError(f"folder {folder} must be watchable, got: {reason}") from None
         _log.debug("watching %s", folder)
-
-    def _scan(self, paths: Iterable[Path]) -> None:
-        for path in paths:
-            if path.suffix in WATCHED_SUFFIXES and (digest := _digest(path)) is not None:
-                with self._changed:
-                    self._known.setdefault(path, digest)
 
     def close(self) -> None:
         """Stop watching and wait for the threads to end; safe to call from `on_change` and more than once."""
@@ -142,24 +126,23 @@ class SourceWatcher:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _touch(self, path: Path, kind: str, saves: int = 0) -> None:
-        with self._changed:
-            self._due_s[path] = self._clock() + REST_S[kind]
-            self._saves[path] += saves
-            self._changed.notify()
+    def _touch(self, path: Path, kind: str) -> None:
+        if path.suffix in WATCHED_SUFFIXES:
+            with self._changed:
+                self._due_s[path] = self._clock() + REST_S[kind]
+                self._changed.notify()
 
     def _report(self) -> None:
         while (complete := self._next_complete()) is not None:
-            changed = {path for path, saves in complete.items() if self._is_new(path, saves)}
-            if changed:
-                _log.info("saved: %s", ", ".join(sorted(map(str, changed))))
+            saved = frozenset(filter(self._is_filled, complete))
+            if saved:
                 try:
-                    self._on_change(frozenset(changed))
+                    self._on_change(saved)
                 except Exception:  # noqa: BLE001 - a failed report must not end the watch
-                    _log.exception("a change of %s could not be handled", ", ".join(sorted(map(str, changed))))
+                    _log.exception("a change of %s could not be handled", ", ".join(sorted(map(str, saved))))
 
-    def _next_complete(self) -> dict[Path, int] | None:
-        """Wait until files are complete. Return them with their number of saves, or None when the watcher closes."""
+    def _next_complete(self) -> set[Path] | None:
+        """Wait until files are complete, and return them. Return None when the watcher closes."""
         with self._changed:
             while not self._closing:
                 now_s = self._clock()
@@ -169,50 +152,32 @@ class SourceWatcher:
                 if complete and not nearly:
                     for path in complete:
                         del self._due_s[path]
-                    return {path: self._saves.pop(path, 0) for path in complete}
+                    return complete
                 first_s = min((due_s for due_s in self._due_s.values() if due_s > now_s), default=None)
                 self._changed.wait(None if first_s is None else first_s - now_s)
             return None
 
-    def _is_new(self, path: Path, saves: int) -> bool:
-        content, known = _digest(path), self._known.get(path)
-        if content == _EMPTY != known and path not in self._empty:
+    def _is_filled(self, path: Path) -> bool:
+        """Return False for a file that has just become empty, which is touched again later."""
+        stamp = stamp_of(path)
+        if stamp is not None and not stamp[2] and path not in self._empty:
             self._empty.add(path)
-            self._touch(path, "modified", saves)
+            self._touch(path, "modified")
             return False
         self._empty.discard(path)
-        if content is None:
-            return self._known.pop(path, None) is not None
-        self._known[path] = content
-        return content != known or saves >= 2
+        return True
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, touch: Callable[[Path, str, int], None]) -> None:
+    def __init__(self, touch: Callable[[Path, str], None]) -> None:
         self._touch = touch
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        if event.event_type not in REST_S:
-            return
-        is_moved = event.event_type == "moved"  # the destination counts as saved
-        for name, saves in ((event.src_path, event.event_type == "closed"), (event.dest_path, is_moved)):
-            path = Path(os.fsdecode(name))
-            if name and path.suffix in WATCHED_SUFFIXES:
-                self._touch(path, event.event_type, int(saves))
+        if event.event_type in REST_S:
+            for name in (event.src_path, event.dest_path):  # "" where there is no destination
+                self._touch(Path(os.fsdecode(name)), event.event_type)
 
 
 def _number(folder: Path) -> tuple[int, ...] | None:
     stamp = stamp_of(folder)
     return stamp[:2] if stamp is not None else None
-
-
-def _digest(path: Path) -> bytes | None:
-    try:
-        if not path.is_file():  # reading a pipe would block
-            return None
-        return hashlib.sha256(path.read_bytes()).digest()
-    except OSError:  # deleted again, or not readable yet; another event follows
-        return None
-
-
-_EMPTY = hashlib.sha256(b"").digest()

@@ -1,6 +1,7 @@
 """An engine that watches files follows every change of the files that it read, however the change was made."""
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from PIL import Image
 
 from engine import Engine, Patch
 from engine.catalogue.catalogue import trust_blocks
+from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import Device
 from engine.patch.changes import PortRef
 from engine.protocol.messages import NodeState
@@ -97,6 +99,19 @@ def test_every_way_of_changing_a_file_is_followed(tmp_path: Path, device: Device
         for number, change in enumerate((WAYS * 2)[first : first + 3], 2):
             change(header, f"#define ADDED {number}\n")
             until(lambda n=number: _shows(engine, X + n))
+
+
+def test_a_save_without_a_change_is_not_reported(tmp_path: Path) -> None:
+    """Contents are compared with those that were read, not time stamps."""
+    file, reports = tmp_path / "k.cu", list[frozenset[Path]]()
+    _header(tmp_path, 1)
+    file.write_text(ADDED)
+    patch = _kernel(file)
+    with closing(SavedFiles(patch.catalogue, reports.append)) as files:
+        for text, reported in ((ADDED, []), (ADDED + "\n", [{file}])):
+            file.write_text(text)
+            files._look(frozenset({file}))
+            assert reports == reported
 
 
 def test_a_header_that_appears_is_found(tmp_path: Path, device: Device) -> None:
