@@ -10,6 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+# The test processes use all cores already. With several threads, each call of LAPACK would wait for a busy core.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 
