@@ -31,7 +31,7 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> A
 
 
 def close(found: Array, expected: Array, dtype: DType, k: int, inexact: float = 0.0) -> bool:
-    """True if a product is as accurate as its type allows; `inexact` is the error of what follows the product."""
+    """True if a product is as accurate as its type allows; `inexact` is the error of the operations after it."""
     allowed = ROUNDING[dtype] * (k**0.5 + np.abs(expected)) + inexact * (1 + np.abs(expected))
     return bool(np.all(np.abs(found - expected) <= allowed))
 
@@ -60,7 +60,7 @@ def _rounded(array: Array, dtype: DType) -> Array:
 
 @pytest.mark.parametrize("on_device", [False, True])
 def test_numbers_may_lie_in_device_memory(caller: Caller, on_device: bool) -> None:
-    """Alpha and beta may lie in device memory. Beta has no effect without c, and a beta of 0 ignores what c holds."""
+    """Alpha and beta may lie in device memory. Beta has no effect without c, and a beta of 0 ignores c's contents."""
     rng = np.random.default_rng(3)
     a, b = numbers(rng, (5, 7), f32), numbers(rng, (7, 3), f32)
     c = np.full((5, 3), np.nan, np.float32)

@@ -32,7 +32,7 @@ class Kernels:
         )
 
     def __call__(self, entry: str, threads: int, result: Array, *arguments: Any) -> Array:
-        """Launch a kernel whose first argument is `result`, and return what it wrote there."""
+        """Launch a kernel whose first argument is `result`, and return its contents."""
         given = [result, *arguments]
         buffers = [self._device.upload(item) if isinstance(item, np.ndarray) else item for item in given]
         self._device.launch(self._module.kernel(entry), (-(-threads // 256),), (256,), buffers)

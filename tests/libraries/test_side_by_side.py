@@ -1,4 +1,4 @@
-"""Independent library calls of one patch, which may overlap, return what each returns alone."""
+"""Independent library calls of one patch, which may overlap, return the same results as each alone."""
 
 from typing import Any
 
