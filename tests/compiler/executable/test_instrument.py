@@ -1,4 +1,4 @@
-"""The copy of a graph that measures times: what it times, and where its clocks are.
+"""The copy of a graph that measures times: its spans, and the places of its clocks.
 
 `test_random_patches` and `test_clone` show that the copy computes the same.
 """

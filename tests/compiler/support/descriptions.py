@@ -1,4 +1,4 @@
-"""Descriptions made by hand, a check of every plan, and a fake device that records what a graph is made of."""
+"""Descriptions made by hand, a check of every plan, and a fake device that records the nodes of graphs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

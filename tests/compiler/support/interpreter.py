@@ -42,8 +42,8 @@ from engine.patch.changes import PortRef
 from tests.compiler.support.scope_tree import ScopeTree
 
 Array = np.ndarray[Any, Any]
-#: What each kernel does, by its entry point or its op graph. Arguments are arrays, numbers, numpy's types for element
-#: types, and the frame's index for the frame uniforms.
+#: The function of each kernel, by its entry point or its op graph. Arguments are arrays, numbers, numpy's types for
+#: element types, and the frame's index for the frame uniforms.
 Kernels = Mapping[str, Callable[..., None]]
 
 
