@@ -1,4 +1,4 @@
-"""The patch's time: fixed steps, real time, and what stops it."""
+"""The patch's time: fixed steps, real time, and pauses."""
 
 import math
 from dataclasses import astuple

@@ -1,4 +1,4 @@
-"""What each level measures and how often, and that no stale times are shown."""
+"""The measurements of each level and how often they are made; no stale times are shown."""
 
 import pkgutil
 import time

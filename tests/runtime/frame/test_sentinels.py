@@ -1,4 +1,6 @@
-"""Sentinels in the running graph: their findings compared with numpy, where they look, and what a freeze keeps."""
+"""Sentinels in the running graph: their findings compared with numpy, the places of the checks, and the contents that a
+freeze keeps.
+"""
 
 from __future__ import annotations
 

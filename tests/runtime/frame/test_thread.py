@@ -1,4 +1,4 @@
-"""The engine's thread: what it changes in the interpreter, and what it leaves alone."""
+"""The engine's thread: the interpreter's settings that it changes, and those that it leaves alone."""
 
 import gc
 import sys

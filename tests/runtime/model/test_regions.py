@@ -1,4 +1,4 @@
-"""Regions in the engine: what they compute, what their edits cost, and their outputs when they are skipped."""
+"""Regions in the engine: their results, the cost of their edits, and their outputs when they are skipped."""
 
 from typing import Any
 

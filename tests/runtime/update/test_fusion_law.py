@@ -73,7 +73,7 @@ class _Patch:
         self.nodes.append(made)
 
     def edit(self) -> str:
-        """Make one edit and return what it was."""
+        """Make one edit and return its description."""
         stages = [node for node in self.nodes if node not in self._arrays]
         kinds = ("slider", "slider", "add", "remove", "rewire", "rewire", "size", "text", "switch", "total")
         kind = self.chance.choice(kinds)

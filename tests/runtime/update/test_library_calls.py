@@ -39,7 +39,7 @@ class Either(Block, id="test_run.either"):
 
 @pytest.fixture(autouse=True)
 def has_libraries(request: pytest.FixtureRequest) -> None:
-    """Skip what needs a GPU where NVIDIA's libraries are not installed."""
+    """Skip the GPU's tests where NVIDIA's libraries are not installed."""
     if "device" in request.fixturenames and request.getfixturevalue("device").info.name != "host":
         pytest.importorskip("nvmath", reason="NVIDIA's libraries are not installed")
 
