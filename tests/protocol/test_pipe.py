@@ -275,7 +275,7 @@ def test_memory_of_the_users_own_is_refused_on_its_node() -> None:
 
 
 def test_blocks_that_the_person_trusts_run_in_the_child(tmp_path: Path) -> None:
-    """What trusted blocks print to stdout is not taken for messages."""
+    """Output that trusted blocks print to stdout is not taken for messages."""
     (tmp_path / "loud.py").write_text(
         "from engine.api import Block, BlockBuilder, Out, f32, port\n"
         "print('loud')\n"
