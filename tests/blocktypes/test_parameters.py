@@ -1,4 +1,4 @@
-"""What a parameter is inside `describe`, and which texts become its value."""
+"""Parameters inside `describe`, and the texts that become their values."""
 
 from collections.abc import Callable
 from pathlib import Path
