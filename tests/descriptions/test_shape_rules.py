@@ -84,7 +84,7 @@ FAILING = [
 
 @pytest.mark.parametrize(("rule", "message"), FAILING)
 def test_rules_that_cannot_hold_say_why(rule: str, message: str) -> None:
-    """The error for a rule that cannot hold names what was asked for and what there is."""
+    """The error for a rule that cannot hold names the requested and the existing values."""
     with pytest.raises(ShapeRuleError) as refused:
         parse_rule(rule).evaluate(CONTEXT)
     assert str(refused.value) == message
