@@ -1,4 +1,4 @@
-"""Random edits of files: in any engine of a process, a patch computes what the files hold at that time.
+"""Random edits of files: in any engine of a process, a patch computes with the files' contents at that time.
 
 The oracle knows only what was written: each file's numbers, whether the file is correct, and where links point.
 """
@@ -191,7 +191,7 @@ def _opened(written: Written) -> Patch:
 
 
 def _wrong(engine: Engine, written: Written, ran: dict[str, list[np.ndarray]] | None = None) -> str:
-    """Return what differs from the files; `ran` are the versions that may continue while a file is wrong."""
+    """Return the differences from the files; `ran` are the versions that may continue while a file is wrong."""
     told = {item.node for item in engine.step().diagnostics}
     for file in written.files:
         node, expected = _node(file), written.expected(file)

@@ -15,7 +15,7 @@ SIZES = (1, 7, 1023, 1027)
 
 
 def _scaled(factor: float = 2.0, *, beside: str = "op.add") -> OpGraph:
-    """Return x * amplitude + y, and beside it the sum of x and y, or what `beside` makes of them."""
+    """Return x * amplitude + y, and beside it the sum of x and y, or the result of `beside`."""
     g = OpGraphBuilder()
     x, y = g.add("op.input", "x"), g.add("op.input", "y")
     amplitude = g.add("op.parameter", "amplitude", default=factor, minimum=-8.0, maximum=8.0)
