@@ -1,4 +1,4 @@
-"""A network that a person connects: what its members compute, its shapes, and each mistake at its node."""
+"""A network that a person connects: its members' results, its shapes, and each mistake at its node."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Train computes the same as numpy does for a network that is written out by hand, and keeps its weights."""
+"""Train computes the same as numpy for a network that is written out by hand, and keeps its weights."""
 
 import math
 from collections.abc import Callable
