@@ -57,7 +57,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
 }}"""
 
     def run(self, x: Array, blocks: int, p: int, q: int) -> Array:
-        """Return what the kernel writes with `blocks` thread blocks for the i32 array `x`."""
+        """Return the values that the kernel writes with `blocks` thread blocks for the i32 array `x`."""
         out = []
         size = len(x) // blocks
         with np.errstate(over="ignore"):

@@ -2,8 +2,8 @@
 
 A program works on 32-bit registers of each thread. Every form of operand occurs in every place: numbers as first or
 second operand, special registers, negated predicates, vectors. The reference runs a thread block's threads in lockstep
-in numpy, with a mask of active threads. It also removes what a random program may not do: a barrier that some threads
-skip is deleted, and a loop of many rounds gets a limit.
+in numpy, with a mask of active threads. It also removes statements that a random program may not have: a barrier that
+some threads skip is deleted, and a loop of many rounds gets a limit.
 
 Several programs share a kernel, one after the other, since most of the time is spent on a kernel's fixed costs.
 """
@@ -63,7 +63,7 @@ class Program:
         self._body: list[Statement] = [*start, *self._inner, *body]
 
     def settle(self, launch: Launch) -> Array:
-        """Remove what the launch may not run, and return the program's results."""
+        """Remove statements that the launch may not run, and return the program's results."""
         for _ in range(20):
             before = self.lines()
             found = self._run(launch)

@@ -41,7 +41,7 @@ def constants(text: str) -> dict[str, int]:
 
 
 def test_the_text_is_what_clang_makes_of_the_c_files() -> None:
-    """The LLVM text is what clang compiles the C files to; `make host-runtime` updates it."""
+    """The LLVM text equals clang's output for the C files; `make host-runtime` updates it."""
     wanted = re.search(r"with clang (\S+):", library.PATH.read_text())
     assert wanted is not None
     try:

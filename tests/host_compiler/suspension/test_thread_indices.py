@@ -158,7 +158,7 @@ class Kernel:
         return target
 
     def loaded(self):
-        """Return what a thread loads at an index, which is masked only if it would be out of bounds."""
+        """Return the value that a thread loads at an index, which is masked only if it would be out of bounds."""
         index, step, count = self.index(), self.rng.choice((1, 1, 2, 4, 8)), self.rng.choice((1, 1, 2, 4))
         most = (ELEMENTS - 4) // step
         if max(self.of(index)) > most:
