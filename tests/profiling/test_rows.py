@@ -82,7 +82,7 @@ def test_a_block_is_in_its_region_although_a_part_of_its_work_is_not() -> None:
 
 
 def test_times_of_rows_add_up() -> None:
-    """A region's span includes what is inside it, shares are of all work, and the p99 of a group is the profile's."""
+    """A region's span includes the spans inside it, shares are of all work, and the p99 of a group is the profile's."""
     found, idle = rows(SPANS), tuple(replace(each, mean_ns=0) for each in SPANS)
     profile = profile_of(SPANS, {"mix": 92})
     work_ns = sum(each.mean_ns for each in SPANS if not each.region)
