@@ -1,4 +1,4 @@
-"""Expressions: what they compute, and which texts they refuse."""
+"""Expressions: their values, and the texts that are refused."""
 
 import math
 import time

@@ -223,7 +223,7 @@ def test_values_go_on_while_the_engine_runs_by_itself() -> None:
 
 
 def test_the_moment_is_one_object() -> None:
-    """The engine changes the moment in place, so blocks must copy what they keep of it."""
+    """The engine changes the moment in place, so blocks must copy the numbers that they keep."""
     seen = list(moments(3))
     assert seen[0] is seen[1] is seen[2] and isinstance(seen[0], EngineMoment)
 

@@ -1,4 +1,4 @@
-"""Value connections in the document: what may drive what, undo, files, composites, declarations."""
+"""Value connections in the document: allowed drivers, undo, files, composites, declarations."""
 
 from pathlib import Path
 
