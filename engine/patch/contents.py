@@ -376,7 +376,7 @@ class PatchContents:
         if isinstance(node, str):
             return node
         if not isinstance(node, NodeRef):
-            raise PatchError(f"node must be an id or what `add` returned, got {shown(node)}")
+            raise PatchError(f"node must be an id or a handle from `add`, got {shown(node)}")
         if node.patch is not self:
             raise PatchError(f"node {node.id} must be of this patch, got one of another; use this patch's own")
         return node.id
@@ -386,7 +386,7 @@ class PatchContents:
         try:
             each = [nodes] if isinstance(nodes, (NodeRef, str)) else list(nodes)
         except TypeError:
-            raise PatchError(f"nodes must be a list of ids or of what `add` returned, got {shown(nodes)}") from None
+            raise PatchError(f"nodes must be a list of ids or of handles from `add`, got {shown(nodes)}") from None
         return list({node: self._require(node) for node in map(self._id_of, each)}.values())
 
     def _require(self, node_id: str) -> Node:

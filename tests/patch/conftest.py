@@ -10,7 +10,7 @@ def region_blocks() -> None:
     """Define a loop, a choice of two branches, a pass-through of numbers, and a delay of one frame."""
 
     class Loop(Block, id="test_region.loop", regions=("",)):
-        """Repeat what is inside."""
+        """Repeat the nodes inside."""
 
         condition: In[f32] = port(optional=True, doc="Go on.")
         index: Out[u32] = port(shape="[1]", doc="The turn.")

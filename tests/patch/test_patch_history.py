@@ -224,7 +224,7 @@ def test_after_undo_and_after_saving_a_gesture_begins_a_new_step() -> None:
 
 
 def test_a_new_edit_ends_what_could_be_redone() -> None:
-    """A new edit drops what could be redone."""
+    """A new edit clears the redo history."""
     patch = Patch()
     patch.add("io.array")
     patch.undo()
