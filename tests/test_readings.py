@@ -1,4 +1,4 @@
-"""A reading records what files held while something was made from them, and detects later changes on disk."""
+"""A reading records the contents of files while something was made from them, and detects later changes on disk."""
 
 import os
 import random

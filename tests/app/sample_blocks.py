@@ -18,7 +18,7 @@ from engine.types import Struct, any_type, f32, float3, float4, u32
 
 
 class Spark(Struct):
-    """Where a spark is and where it goes."""
+    """A spark's position and velocity."""
 
     position: float3
     velocity: float3

@@ -32,7 +32,9 @@ def hold_the_lock() -> None:
 
 
 def test_a_thread_that_keeps_pythons_lock_is_a_wait(qtbot: QtBot, meter: StallMeter) -> None:
-    """While another thread holds Python's lock, the whole time counts as a wait, with what was being done."""
+    """While another thread holds Python's lock, the whole time counts as a wait, and that thread's activity is
+    recorded.
+    """
     meter.doing = "nothing"
     thread = threading.Thread(target=hold_the_lock)
     qtbot.wait(20)

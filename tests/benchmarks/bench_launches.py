@@ -44,7 +44,9 @@ KERNEL(once1, once, float) KERNEL(once4, once, float4) KERNEL(loop1, loop, float
 
 
 def chain_launches(device: Device) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield launches of the chain, by elements per thread, thread block, and whether the grid is what runs at once."""
+    """Yield launches of the chain, by elements per thread, thread block, and whether the grid has only as many thread
+    blocks as run at once.
+    """
     steps = " ".join(f"x = {text.replace('1.001', '1.001f').replace('-3.0', '-3.0f')};" for text in texts(LENGTH))
     image = compile_cuda(_CODE.format(steps=steps), Path("chain.cu"), device.info.architecture, [])
     module = device.load_module(image.cubin or image.ptx)

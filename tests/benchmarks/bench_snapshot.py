@@ -66,7 +66,7 @@ def reader(take: object) -> Iterator[list[int]]:
 
 
 def measure(patch: Patch, device: Device, nodes: list[str], viewing: Viewing | None, seconds: float) -> list[float]:
-    """Return mean, median, 99th percentile and worst frame in ms, and pictures a second; None is the way before."""
+    """Return mean, median, 99th percentile and worst frame in ms, and pictures a second; None is the old way."""
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         before = Before(engine, nodes if viewing is None else [])
         if viewing is not None:

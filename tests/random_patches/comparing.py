@@ -169,7 +169,7 @@ class Side:
 
     @contextmanager
     def lent(self, lent: list[Lent]) -> Iterator[None]:
-        """Restore what this engine left in lent memory, and save what it leaves now."""
+        """Restore this engine's last contents of lent memory, and save its new ones."""
         for index, one in enumerate(lent):
             one.restore(self._lent.get(index, one.first))
         yield

@@ -1,6 +1,6 @@
 """Edits that are made and undone while an engine is paused leave no trace.
 
-State stands still however often a frame is shown again: that of delays, of blocks that keep it themselves, and of
+State does not advance however often a frame is shown again: that of delays, of blocks that keep it themselves, and of
 buffers that are changed in place, inside regions too.
 """
 

@@ -92,7 +92,7 @@ def test_a_frame_tells_its_phases_and_what_happened_in_it() -> None:
 
 
 def test_slow_frames_are_told_with_what_they_were_spent_on() -> None:
-    """A slow frame is described by what its time was spent on, even if it is older than the recorded frames."""
+    """A slow frame is described by the causes of its time, even if it is older than the recorded frames."""
     old = SlowFrame(7, 500 * MS, 20 * MS, UpdateLevel.NONE, (Spent(SpentOn.COLLECTION, 15 * MS),))
     new = SlowFrame(
         1,

@@ -1,4 +1,4 @@
-"""`ARCHITECTURE.md` is true: the files it names exist, and its four paths through the code are what happens."""
+"""`ARCHITECTURE.md` is true: the files it names exist, and the code takes its four paths."""
 
 import ast
 import re

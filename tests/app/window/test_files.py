@@ -185,7 +185,7 @@ def test_work_of_a_crashed_editor_is_offered(window: MainWindow, file: Path, ask
 
 
 def test_work_that_cannot_be_opened_is_offered_again(window: MainWindow, asked: Asked, tmp_path: Path) -> None:
-    """Recovered work that is no patch is told of and kept for the next start."""
+    """Recovered work that is not a patch is reported, and kept for the next start."""
     slot = RecoverySlot(tmp_path / "state" / "recovery")
     slot.write(Patch()).result()
     (copy,) = (tmp_path / "state" / "recovery").glob("*.json")
@@ -204,7 +204,9 @@ def test_work_that_cannot_be_opened_is_offered_again(window: MainWindow, asked: 
 def test_work_is_deleted_once_it_is_saved_or_unwanted(
     window: MainWindow, file: Path, asked: Asked, tmp_path: Path, is_saved: bool
 ) -> None:
-    """A crashed editor's copy is deleted when its file has the same, without a question, or when the person says so."""
+    """A crashed editor's copy is deleted without a question if its file has the same contents, otherwise when the
+    person says so.
+    """
     patch = load_patch(file)
     if not is_saved:
         patch.set("every", gain=9.0)

@@ -1,4 +1,4 @@
-"""Keys go to what is under the pointer, unless a person is typing; a trackpad pans."""
+"""Keys go to the part of the window under the pointer, unless a person is typing; a trackpad pans."""
 
 from __future__ import annotations
 

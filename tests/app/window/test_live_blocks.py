@@ -241,7 +241,9 @@ def test_saves_reach_a_real_engine(real_window: Any, qtbot: QtBot, asked: Asked,
 
 @pytest.mark.parametrize("index", [0, 1, 2])
 def test_a_banner_asks_once_about_what_only_a_trusted_patch_may_do(window: Any, tmp_path: Path, index: int) -> None:
-    """A banner asks once about what only a trusted patch may do; the answer is remembered, and the menu asks again."""
+    """A banner asks once about actions that only a trusted patch may take; the answer is remembered, and the menu asks
+    again.
+    """
     path = tmp_path / "p.loom"
     save_patch(Patch(), path)
     assert window.files.open_path(path)

@@ -72,7 +72,9 @@ def test_a_mistake_stands_at_its_layer(inside: MainWindow) -> None:
 
 
 def test_layers_show_what_they_cost(inside: MainWindow) -> None:
-    """Layers show their time and share of the step, and what is fused; without a profile, how to measure it."""
+    """Layers show their time, their share of the step and their fusion; without a profile, they show how to measure
+    these.
+    """
     graph = inside.kernel.graph
     assert graph is not None
     train = NodeReport("tensor.train", NodeState.OK, kernels=3, time_ns=400_000)

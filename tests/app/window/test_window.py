@@ -29,7 +29,7 @@ def test_the_window_begins_with_the_welcome_page(window: MainWindow) -> None:
 
 
 def test_undo_and_redo_name_what_they_do(qtbot: QtBot, opened: MainWindow) -> None:
-    """The menu names what undo and redo would do."""
+    """The menu names the edits that undo and redo concern."""
     undo, redo = opened.actions_by_id["undo"], opened.actions_by_id["redo"]
     qtbot.waitUntil(lambda: not undo.isEnabled())
     patch_of(opened).set("every", gain=2.0)

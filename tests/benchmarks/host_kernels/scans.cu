@@ -1,4 +1,4 @@
-// What the threads of a thread block do together: sums, counts, orders.
+// Work that the threads of a thread block do together: sums, counts, orders.
 extern "C" __global__ void reduce(const float* x, float* out, int n) {
   __shared__ float s[256];
   int t = threadIdx.x;
