@@ -2,7 +2,6 @@
 
 from engine.host_compiler import abi
 from engine.host_compiler.analysis import canonical_floats
-from engine.host_compiler.analysis.control_flow import fact, writes
 from engine.host_compiler.code import Code, quoted
 from engine.host_compiler.errors import PtxOperandError
 from engine.host_compiler.memory_layout import MemoryLayout
@@ -45,7 +44,6 @@ class Operands:
         self.local_registers: frozenset[str] = frozenset()
         self._values: dict[str, str] = {}
         self._place_local_variables()
-        self.copies = _copies(function)
         self.noncanonical = canonical_floats.noncanonical(function)
         self.flushed = self.noncanonical if layout.flushes else canonical_floats.flushed(function)
 
@@ -228,16 +226,3 @@ def integer_constant(value: int, ptx_type: str) -> str:
     if is_float(ptx_type):
         return float_constant(value, ptx_type)
     return ("true" if value else "false") if size == 1 else str(value)
-
-
-@fact
-def _copies(function: ptx.Function) -> dict[str, str]:
-    """Return the registers that only hold a special register's value, with its name."""
-    written = writes(function)
-    copies: dict[str, str] = {}
-    for instruction in function.instructions:
-        if instruction.opcode == "mov" and instruction.guard is None and len(instruction.operands) == 2:
-            target, source = instruction.operands
-            if isinstance(target, ptx.Register) and isinstance(source, ptx.Register) and source.name.startswith("%"):
-                copies[target.name] = source.name
-    return {name: source for name, source in copies.items() if len(written[name]) == 1 and "." in source}

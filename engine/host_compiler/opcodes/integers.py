@@ -6,7 +6,7 @@ from engine.host_compiler.opcodes.elementwise import sources
 from engine.host_compiler.opcodes.half import join
 from engine.host_compiler.opcodes.table import Emit, opcode
 from engine.host_compiler.types import PACKED, bits, is_signed, llvm_type, type_of, types_of
-from engine.ptx.tree import Instruction, Register
+from engine.ptx.tree import Instruction
 
 
 def _two(body: Body, instruction: Instruction) -> tuple[str, str, str, str]:
@@ -80,20 +80,8 @@ def _multiply_add(body: Body, instruction: Instruction) -> None:
     if "sat" in instruction.modifiers:
         value = intrinsic(body, "add.sat", kind, value, addend)
     else:
-        # The launcher refuses grids whose thread numbers leave 31 bits, so a thread's own number never wraps.
-        flags = " nuw nsw" if _is_thread_number(body, instruction) else ""
-        value = body.code.value(f"add{flags} {llvm} {value}, {addend}")
+        value = body.code.value(f"add {llvm} {value}, {addend}")
     body.write(instruction.operands[0], kind, value)
-
-
-def _is_thread_number(body: Body, instruction: Instruction) -> bool:
-    sources = [
-        body.copies.get(operand.name, operand.name) if isinstance(operand, Register) else ""
-        for operand in instruction.operands[1:4]
-    ]
-    return any(
-        sorted(sources[:2]) == [f"%ctaid.{axis}", f"%ntid.{axis}"] and sources[2] == f"%tid.{axis}" for axis in "xyz"
-    )
 
 
 @opcode("rem")

@@ -34,11 +34,6 @@ class PhaseChain:
     links: tuple[Link, ...]
     final: int
 
-    @property
-    def inner(self) -> frozenset[int]:
-        """The blocks of the points inside the chain."""
-        return frozenset(link.way for link in self.links[1:])
-
 
 def chains(
     first: int, ends: Callable[[int], PhaseEnds | None], points: Mapping[int, SuspensionPoint]
