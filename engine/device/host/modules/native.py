@@ -2,7 +2,7 @@
 
 `quick_object` takes a tenth of the time of `compile_object`. It promotes stack slots to values if there are many, and
 leaves the rest to LLVM's fast instruction selection. `compile_object` runs the optimiser with its vectoriser. Both give
-the same results. Each call has its own LLVM context, so several threads may compile at the same time.
+the same results.
 """
 
 import ctypes
@@ -24,12 +24,6 @@ MOST_LINKED = 256
 
 
 @cache
-def _initialize() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
-@cache
 def cpu() -> tuple[str, str]:
     """Return LLVM's names for this CPU and its features."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
@@ -40,41 +34,17 @@ def triple() -> str:
     return str(llvm.get_process_triple())
 
 
-class _TargetMachines(threading.local):
-    """LLVM's target machines of a thread. Creating one, with its tables, takes as long as compiling a kernel."""
-
-    def __init__(self) -> None:
-        self._by_options: dict[tuple[int, tuple[str, str]], Any] = {}
-
-    def get(self, level: int, processor: tuple[str, str] | None = None) -> Any:
-        """Return the machine for a processor, by default this one, at one of LLVM's optimisation levels."""
-        key = level, processor or cpu()
-        if key not in self._by_options:
-            self._by_options[key] = _target_machine(*key)
-        return self._by_options[key]
-
-
-_machines = _TargetMachines()
-
-
+@cache
 def _target_machine(level: int, processor: tuple[str, str]) -> Any:
-    _initialize()
+    """Return LLVM's machine for a processor at one of its optimisation levels.
+
+    Creating one, with its tables, takes as long as compiling a kernel.
+    """
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     name, features = processor
     target = llvm.Target.from_triple(triple())
     return target.create_target_machine(cpu=name, features=features, opt=level, reloc="pic", codemodel="small")
-
-
-@cache
-def _unlocked(name: str) -> Any:
-    """Return a function of LLVM without the lock that llvmlite holds during all of them.
-
-    The optimiser may run for a second, and other threads must be able to compile at the same time. That is safe, since
-    LLVM contexts are independent and each call has its own.
-    """
-    locked = getattr(llvm.ffi.lib, name)
-    function = ctypes.CDLL(llvm.ffi.lib._name)[name]
-    function.argtypes, function.restype = locked.argtypes, locked.restype
-    return function
 
 
 def verified(text: str) -> Any:
@@ -103,7 +73,7 @@ def quick_object(text: str, processor: tuple[str, str] | None = None) -> bytes:
 
     `processor` has the names of a CPU and its features; the default is this CPU.
     """
-    module, machine = verified(text), _machines.get(_QUICK, processor)
+    module, machine = verified(text), _target_machine(_QUICK, processor or cpu())
     if _is_promotable(text):
         passes = llvm.create_new_module_pass_manager()
         passes.add_sroa_pass()
@@ -126,28 +96,22 @@ def compile_object(text: str, processor: tuple[str, str] | None = None) -> bytes
     This is LLVM's O1 pipeline with the loop vectoriser; O2 takes longer and makes no kernel faster. Unrolling and
     vectorising within a thread are left out: they take long, and CUDA compilers have already unrolled loops.
     """
-    module, machine = verified(text), _machines.get(_BEST, processor)
+    module, machine = verified(text), _target_machine(_BEST, processor or cpu())
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.loop_vectorization = True
     options.slp_vectorization = False
     options.loop_interleaving = True
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
-    _unlocked("LLVMPY_RunNewModulePassManager")(builder.getModulePassManager(), module, builder)
+    builder.getModulePassManager().run(module, builder)
     return _object(module, machine)
 
 
 def _object(module: Any, machine: Any) -> bytes:
-    """Return what `machine.emit_object(module)` returns, without llvmlite's lock."""
-    with llvm.ffi.OutputString() as error:
-        found = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
-        if not found:
-            raise _refused(str(error))
     try:
-        start, size = llvm.ffi.lib.LLVMPY_GetBufferStart(found), llvm.ffi.lib.LLVMPY_GetBufferSize(found)
-        return ctypes.string_at(start, size)
-    finally:
-        llvm.ffi.lib.LLVMPY_DisposeMemoryBuffer(found)
+        return bytes(machine.emit_object(module))
+    except RuntimeError as reason:
+        raise _refused(str(reason)) from reason
 
 
 class _Linkers:
@@ -165,7 +129,7 @@ class _Linkers:
         """Return a linker, and a name that is new to it. Any thread may call this."""
         with self._lock:
             if self._linked == MOST_LINKED:
-                self._linker = llvm.create_lljit_compiler(_machines.get(_BEST), use_jit_link=True)
+                self._linker = llvm.create_lljit_compiler(_target_machine(_BEST, cpu()), use_jit_link=True)
                 self._linked = 0
             self._linked += 1
             return self._linker, f"kernels{self._linked}"
