@@ -21,7 +21,7 @@ from engine.host_compiler.passes.inlining import inline_suspending
 from engine.host_compiler.passes.lockstep_loops import with_lockstep_loops
 from engine.host_compiler.passes.plain_divisions import with_plain_divisions
 from engine.host_compiler.passes.recomputing import with_recomputed_registers
-from engine.host_compiler.passes.small_thread_blocks import for_small_thread_blocks, may_gain
+from engine.host_compiler.passes.small_thread_blocks import for_small_thread_blocks
 from engine.host_compiler.passes.web_splitting import split_webs, with_immediate_operands
 from engine.host_compiler.phases.translation import translate_waiting
 from engine.host_compiler.row_parts import RowParts
@@ -41,7 +41,7 @@ __all__ = ["TranslatedKernel", "linked_function", "translate_kernel"]
 
 @dataclass(frozen=True)
 class TranslatedKernel:
-    """LLVM text of a kernel, and the text for the optimiser in its place; None if that is not made yet.
+    """LLVM text of a kernel.
 
     `scratch_bytes` is the memory that each worker must have for saved registers. A kernel that `spins` has loops in
     which a thread waits for others, perhaps of other thread blocks.
@@ -49,7 +49,6 @@ class TranslatedKernel:
 
     name: str
     text: str
-    best: str | None
     scratch_bytes: int
     spins: bool
 
@@ -118,17 +117,15 @@ def translate_kernel(
         body, scratch_bytes = _one_by_one(kernel, layout, callees, flow, provenance(kernel, layout))
         if flushes:
             body = flushing_entry(f"run.{kernel.name}", body)
-        return TranslatedKernel(kernel.name, f"{body}\n{share(kernel.name)}", None, scratch_bytes, spins=False)
+        return TranslatedKernel(kernel.name, f"{body}\n{share(kernel.name)}", scratch_bytes, spins=False)
     text, scratch_bytes, spins = version(kernel)
     found = None if quickly else for_small_thread_blocks(kernel)
     if found is None:
-        whole = f"{text}\n{share(kernel.name)}"
-        best = None if quickly and may_gain(kernel) else whole
-        return TranslatedKernel(kernel.name, whole, best, scratch_bytes, spins)
+        return TranslatedKernel(kernel.name, f"{text}\n{share(kernel.name)}", scratch_bytes, spins)
     small, size = replace(found[0], name=f"{kernel.name}|small"), found[1]
     other, bytes_of_other, _ = version(small)
     whole = f"{text}\n{other}\n{share(kernel.name, small.name, size)}"
-    return TranslatedKernel(kernel.name, whole, whole, max(scratch_bytes, bytes_of_other), spins)
+    return TranslatedKernel(kernel.name, whole, max(scratch_bytes, bytes_of_other), spins)
 
 
 def _is_straight(kernel: Function, flow: ControlFlow) -> bool:

@@ -32,14 +32,14 @@ class TranslatedModule:
     """LLVM text, and facts for a launcher: scratch bytes by kernel, module variables with their sizes, the kernels that
     spin, and those that are refused, each with its error.
 
-    `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined; None for a
-    kernel that was translated quickly. In a module that was translated quickly, functions of the runtime are declared;
-    `runtime` defines them, and is the same for many modules.
+    `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined; a module
+    that was translated quickly has none. There, functions of the runtime are declared; `runtime` defines them, and is
+    the same for many modules.
     """
 
     text: str
     runtime: str
-    kernels: dict[str, str | None]
+    kernels: dict[str, str]
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
     spinning: list[str]
@@ -101,8 +101,8 @@ def translate_module(
         complete(text, library.declared(runtime) if quickly else library.needed(text), defines=True),
         _complete((library.exported(runtime),), triple, cpu, features) if runtime else "",
         {
-            kernel.name: kernel.best and complete(kernel.best, library.needed(kernel.best), defines=False)
-            for kernel in kernels
+            kernel.name: complete(kernel.text, library.needed(kernel.text), defines=False)
+            for kernel in (() if quickly else kernels)
         },
         {kernel.name: kernel.scratch_bytes for kernel in kernels},
         {name: item.size_bytes for name, item in variables.items() if item.size_bytes and name not in wrong},

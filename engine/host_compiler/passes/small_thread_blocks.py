@@ -39,11 +39,6 @@ def for_small_thread_blocks(kernel: Function) -> tuple[Function, int] | None:
     return found
 
 
-def may_gain(kernel: Function) -> bool:
-    """Return False if a kernel has no version for small thread blocks; that takes little time to see."""
-    return bool(_sizes_to_try(kernel))
-
-
 def _sizes_to_try(kernel: Function) -> list[int]:
     """Return the sizes of thread blocks for which a kernel might gain, the largest first; most kernels have none.
 

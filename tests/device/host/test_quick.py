@@ -12,6 +12,8 @@ from engine.device.host import HostDevice
 from engine.device.host.modules import build, cache, native
 from engine.device.host.modules import module as modules
 from engine.diagnostics import KernelFault
+from engine.host_compiler.module import translate_module
+from engine.ptx import parse
 from tests.fuzzing import seeds
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.tables import FORMS
@@ -101,7 +103,6 @@ def test_a_kernel_without_loops_is_translated_again_for_the_optimiser(folder, qu
     """A kernel's quick and optimised texts give the same bits at each size, and the same fault past a buffer's end."""
     ptx = cuda_ptx(SAXPY)
     kernel = device.load_module(ptx).kernel("saxpy")
-    assert build.build(ptx).texts == {"saxpy": None}
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(2, 1027)).astype(np.float32)
     x[:6] = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-42]
@@ -141,10 +142,10 @@ def test_a_kernel_is_optimised_once(folder, queue, device, cuda_ptx):
     """After one kernel was optimised, the next load has its optimised code and the other kernel's quick code."""
     ptx = cuda_ptx(SMALL)
     module = device.load_module(ptx)
-    assert build.build(ptx).texts.keys() == {"mixed", "other"}
+    assert not build.build(ptx).optimised
     module.kernel("mixed").job.run()
     entry = build.build(ptx)
-    assert (entry.texts.keys(), entry.optimised.keys()) == ({"other"}, {"mixed"})
+    assert entry.optimised.keys() == {"mixed"}
     again = device.load_module(ptx)
     assert again.kernel("mixed").job is None
     assert (mixed(device, again.kernel("mixed"))[1] >= 5).all()
@@ -197,7 +198,7 @@ def test_a_running_launch_changes_to_optimised_code(folder, queue, device, cuda_
 
 def test_a_kernel_that_cannot_be_optimised_runs_on_unchanged(folder, queue, device, cuda_ptx, monkeypatch, caplog):
     """A kernel that can't be optimised keeps its quick code, and the log reports it."""
-    monkeypatch.setattr(native, "compile_object", broken_compilers.too_large)
+    monkeypatch.setattr(build, "optimise", broken_compilers.too_large)
     kernel = device.load_module(cuda_ptx(SMALL)).kernel("mixed")
     kernel.job.run()
     assert "kernel mixed stays as it was compiled first" in caplog.text
@@ -246,9 +247,9 @@ def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
     until(lambda: done[-1] == 3)  # an emptied queue accepts new jobs
 
 
-def test_threads_compile_at_once_and_get_the_same_code(queue, folder, cuda_ptx):
+def test_threads_get_the_same_code(cuda_ptx):
     """Each thread compiles in its own LLVM context, and gets the same code."""
-    text = build.build(cuda_ptx(SMALL)).texts["mixed"]
+    text = translate_module(parse(cuda_ptx(SMALL)), native.triple(), *native.cpu()).kernels["mixed"]
     expected, found = native.compile_object(text), []
     threads = [threading.Thread(target=lambda: found.append(native.compile_object(text))) for _ in range(3)]
     for thread in threads:

@@ -71,8 +71,6 @@ def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
         translated.scratch_bytes,
         translated.variables,
         lines,
-        # The optimiser gets each function inside the kernel's module, where it may inline it.
-        dict.fromkeys(translated.kernels) if functions else translated.kernels,
         spinning=translated.spinning,
         functions=[*(function.code for function in functions), *_runtime(translated.runtime, processor)],
         refused={name: cache.KernelRefusal.of(problem) for name, problem in translated.refused.items()},
@@ -163,6 +161,14 @@ def warm_up() -> None:
     _ = functions, module, parser
 
 
+@lru_cache(maxsize=1)
+def _parsed(ptx: str) -> PtxModule:
+    """Return a module's tree, from which kernels are optimised one after the other."""
+    from engine.ptx import parse
+
+    return parse(ptx)
+
+
 def optimise(ptx: str | Callable[[], str], name: str, processor: tuple[str, str]) -> tuple[bytes, int]:
     """Return the optimised object code of one kernel of a translated module, in a worker process.
 
@@ -170,34 +176,22 @@ def optimise(ptx: str | Callable[[], str], name: str, processor: tuple[str, str]
     may exceed that of the quickly compiled code.
     """
     from engine.host_compiler.module import translate_module
-    from engine.ptx import parse
 
-    module = parse(ptx if isinstance(ptx, str) else ptx())
-    alone = replace(module, signatures={name: module.signatures[name]})
+    alone = _only(_parsed(ptx if isinstance(ptx, str) else ptx()), [name])
     translated = translate_module(alone, native.triple(), *processor)
-    text = translated.kernels[name]
-    assert text is not None
-    return native.compile_object(text, processor), translated.scratch_bytes[name]
+    return native.compile_object(translated.kernels[name], processor), translated.scratch_bytes[name]
 
 
-def optimised(key: str, name: str, text: str | None, ptx: str | Callable[[], str]) -> tuple[bytes, int]:
-    """Return the optimised object code of one kernel, and cache it. Raise KernelError if LLVM can't compile it.
-
-    Also return its scratch memory in bytes, 0 for no more than before. `text` is the kernel's LLVM text; with None, it
-    is made from the PTX, which is as in `optimise`.
-    """
+def optimised(key: str, name: str, ptx: str | Callable[[], str]) -> tuple[bytes, int]:
+    """Return what `optimise` returns, and cache it. Raise KernelError if LLVM can't compile the kernel."""
     known = cache.load(key)
     if known is not None and name in known.optimised:  # another process or thread was faster
         return known.optimised[name], known.scratch_bytes[name]
-    if text is None:
-        code, scratch_bytes = run_in_background(optimise, ptx, name, native.cpu())
-    else:
-        code, scratch_bytes = run_in_background(native.compile_object, text, native.cpu()), 0
+    code, scratch_bytes = run_in_background(optimise, ptx, name, native.cpu())
     with _FILES:
         known = cache.load(key)
         if known is not None:
-            texts = {kernel: item for kernel, item in known.texts.items() if kernel != name}
             scratch = known.scratch_bytes | {name: max(known.scratch_bytes[name], scratch_bytes)}
             done = known.optimised | {name: code}
-            cache.store(key, msgspec.structs.replace(known, texts=texts, optimised=done, scratch_bytes=scratch))
+            cache.store(key, msgspec.structs.replace(known, optimised=done, scratch_bytes=scratch))
     return code, scratch_bytes

@@ -44,10 +44,9 @@ class CachedModule(msgspec.Struct, frozen=True):
 
     `code` is the whole module, compiled quickly, with its variables. `functions` is the code of functions that it calls
     and that other modules share. For each kernel, `scratch_bytes` is the largest memory that a worker needs for any of
-    its code. An optimised kernel has object code in `optimised`. Any other has LLVM text in `texts`, or None there if
-    the text must be made from the PTX. `variables` are the sizes of module variables. `lines` has source file and line
-    by PTX line, from `.loc`. `spinning` names kernels whose thread blocks may wait for each other, and `refused`
-    kernels that can't run.
+    its code. An optimised kernel has object code in `optimised`. `variables` are the sizes of module variables. `lines`
+    has source file and line by PTX line, from `.loc`. `spinning` names kernels whose thread blocks may wait for each
+    other, and `refused` kernels that can't run.
     """
 
     code: bytes
@@ -55,7 +54,6 @@ class CachedModule(msgspec.Struct, frozen=True):
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
     lines: dict[int, tuple[str, int]]
-    texts: dict[str, str | None] = {}
     optimised: dict[str, bytes] = {}
     spinning: list[str] = []
     functions: list[bytes] = []

@@ -107,7 +107,8 @@ class HostModule:
     ) -> None:
         key = cache.key(ptx, *native.cpu())
         entry = build.build(ptx)
-        quick, done = entry.texts, entry.optimised
+        done = entry.optimised
+        quick = [name for name in entry.scratch_bytes if name not in done]
         #: Addresses of module variables, which are part of the quickly compiled code.
         self.variables: dict[str, int] = {}
         self.table = table
@@ -126,8 +127,7 @@ class HostModule:
             code = self._best if name in done else self._first
             kernel = HostKernel(self, entry.signatures[name], code.function(_symbol(name)), entry)
             if name in quick:
-                text = quick[name] if best is None else None
-                work = functools.partial(_optimise, weakref.ref(kernel), key, name, text, best.ptx if best else ptx)
+                work = functools.partial(_optimise, weakref.ref(kernel), key, name, best.ptx if best else ptx)
                 job = kernel.job = OptimiserJob(work)
                 if not quick_first:
                     job.run()
@@ -199,14 +199,12 @@ def _symbol(kernel: str) -> str:
     return f"share.{kernel}"
 
 
-def _optimise(
-    reference: weakref.ref[HostKernel], key: str, name: str, text: str | None, ptx: str | Callable[[], str]
-) -> None:
+def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, ptx: str | Callable[[], str]) -> None:
     """Optimise a kernel unless it is no longer in use."""
     if reference() is None:
         return
     try:
-        code, scratch_bytes = build.optimised(key, name, text, ptx)
+        code, scratch_bytes = build.optimised(key, name, ptx)
         kernel = reference()
         if kernel is not None:
             kernel.use(NativeCode([code], [_symbol(name)], kernel.module.variables), scratch_bytes)
