@@ -9,20 +9,10 @@ from engine.tensor_ir.errors import (
     TopologicalSortFailed,
 )
 from engine.tensor_ir.graph import allow_tf32, no_grad
-from engine.tensor_ir.networks import (
-    SGD,
-    Accumulate,
-    AdamW,
-    RAdam,
-    Ranger,
-    Set,
-    Write,
-    losses,
-    schedules,
-)
-from engine.tensor_ir.networks import (
-    NetworkInstruction as Instruction,
-)
+from engine.tensor_ir.networks import losses, schedules
+from engine.tensor_ir.networks.functions import Accumulate, Set, Write
+from engine.tensor_ir.networks.functions import NetworkInstruction as Instruction
+from engine.tensor_ir.networks.optimisers import SGD, AdamW, RAdam, Ranger
 from engine.tensor_runtime.lazy import Tensor, execute
 from engine.tensor_runtime.training import GraphBuilder
 from engine.tensor_runtime.training import TrainingGraph as Graph

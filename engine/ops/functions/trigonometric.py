@@ -1,7 +1,5 @@
 """sin, cos, tan and their inverses."""
 
-import math
-
 from engine.ops.functions.coefficients import TWO_OVER_PI_BITS
 from engine.ops.functions.value import (
     F32,
@@ -21,10 +19,8 @@ from engine.ops.functions.value import (
 
 def _reduced(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
     """Return the quadrant of x, an integer modulo 4, and the remainder in [-pi/4, pi/4] in two parts."""
-    if x.format is F32:
-        quadrant, high, low = unless(abs(x) < 2.0**16, _subtracted(x), lambda: _multiplied_f32(x))
-    else:
-        quadrant, high, low = unless(abs(x) < 2.0**30, _subtracted(x), lambda: _multiplied_f64(x))
+    limit = 2.0**16 if x.format is F32 else 2.0**30
+    quadrant, high, low = unless(abs(x) < limit, _subtracted(x), lambda: _multiplied(x))
     return quadrant, high, low
 
 
@@ -41,31 +37,7 @@ def _subtracted(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
 # M. Payne and R. Hanek, Radian reduction for trigonometric functions, 1983.
 
 
-def _multiplied_f32(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
-    """Multiply in f64 by four of the 29-bit parts of 2 / pi; each product is exact."""
-    width = 29
-    wide, size = x.to_f64(), abs(x)
-
-    def part(k: int) -> ScalarValue:
-        """Return part k; the bits of part 0 end 27 bits after the point, and those before the point are zeros."""
-        end = 27 + width * k
-        return wide.constant(math.ldexp((TWO_OVER_PI_BITS >> (1280 - end)) % 2**width, -end))
-
-    parts = [part(k) for k in range(7)]
-    # If the first part is left out, x is a multiple of 2^29, and so on.
-    skips_two = size >= 2.0 ** (23 + 2 * width)
-    parts = [select(skips_two, parts[i + 2], parts[i]) for i in range(5)]
-    skips_one = size >= select(skips_two, 2.0 ** (23 + 3 * width), 2.0 ** (23 + width))
-    first, second, third, fourth = (wide * select(skips_one, parts[i + 1], parts[i]) for i in range(4))
-    first, second = (product - 4.0 * (0.25 * product).round_to_even() for product in (first, second))
-    whole = ((first + second) + third).round_to_even()
-    total, error = any_sum(first - whole, second)
-    angle = ((total + third) + (error + fourth)) * wide.parts("HALF_PI", 1)[0]
-    high = angle.to_f32()
-    return nearest(whole.to_f32())[1], high, (angle - high.to_f64()).to_f32()
-
-
-def _multiplied_f64(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
+def _multiplied(x: ScalarValue) -> tuple[ScalarValue, ScalarValue, ScalarValue]:
     """Multiply the integer m by three words of 2 / pi, and keep two words of the product: quadrant and fraction."""
     format, width = x.format, x.format.width
     bits = x.bits()

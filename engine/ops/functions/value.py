@@ -177,14 +177,6 @@ class ScalarValue:
         """Return the signed integer as a float, rounded to nearest."""
         return self._new(self.builder.sitofp(self.raw, self.format.type))
 
-    def to_f64(self) -> ScalarValue:
-        """Return the f32 as an f64."""
-        return ScalarValue(self.builder, F64, self.builder.fpext(self.raw, F64.type))
-
-    def to_f32(self) -> ScalarValue:
-        """Return the f64 rounded to f32."""
-        return ScalarValue(self.builder, F32, self.builder.fptrunc(self.raw, F32.type))
-
     def widened(self) -> ScalarValue:
         """Return the unsigned word as a double word."""
         return self._new(self.builder.zext(self.raw, self.format.double_word))

@@ -11,7 +11,7 @@ import pytest
 
 import engine.tensor_ir.passes
 from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
-from engine.tensor_ir.networks import build_network
+from engine.tensor_ir.networks.network import build_network
 from engine.tensor_ir.operations.elementwise import Copy, Elementwise
 from engine.tensor_ir.operations.fused import Affine, SparseAffineActivate
 from engine.tensor_ir.operations.leaves import Constant
