@@ -1,4 +1,4 @@
-"""Write engine/ops/functions/coefficients.py: minimax polynomials and constants in several parts. Needs mpmath.
+"""Write engine/ops/functions/coefficients.py: minimax polynomials and constants. Needs mpmath.
 
 Each polynomial minimises the relative error of the whole function, not of the polynomial alone. The exchange algorithm
 runs on a grid of Chebyshev points, where mpmath computes the function once.
@@ -105,8 +105,7 @@ POLYNOMIALS: dict[str, tuple[str, tuple[Real, Real, mpf, mpf], int]] = {
     "TANH": ("tanh(x) = x + x^3 p(x^2), |x| <= 0.55", of_square(mp.tanh, identity, 3, mpf("0.55")), 4),
     "ERF": ("erf(x) = x + x p(x^2), |x| <= 1", of_square(mp.erf, identity, 1, mpf(1)), 4),
 }  # fmt: skip
-#: Constants that are split into parts; each part is the rest, rounded.
-PARTS: dict[str, mpf] = {
+CONSTANTS: dict[str, mpf] = {
     "HALF_PI": mp.pi / 2,
     "LN2": mp.log(2),
     "LOG2_E": 1 / mp.log(2),
@@ -155,25 +154,23 @@ def lines(name: str, comment: str, values: list[mpf], dtype: str) -> str:
 
 def main() -> None:
     """Write the file."""
-    doc = "Polynomials, lowest coefficient first, and constants in parts; written by tools/make_coefficients.py."
-    out = [f'"""{doc}"""\n\n# fmt: off\n']
+    doc = "Polynomials, lowest coefficient first, and constants; written by tools/make_coefficients.py."
+    out = [f'"""{doc}"""\n\nfrom fractions import Fraction\n\n# fmt: off\n']
+    constants = dict(CONSTANTS)
     for dtype, bits in PRECISION.items():
         out.append(f"_{dtype.upper()} = {{\n")
-        constants = dict(PARTS)
         for name, (comment, what, guard) in {**POLYNOMIALS, "ERFC_REST": scaled_erfc(dtype)}.items():
             polynomial, error = least(bits + guard, *what)
             if name == "ERFC_REST":
-                constants["ERFC_FIRST"], *polynomial = polynomial
+                constants[f"ERFC_FIRST_{dtype}"], *polynomial = polynomial
             out.append(lines(name, f"{comment}; error 2^{float(mp.log(error, 2)):.1f}", polynomial, dtype))
-        for name, value in constants.items():
-            parts = []
-            for _ in range(3):
-                parts.append(rounded(value, dtype))
-                value = value - parts[-1]
-            out.append(lines(name, "three parts", parts, dtype))
         out.append("}\n")
     with mp.workprec(1400):
         words = int(mp.floor(2 / mp.pi * mpf(2) ** 1280))
+    out.append("\n#: Constants with more digits than any format holds, which `ScalarValue.parts` splits.\n")
+    out.append("CONSTANTS: dict[str, Fraction] = {\n")
+    out += [f'    "{name}": Fraction("{mp.nstr(value, 60)}"),\n' for name, value in constants.items()]
+    out.append("}\n")
     out.append('\nTABLES: dict[str, dict[str, tuple[float, ...]]] = {"f32": _F32, "f64": _F64}\n')
     out.append("\n#: The first 1,280 bits of 2 / pi after the point.\nTWO_OVER_PI_BITS = int(\n")
     text = f"{words:0320x}"

@@ -107,7 +107,7 @@ def _complement(size: ScalarValue) -> ScalarValue:
     size = select(size > last, last, size)
     t = (size - 4.0) / (size + 4.0)
     divisor, divisor_low = two_sum(size + size, size.constant(1.0))
-    first, first_low = t.parts("ERFC_FIRST", 2)
+    first, first_low = t.parts(f"ERFC_FIRST_{size.format.name}", 2)
     top, top_low = two_sum(t.constant(first), (t * polynomial(t, "ERFC_REST")) + first_low)
     ratio = top / divisor
     ratio_low = ratio.fma(-divisor_low, ratio.fma(-divisor, top) + top_low) / divisor

@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from llvmlite import ir
 
-from engine.ops.functions.coefficients import TABLES
+from engine.ops.functions.coefficients import CONSTANTS, TABLES
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,12 @@ class ScalarValue:
 
     def parts(self, name: str, count: int) -> tuple[float, ...]:
         """Return a constant's first `count` parts; their sum has `count` times the precision of a float."""
-        return TABLES[self.format.name][name][:count]
+        rest, parts = CONSTANTS[name], list[float]()
+        for _ in range(count):
+            (part,) = struct.unpack(self.format.code, struct.pack(self.format.code, rest))
+            parts.append(part)
+            rest -= Fraction(part)
+        return tuple(parts)
 
     # -- operators ---------------------------------------------------------------------------------------------------
 
