@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.descriptions.entries import BufferArgument
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle
-from engine.tensor_ir.lowering.products import IN_KERNELS, write_activation
 from engine.tensor_ir.lowering.reducing import Axis, reduce_axis, size_product
 from engine.tensor_ir.lowering.step import (
     LoweringStep,
@@ -19,11 +18,17 @@ from engine.tensor_ir.lowering.step import (
     size_argument,
     write_only,
 )
+from engine.tensor_ir.operations.rules import RULES, GraphValue
 from engine.tensor_ir.types import TensorType
 from engine.types import DType, s32
 
 #: The entries that one warp sorts, and the sorted entries whose vectors one thread block adds up.
 SHARE, PIECE = 2048, 128
+#: The activations that kernels apply themselves, by name in the table, with their names in `tensor_activations.cuh`.
+_IN_KERNELS: Mapping[str | None, str] = {
+    None: "identity",
+    **{name: name for name in ("relu", "crelu", "screlu", "sqr_relu", "sigmoid")},
+}
 
 
 def write_sparse_product(
@@ -45,7 +50,7 @@ def write_sparse_product(
     if not transpose_a:
         height, width = width, height
         table = _transposed(step, table, types[0])
-    fused = activation in IN_KERNELS
+    fused = activation in _IN_KERNELS
     has_bias = bias is not None and not types[bias].batched and types[bias].shape in ((width, 1), (1, 1))
     fits = bias is None or (has_bias and types[bias].size == width)
     out, stride = step.out, width * len(columns)
@@ -54,7 +59,7 @@ def write_sparse_product(
     by_four = width % 4 == 0
     name, threads = ("sum_rows_by_four", width // 4) if by_four else ("sum_rows", width)
     kernel = element_kernel(
-        "tensor_sparse.cu", name, dtype, ACTIVATION=IN_KERNELS[activation] if fits and fused else IN_KERNELS[None]
+        "tensor_sparse.cu", name, dtype, ACTIVATION=_IN_KERNELS[activation] if fits and fused else _IN_KERNELS[None]
     )
     examples = size_argument(step.batch if step.node.type.batched else 1)
     for number, column in enumerate(columns):
@@ -65,7 +70,23 @@ def write_sparse_product(
         args = (read_only(table), read_only(rows), added, write_only(out), examples, types[column].nnz, height, width)
         step.build.launch(kernel, num_threads=examples * threads, args=(*args, stride, width * number))
     if out is not step.out:
-        write_activation(step, out, step.node.type, None if fits else bias, activation)
+        _write_activation(step, out, step.node.type, None if fits else bias, activation)
+
+
+def _write_activation(
+    step: LoweringStep, product: BufferHandle, given: TensorType, bias: int | None, activation: str | None
+) -> None:
+    """Write a step's output: a product of a given type, plus the bias (an input's number), and an activation."""
+    type_ = step.node.type
+    kernel = step.kernel(type_)
+    value = GraphValue(kernel.graph, kernel.read_buffer(product, given, kernel.own))
+    if bias is not None:
+        added = kernel.read_buffer(step.input(bias), step.node.inputs[bias].type, kernel.own)
+        value = value + GraphValue(kernel.graph, added)
+    if activation is not None:
+        value = RULES[activation].emit(value)
+    kernel.write_value(value.port, step.out, type_.dtype)
+    step.build.compute(kernel.made(), over=step.out, buffers=kernel.buffers)
 
 
 def _transposed(step: LoweringStep, matrix: BufferHandle, type_: TensorType) -> BufferHandle:

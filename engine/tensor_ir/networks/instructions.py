@@ -14,7 +14,7 @@ from engine.tensor_ir.operations.leaves import Constant, Leaf
 from engine.tensor_ir.operations.matrices import MatMul
 
 #: Sums that may combine an operand for the whole batch with operands for each example.
-_SUMS = ("add", "sub", "linear_combination")
+_SUMS = ("add", "sub")
 
 
 def function_code(function: NetworkFunction) -> str:

@@ -1,7 +1,7 @@
 """Operations that passes make from several others, because a device does them in one.
 
 Their gradients follow from their results, so a pass may create them before a graph is differentiated. The element-wise
-fused operations, linear_combination and abs_power_error, are in the table.
+fused operation, abs_power_error, is in the table.
 """
 
 from __future__ import annotations
@@ -11,13 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.libraries.blas import Gemm
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode, TensorOperation
-from engine.tensor_ir.lowering.products import write_affine
 from engine.tensor_ir.lowering.sparse import write_sparse_product
 from engine.tensor_ir.lowering.step import LoweringStep
-from engine.tensor_ir.operations.matrices import MatMul, product_gradients
 from engine.tensor_ir.operations.rules import RULES
 from engine.tensor_ir.operations.shaping import aligned, slice_of
 from engine.tensor_ir.operations.sparse import SparseMatMul, SparseOuter
@@ -48,38 +45,6 @@ class Activated(TensorOperation):
         """Return the gradient of the activation's argument."""
         rule = None if self.activation is None else RULES[self.activation].from_output
         return gradient if rule is None else rule(gradient, node)
-
-
-@dataclass(frozen=True)
-class Affine(Activated):
-    """activation(a @ b + bias), without a bias if there are only two inputs; see `MatMul`."""
-
-    transpose_a: bool = False
-    transpose_b: bool = False
-    allow_tf32: bool = False
-
-    @property
-    def _product(self) -> MatMul:
-        return MatMul(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
-
-    def result(self, *inputs: TensorType) -> TensorType:
-        """Return the product's type."""
-        return _with_bias(self._product.result(*inputs[:2]), inputs[2:])
-
-    def evaluate(self, *inputs: Array) -> Array:
-        """Compute the operation with numpy."""
-        return self._activated(self._product.evaluate(*inputs[:2]), inputs[2:])
-
-    def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
-        """Return the gradients of the factors and of the bias."""
-        before = self._before(node, gradient)
-        a, b, *bias = node.inputs
-        return [*product_gradients(self._product, a, b, before), *(before for _ in bias)]
-
-    def lower(self, step: LoweringStep) -> None:
-        """Write one BLAS call, and a kernel for the rest."""
-        call = Gemm(self.transpose_a, self.transpose_b, allow_tf32=self.allow_tf32)
-        write_affine(step, call, activation=self.activation)
 
 
 @dataclass(frozen=True)

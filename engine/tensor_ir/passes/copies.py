@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.operations.elementwise import Cast, Copy, ElementwiseOperation, StopGradient
-from engine.tensor_ir.operations.fused import Affine
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.operations.matrices import MatMul
 from engine.tensor_ir.operations.reductions import BroadcastTo
@@ -31,7 +30,7 @@ def _remove(node: TensorNode, uses: NodeUses) -> TensorNode | None:
             return _joined(node)
         case Slice():
             return _part(node)
-        case MatMul() | Affine():
+        case MatMul():
             return _with_flags(node, node.operation)
         case ElementwiseOperation():
             return _without_broadcasts(node)
@@ -73,7 +72,7 @@ def _part(node: TensorNode) -> TensorNode | None:
     return None
 
 
-def _with_flags(node: TensorNode, operation: MatMul | Affine) -> TensorNode | None:
+def _with_flags(node: TensorNode, operation: MatMul) -> TensorNode | None:
     """Return a matrix product whose flags replace the transposes of its operands."""
     flags = [operation.transpose_a, operation.transpose_b]
     inputs = list(node.inputs)

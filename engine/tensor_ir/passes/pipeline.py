@@ -6,14 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.graph import TensorNode
-from engine.tensor_ir.passes.affine import (
-    fuse_affine,
-    fuse_combinations,
-    fuse_dual_sparse_affine,
-    fuse_errors,
-    fuse_sparse_affine,
-    hoist_past_concat,
-)
+from engine.tensor_ir.passes.affine import fuse_dual_sparse_affine, fuse_errors, fuse_sparse_affine, hoist_past_concat
 from engine.tensor_ir.passes.constants import fold_constants
 from engine.tensor_ir.passes.copies import remove_copies, share_common
 from engine.tensor_ir.passes.verification import verify_nodes
@@ -54,11 +47,9 @@ PASSES: Mapping[str, Pass] = {
     "copy elimination": remove_copies,
     "common subexpressions": share_common,
     "power errors": fuse_errors,
-    "linear combinations": fuse_combinations,
-    "hoisting past concat": hoist_past_concat,
     "sparse affine layers": fuse_sparse_affine,
+    "hoisting past concat": hoist_past_concat,
     "dual sparse affine layers": fuse_dual_sparse_affine,
-    "affine layers": fuse_affine,
 }
 #: For a segment of lazy tensors. Elements must not depend on which nodes are computed together, so no pass may change
 #: where an operation rounds. The omitted passes only pay off for networks.
@@ -66,5 +57,4 @@ LAZY_PASSES: Mapping[str, Pass] = {
     "constant folding": fold_constants,
     "copy elimination": remove_copies,
     "common subexpressions": share_common,
-    "affine layers": fuse_affine,
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.tensor_ir.graph import TensorGraph
-from engine.tensor_ir.operations.reductions import Reduce, ReduceAcrossBatch, Reduction
+from engine.tensor_ir.operations.reductions import LogSoftmax, Reduce, ReduceAcrossBatch, Reduction, Softmax
 from engine.tensor_runtime.tensors import Tensors
 from engine.types import DType, bf16, f16, f32, f64, s32, u8
 from tests.tensor_ir.lowering.running import check, computed, leaf, some
@@ -85,3 +85,14 @@ def test_sums_are_the_same_bits_each_time(tensors: Tensors) -> None:
     first, again = (computed(tensors, values, wanted, 2999) for _ in range(2))
     for one, other in zip(first, again, strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [f32, f64, f16], ids=str)
+@pytest.mark.parametrize("batched", [False, True])
+def test_softmax_along_each_axis(tensors: Tensors, dtype: DType, batched: bool) -> None:
+    """Softmax works on short and long rows, and along axes that aren't the last."""
+    graph = TensorGraph()
+    x, long = leaf(graph, 3, 10, 4, dtype=dtype, batched=batched), leaf(graph, 2, 700, dtype=dtype, batched=batched)
+    wanted = [graph.add(kind(axis), (x,)) for kind in (Softmax, LogSoftmax) for axis in range(3)]
+    wanted += [graph.add(kind(1), (long * 30.0,)) for kind in (Softmax, LogSoftmax)]
+    check(tensors, wanted, [x, long], 5)

@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.operations.elementwise import Elementwise
-from engine.tensor_ir.operations.fused import Affine, DualSparseAffineActivate, SparseAffineActivate
+from engine.tensor_ir.operations.fused import DualSparseAffineActivate, SparseAffineActivate
 from engine.tensor_ir.operations.indexing import ScatterAdd
 from engine.tensor_ir.operations.matrices import MatMul
 from engine.tensor_ir.operations.reductions import BroadcastTo, ReduceAcrossBatch
@@ -44,7 +44,6 @@ _NUMBERS: Mapping[str, Sequence[tuple[float, ...]]] = {
     "power": [(3,), (2,), (1,), (0.5,), (-1,), (1.7,), (0,)],
     "abs_pow": [(2,), (1,), (2.6,), (3,)],
     "abs_power_error": [(2,), (2.5,)],
-    "linear_combination": [(0.75, -1.5)],
 }
 #: Shapes of operands that are broadcast, and whether they are batched.
 BROADCASTS: Sequence[Sequence[tuple[Shape, bool]]] = [
@@ -284,12 +283,6 @@ def sparse_cases() -> Iterator[Case]:
             yield Case(f"sparse_{label}", lambda w, b, i, _, f=single: w.apply(f, i, b), given)
             yield Case(f"sparse_alone_{label}", lambda w, b, i, _, f=single: w.apply(f, i), given)
             yield Case(f"dual_{label}", lambda w, b, i, j, f=dual: w.apply(f, i, j, b), given)
-    for activation in (None, "relu", "crelu", "sqr_relu", "tanh"):
-        operands = _given(((4, 3), False), ((3, 1), True), ((4, 1), False))
-        yield Case(f"affine_{activation}", _apply(Affine(activation)), operands)
-    operands = _given(((3, 4), True), ((5, 3), False), ((1, 5), False))
-    yield Case("affine_TT", _apply(Affine("sigmoid", True, True)), operands)
-    yield Case("affine_alone", _apply(Affine("sigmoid")), _given(((4, 3), False), ((3, 2), False)))
 
 
 def _sparse(transposed: bool) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ import pytest
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch, TensorError
 from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from engine.tensor_ir.operations.elementwise import Elementwise
-from engine.tensor_ir.operations.fused import FUSIBLE, Affine, DualSparseAffineActivate, SparseAffineActivate
+from engine.tensor_ir.operations.fused import FUSIBLE, DualSparseAffineActivate, SparseAffineActivate
 from engine.tensor_ir.operations.indexing import Gather, ScatterAdd
 from engine.tensor_ir.operations.leaves import Leaf
 from engine.tensor_ir.operations.matrices import MatMul
@@ -55,7 +55,6 @@ COLUMN = t(6, 1, batched=True, nnz=3)
         (SparseMatMul(True), [t(6, 4), COLUMN], t(4, 1, batched=True)),
         (SparseOuter(6, True), [t(4, 1, batched=True), COLUMN], t(6, 4)),
         (SparseRows(), [COLUMN], t(3, dtype=s32, batched=True)),
-        (Affine("relu"), [t(4, 3), t(3, 1, batched=True), t(4, 1)], t(4, 1, batched=True)),
         (SparseAffineActivate(), [t(4, 6), COLUMN, t(4, 1)], t(4, 1, batched=True)),
         (DualSparseAffineActivate(), [t(4, 6), COLUMN, COLUMN, t(4, 1)], t(8, 1, batched=True)),
     ],
@@ -105,8 +104,13 @@ def test_types_of_results(operation: TensorOperation, inputs: list[TensorType], 
         (SparseMatMul(), [t(4, 6, batched=True), COLUMN], InvalidOperation, "one matrix for all examples"),
         (SparseOuter(5), [t(4, 1), COLUMN], ShapeMismatch, "sparse column must have 5 rows, got [6, 1]"),
         (SparseOuter(6), [t(4, 2), COLUMN], ShapeMismatch, "first operand must be a column, got [4, 2]"),
-        (Affine(), [t(4, 3), t(3, 1), t(5, 1)], ShapeMismatch, "shapes must broadcast to one"),
-        (Affine(), [t(4, 3), t(3, 1), t(4, 4)], ShapeMismatch, "bias must broadcast to the product [4, 1], got [4, 4]"),
+        (SparseAffineActivate(), [t(4, 6), COLUMN, t(5, 1)], ShapeMismatch, "shapes must broadcast to one"),
+        (
+            SparseAffineActivate(),
+            [t(4, 6), COLUMN, t(4, 4)],
+            ShapeMismatch,
+            "must broadcast to the product [4, 1], got [4, 4]",
+        ),
     ],
     ids=str,
 )
@@ -124,7 +128,7 @@ def test_what_does_not_fit_is_refused(
         (lambda: Elementwise("sine"), "element-wise operation must be one of add, sub"),
         (lambda: Elementwise("add", (2.0,)), "add must have 0 numbers, got 1"),
         (lambda: Elementwise("abs_pow"), "abs_pow must have 1 numbers, got 0"),
-        (lambda: Affine("gelu"), "activation must be one of crelu, exp"),
+        (lambda: SparseAffineActivate("gelu"), "activation must be one of crelu, exp"),
     ],
 )
 def test_operations_that_there_are_not(make: Callable[[], TensorOperation], message: str) -> None:

@@ -26,7 +26,6 @@ Array = np.ndarray[Any, Any]
 
 #: Rows of the table that have another name in torch, or need several of its functions.
 _OTHERS: Mapping[str, Callable[..., Any]] = {
-    "linear_combination": lambda a, b, alpha, beta: a * alpha + b * beta,
     "power": lambda x, power: x**power,
     "abs_pow": lambda x, power: x.abs() ** power,
     "abs_power_error": lambda a, b, power: (a - b).abs() ** power,
@@ -116,7 +115,7 @@ def test_functions_at_kinks_and_limits(name: str) -> None:
 def test_functions_of_two_at_ties_and_limits(name: str) -> None:
     """Each special number is paired with every other, and with itself."""
     special = np.array(_SPECIAL)
-    numbers = {"abs_power_error": [2.0], "linear_combination": [2.0, -1.0]}.get(name, [])
+    numbers = {"abs_power_error": [2.0]}.get(name, [])
     given = [Given(tensor((len(special), 1)), special[:, np.newaxis]), Given(tensor((len(special),)), special)]
     graph = TensorGraph()
     leaves = [graph.add(Leaf(each.type)) for each in given]

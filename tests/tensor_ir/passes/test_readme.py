@@ -13,7 +13,7 @@ import engine.tensor_ir.passes
 from engine.tensor_ir.graph import TensorGraph, TensorNode, TensorOperation
 from engine.tensor_ir.networks.network import build_network
 from engine.tensor_ir.operations.elementwise import Copy, Elementwise
-from engine.tensor_ir.operations.fused import Affine, SparseAffineActivate
+from engine.tensor_ir.operations.fused import SparseAffineActivate
 from engine.tensor_ir.operations.leaves import Constant
 from engine.tensor_ir.operations.matrices import MatMul
 from engine.tensor_ir.operations.rules import RULES
@@ -34,7 +34,6 @@ OPERATIONS: dict[str, TensorOperation] = {
     "Slice": Slice((0, 0), (3, 1), (1, 1)),
     "SparseMatMul": SparseMatMul(),
     "SparseAffineActivate": SparseAffineActivate("relu"),
-    "Affine": Affine("relu"),
 }
 
 

@@ -1,7 +1,6 @@
 """The READMEs' examples run."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ import pytest
 
 import engine.tensor_ir.networks
 import engine.tensor_runtime.training
-from engine.tensor_ir.networks import losses, optimisers
-from engine.tensor_ir.networks.optimisers import OptimiserState, like
+from engine.tensor_ir.networks import builder, instructions, losses, network, optimisers, schedules
 from tests.tensor_runtime.training.networks import positions
 
 
@@ -33,9 +31,10 @@ def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_networks(capsys: pytest.CaptureFixture[str]) -> None:
     """The example makes a network and an optimiser."""
-    names = {**vars(engine.tensor_ir.networks), **vars(optimisers), "losses": losses}
-    names |= {"dataclass": dataclass, "OptimiserState": OptimiserState, "like": like}
+    names = {"losses": losses}
+    for module in (builder, instructions, network, optimisers, schedules):
+        names |= vars(module)
     for code in examples(engine.tensor_ir.networks):
         exec(compile(code, "README.md", "exec"), names)
     assert "LogSoftmax" in capsys.readouterr().out
-    assert issubclass(names["SignSGD"], engine.tensor_ir.networks.Optimiser)
+    assert issubclass(names["SignSGD"], optimisers.Optimiser)

@@ -78,14 +78,6 @@ ARITHMETIC: Mapping[str, Rule] = {
         np.divide,
         (lambda g, n: g / n.inputs[1], lambda g, n: -g * (n / n.inputs[1])),
     ),
-    "linear_combination": Rule(
-        "float",
-        2,
-        lambda a, b, alpha, beta: a * alpha + b * beta,
-        lambda a, b, alpha, beta: a * alpha + b * beta,
-        (lambda g, n, alpha, beta: g * alpha, lambda g, n, alpha, beta: g * beta),
-        numbers=2,
-    ),
     "maximum": Rule(
         "number",
         2,
