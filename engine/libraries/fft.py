@@ -93,7 +93,8 @@ class RealFft(_Transform):
 class InverseRealFft(_Transform):
     """The real numbers, f32 or f64, whose spectrum has `x` as its half.
 
-    The last axis of `out` has 2 (n - 1) elements for n in `x`, one more if it is `odd`.
+    The last axis of `out` has 2 (n - 1) elements for n in `x`, one more if it is `odd`. Where `x` has both elements of
+    a mirrored pair, only their Hermitian part counts, as in numpy: of the first element, only the real part.
     """
 
     odd: bool = False

@@ -65,6 +65,23 @@ def test_real_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[i
             assert close(caller(back, {"x": rounded})["out"], x, COMPLEX_OF[dtype])
 
 
+@pytest.mark.parametrize("dtype", COMPLEX_OF)
+@pytest.mark.parametrize("is_odd", [True, False])
+@pytest.mark.parametrize(
+    ("shape", "axes"), [*SHAPES, ((4097,), 1), ((3, 513), 1), ((8, 2), 2), ((33, 1), 2), ((2, 4, 6, 5), 3)]
+)
+def test_any_half_spectrum_gives_numpys_numbers(
+    caller: Caller, dtype: DType, shape: tuple[int, ...], axes: int, is_odd: bool
+) -> None:
+    """Imaginary parts that no real signal has make no difference, nor do columns that contradict their own mirror."""
+    if shape[-1] == 1 and not is_odd:
+        return
+    x = complex_numbers(np.random.default_rng(axes), shape, COMPLEX_OF[dtype])
+    sizes = *shape[-axes:-1], 2 * (shape[-1] - 1) + is_odd
+    expected = np.fft.irfftn(x.astype(complex), sizes, tuple(range(-axes, 0)))
+    assert close(caller(InverseRealFft(axes, odd=is_odd), {"x": x})["out"], expected, COMPLEX_OF[dtype])
+
+
 def test_views_are_transformed_where_they_lie(caller: Caller) -> None:
     """Every second element, columns, rows of a wider array, and a plane of a stack are transformed without a copy."""
     rng = np.random.default_rng(5)
@@ -75,17 +92,8 @@ def test_views_are_transformed_where_they_lie(caller: Caller) -> None:
         last = tuple(range(-axes, 0))
         assert close(caller(Fft(axes), {"x": view})["out"], np.fft.fftn(view, axes=last), c64)
         assert close(caller(RealFft(axes), {"x": view.real})["out"], np.fft.rfftn(view.real, axes=last), c64)
-        odd = InverseRealFft(axes, odd=True)
-        half = np.fft.rfftn(np.fft.irfftn(view, (*view.shape[-axes:-1], 2 * view.shape[-1] - 1), last), axes=last)
-        hermitian = whole.copy()
-        place = np.ndarray(view.shape, view.dtype, hermitian, _offset(whole, view), view.strides)
-        place[...] = half
-        expected = np.fft.irfftn(half, (*view.shape[-axes:-1], 2 * view.shape[-1] - 1), last)
-        assert close(caller(odd, {"x": place})["out"], expected, c64)
-
-
-def _offset(whole: Array, view: Array) -> int:
-    return int(view.__array_interface__["data"][0] - whole.__array_interface__["data"][0])
+        expected = np.fft.irfftn(view, (*view.shape[-axes:-1], 2 * view.shape[-1] - 1), last)
+        assert close(caller(InverseRealFft(axes, odd=True), {"x": view})["out"], expected, c64)
 
 
 def test_a_nan_reaches_its_own_signal_alone(caller: Caller) -> None:

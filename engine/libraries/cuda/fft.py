@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ctypes import c_uint, c_ulonglong, c_void_p
+from typing import Any
 
 import numpy as np
 from cuda.bindings import driver
@@ -12,15 +14,19 @@ from engine.device.cuda.errors import check
 from engine.libraries.call import LibraryCall
 from engine.libraries.cuda.blas import blas_handle
 from engine.libraries.cuda.plan import DATA_TYPES, Addresses, Handles, PlanMaker
-from engine.libraries.fft import Fft, InverseRealFft, RealFft, embedding_of
+from engine.libraries.fft import Embedding, Fft, InverseRealFft, RealFft, embedding_of
 from engine.types import c64, f32, f64
 from engine.types.layout import ALLOCATION_ALIGNMENT, Layout
 
 _FORWARD, _INVERSE = -1, 1
+_FILE = "fft.cu"
 
 
 class FftPlan:
-    """A transform, with cuFFT's tables and kernels for its sizes."""
+    """A transform, with cuFFT's tables and kernels for its sizes.
+
+    A half spectrum is made Hermitian first, since cuFFT's result is undefined for others.
+    """
 
     def __init__(self, call: Fft | RealFft | InverseRealFft, layouts: Mapping[str, Layout], handles: Handles) -> None:
         x, out = layouts["x"], layouts["out"]
@@ -43,6 +49,11 @@ class FftPlan:
         #: Bytes of `x` and their place in the scratch memory; cuFFT overwrites the half spectrum that it reads. It must
         #: not begin where the work area does, even if that is empty: cuFFT refuses several axes then.
         self._copied_bytes = x.span_bytes if is_complex_to_real else 0
+        #: Arguments of the kernel that makes the half spectrum Hermitian.
+        self._spectrum: tuple[tuple[int, Any], ...] = ()
+        if is_complex_to_real:
+            handles.load(_FILE)  # before anything is captured
+            self._spectrum = _half_spectrum(source, out)
         self._copy_at = -(-max(work_bytes, 1) // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
         self.workspace_bytes = self._copy_at + self._copied_bytes
         # The result as real numbers, for cuBLAS.
@@ -59,6 +70,9 @@ class FftPlan:
             copied = at.workspace + self._copy_at
             check(driver.cuMemcpyAsync(copied, source, self._copied_bytes, stream), "copying the half spectrum")
             source = copied
+            (signals, _), _, (rows, _), (columns, _), *_ = self._spectrum
+            threads = 2 * signals * rows * columns
+            self._handles.launch(_FILE, "make_hermitian", threads, stream, (source, c_void_p), *self._spectrum)
         cufft.set_stream(self._plan, stream)
         cufft.set_work_area(self._plan, at.workspace)
         cufft.xt_exec(self._plan, source, target, self._direction)
@@ -66,6 +80,15 @@ class FftPlan:
             handle, kind = blas_handle(self._handles, stream, at), DATA_TYPES[self._real]
             address = int(self._factor.ctypes.data)
             cublas.scal_ex_64(handle, self._count, address, kind, target, kind, 1, kind)
+
+
+def _half_spectrum(source: Embedding, out: Layout) -> tuple[tuple[int, Any], ...]:
+    """Return the arguments of `make_hermitian` after the address: the layout as that of three axes, and the type."""
+    *_, size_i, size_j, size_k = 1, 1, *source.sizes
+    *_, step_i, step_j = 1, *source.embed
+    last = size_k - 1 if out.shape[-1] % 2 == 0 else 0
+    numbers = size_i, size_j, step_i, step_j, source.stride, last, out.dtype.size_bytes
+    return (source.count, c_ulonglong), (source.distance, c_ulonglong), *((number, c_uint) for number in numbers)
 
 
 PLANS: Mapping[type[LibraryCall], PlanMaker] = {Fft: FftPlan, RealFft: FftPlan, InverseRealFft: FftPlan}
