@@ -16,7 +16,7 @@ from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
 from engine.protocol.flight_record import FlightRecord
-from engine.protocol.messages import EditCost, FrameReport, Message, Preview, Saved, SetTrust, Undone, check_message
+from engine.protocol.messages import EditCost, Edited, FrameReport, Message, Preview, Saved, SetTrust, check_message
 from engine.protocol.outbox import Happening, Outbox
 from engine.protocol.pacing import Pacing
 from engine.protocol.questions import Answer, CostedEdit, Question
@@ -55,11 +55,14 @@ class Client:
         self._transport = transport
         #: The device that the engine uses.
         self.info = transport.info
-        self._outbox, self._ask, self._step = transport.outbox, transport.ask, transport.step
+        self._outbox, self._step = transport.outbox, transport.step
+        #: The changes of an edit that is not complete.
+        self._changes: list[Change] = []
+        self._is_undo = False
         transport.post(SetTrust(patch.trusted))
         for change in patch.as_changes():
             transport.post(change)
-        self._unsubscribe: Callable[[], None] | None = patch.subscribe(self._follow)
+        self._unsubscribe: Callable[[], None] | None = patch.subscribe(self._follow, self._send_edit)
 
     def __enter__(self) -> Self:
         return self
@@ -80,6 +83,8 @@ class Client:
         """
         if real_time is not False and real_time is not True:
             self._check_step(real_time=real_time)
+        if self._changes:
+            self._send_edit()
         return self._step(real_time)
 
     @checked()
@@ -174,9 +179,22 @@ class Client:
             self._unsubscribe = None
         self._transport.close()
 
+    def _ask(self, question: Question[Answer]) -> Answer:
+        self._send_edit()
+        return self._transport.ask(question)
+
     def _follow(self, change: Change) -> None:
         if not isinstance(change, BlockTypesChanged):  # the engine's own process follows block files
-            self._transport.post(Undone(change) if self.patch.is_undoing else change)  # the patch has checked it
+            self._changes.append(change)
+            self._is_undo = self.patch.is_undoing
+
+    def _send_edit(self) -> None:
+        """Post the changes of an edit together, so that no frame runs half of it; the patch has checked them."""
+        edit, self._changes = self._changes, []
+        if len(edit) == 1 and not self._is_undo:
+            self._transport.post(edit[0])
+        elif edit:
+            self._transport.post(Edited(tuple(edit), self._is_undo))
 
 
 def _each(kind: Any, given: object) -> tuple[Any, ...]:

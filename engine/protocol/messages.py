@@ -42,10 +42,11 @@ class NodeState(StrEnum):
 # Into the engine, besides the patch's changes.
 
 
-class Undone(msgspec.Struct, frozen=True, tag=True):
-    """A change that an undo or a redo made; the engine follows it like any other."""
+class Edited(msgspec.Struct, frozen=True, tag=True):
+    """The changes of one edit, which the engine follows in one frame. `is_undo` if an undo or a redo made them."""
 
-    change: Change
+    changes: tuple[Change, ...]
+    is_undo: bool = False
 
 
 class KernelFilesChanged(msgspec.Struct, frozen=True, tag=True):
@@ -157,7 +158,7 @@ class SetInput(msgspec.Struct, frozen=True, tag=True):
 
 Message = (
     Change
-    | Undone
+    | Edited
     | KernelFilesChanged
     | Observe
     | SetRunning

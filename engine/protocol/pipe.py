@@ -38,7 +38,7 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
-from engine.protocol.messages import EngineStatistics, FrameReport, Message, Preview, UpdateLevel
+from engine.protocol.messages import Edited, EngineStatistics, FrameReport, Message, Preview, UpdateLevel
 from engine.protocol.outbox import Outbox
 from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
 
@@ -174,6 +174,10 @@ class PipeTransport:
         try:
             self._unsent.put(encode(message))
         except WarploomError as problem:  # not raised: the error would interrupt an edit of the patch
+            if isinstance(message, Edited):
+                for change in message.changes:
+                    self.post(change)
+                return
             self.outbox.put_event(error(str(problem), node=getattr(message, "node", None), source=Source.ENGINE))
 
     def step(self, real_time: bool, /) -> FrameReport:

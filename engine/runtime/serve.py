@@ -29,7 +29,7 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
-from engine.protocol.messages import Undone
+from engine.protocol.messages import Edited, Message
 from engine.protocol.pipe import KINDS, read_frame, write_frame
 from engine.protocol.questions import Close, Open, Question
 from engine.runtime.engine import LocalEngine
@@ -103,16 +103,23 @@ class _Server:
             case UseFiles(path, blocks):
                 self._patch.path = path.resolve() if path is not None else None
                 self._trust(blocks)
-            case _:
-                change = message.change if isinstance(message, Undone) else message
-                if isinstance(change, Change):
-                    try:
-                        self._patch.restore([change])
-                    except PatchError as problem:
-                        self._send(not_applied(change, problem))
-                        return
-                if self._engine is not None:
-                    self._engine.post(message)
+            case Edited(edit, is_undo):
+                self._post(Edited(tuple(filter(self._apply, edit)), is_undo))
+            case _ if not isinstance(message, Change) or self._apply(message):
+                self._post(message)
+
+    def _apply(self, change: Change) -> bool:
+        """Apply a change to the patch; if it can't be, report that and return False."""
+        try:
+            self._patch.restore([change])
+        except PatchError as problem:
+            self._send(not_applied(change, problem))
+            return False
+        return True
+
+    def _post(self, message: Message) -> None:
+        if self._engine is not None:
+            self._engine.post(message)
 
     def refuse(self, frame: bytes, problem: Exception) -> None:
         """Answer a frame that holds no message."""

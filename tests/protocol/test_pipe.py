@@ -1,6 +1,7 @@
 """An engine in another process behaves as one in this process does."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -380,3 +381,38 @@ def test_an_interrupted_question_is_not_waited_for(interrupts: None) -> None:
     client.close()
     with pytest.raises(subprocess.CalledProcessError):
         the_child()
+
+
+@pytest.mark.parametrize("connected", [here, in_a_child])
+def test_no_frame_runs_half_of_an_edit(connected: Connect) -> None:
+    """While frames run, two products that every edit changes together are each other's negative in each frame."""
+    patch, draw = Patch(), random.Random(8)
+    sources = [patch.add("io.array", data=np.full(5, value, np.float32)) for value in (1, 2)]
+    pair = [patch.add("math.scale_offset") for _ in range(2)]
+    between = [patch.add("buffer.constant") for _ in range(30)]
+    total = patch.add("math.add")
+    for product, port in zip(pair, "xy", strict=True):
+        patch.connect(product["out"], total[port])
+
+    def change(turn: int) -> None:
+        patch.set(pair[0], scale=turn % 9)
+        source = draw.choice(sources)
+        patch.connect(source["out"], pair[0]["x"])
+        for node in between:
+            patch.set(node, value=turn)
+        patch.connect(source["out"], pair[1]["x"])
+        patch.set(pair[1], scale=-(turn % 9))
+
+    change(0)
+    with connected(patch) as engine:
+        engine.step()
+        engine.start(rate=None)
+        for turn in range(1, 41):
+            if turn % 8:
+                with patch.edit("both"):
+                    change(turn)
+            else:
+                patch.undo()
+            assert not engine.read(total["out"]).any()
+        engine.stop()
+        assert not [happening for happening in engine.take_events() if isinstance(happening, Diagnostic)]

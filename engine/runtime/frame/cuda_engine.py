@@ -309,7 +309,7 @@ class CudaEngine:
             self.updates.is_settled = False
             match message:
                 case changes.Connected() | changes.NodeAdded():  # thousands of them when a patch is opened
-                    self.updates.apply(message)
+                    self.updates.apply([message])
                 case messages.KernelFilesChanged(paths):
                     self.context.dirty.kernel_files |= paths
                     self.context.dirty.read_files |= paths
@@ -348,12 +348,12 @@ class CudaEngine:
                     self._saver.asked.append(node)
                 case messages.SetInput(name, value):
                     self.context.value_graph.inputs.post(name, value)
-                case messages.Undone(change):
-                    self.updates.apply(change, "undo")
+                case messages.Edited(edit, is_undo):
+                    self.updates.apply(edit, "undo" if is_undo else "edit")
                 case changes.BlockTypesChanged():
-                    self.updates.apply(message, "block file")
+                    self.updates.apply([message], "block file")
                 case change:
-                    self.updates.apply(change)
+                    self.updates.apply([change])
 
     def _tell(self, diagnostic: Diagnostic) -> None:
         log_diagnostic(diagnostic)

@@ -73,7 +73,9 @@ class ParameterStore:
         self.changed: dict[ParameterRef, None] = {}
         #: The patch's values that a type does not take: the default is used instead.
         self.misfits: dict[ParameterRef, Diagnostic] = {}
-        self.is_written = self._records = False
+        self.is_written = self._records = self._holds = False
+        #: Values that wait, by `hold`.
+        self._held: dict[ParameterRef, None] = {}
         self.refused: ArgumentError | None = None
         self._folder = folder
         self._nodes: dict[str, _Node] = {}
@@ -162,7 +164,7 @@ class ParameterStore:
             self._put(node, place, values[name])
             if after is not None:
                 self._routes.pop(place, None)
-            elif _is_live(node, name) and place in self._writers and not self._records:
+            elif _is_live(node, name) and place in self._writers and not (self._records or self._held):
                 facts = self.values[node_id], node.patch_values, name, self._writers[place]
                 self._routes[place] = _Route(*facts, *_range_of(spec))
         return before != after
@@ -247,8 +249,25 @@ class ParameterStore:
         self._records = records
         self._routes.clear()
 
+    def hold(self, holds: bool) -> None:
+        """Begin to keep new values from the running graph, until `write_held`; or end it."""
+        self._holds = holds
+        if holds:
+            self._routes.clear()
+
+    def write_held(self) -> None:
+        """Write the values that waited."""
+        held, self._held = self._held, {}
+        for node_id, name in held:
+            if name in (values := self.values.get(node_id, {})):
+                self.write((node_id, name), values[name])
+
     def write(self, place: ParameterRef, value: object) -> None:
-        """Write a live value into the running graph."""
+        """Write a live value into the running graph, unless it must wait."""
+        if self._holds or place in self._held:
+            self._held[place] = None
+            self._outdated.add(place[0])
+            return
         write = self._writers.get(place)
         if write is None and self._graph is not None:
             places = self._graph.plan.inlined.set_places({place: None})

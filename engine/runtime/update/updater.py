@@ -7,7 +7,7 @@ change waits until the job is done.
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from statistics import median_low
@@ -75,7 +75,7 @@ class Updater:
         self._held: frozenset[str] | None = frozenset()  # as in `Published`
         self._built_values: Mapping[str, Mapping[str, object]] = {}
         self._worker = Worker(context.services.modules)
-        self._deferred: deque[tuple[Change, UpdateSource]] = deque()
+        self._deferred: deque[tuple[Sequence[Change], UpdateSource]] = deque()
         self._waiting: set[str] = set()  # the nodes that deferred changes concern
 
     @property
@@ -119,22 +119,30 @@ class Updater:
         self.context.parameters.record(True)  # the next value of any parameter may make the build succeed
         self.context.dirty.mark_structure(cause, source=source)
 
-    def apply(self, change: Change, source: UpdateSource = "edit") -> None:
-        """Follow a change of the patch, now or when the present job is done."""
-        if self._worker.is_busy and not (self.context.is_light(change) and self._waiting.isdisjoint(nodes_of(change))):
-            self._deferred.append((change, source))
-            self._waiting.update(nodes_of(change))
-            return
+    def apply(self, edit: Sequence[Change], source: UpdateSource = "edit") -> None:
+        """Follow the changes of an edit, now or when the present job is done; no frame runs half of them.
+
+        So if an edit takes a job, its live values wait for the end of that job.
+        """
         context = self.context
+        if self._worker.is_busy or len(edit) > 1:
+            nodes = {node for change in edit for node in nodes_of(change)}
+            is_light = all(map(context.is_light, edit))
+            if self._worker.is_busy and not (is_light and self._waiting.isdisjoint(nodes)):
+                self._deferred.append((edit, source))
+                self._waiting |= nodes
+                return
+            context.parameters.hold(not is_light)
         context.dirty.source = source
-        if isinstance(change, BlockTypesChanged) and any(item.mend is Mend.TRUST for item in self.diagnostics.blocks):
-            context.dirty.mark_structure("another folder of blocks")  # kernels in it may run now
-        try:
-            context.apply(change)
-        except PatchError as problem:
-            self._tell(not_applied(change, problem))
-        finally:
-            context.dirty.source = "edit"
+        for change in edit:
+            if isinstance(change, BlockTypesChanged) and any(i.mend is Mend.TRUST for i in self.diagnostics.blocks):
+                context.dirty.mark_structure("another folder of blocks")  # kernels in it may run now
+            try:
+                context.apply(change)
+            except PatchError as problem:
+                self._tell(not_applied(change, problem))
+        context.dirty.source = "edit"
+        context.parameters.hold(False)
 
     def run(self, frame: int, *, wait: bool) -> UpdateLevel:
         """Bring the graph up to date, completely with `wait`, else as far as possible without waiting for a job.
@@ -147,6 +155,8 @@ class Updater:
         while True:
             if not self.preparing:
                 self._begin(wait)
+                if not self.preparing:
+                    parameters.write_held()
             if self.preparing and (wait or self._worker.is_done):
                 level = max(level, self._finish(frame, wait))
                 continue
@@ -238,6 +248,7 @@ class Updater:
         self._let_go()
         begun_ns, is_edit = time.perf_counter_ns(), self.compiled is not None
         level, retired = job.finish()
+        self.context.parameters.write_held()
         self.context.parameters.changed.clear()
         self.context.parameters.record(self._rebuild)
         self._find_refused()
@@ -325,7 +336,7 @@ class Updater:
         self.diagnostics.stale = prepared.stale
         if types:
             block_types.tell(types)
-            self.apply(BlockTypesChanged(frozenset(types)), "kernel file")
+            self.apply([BlockTypesChanged(frozenset(types))], "kernel file")
         if self.diagnostics.blocks:
             self.context.dirty.mark_structure(cause, source="kernel file")  # a block that was left out may run now
         if prepared.rebuild:

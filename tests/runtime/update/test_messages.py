@@ -6,6 +6,7 @@ Each message that cannot be followed is reported by one event; all others are fo
 import threading
 import time
 from collections import deque
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from engine.diagnostics import Diagnostic
 from engine.patch import changes
 from engine.patch.changes import Connection, Node, PortRef
 from engine.protocol.messages import (
+    Edited,
     KernelFilesChanged,
     Message,
     Observe,
@@ -29,7 +31,6 @@ from engine.protocol.messages import (
     SetPacing,
     SetProfiling,
     SetRunning,
-    Undone,
     Viewing,
 )
 from engine.protocol.pacing import Pacing
@@ -98,7 +99,7 @@ viewings = st.builds(Viewing, sizes, st.none() | rates, sizes)
 pacings = st.just(Pacing.free()) | rates.filter(lambda rate: rate > 100).map(Pacing.fixed)  # frames must come soon
 messages = st.one_of(
     *[any_change] * 6,
-    st.builds(Undone, any_change),
+    st.builds(Edited, st.lists(any_change, max_size=5).map(tuple), st.booleans()),
     st.builds(KernelFilesChanged, st.frozensets(st.sampled_from((Path("no.cu"), Path("/"), Path("buffers.cu"))))),
     st.builds(Observe, st.dictionaries(ids, viewings, max_size=3)),
     st.builds(SetRunning, st.booleans(), st.none() | st.integers(0, 3)),
@@ -130,8 +131,9 @@ def followed(came: list[Message]) -> tuple[set[str], dict[PortRef, Connection], 
     there: set[str] = set()
     wires: dict[PortRef, Connection] = {}
     refused = 0
-    for message in came:
-        match message.change if isinstance(message, Undone) else message:
+    edits = (message.changes if isinstance(message, Edited) else (message,) for message in came)
+    for message in chain.from_iterable(edits):
+        match message:
             case changes.NodeAdded(node) if not node.id or node.id in there or {".", "/"} & set(node.id):
                 refused += 1
             case changes.NodeAdded(node):
