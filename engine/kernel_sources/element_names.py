@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.ptx.text import code_of, cuda_parameters
 from engine.ptx.tree import KernelSignature
 from engine.types import NAMED, VECTORS, DType
 
@@ -88,7 +89,6 @@ def _known() -> dict[str, DType]:
 # `long` is left out: its size depends on the platform.
 _KNOWN = _known()
 VECTOR_NAMES = (*(dtype.cuda_name for dtype in VECTORS if not dtype.cuda_header), "double4_32a", "longlong4_32a")
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _QUALIFIER = re.compile(r"\b(?:const|volatile|struct|__restrict__|__restrict|__grid_constant__)\b")
 _POINTER = re.compile(r"([^*&\[\]]+)\*\s*(\w*)\s*(\[\s*\w*\s*\])?")
 
@@ -133,24 +133,10 @@ def named_numbers(source: str, signature: KernelSignature) -> frozenset[int]:
 
 
 def parameter_texts(source: str, entry: str) -> list[str]:
-    """Return the declarations of a kernel's parameters; [] if none are found, or declarations differ.
-
-    This searches and doesn't parse, so a caller must check the count.
-    """
-    found = re.findall(rf"__global__[^;{{}}]*?\b{re.escape(entry)}\s*\(([^()]*)\)", _COMMENT.sub(" ", source))
-    return _split(found[0]) if len(set(found)) == 1 else []
-
-
-def _split(text: str) -> list[str]:
-    """Split at the commas that are not between a template's brackets."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += {"<": 1, ">": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part for part in parts if part.strip()]
+    """Return the declarations of a kernel's parameters; [] if none are found, or declarations differ."""
+    code = code_of(source)
+    found = {tuple(code[start:end].strip() for start, end in spans) for _, spans in cuda_parameters(code, entry)}
+    return list(filter(None, found.pop())) if len(found) == 1 else []
 
 
 def _declared(text: str, size_bytes: int) -> tuple[bool, DeclaredType]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from engine.device.arguments import ArgumentError, pack
 from engine.diagnostics import KernelError
 from engine.ptx import KernelParameter, KernelSignature, parse
-from engine.ptx.text import closing, code_of, entry_bodies
+from engine.ptx.text import closing, code_of, cuda_parameters, entry_bodies
 from engine.ptx.tree import Address, Function, Instruction, Register, Sink, Symbol, Vector, type_size
 
 #: A load from a parameter, with its guard.
@@ -113,14 +113,12 @@ def specialised_cuda(text: str, signature: KernelSignature, constants: Mapping[i
     does not fit.
     """
     code = code_of(text)
-    heads = re.finditer(rf"\b__global__\b[^;{{}}]*?\b{re.escape(signature.name)}\s*\(", code)
-    lists = [(head.end(), closing(code, head.end(), "(", ")")) for head in heads]
-    bodies = [(start, end, found) for start, end in lists if (found := re.compile(r"\s*\{").match(code, end))]
+    lists = cuda_parameters(code, signature.name)
+    bodies = [(spans, found) for end, spans in lists if (found := re.compile(r"\s*\{").match(code, end))]
     if len(bodies) != 1:
         return None
-    start, end, body = bodies[0]
-    spans = _parameter_spans(code, start, end - 1)
-    if len(spans) != len(signature.parameters) or "#" in code[start:end]:
+    spans, body = bodies[0]
+    if len(spans) != len(signature.parameters) or "#" in code[spans[0][0] : spans[-1][1]]:
         return None
     edits, made = [], ""
     for index, parameter, value in _constants(signature, constants):
@@ -133,17 +131,6 @@ def specialised_cuda(text: str, signature: KernelSignature, constants: Mapping[i
     for begin, new, stop in sorted([*edits, (body.end(), made, body.end())], reverse=True):
         text = text[:begin] + new + text[stop:]
     return text
-
-
-def _parameter_spans(code: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the start and end of each parameter in a list."""
-    spans, depth, begin = [], 0, start
-    for place in range(start, end):
-        depth += (code[place] in "(<[{") - (code[place] in ")>]}")
-        if code[place] == "," and not depth:
-            spans.append((begin, place))
-            begin = place + 1
-    return [*spans, (begin, end)]
 
 
 def _literal(parameter: KernelParameter, value: float) -> str:

@@ -26,3 +26,20 @@ def entry_bodies(code: str) -> Iterator[tuple[str, int]]:
     """Yield each entry point of PTX, which `code_of` has returned, with the place after its opening brace."""
     for found in _ENTRY.finditer(code):
         yield found[1], found.end()
+
+
+def cuda_parameters(code: str, entry: str) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Yield each declaration of a kernel in CUDA C++, which `code_of` has returned.
+
+    It is the place after the parameter list, and the start and end of each parameter. This searches and doesn't parse,
+    so a caller must check the count.
+    """
+    for head in re.finditer(rf"\b__global__\b[^;{{}}]*?\b{re.escape(entry)}\s*\(", code):
+        start, end = head.end(), closing(code, head.end(), "(", ")")
+        spans, depth = list[tuple[int, int]](), 0
+        for place in range(start, end - 1):
+            depth += (code[place] in "(<[{") - (code[place] in ")>]}")
+            if code[place] == "," and not depth:
+                spans.append((start, place))
+                start = place + 1
+        yield end, [*spans, (start, end - 1)]
