@@ -181,8 +181,7 @@ class PatchContents:
 
     def members(self, region: NodeRef | str) -> list[str]:
         """Return the nodes directly in a region block, in any of its branches."""
-        found = self._require(self._id_of(region)).id
-        return list(self._index.members(found))
+        return list(self._index.members(self._require(self._id_of(region)).id))
 
     def as_changes(self) -> list[Change]:
         """Return the changes that make this patch from an empty one."""
@@ -207,14 +206,13 @@ class PatchContents:
             rules.require_end(source.node, source_type, source.port),
             rules.require_end(target.node, target_type, target.port),
         )
-        scopes = self.scopes
         if rules.is_value_connection(connection, source_type, target_type):
             rules.check_values_acyclic(connection, partial(self._values_feed, replaced=target))
         elif self._orders(connection):
-            rules.check_branches(connection, scopes)
+            rules.check_branches(connection, self.scopes)
             # Ignore the connection that this one replaces.
             counts = partial(self._orders, replaced=target)
-            rules.check_acyclic(connection, lambda node: self._index.following(node, counts), scopes)
+            rules.check_acyclic(connection, lambda node: self._index.following(node, counts), self.scopes)
         return connection
 
     def check_sentinel(self, port: PortRef | Connection) -> PortRef:
@@ -244,7 +242,6 @@ class PatchContents:
 
         The result equals that of `check_connection` for each end, but takes a single walk along the connections.
         """
-        start = self.own(start)
         spec = self.find_end(start)
         if spec is None:
             return set()
@@ -296,29 +293,23 @@ class PatchContents:
         match change:
             case changes.NodeAdded(node):
                 renamed = self._renamed(node.type)
-                moved = {
-                    old: new for old, new in renamed.items() if old in node.parameters and new not in node.parameters
-                }
-                if moved:
-                    said = {moved.get(name, name): value for name, value in node.parameters.items()}
-                    return changes.NodeAdded(msgspec.structs.replace(node, parameters=said))
+                moved = {old: new for old, new in renamed.items() if new not in node.parameters}
+                if not moved.keys().isdisjoint(node.parameters):
+                    parameters = {moved.get(name, name): value for name, value in node.parameters.items()}
+                    return changes.NodeAdded(msgspec.structs.replace(node, parameters=parameters))
             case changes.ParameterChanged(node_id, name) if node_id in self.nodes:
                 node = self.nodes[node_id]
                 new = self._renamed(node.type).get(name)
                 if new is not None and name not in node.parameters:
                     return msgspec.structs.replace(change, parameter=new)
-            case changes.Connected(connection) | changes.Disconnected(connection):
-                made = Connection(self._present(connection.source), self._present(connection.target))
-                is_new = isinstance(change, changes.Connected)
-                stays = (
-                    made.target in self._by_target if is_new else self._by_target.get(connection.target) == connection
-                )
-                if made != connection and not stays:
-                    return type(change)(made)
+            case changes.Connected(connection):
+                made = self._present_ends(connection)
+                return change if made.target in self._by_target else changes.Connected(made)
+            case changes.Disconnected(connection) if self._by_target.get(connection.target) != connection:
+                return changes.Disconnected(self._present_ends(connection))
             case changes.SentinelChanged(port):
-                made_port = self._present(port)
-                if made_port != port and made_port not in self.sentinels:
-                    return msgspec.structs.replace(change, port=made_port)
+                present = self._present(port)
+                return change if present in self.sentinels else msgspec.structs.replace(change, port=present)
         return change
 
     def _present(self, port: PortRef) -> PortRef:
@@ -326,6 +317,9 @@ class PatchContents:
         node = self.nodes.get(port.node)
         new = self._renamed(node.type).get(port.port) if node is not None else None
         return PortRef(port.node, new) if new is not None else port
+
+    def _present_ends(self, connection: Connection) -> Connection:
+        return Connection(self._present(connection.source), self._present(connection.target))
 
     def _renamed(self, type_id: str) -> Mapping[str, str]:
         block_type = self.catalogue.get(type_id)

@@ -416,7 +416,7 @@ class Patch(PatchContents):
                     self._apply(changes.ParameterChanged(node.id, new, node.parameters[old], None))
                     self._apply(changes.ParameterChanged(node.id, old, None, node.parameters[old]))
             for connection in self.connections_of(node.id) if renamed else ():
-                made = Connection(self._present(connection.source), self._present(connection.target))
+                made = self._present_ends(connection)
                 if made != connection and made.target not in self._by_target.keys() - {connection.target}:
                     self._apply(changes.Disconnected(connection))
                     self._apply(changes.Connected(made))
