@@ -63,7 +63,7 @@ def run(x: "*fp32", out: "*fp32", n: "i32"):
     tl.store(out + i, tl.load(x + i, mask=i < n) * %s, mask=i < n)
 """
 #: The file that is saved when a storm is over.
-LAST = "end.cu"
+LAST = "end.py"
 WITH_HEADER = f'#include "factor.cuh"\n{CUDA % "FACTOR"}'
 
 
@@ -130,7 +130,6 @@ class Storm:
             self.patch.add("test_storm.file", node_id=kind, file=str(file))
         self.patch.add("test_storm.file", node_id="constant", file=str(folder / "constant.cu"), factor=1)
         (folder / "constant.cu").write_text(CUDA % "FACTOR")
-        (folder / LAST).write_text(CUDA % "0.0f")
         self.patch.add("test_storm.text", node_id="text", text=CUDA % "1.0f")
         self.patch.add("kernel.expression", node_id="formula", expression="x * 1")
         self.last |= {"constant": 1, "text": 1, "formula": 1}
@@ -192,7 +191,7 @@ class Storm:
         for _ in range(2):
             self.count += 1
             self.reported.discard(LAST)
-            (self.folder / LAST).write_text(CUDA % f"{self.count}.0f")
+            (self.folder / LAST).write_text(f"# {self.count}")
             until(lambda: LAST in self.reported)
             until(lambda: not saved._watcher._due_s)
         engine.stop()
@@ -212,7 +211,12 @@ def test_a_storm_of_saves_leaves_no_kernel_behind(tmp_path: Path, seed: int) -> 
                 engine.post(KernelFilesChanged(files))
                 storm.reported |= {path.name for path in files}
 
-            saved = SavedFiles(storm.patch.catalogue, follow)
+            context = engine.core.context
+            saved = SavedFiles(
+                storm.patch.catalogue,
+                follow,
+                lambda: (*context.services.modules.readings(), *context.registry.readings()),
+            )
             closing.callback(saved.close)
             saved.watch([tmp_path])
             assert storm.wrong(engine.step(), engine) == []
