@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 
 from engine.diagnostics import CompilerCrash, KernelError
 from engine.logs import log_again
-from engine.processes.scope import Cancelled, CancelScope, Killable, current_scopes
+from engine.processes.scope import Cancelled, CancelScope, current_scopes
 from engine.processes.worker import Outcome
 
 Params = ParamSpec("Params")
@@ -56,7 +56,7 @@ class _RemoteTraceback(Exception):
         return f"\n{self.args[0]}"
 
 
-class WorkerProcess(Killable):
+class WorkerProcess:
     """One worker process."""
 
     def __init__(self, modules: tuple[str, ...]) -> None:
@@ -141,7 +141,7 @@ class WorkerPool:
         try:
             with ExitStack() as held:
                 for scope in scopes:
-                    held.enter_context(scope.holding(worker))
+                    held.enter_context(scope.holding(worker.kill))
                 worker.send(job)
                 if not in_background and not worker.wait(LONG_S):
                     self.warm_up(())

@@ -1,10 +1,9 @@
 """Scopes: compiles inside a scope can be cancelled from any thread."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
 
 from engine.diagnostics import WarploomError
 
@@ -16,12 +15,6 @@ class Cancelled(WarploomError):
         super().__init__("compiling must be wanted until it is done, got cancelled")
 
 
-class Killable(Protocol):
-    """Something that a scope kills when it is cancelled."""
-
-    def kill(self) -> None: ...
-
-
 class CancelScope:
     """Jobs that `run` starts inside `with scope.entered()` are killed by `scope.cancel()`, and later ones refused.
 
@@ -30,15 +23,15 @@ class CancelScope:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # the garbage collector may cancel at any time
-        self._held: set[Killable] = set()
+        self._held: set[Callable[[], None]] = set()
         self.is_cancelled = False
 
     def cancel(self) -> None:
         """Kill what runs in the scope; safe to call again."""
         with self._lock:
             self.is_cancelled = True
-            for item in tuple(self._held):
-                item.kill()
+            for kill in tuple(self._held):
+                kill()
 
     def check(self) -> None:
         """Raise `Cancelled` if the scope is cancelled."""
@@ -56,16 +49,16 @@ class CancelScope:
             _scopes.reset(token)
 
     @contextmanager
-    def holding(self, item: Killable) -> Iterator[None]:
-        """Kill `item` when the scope is cancelled before the end of the block."""
+    def holding(self, kill: Callable[[], None]) -> Iterator[None]:
+        """Call `kill` when the scope is cancelled before the end of the block."""
         with self._lock:
             self.check()
-            self._held.add(item)
+            self._held.add(kill)
         try:
             yield
         finally:
             with self._lock:
-                self._held.discard(item)
+                self._held.discard(kill)
 
 
 _scopes: ContextVar[tuple[CancelScope, ...]] = ContextVar("scopes", default=())
