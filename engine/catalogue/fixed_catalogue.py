@@ -5,6 +5,7 @@ import types
 from collections.abc import Collection, Mapping, Sequence
 
 from engine.blocktypes.block import Block
+from engine.blocktypes.declarations import ValueSpec
 from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import Catalogue
 from engine.descriptions.builder import BlockBuilder
@@ -25,18 +26,20 @@ def row_block(
     title: str,
     category: str,
     doc: str,
-    ports: Collection[PortSpec],
+    ports: Collection[PortSpec | ValueSpec],
     parameters: Collection[ParameterSpec],
     *,
     tags: tuple[str, ...] = (),
     regions: tuple[str, ...] = (),
 ) -> type[RowBlock]:
-    """Return a row of a table as a block type."""
+    """Return a row of a table as a block type; one with a value output counts as a value block."""
     made: type[RowBlock] = types.new_class(title.replace(" ", ""), (RowBlock,), {"abstract": True})
     made.id, made.version, made.title, made.category = type_id, 1, title, category
     made.tags, made.regions, made.renamed = tags, regions, {}
     made.__doc__ = made.summary = doc
-    made.ports = {port.name: port for port in ports}
+    made.ports = {port.name: port for port in ports if isinstance(port, PortSpec)}
+    made.values_out = {port.name: port for port in ports if isinstance(port, ValueSpec)}
+    made.is_value = bool(made.values_out)
     made.parameters = {parameter.name: parameter for parameter in parameters}
     return made
 

@@ -16,9 +16,9 @@ from engine.descriptions.ports import PortSpec
 from engine.diagnostics import Diagnostic, PatchError, error
 from engine.inner_patches.chain_members import (
     ENDS,
-    ChainInput,
-    ChainNumber,
-    ChainOutput,
+    INPUT,
+    NUMBER,
+    OUTPUT,
     chain_catalogue,
     is_call,
     record,
@@ -54,9 +54,9 @@ class Chain(Parts):
         names: set[str] = set()
         for node, name in self.ends(*ENDS):
             if not name.isidentifier() or is_reserved(name):
-                self._tell(node, f"name must be one that a port can have, got {name!r}", "rename it", "name")
+                self._report(node, f"name must be one that a port can have, got {name!r}", "rename it", "name")
             elif name in names:
-                self._tell(node, f"name must be given once, got {name!r} twice", "rename one of them", "name")
+                self._report(node, f"name must be given once, got {name!r} twice", "rename one of them", "name")
             names.add(name)
             yield node, name
 
@@ -66,33 +66,33 @@ class Chain(Parts):
                 continue
             block_type = self._patch.type_of(node)
             if block_type is None:
-                self._tell(node.id, f"block type must be in the catalogue, got {node.type!r}", "remove the block")
+                self._report(node.id, f"block type must be in the catalogue, got {node.type!r}", "remove the block")
                 continue
             is_fed = self._is_fed(node.id, [spec.name for spec in block_type.inputs() if not spec.optional])
             if not is_call(block_type):
                 text = f"block in a chain must consist of library calls only, got {block_type.title}"
-                self._tell(node.id, text, "take it out of the chain")
+                self._report(node.id, text, "take it out of the chain")
             elif is_fed:
                 values = {name: self._patch.value(node.id, name) for name in block_type.parameters}
                 yield ChainStep(node.id, block_type(node.id, values), self._feeds[node.id])
 
     def _find_given(self) -> dict[PortRef, str]:
         given: dict[PortRef, str] = {}
-        for node, name in self.ends(ChainOutput.id):
+        for node, name in self.ends(OUTPUT):
             source = self._feeds[node].get("value")
             if source is None:
-                self._tell(
+                self._report(
                     node, "output must be connected", "connect a library call's output", "value", incomplete=True
                 )
             elif self._patch.nodes[source.node].type in ENDS:
-                self._tell(
+                self._report(
                     node,
                     "output must come from a library call, got an input",
                     "put a library call between them",
                     "value",
                 )
             elif source in given:
-                self._tell(node, f"output must have a source of its own, got that of {given[source]}", "remove it")
+                self._report(node, f"output must have a source of its own, got that of {given[source]}", "remove it")
             else:
                 given[source] = name
         if not given and not self.problems:
@@ -110,7 +110,7 @@ class Chain(Parts):
         """Return the ports and parameters of the chain's block; PatchError with the first problem."""
         if self.problems:
             raise PatchError(str(self.problems[0]))
-        inputs, outputs = ([name for _, name in self.ends(kind.id)] for kind in (ChainInput, ChainOutput))
+        inputs, outputs = ([name for _, name in self.ends(kind)] for kind in (INPUT, OUTPUT))
         ports = [PortSpec(name, "in", any_type, f"Input {name} of the chain.", "same", strided=True) for name in inputs]
         ports += [
             PortSpec(name, "out", any_type, f"Output {name} of the chain.", "captured", dtype_rule="captured")
@@ -121,7 +121,7 @@ class Chain(Parts):
                 *(name, "float", self._patch.value(node, "default"), f"{name} of the chain."),
                 *(self._patch.value(node, "minimum"), self._patch.value(node, "maximum")),
             )
-            for node, name in self.ends(ChainNumber.id)
+            for node, name in self.ends(NUMBER)
         ]
         return Interface(tuple(ports), tuple(parameters), self)
 
@@ -132,8 +132,8 @@ class Chain(Parts):
         """
         calls: list[CallOn] = []
         for step in self.steps:
-            recorded = record(step.block)
-            inside = {name: build.buffer(f"{step.node}_{name}", any_type, "captured") for name in recorded.buffers}
+            recorded, between = record(step.block)
+            inside = {name: build.buffer(f"{step.node}_{name}", any_type, "captured") for name in between}
             for spec in step.block.outputs():
                 source = PortRef(step.node, spec.name)
                 if source not in self.given:
@@ -141,7 +141,7 @@ class Chain(Parts):
                 if spec.inplace is not None:  # other calls may read the buffer that this call changes
                     before = BufferHandle(self.name_of(step.sources[spec.inplace]))
                     calls.append(blas.Copy().on(x=before, y=BufferHandle(self.name_of(source))))
-            calls += [self._on(step, made, inside) for made in recorded.calls]
+            calls += [self._on(step, made, inside) for made in recorded]
         build.capture(*calls)
 
     def _on(self, step: ChainStep, made: CallOn, inside: Mapping[str, BufferHandle]) -> CallOn:
@@ -178,7 +178,7 @@ class ChainPatch(InnerPatch):
     holds: ClassVar[str] = "library calls"
     own_types: ClassVar[Collection[str]] = ENDS.keys()
     takes_blocks: ClassVar[bool] = True  # since some are library calls
-    ends: ClassVar[Mapping[str, str]] = {"chain.input": "x", "chain.output": "result", "chain.number": "amount"}
+    ends: ClassVar[Mapping[str, str]] = {INPUT: "x", OUTPUT: "result", NUMBER: "amount"}
     derived: ClassVar[str] = "chain"
 
     def __init__(self) -> None:

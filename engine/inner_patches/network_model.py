@@ -14,12 +14,11 @@ from engine.diagnostics import PatchError, error
 from engine.inner_patches.network_members import ENDS, LAYERS, LOSSES, MEMBERS, Member, Placed, SettingError
 from engine.inner_patches.parts import Parts
 from engine.inner_patches.train_settings import TrainSettings
-from engine.patch.changes import Node, PortRef
+from engine.patch.changes import Node
 from engine.patch.inner_patch import InnerPatch
 from engine.tensor_ir.errors import TensorError
 from engine.tensor_ir.graph import TensorNode, made_for
 from engine.tensor_ir.networks.builder import RESERVED, NetworkBuilder, affine_names
-from engine.tensor_ir.types import TensorType
 
 #: The names of a query's inputs.
 QUERY = "query_{}"
@@ -46,13 +45,8 @@ class Model(Parts):
                 self._make(node.id, MEMBERS[node.type])
             else:
                 text = f"node of a network must be a layer or an operation, got {node.type!r}"
-                self._tell(node.id, text, "remove it")
+                self._report(node.id, text, "remove it")
         self._sum_losses()
-
-    def flow(self, port: PortRef, *, is_input: bool) -> TensorType | None:
-        """Return the type of a port's values; None where it is not known."""
-        source = self._feeds[port.node].get(port.port) if is_input else port
-        return self.outputs[source.node].type if source is not None and source.node in self.outputs else None
 
     def _of(self, category: str) -> list[Node]:
         """Return the nodes that are members of a category."""
@@ -65,7 +59,7 @@ class Model(Parts):
         for name in layers:
             if not name.isidentifier():
                 text = f"id of a layer must be an identifier, after which weights are called, got {name!r}"
-                self._tell(name, text, "add the layer again")
+                self._report(name, text, "add the layer again")
                 yield name
         queries = {QUERY.format(name) for _, name in self.ends(*INPUTS)}
         used = {name for layer in layers for name in affine_names(layer)} | queries | RESERVED | PARAMETERS
@@ -80,7 +74,7 @@ class Model(Parts):
                 problem = f"name must be given once, got {name!r} twice"
             seen.add(name)
             if problem:
-                self._tell(end.id, problem, "rename it", "name")
+                self._report(end.id, problem, "rename it", "name")
                 yield end.id
 
     def _make(self, node: str, member: Member) -> None:
@@ -94,25 +88,25 @@ class Model(Parts):
         inputs = {name: self.outputs[feeds[name].node] for name in member.inputs}
         sparse = [name for name in inputs if inputs[name].type.nnz is not None]
         if sparse and member.category != LAYERS:
-            self._tell(node, f"{sparse[0]} must be dense, got zeros and ones", "put a Dense layer between", sparse[0])
+            self._report(node, f"{sparse[0]} must be dense, got zeros and ones", "put a Dense layer between", sparse[0])
             return
         try:
             with made_for((node,)):
                 self.outputs[node] = member.apply(Placed(node, self.builder, inputs, settings))
         except SettingError as problem:
-            self._tell(node, problem.reason, "give it another value", problem.setting)
+            self._report(node, problem.reason, "give it another value", problem.setting)
         except TensorError as problem:
             remedy = "give it other sizes, or put a Reshape or a layer between"
-            self._tell(node, problem.reason, remedy, next(reversed(inputs), None))
+            self._report(node, problem.reason, remedy, next(reversed(inputs), None))
 
     def _settings(self, node: str, member: Member) -> Iterator[tuple[str, object]]:
         """Return the valid settings of a node."""
-        said = self._patch.nodes[node].parameters
+        parameters = self._patch.nodes[node].parameters
         for spec in member.settings:
             try:
-                yield spec.name, spec.coerce(said.get(spec.name, spec.default))
+                yield spec.name, spec.coerce(parameters.get(spec.name, spec.default))
             except PatchError as problem:
-                self._tell(node, str(problem), "give it another value", spec.name)
+                self._report(node, str(problem), "give it another value", spec.name)
 
     def _sum_losses(self) -> None:
         losses = self._of(LOSSES)

@@ -36,7 +36,7 @@ class Parts:
         try:
             order = list(TopologicalSorter(before).static_order())
         except CycleError as problem:
-            self._tell(problem.args[1][0], f"{what} must not wait for each other in a circle", "remove a connection")
+            self._report(problem.args[1][0], f"{what} must not wait for each other in a circle", "remove a connection")
             return
         yield from (self._patch.nodes[node] for node in order)
 
@@ -44,10 +44,10 @@ class Parts:
         """Return whether all of these inputs are connected; report the others."""
         missing = [name for name in inputs if name not in self._feeds[node]]
         for name in missing:
-            self._tell(node, "input must be connected", "connect it", name, incomplete=True)
+            self._report(node, "input must be connected", "connect it", name, incomplete=True)
         return not missing
 
-    def _tell(self, node: str, text: str, remedy: str, port: str | None = None, *, incomplete: bool = False) -> None:
+    def _report(self, node: str, text: str, remedy: str, port: str | None = None, *, incomplete: bool = False) -> None:
         self.problems.append(
             error(text, node=node, port=port, remedy=remedy, mend=Mend.CONNECT if incomplete else None)
         )

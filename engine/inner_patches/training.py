@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, ClassVar
@@ -95,7 +95,8 @@ class NetworkPatch(InnerPatch):
 
     def flow(self, port: PortRef, *, is_input: bool) -> TensorType | None:
         """Return the type of a port's values; None where it is not known."""
-        return self.model.flow(port, is_input=is_input)
+        source = self.source_of(port) if is_input else port
+        return self.model.outputs[source.node].type if source and source.node in self.model.outputs else None
 
     def title(self, node_id: str) -> str:
         """Return a node's title on the canvas: a layer with its units."""
@@ -104,7 +105,7 @@ class NetworkPatch(InnerPatch):
 
 
 #: Numbers of networks that can be set between steps, by the names of their live parameters.
-_TOLD = {"learning_rate": "rate", "clip_norm": "clip_norm"}
+_LIVE = {"learning_rate": "rate", "clip_norm": "clip_norm"}
 #: The live parameters of a schedule.
 _SCHEDULED = ("learning_rate", "schedule_steps", "schedule_factor", "warmup_steps")
 _HISTORY = Kernel("history.cu", "remember")
@@ -170,7 +171,7 @@ class Training:
                 f"_{name.replace('.', '_')}_{self._digest:08x}", item.leaf.type.dtype, rule, state=True, initial=initial
             )
         if settings["train"]:
-            self._tell_numbers(build, placed)
+            self._store_numbers(build, placed)
         loss, losses = BufferHandle("loss"), BufferHandle("losses")
         step = self.network.functions["step" if settings["train"] else "forward"]
         given = {variables[LOSS].leaf: loss}
@@ -185,23 +186,23 @@ class Training:
             first = QUERY.format(self._queried[0])
             self._write(build, self.network.functions["forward"], {**placed, **asked}, given, first)
 
-    def _tell_numbers(self, build: BlockBuilder, placed: dict[TensorNode, BufferHandle]) -> None:
+    def _store_numbers(self, build: BlockBuilder, placed: dict[TensorNode, BufferHandle]) -> None:
         """Describe the kernels that store the live parameters for the step, and compute the rate by the schedule."""
         leaf = self.network.leaf
-        numbers = {node: name for name, node in _TOLD.items() if node in self.network.variables}
+        numbers = {node: name for name, node in _LIVE.items() if node in self.network.variables}
         made = {name: build.buffer(f"_{node}", f64, "scalar") for node, name in numbers.items()}
         placed.update({leaf(node): made[name] for node, name in numbers.items()})
         if self._settings["schedule"] == UNSCHEDULED:
             build.compute(_stored_numbers(made), over=made["learning_rate"])
             return
-        told = {**made, **{name: build.buffer(f"_{name}", f64, "scalar") for name in _SCHEDULED}}
-        build.compute(_stored_numbers(told), over=told["learning_rate"])
+        live = {**made, **{name: build.buffer(f"_{name}", f64, "scalar") for name in _SCHEDULED}}
+        build.compute(_stored_numbers(live), over=live["learning_rate"])
         graph = leaf(STEP).graph
         rate, steps, factor, warmup = [graph.add(Leaf(TensorType((), f64)), name=name) for name in _SCHEDULED]
         schedule, step = SCHEDULES[self._settings["schedule"]](steps, factor), leaf(STEP)
         # The first of n steps has the rate 1 / (n + 1): with a rate of 0, nothing would be learned from its batch.
         rising = ((step + 1.0) / (warmup + 1.0)).minimum(1.0)
-        known = {node: told[node.name] for node in (rate, steps, factor, warmup)}
+        known = {node: live[node.name] for node in (rate, steps, factor, warmup)}
         now = Store(rate * rising * schedule.factor((step - warmup).maximum(0.0)), made["learning_rate"])
         write_program(build, [now], {**known, step: placed[step]})
 
@@ -215,15 +216,11 @@ class Training:
     ) -> None:
         """Describe a function whose variables are placed in buffers, with its further results."""
         wanted = function.only([*(leaf for leaf in placed if leaf in function.writes), *given]).optimised()
-        stores = list(_stores(wanted, placed, given))
+        stores = [
+            Store(node, given[leaf]) if leaf in given else Store(node, placed[leaf], leaf)
+            for leaf, node in wanted.writes.items()
+        ]
         write_program(build, stores, placed, f"{first}.dim0")
-
-
-def _stores(
-    function: NetworkFunction, placed: Mapping[TensorNode, BufferHandle], given: Mapping[TensorNode, BufferHandle]
-) -> Iterator[Store]:
-    for leaf, node in function.writes.items():
-        yield Store(node, given[leaf]) if leaf in given else Store(node, placed[leaf], leaf)
 
 
 def _input(name: str, type_: TensorType, rows: str) -> PortSpec:
@@ -245,8 +242,8 @@ def _stored_numbers(names: Mapping[str, BufferHandle]) -> OpGraphSource:
     """Return the kernel that stores live parameters in buffers, f64[]."""
     graph = OpGraphBuilder()
     for name, buffer in names.items():
-        told = graph.add("op.parameter", name)["out"]
-        graph.add("op.output", buffer.name, value=graph.add("op.convert", x=told, type="f64")["out"], type="f64")
+        live = graph.add("op.parameter", name)["out"]
+        graph.add("op.output", buffer.name, value=graph.add("op.convert", x=live, type="f64")["out"], type="f64")
     return OpGraphSource.of(graph.graph())
 
 
