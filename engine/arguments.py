@@ -92,8 +92,8 @@ def _rule(hint: Any) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         bounds = [(field, getattr(meta, field)) for meta in arguments[1:] for field in _BOUNDS]
-        said = (f"{_BOUNDS[field][0]} {bound:g}" for field, bound in bounds if bound is not None)
-        return f"{_rule(arguments[0])} {' and '.join(said)}"
+        rules = (f"{_BOUNDS[field][0]} {bound:g}" for field, bound in bounds if bound is not None)
+        return f"{_rule(arguments[0])} {' and '.join(rules)}"
     if origin in (Union, UnionType):
         return " or ".join(map(_rule, arguments))
     if origin is Literal:

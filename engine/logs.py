@@ -85,21 +85,21 @@ def logged(record: logging.LogRecord) -> Logged:
     return Logged(record.created, record.levelno, record.name, text, trace, thread, process)
 
 
-def log_again(told: Logged) -> None:
+def log_again(record: Logged) -> None:
     """Log a record of another process here, with its own time, thread and process."""
-    logger = logging.getLogger(told.logger)
-    if logger.isEnabledFor(told.level):
+    logger = logging.getLogger(record.logger)
+    if logger.isEnabledFor(record.level):
         fields = {
-            "name": told.logger,
-            "levelno": told.level,
-            "levelname": logging.getLevelName(told.level),
+            "name": record.logger,
+            "levelno": record.level,
+            "levelname": logging.getLevelName(record.level),
             "msg": "%s",
-            "args": (told.text,),
-            "created": told.time_s,
-            "msecs": 1000 * (told.time_s % 1),
-            "exc_text": told.trace or None,
-            "threadName": told.thread,
-            "process": told.process,
+            "args": (record.text,),
+            "created": record.time_s,
+            "msecs": 1000 * (record.time_s % 1),
+            "exc_text": record.trace or None,
+            "threadName": record.thread,
+            "process": record.process,
         }
         logger.handle(logging.makeLogRecord(fields))
 

@@ -146,7 +146,7 @@ class Reading:
     @cached_property
     def key(self) -> str:
         """A digest of all answers."""
-        answers = sorted((asked.__qualname__, str(path), repr(said)) for (asked, path), said in self.answers.items())
+        answers = sorted((asked.__qualname__, str(path), repr(reply)) for (asked, path), reply in self.answers.items())
         return hashlib.sha256(repr(answers).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:

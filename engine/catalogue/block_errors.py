@@ -50,7 +50,7 @@ def interface_diagnostic(problem: BaseException, block_type: type[Block]) -> Dia
         remedy = "correct the kernel and save it"
         return error(str(problem), file=problem.file, line=problem.line, remedy=remedy, source=problem.source)
     if isinstance(problem, OpError):
-        places = (f"op {told.node}: {told.message}" if told.node else told.message for told in problem.errors)
+        places = (f"op {fault.node}: {fault.message}" if fault.node else fault.message for fault in problem.errors)
         return error("; ".join(places), remedy="give the block other values")
     if isinstance(problem, PatchError) and not isinstance(problem, Incomplete):
         return error(str(problem), remedy=problem.remedy or "give the block other values")

@@ -201,8 +201,8 @@ def _parameter(p: Parameter, name: str) -> ParameterSpec:
     number = scalar.__name__ if scalar is not None else manifest.ptx_type or ""
     number = "" if p.is_bool or (scalar is None and number[0] not in "sf") else number
     low, high, default = (
-        told if told is not None else given
-        for told, given in (
+        commented if commented is not None else given
+        for commented, given in (
             (comment.minimum, manifest.minimum),
             (comment.maximum, manifest.maximum),
             (comment.default, manifest.default),

@@ -88,10 +88,10 @@ def _doc_above(before: str) -> str:
         text = "\n".join(lines)
         inner = text[text.rfind("/*") + 2 : text.rfind("*/")]
         return " ".join(line.strip().lstrip("*").strip() for line in inner.splitlines()).strip()
-    told: list[str] = []
+    words: list[str] = []
     while lines and lines[-1].lstrip().startswith("//"):
-        told.insert(0, lines.pop().lstrip().lstrip("/").strip())
-    return " ".join(told).strip()
+        words.insert(0, lines.pop().lstrip().lstrip("/").strip())
+    return " ".join(words).strip()
 
 
 def _texts(source: str, start: int) -> list[str]:

@@ -196,14 +196,14 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     in_place = set(filter(None, map(str.strip, values["in_place"].split(","))))
     found = [
         Parameter(
-            told,
+            parameter,
             types[index],
-            _commented(_at(comments.parameters, index, len(types)) or ParameterComment(), told, in_place),
+            _commented(_at(comments.parameters, index, len(types)) or ParameterComment(), parameter, in_place),
             bounds.get(function.parameters[index].name),
             _at(declared, index, len(types)) or "",
             signature.parameters[index].size_bytes,
         )
-        for index, told in enumerate(manifest.parameters)
+        for index, parameter in enumerate(manifest.parameters)
     ]
     if unknown := in_place - (pointers := {p.manifest.name: p for p in found if p.is_buffer}).keys():
         raise KernelError(f"in_place must name pointers ({', '.join(pointers)}), got {', '.join(sorted(unknown))}")
@@ -237,12 +237,14 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
     )
 
 
-def _commented(comment: ParameterComment, told: ManifestParameter, in_place: Collection[str]) -> ParameterComment:
+def _commented(comment: ParameterComment, parameter: ManifestParameter, in_place: Collection[str]) -> ParameterComment:
     """Return a comment with the direction set by `in_place`; KernelError when the code contradicts the direction."""
-    said = "inout" if told.name in in_place else comment.direction
-    if said is not None and not covers(said, told.direction):
-        raise KernelError(f"direction of {told.name} must be {told.direction}, as the kernel uses it, got {said}")
-    return replace(comment, direction=said)
+    direction = "inout" if parameter.name in in_place else comment.direction
+    if direction is not None and not covers(direction, parameter.direction):
+        raise KernelError(
+            f"direction of {parameter.name} must be {parameter.direction}, as the kernel uses it, got {direction}"
+        )
+    return replace(comment, direction=direction)
 
 
 def _shared_parameter(manifest: KernelManifest) -> ParameterSpec:
@@ -271,18 +273,18 @@ def _review(image: KernelImage, manifest: KernelManifest) -> tuple[Diagnostic, .
 
     `manifest` has the known facts about the kernel.
     """
-    source, told = image.source, image.manifests.get(manifest.name)
-    asked = told.needs_review if told is not None else None
+    source, claim = image.source, image.manifests.get(manifest.name)
+    asked = claim.needs_review if claim is not None else None
     unknown = [parameter.name for parameter in manifest.parameters if parameter.direction == "unknown"]
     if not isinstance(source, PtxFile) or asked is False or not (asked or unknown):
         return ()
     names = ", ".join(asked if isinstance(asked, list) else unknown) or "its parameters"
     file = Path(source.path).with_suffix(".json")
     remedy = f"check {file.name}, then set needs_review in it to false"
-    if told is None:
+    if claim is None:
         remedy = f"state it in {file.name}; `warploom kernel {source.label} --write-json` begins one"
     message = f"directions of {names} in {manifest.name} must be reviewed, got a guess"
-    return (warning(message, remedy=remedy, file=str(file) if told is not None else source.path),)
+    return (warning(message, remedy=remedy, file=str(file) if claim is not None else source.path),)
 
 
 def _num_threads(over: str, rank: int, manifest: KernelManifest) -> tuple[Extent, ...]:
@@ -302,20 +304,20 @@ def _manifest(image: KernelImage, entry: str) -> KernelManifest:
     """Return the known facts about an entry point: those of its PTX, and those that its manifest adds."""
     image.signature(entry)  # KernelError when there is no such entry point
     found = next(manifest for manifest in describe_kernels(image) if manifest.name == entry)
-    told = image.manifests.get(entry)
-    if told is None:
+    claim = image.manifests.get(entry)
+    if claim is None:
         return found
-    told_parameters = sorted(told.parameters, key=lambda parameter: parameter.index)
-    parameters = [_overlaid(*pair) for pair in zip(found.parameters, told_parameters, strict=True)]
-    return _overlaid(found, msgspec.structs.replace(told, parameters=parameters))
+    stated_parameters = sorted(claim.parameters, key=lambda parameter: parameter.index)
+    parameters = [_overlaid(*pair) for pair in zip(found.parameters, stated_parameters, strict=True)]
+    return _overlaid(found, msgspec.structs.replace(claim, parameters=parameters))
 
 
-def _overlaid(found: T, told: T) -> T:
-    """Return a struct with the fields of `told` that are set, and those of `found` for the others."""
-    said = {
-        name: value for name in told.__struct_fields__ if (value := getattr(told, name)) not in (None, "unknown", [])
+def _overlaid(found: T, claim: T) -> T:
+    """Return a struct with the fields of `claim` that are set, and those of `found` for the others."""
+    fields = {
+        name: value for name in claim.__struct_fields__ if (value := getattr(claim, name)) not in (None, "unknown", [])
     }
-    return msgspec.structs.replace(found, **said)
+    return msgspec.structs.replace(found, **fields)
 
 
 def _at(items: Sequence[Any], index: int, count: int) -> Any:

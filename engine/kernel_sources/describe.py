@@ -41,10 +41,10 @@ def mistakes(given: KernelManifest) -> Iterator[str]:
         number = getattr(given, name)
         if number is not None and number < least:
             yield f"{name} must be at least {least}, got {number}"
-    for told in given.parameters:
-        if told.element_type is not None and named_element(told.element_type) is None:
+    for claim in given.parameters:
+        if claim.element_type is not None and named_element(claim.element_type) is None:
             names = "the name of a scalar or vector, such as f32, float4 or unsigned char"
-            yield f"element_type of {told.name} must be {names}, got {told.element_type!r:.80}"
+            yield f"element_type of {claim.name} must be {names}, got {claim.element_type!r:.80}"
 
 
 def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str]:
@@ -54,23 +54,25 @@ def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str
     of threads.
     """
     for name in ("req_threads", "shared_memory_static", "uses_dynamic_shared", "ptx_version", "target_sm"):
-        told, true = getattr(given, name), getattr(found, name)
-        if None not in (told, true) and str(told) not in (str(true), str(true).removeprefix("sm_")):
-            yield f"{name} must be {true}, got {told}"
+        claim, true = getattr(given, name), getattr(found, name)
+        if None not in (claim, true) and str(claim) not in (str(true), str(true).removeprefix("sm_")):
+            yield f"{name} must be {true}, got {claim}"
     if given.max_threads is not None and given.max_threads > (limit := found.max_threads or 0):
         yield f"max_threads must be at most {limit}, got {given.max_threads}"
-    for told, true in zip(sorted(given.parameters, key=lambda each: each.index), found.parameters, strict=True):
+    for claim, true in zip(sorted(given.parameters, key=lambda each: each.index), found.parameters, strict=True):
         refuted = {
-            "ptx_type": told.ptx_type and true.ptx_type and not _is_same_type(told.ptx_type, true.ptx_type),
+            "ptx_type": claim.ptx_type and true.ptx_type and not _is_same_type(claim.ptx_type, true.ptx_type),
             # A pointer that the kernel never uses looks like a number. A number may be declared like a pointer.
-            "is_pointer": (told.is_pointer is False and true.is_pointer and true.direction != "unknown")
-            or (told.is_pointer and true.alignment != 8),
-            "alignment": None not in (told.alignment, true.alignment) and told.alignment != true.alignment,
-            "element_type": told.element_type and _is_too_small(told.element_type, true.element_type or ""),
-            "direction": true.is_pointer and told.direction != "unknown" and not covers(told.direction, true.direction),
+            "is_pointer": (claim.is_pointer is False and true.is_pointer and true.direction != "unknown")
+            or (claim.is_pointer and true.alignment != 8),
+            "alignment": None not in (claim.alignment, true.alignment) and claim.alignment != true.alignment,
+            "element_type": claim.element_type and _is_too_small(claim.element_type, true.element_type or ""),
+            "direction": true.is_pointer
+            and claim.direction != "unknown"
+            and not covers(claim.direction, true.direction),
         }
         for name in filter(refuted.get, refuted):
-            yield f"{name} of {told.name} must be {getattr(true, name)}, got {getattr(told, name)}"
+            yield f"{name} of {claim.name} must be {getattr(true, name)}, got {getattr(claim, name)}"
 
 
 def covers(declared: Direction, actual: Direction) -> bool:

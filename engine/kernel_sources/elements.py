@@ -227,9 +227,9 @@ def _complete(named: NamedTypes, probed: ProbedTypes | None) -> tuple[DeclaredTy
 
 def _by_manifest(image: KernelImage, entry: str, count: int) -> tuple[DeclaredType, ...]:
     types: list[DeclaredType] = [None] * count
-    for told in image.manifests[entry].parameters if entry in image.manifests else ():
-        if told.element_type is not None:
-            element = named_element(told.element_type)
-            is_value = told.is_pointer is False and element is not None
-            types[told.index] = element.dtype if is_value and element is not None else element
+    for parameter in image.manifests[entry].parameters if entry in image.manifests else ():
+        if parameter.element_type is not None:
+            element = named_element(parameter.element_type)
+            is_value = parameter.is_pointer is False and element is not None
+            types[parameter.index] = element.dtype if is_value and element is not None else element
     return tuple(types)

@@ -175,11 +175,9 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
     """
     folders = [*search, KERNELS_FOLDER]
     names = [name] if Path(name).suffix in SUFFIXES else [name + suffix for suffix in SUFFIXES]
-    for folder in folders:
-        for candidate in names:
-            path = folder / candidate
-            if is_file(path):
-                return resolved(path)
+    path = next(filter(is_file, (folder / candidate for folder in folders for candidate in names)), None)
+    if path is not None:
+        return resolved(path)
     if Path(name).is_absolute():
         raise KernelError(f"kernel file must exist, got {name:.300}", file=name)
     raise KernelError(f"kernel {' or '.join(names)} must be in one of {', '.join(map(str, folders))}, found in none")
@@ -281,7 +279,8 @@ def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
     def placed(text: str, origin: Path) -> str:
         def name_path(line: re.Match[str]) -> str:
             name, is_beside = line["quoted"] or line["angled"], line["quoted"] and origin.is_absolute()
-            target = _first_file(name, [origin.parent, *folders] if is_beside else folders)
+            places = (resolved(folder / name) for folder in ([origin.parent, *folders] if is_beside else folders))
+            target = next(filter(is_file, places), None)
             if target is None:
                 missing[name] = None
             if target in (None, path) or '"' in str(target):
@@ -298,14 +297,6 @@ def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
         for file in [file for file in found if file in waiting]:
             done[file] = placed(found[file], file)
     return Includes(text, {file: done[file] for file in found}, tuple(missing))
-
-
-def _first_file(name: str, folders: Sequence[Path]) -> Path | None:
-    for folder in folders:
-        target = resolved(folder / name)
-        if is_file(target):
-            return target
-    return None
 
 
 def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelImage:
@@ -327,8 +318,8 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
     manifests = {place: read_manifest(place) for place in paths if is_file(place)}
     for place, manifest in manifests.items():
         _check_parameters(manifest, signatures, place)
-    told = {manifest.name: manifest for manifest in manifests.values()}
-    image = KernelImage(source, text, None, signatures, (path, *paths), told, uses=uses)
+    by_entry = {manifest.name: manifest for manifest in manifests.values()}
+    image = KernelImage(source, text, None, signatures, (path, *paths), by_entry, uses=uses)
     found = {manifest.name: manifest for manifest in describe_kernels(image)} if manifests else {}
     for place, manifest in manifests.items():
         if refuted := list(contradictions(manifest, found[manifest.name])):

@@ -88,6 +88,6 @@ def _run(*command: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise KernelError(f"{name} must run to show SASS, got: {problem}") from None
     if done.returncode:
-        told = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
-        raise KernelError(f"{name} must accept the kernel to show its SASS, got: {told}")
+        message = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
+        raise KernelError(f"{name} must accept the kernel to show its SASS, got: {message}")
     return done.stdout

@@ -48,10 +48,10 @@ def describe_difference(before: PatchContents, after: PatchContents) -> list[str
     lines += [f"removed: {_name(before, node)}" for node in old if node not in new]
     moved = 0
     for node in [node for node in old if node in new]:
-        said = list(_words(old[node], new[node]))
-        if said:
-            lines.append(f"changed: {_name(after, node)}: {', '.join(said)}")
-        moved += not said and not _is_same_place(old[node].position, new[node].position)
+        words = list(_words(old[node], new[node]))
+        if words:
+            lines.append(f"changed: {_name(after, node)}: {', '.join(words)}")
+        moved += not words and not _is_same_place(old[node].position, new[node].position)
     links = set(before.connections), set(after.connections)
     lines += [f"connected: {c}" for c in _in_order(links[1] - links[0])]
     gone = (c for c in _in_order(links[0] - links[1]) if c.source.node in new and c.target.node in new)

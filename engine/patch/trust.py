@@ -63,7 +63,7 @@ class SavePlace:
 
     def refusals(self, files: Iterable[tuple[str, str]]) -> list[Diagnostic]:
         """Return why nodes may not write their files, for those that may not."""
-        return [told for node, path in files if (told := self.refusal(node, self.base / path))]
+        return [refused for node, path in files if (refused := self.refusal(node, self.base / path))]
 
 
 def refuse_source(node: str, source: str) -> Diagnostic | None:

@@ -169,12 +169,12 @@ def _passed(name: str, kind: Any) -> Iterator[ManifestParameter]:
 
 def _compile_error(problem: Exception, source: PythonKernel, file: PythonText, first_line: int) -> CompileError:
     """Return numba's error for a kernel: its line, and its message without the names of compiler phases."""
-    rule, told = f"{source.name} of {source.label} must compile", getattr(problem, "msg", None)
-    if not isinstance(told, str):
+    rule, message = f"{source.name} of {source.label} must compile", getattr(problem, "msg", None)
+    if not isinstance(message, str):
         return failure(rule, problem, file)
-    told = _COLOUR.sub("", told)
+    message = _COLOUR.sub("", message)
     places = [(path, int(line)) for path, line in re.findall(r" at (\S+) \((\d+)\)", _COLOUR.sub("", str(problem)))]
     paths = {file.path, *(path for path, _ in file.modules.values())}
     place, line = next((found for found in reversed(places) if found[0] in paths), (source.path, first_line))
-    lines = [text for text in told.splitlines() if not text.startswith(("Failed in ", "During: "))]
+    lines = [text for text in message.splitlines() if not text.startswith(("Failed in ", "During: "))]
     return CompileError(f"{rule}, got: " + "\n".join(lines).strip(), file=place, line=line)
