@@ -207,7 +207,7 @@ class PatchContents:
             rules.require_end(target.node, target_type, target.port),
         )
         if rules.is_value_connection(connection, source_type, target_type):
-            rules.check_values_acyclic(connection, partial(self._values_feed, replaced=target))
+            rules.check_acyclic(connection, partial(self._values_feed, replaced=target), Scopes({}))
         elif self._orders(connection):
             rules.check_branches(connection, self.scopes)
             # Ignore the connection that this one replaces.

@@ -229,7 +229,8 @@ def fill_patch(patch: Patch, document: dict[str, Any], name: str) -> None:
     _check_regions(nodes, name)
     targets: set[PortRef] = set()
     for index, item in enumerate(_list(document, "connections", name)):
-        connection = _parse_connection(item, f"{name}: connections[{index}]", known)
+        where = f"{name}: connections[{index}]"
+        connection = Connection(*(_parse_port(item, key, where, known) for key in ("source", "target")))
         if connection.target in targets:
             raise PatchError(f"{name}: input {connection.target} must have one connection, got two")
         targets.add(connection.target)
@@ -352,10 +353,6 @@ def _check_regions(nodes: list[Node], name: str) -> None:
             scopes.chain(node.region)
         except RegionRefused as problem:
             raise PatchError(f"{name}: node {node.id}: {problem}") from None
-
-
-def _parse_connection(item: Any, where: str, nodes: set[str]) -> Connection:
-    return Connection(*(_parse_port(item, key, where, nodes) for key in ("source", "target")))
 
 
 def _parse_port(item: Any, key: str, where: str, nodes: set[str]) -> PortRef:

@@ -244,6 +244,7 @@ def check_acyclic(connection: Connection, following: Following, scopes: Scopes) 
     """Raise WouldCycle, with the nodes on the path, when `connection` would close a cycle.
 
     `following` yields the successors of each block, where both ends of a connection are lifted to their common scope.
+    Values have no scopes: value blocks run before the graph, even those in regions.
     """
     source, target = connection.source.node, connection.target.node
     a, b = scopes.lift(source, target)
@@ -252,17 +253,6 @@ def check_acyclic(connection: Connection, following: Following, scopes: Scopes) 
     path = find_way(following, b, a)
     if path is not None:
         way = " -> ".join([a, *path])
-        raise WouldCycle(f"connection {connection} must not close a cycle, got {way}")
-
-
-def check_values_acyclic(connection: Connection, following: Following) -> None:
-    """Raise WouldCycle when a value would depend on itself; `following` yields the blocks that a block's values feed.
-
-    Value blocks run before the graph, even those in regions.
-    """
-    path = find_way(following, connection.target.node, connection.source.node)
-    if path is not None:
-        way = " -> ".join([connection.source.node, *path])
         raise WouldCycle(f"connection {connection} must not close a cycle, got {way}")
 
 
