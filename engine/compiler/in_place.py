@@ -57,7 +57,7 @@ def _last(
     changer: PortRef,
     region: str,
 ) -> Iterator[PortRef]:
-    """Yield the final contents of what `changer` changes, at the end of the region."""
+    """Yield the final contents, at the end of the region, of the buffers that `changer` changes."""
     waiting = [changer]
     while waiting:
         port = waiting.pop()

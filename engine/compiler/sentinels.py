@@ -42,7 +42,7 @@ _VALUES = ("flags", "minimum", "maximum")
 
 def _described() -> BlockDescription:
     ports = {
-        _INPUT: PortSpec(_INPUT, "in", any_type, "What is checked.", "same", strided=True),
+        _INPUT: PortSpec(_INPUT, "in", any_type, "The elements to check.", "same", strided=True),
         _COUNT: PortSpec(_COUNT, "in", u32, "How many elements count.", "[1]", optional=True, advised=False),
     }
     build = BlockBuilder("sentinel", ports, _VALUES, {}, None)

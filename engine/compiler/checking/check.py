@@ -145,7 +145,7 @@ def _layouts_of(
 ) -> tuple[Layout | None, ...] | None:
     """Return the layouts of a block's inputs; None when a block that it depends on has an error.
 
-    Of the `late` inputs, only those on loops have known layouts; without these, the result is None.
+    `late` inputs have layouts only on loops; the result is None while a loop's layout is unknown.
     """
     found: list[Layout | None] = []
     for name in block.rules.input_of:

@@ -271,7 +271,7 @@ def _followed_type(rule: OutputRule, layouts: Mapping[str, Layout]) -> DType:
 
 
 def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: WorkspaceOf | None) -> None:
-    """Add what depends on the ports' layouts: checks of input shapes, internal buffers, launches and other numbers."""
+    """Add the parts that depend on the ports' layouts: shape checks, internal buffers, launches, other numbers."""
     rules, context, layouts, problems = work.rules, work.context, work.layouts, work.problems
     if rules.typed_inputs:
         check_types(work.rules.typed_inputs, work.layouts, work.problems)

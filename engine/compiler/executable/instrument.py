@@ -1,7 +1,7 @@
 """Instrumenting: a second executable of a built graph, with small kernels that measure the time of its operations.
 
-It launches the same kernels and library calls over the same memory, and shares the argument blocks, so a frame through
-it computes what any other does. These kernels run in bodies and child graphs as well.
+It launches the same kernels and library calls over the same memory, and shares the argument blocks, so its frames
+compute the same results. These kernels run in bodies and child graphs as well.
 """
 
 from __future__ import annotations

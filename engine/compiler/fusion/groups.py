@@ -2,8 +2,8 @@
 
 A stage joins the group of the stages that read its output, if no one else reads that buffer, in this frame or after it,
 and if the buffer can be recomputed: a later read runs the stage again. A group stands at the place of one of its
-operations. Between that place and the own place of another operation of the group, nothing may change what the
-operation reads, or touch what else it writes.
+operations. Between that place and the own place of another operation of the group, no operation may change a buffer
+that this one reads, or touch another buffer that it writes.
 
 All stages that read the same buffer join one group, if they have the same launch. Reductions of the same buffer form
 one group too, with any writer. Some stages stay in groups of their own, such as a reduction and a stage whose result

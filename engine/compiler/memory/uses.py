@@ -1,7 +1,7 @@
 """Uses: the operations that touch each buffer, lifted to the innermost scope that holds them all.
 
-If a buffer outlives a region, a user inside it stands for the whole region: a loop's body reads in the next turn what
-it reads in this one, so the buffer stays in use until the region ends.
+If a buffer outlives a region, a user inside it stands for the whole region: a loop's body reads the buffer again in the
+next turn, so the buffer stays in use until the region ends.
 """
 
 from collections.abc import Container, Sequence
