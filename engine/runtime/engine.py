@@ -197,7 +197,7 @@ class LocalEngine:
         port = question.port
         with self.lock:
             compiled = self.engine.updates.compiled
-            # Also before the first frame of the engine's started thread.
+            # A started engine may not have run its first frame yet.
             if compiled is None and (self._loop is None or self.engine.clock.moment.frame == 0):
                 self.engine.frame()
                 compiled = self.engine.updates.compiled

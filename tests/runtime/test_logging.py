@@ -75,7 +75,7 @@ def test_details_of_a_build_are_logged_when_they_are_wanted(patch: Patch, log_bu
 
 
 def test_what_is_wrong_is_logged_when_it_comes_up(patch: Patch, kernels: Kernels, log_buffer: LogBuffer) -> None:
-    """Each problem is logged once, however long it stays; that it is gone, or that a block waits, is a detail."""
+    """Each problem is logged once, however long it stays; its end, and blocks that wait, are logged at level DEBUG."""
     set_level(log_buffer, logging.DEBUG)
     with Engine(patch, "host") as engine:
         engine.step()

@@ -187,7 +187,7 @@ class CudaEngine:
             looks = self.profiler.level or has_status or is_seen or updates.diagnostics.fading
             if plan.waits:
                 launcher.synchronize()
-            # Nothing of what follows is left to do in most frames.
+            # In most frames, none of these steps is needed.
             if looks:
                 self._look(compiled, is_launched, frame, has_status and plan.waits, advance, by_hand)
                 if is_late:

@@ -7,7 +7,7 @@ from engine.protocol.pacing import Pacing
 
 
 class FramePlan(msgspec.Struct, frozen=True):
-    """What a call of `CudaEngine.frame` does after its first launch.
+    """The steps of `CudaEngine.frame` after its first launch.
 
     It launches `burst` frames in all, `waits` for the device, and `reports` the last frame. `in_flight` frames may then
     be under way.
@@ -43,9 +43,9 @@ def plan_frame(
 
     `is_launched`: the frame does not only repeat the last one. `is_live`: a person may be waiting for the results of an
     edit or of input. `has_status`: status words are due to be read. `is_updated`: something was updated in this frame.
-    `frames_left` are counted down, with this one; None plays on. `is_special`: this frame does what the next ones
-    don't, or each one is measured. A burst may have up to `burst` frames. `is_report_due`: the last report is old, or
-    of a frame that was waited for.
+    `frames_left` are counted down, with this one; None plays on. `is_special`: this frame differs from the next ones,
+    or each frame is measured. A burst may have up to `burst` frames. `is_report_due`: the last report is old, or of a
+    frame that was waited for.
     """
     alone = _WAITED if is_busy else _IDLE
     if not can_overlap:

@@ -150,7 +150,7 @@ def _in_scope(scope: CancelScope, build: Callable[[], _Built]) -> _Built:
 def _no_surveys(problem: KernelError) -> Diagnostic:
     """Return a warning that buffers aren't inspected."""
     return warning(
-        f"the kernel that counts what buffers hold must load, got: {problem}; only times are measured",
+        f"the kernel that counts the elements of buffers must load, got: {problem}; only times are measured",
         remedy="correct the kernel, then choose another profiling level and this one again",
         file=problem.file,
         line=problem.line,

@@ -130,7 +130,7 @@ class Launcher:
         self._sampled, self._sampled_ns, self._waited_ns = self.launches, self.launched_ns, 0
 
     def _choose_burst(self) -> None:
-        """Choose how many launches a burst has: more where the device waits for Python, else what `BURST_NS` allows."""
+        """Choose a burst's number of launches: more where the device waits for Python, else as `BURST_NS` allows."""
         launches, time_ns = self.launches - self._sampled, self.launched_ns - self._sampled_ns
         wanted = 2 * self.burst if 8 * self._waited_ns < time_ns else BURST_NS * launches // time_ns
         self.burst = min(max(wanted, 1), LONGEST_BURST)

@@ -359,7 +359,7 @@ class _SpanFacts(NamedTuple):
 
 
 def _span_facts(plan: Plan, found: Sequence[Span], *, single: bool) -> list[_SpanFacts]:
-    """Return the facts of spans, which are `single` operations or blocks."""
+    """Return the facts of spans, each a block or, with `single`, one operation."""
     facts, none = [], repeat((), len(found))
     for span, parts in zip(found, _parts_of_spans(plan, found) if single else none, strict=True):
         region, branch = _body(plan, plan.operations[span.operations[0]].scope)

@@ -114,7 +114,7 @@ class Reporter:
         in_flight: int,
         frame_time_ns: int,
     ) -> FrameReport:
-        """Return the report of a frame that has ended, from its facts and what was prepared."""
+        """Return the report of a frame that has ended, from its facts and the prepared parts."""
         store = self._updates.diagnostics
         # By position, which takes half the time; the order is that of the fields. A deferred report would take longer.
         self.last = FrameReport(

@@ -168,7 +168,7 @@ def _problems(plan: Plan, wanted: dict[PortRef, int], total: int, available: int
         place = {
             "node": owner.node,
             "port": owner.port,
-            "remedy": "make it smaller, or close what else uses the memory",
+            "remedy": "make it smaller, or close other programs that use the memory",
             "source": Source.CAPACITY,
         }
         problems.append(error(text, expected=f"at most {format_bytes(available)}", found=format_bytes(total), **place))
@@ -261,7 +261,7 @@ def _too_large(
     size = buffer.layout.size_bytes
     whole = f" (with all others {together:,})" if together is not None and together != size else ""
     text = f"buffer of {size:,} bytes{whole} must fit on the device: {problem}"
-    remedy = "make it smaller, or close what else uses the device's memory"
+    remedy = "make it smaller, or close other programs that use the device's memory"
     return GraphValidationError([error(text, node=owner.node, port=owner.port, remedy=remedy, source=Source.CAPACITY)])
 
 

@@ -93,7 +93,7 @@ class ModuleCache:
         self._failed: dict[KernelSource, KernelError] = {}
         #: The contents of each source's files when it was last loaded, or when that failed.
         self._readings: dict[KernelSource, Reading] = {}
-        #: What is being compiled; `overtake` reads it while other threads hold the lock.
+        #: The sources being compiled; `overtake` reads it while other threads hold the lock.
         self._under_way: dict[KernelSource, CancelScope] = {}
 
     def load(self, kernels: Iterable[tuple[Kernel, tuple[str, ...]]]) -> None:
@@ -172,7 +172,7 @@ class ModuleCache:
                     for entry in tuple(before.kernels):
                         fresh.kernel(entry)  # every entry point that is in use must still exist
                 except KernelError as problem:
-                    _log.info("the newest %s can't be used, and its last good version runs on", source.label)
+                    _log.info("the newest %s can't be used, and its last good version keeps running", source.label)
                     self.problems[source] = problem
                 else:
                     self.problems.pop(source, None)

@@ -35,7 +35,7 @@ def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
     others: dict[str, dict[str, None]] = {}
     for node, found in compiled.plan.fused_into.items():
         others.setdefault(owner(node), {}).update(dict.fromkeys(map(owner, found)))
-    known: dict[tuple[int, int], Kernels] = {}  # of what isn't fused; most nodes of a type have the same
+    known: dict[tuple[int, int], Kernels] = {}  # of unfused nodes, and the same for most nodes of a type
     kernels: dict[str, Kernels] = {}
     for block in described.nodes:
         description, node = block.description, owner(block.id)

@@ -35,7 +35,7 @@ def sentinel_diagnostics(plan: Plan, array: np.ndarray[Any, Any]) -> Iterator[Di
 
 
 def _finding(found: np.void, shape: Shape) -> str:
-    """Return what was found: "3 NaN and 2 infinite among 100,000, the first at [41, 7]"."""
+    """Return the finding as text: "3 NaN and 2 infinite among 100,000, the first at [41, 7]"."""
     kinds = ("nans", "NaN"), ("infinities", "infinite"), ("outside", "out of range")
     parts = [f"{found[name]:,} {what}" for name, what in kinds if found[name]]
     text = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts) + f" among {found['elements']:,}"

@@ -141,7 +141,7 @@ def test_times_are_measured_although_the_kernel_that_looks_into_buffers_is_broke
     with Engine(patch, device, profiling=deep) as engine:
         (told,) = engine.step().diagnostics
         assert (told.severity, told.source, told.file, told.line) == (Severity.WARNING, source, str(path), line)
-        assert told.message.startswith("the kernel that counts what buffers hold must load, got: ")
+        assert told.message.startswith("the kernel that counts the elements of buffers must load, got: ")
         profile = engine.core.profiler.profile()
         assert {span.node for span in profile.spans if span.turns} >= {copied.id} and not profile.buffers
         assert engine.step().nodes[copied.id].time_ns

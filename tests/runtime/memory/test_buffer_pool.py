@@ -188,7 +188,7 @@ def test_a_new_layout_frees_the_old_memory_only_when_it_is_committed(device: Any
 
 
 def test_changes_are_taken_once() -> None:
-    """The first frame builds, and after that each change counts once."""
+    """The first frame builds the graph; later, each change is returned once."""
     dirty = DirtyTracker()
     assert dirty.structure
     assert dirty.take_structure() == ("first build", "engine", ())

@@ -205,7 +205,7 @@ def test_an_array_of_another_layout_is_taken_in_place(other: Array) -> None:
 
 
 def test_unused_arrays_are_released() -> None:
-    """A thousand exchanges keep no more than the array in use, and closing keeps none."""
+    """After a thousand exchanges only the array in use is kept alive, and after closing none."""
     patch = Patch()
     source = lend(patch, floats(0, 0))
     bump(patch, source)

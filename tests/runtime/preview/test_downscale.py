@@ -52,7 +52,7 @@ def long_means(picture: np.ndarray, count: int) -> np.ndarray:
 
 @pytest.fixture
 def device() -> Iterator[LateDevice]:
-    """A device whose work is done late when requested."""
+    """A device that delays its work on request."""
     device = LateDevice()
     yield device
     device.close()
@@ -105,7 +105,7 @@ def test_an_even_area_keeps_its_value(patch: Patch, own_memory: Device) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(4_000_003, 1), (1, 700_001)])
 def test_a_very_long_picture_is_made_small(patch: Patch, own_memory: Device, width: int, height: int) -> None:
-    """The product of its size and the view's exceeds 32 bits, and its rows exceed a grid."""
+    """Its size times the view's exceeds 32 bits, and it has more rows than a grid may have."""
     values = (np.arange(width * height) // 4096 % 256).astype(np.float32)
     picture = np.repeat(values.reshape(height, width, 1), 4, axis=2)
     patch.set("image", data=picture)
