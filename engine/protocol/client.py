@@ -89,7 +89,7 @@ class Client:
 
     @checked()
     def _check_step(self, *, real_time: bool) -> None:
-        """Refuse what is no bool; `step` itself must be quick."""
+        """Refuse a value that is no bool; `step` itself must be quick."""
 
     @checked()
     def trace(self, frames: Annotated[int, Meta(ge=0)]) -> list[TraceSlice]:
