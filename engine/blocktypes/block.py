@@ -339,9 +339,9 @@ def _origin(cls: type[Block]) -> str:
     return cls.__module__
 
 
-#: Equal descriptions share one object, so what follows from a description is computed once for all its blocks. The keys
-#: refer to them weakly too, with their hashes and their equality: a description is freed with the last block that uses
-#: it.
+#: Equal descriptions share one object, so facts derived from a description are computed once for all its blocks. The
+#: keys refer to them weakly too, with their hashes and their equality: a description is freed with the last block that
+#: uses it.
 _shared: WeakValueDictionary[tuple[object, ...], BlockDescription] = WeakValueDictionary()
 _shows: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
 

@@ -73,8 +73,8 @@ def port(
     real number or boolean) or "complex" for an input.
 
     `strided` means that the kernels take an input's strides (`self.x.stride(0)`), `delayed` that an input is not read
-    before the next frame. `default` is what an output holds when its region is skipped, None when no value makes sense.
-    An `append` output is filled from the front; its count is the output `<name>_count` (`self.out.counter`).
+    before the next frame. `default` is the value of an output when its region is skipped, None when no value makes
+    sense. An `append` output is filled from the front; its count is the output `<name>_count` (`self.out.counter`).
 
     `replaces` are names that the port had before: connections to these in files and running patches are connected to
     it.

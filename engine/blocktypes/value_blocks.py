@@ -59,7 +59,7 @@ class ValueBlock(Block, abstract=True):
         raise NotImplementedError(f"block {self.id} must define update")
 
     def start(self) -> None:
-        """Reset what `update` remembers: called before the first frame, and when the engine is reset."""
+        """Reset the state of `update`: called before the first frame, and when the engine is reset."""
 
     def check(self) -> None:
         """Raise PatchError when the values of the parameters make no sense.
