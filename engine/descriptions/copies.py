@@ -24,7 +24,7 @@ def describe_copy(build: BlockBuilder, x: BufferHandle, out: BufferHandle) -> No
 
 def _described() -> BlockDescription:
     ports = {
-        "x": PortSpec("x", "in", any_type, "What is copied.", "same", strided=True),
+        "x": PortSpec("x", "in", any_type, "The elements to copy.", "same", strided=True),
         "out": PortSpec("out", "out", any_type, "The copy.", "same(x)", dtype_rule="same(x)"),
     }
     build = BlockBuilder("copy", ports, (), {}, None)
