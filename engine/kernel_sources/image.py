@@ -162,7 +162,9 @@ class KernelImage:
     declared: dict[str, tuple[DeclaredType, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def payload(self, architecture: str) -> str | bytes:
-        """Return what `Device.load_module` takes on a device of this architecture: CUBIN if there is one, else PTX."""
+        """Return the argument for `Device.load_module` on a device of this architecture: CUBIN if there is one, else
+        PTX.
+        """
         if self.cubin is not None and not architecture.startswith("compute_"):
             return self.cubin
         return self.ptx
