@@ -242,7 +242,7 @@ _ALL = (
             "net.stop_gradient",
             "Stop Gradient",
             ARITHMETIC,
-            "x, without a gradient: nothing before it learns from what follows.",
+            "x, without a gradient: the layers before it do not learn from the layers after it.",
         ),
         *(lambda placed: placed.inputs["x"].stop_gradient(), _X),
         tags=("detach", "freeze"),

@@ -37,7 +37,7 @@ class Model(Parts):
     def __init__(self, patch: InnerPatch, seed: int = 0) -> None:
         super().__init__(patch)
         self.builder = NetworkBuilder(seed=seed)
-        #: What each member computes, by its node.
+        #: The node that each member computes, by the member's id.
         self.outputs: dict[str, TensorNode] = {}
         self._misnamed = set(self._check_names())
         for node in self._in_order("nodes"):

@@ -122,7 +122,7 @@ class OpPatch(InnerPatch):
         return f"{self.value(node_id, 'value'):g}" if is_number else super().title(node_id)
 
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
-        """Return the connection that `connect` would make, or raise what it would raise.
+        """Return the connection that `connect` would make, or raise its error.
 
         A connection of types that don't match is allowed, since a person may add a conversion; the op shows the error.
         A connection between a buffer and a value is refused.
