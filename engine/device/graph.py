@@ -27,8 +27,8 @@ from engine.diagnostics import DeviceError
 class GraphBackend(Protocol):
     """A device's part in one graph with all its bodies and child graphs.
 
-    `tree` holds the nodes and the rules. A backend gets only requests that the rules allow. It checks what depends on
-    the device: the kernel, its launch and its arguments, and memory.
+    `tree` holds the nodes and the rules. A backend gets only requests that the rules allow. It checks the parts that
+    depend on the device: the kernel, its launch and its arguments, and memory.
     """
 
     @property
@@ -65,7 +65,7 @@ class GraphBackend(Protocol):
     def instantiate(self) -> Executable: ...
 
     def destroy(self) -> None:
-        """Release what only the graph uses; executables keep their own resources."""
+        """Release the resources that only the graph uses; executables keep their own."""
         ...
 
 

@@ -25,7 +25,7 @@ The nodes of a graph and of all bodies in it are numbered together, in the order
 """
 
 Condition = NewType("Condition", int)
-"""The handle of a value that decides what a conditional node runs.
+"""The handle of a value that selects the bodies to run in a conditional node.
 
 Kernels take the handle as a 64-bit argument and set the value with
 `cudaGraphSetConditional(unsigned long long handle, unsigned value)`.

@@ -259,7 +259,7 @@ def _keeping(count: int) -> str:
 
 
 def test_optimised_code_gets_the_scratch_memory_that_it_needs(jobs: list[OptimiserJob]) -> None:
-    """Optimised code that needs more scratch memory than the quick code gets it.
+    """Optimised code may need more scratch memory than the quick code, and receives it.
 
     This holds for launches, for existing graphs, and for code from the cache.
     """

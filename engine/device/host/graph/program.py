@@ -211,7 +211,7 @@ class GraphProgram:
             self.sections.note(index, work_ns, launch.blocks)
 
     def refresh(self) -> np.ndarray[Any, Any]:
-        """Update what native code reads. Return the live allocations, which the caller must keep alive during the run.
+        """Update the tables that native code reads. Return the live allocations, to be kept alive during the run.
 
         Raise DeviceError when a fill or a copy uses freed memory.
         """

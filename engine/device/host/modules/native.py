@@ -63,7 +63,7 @@ def verified(text: str) -> Any:
 def _refused(why: str) -> TranslatorBug:
     said = " ".join(why.split())
     return TranslatorBug(
-        f"LLVM must accept what Warploom's translator makes of the kernel, got: {said}; this is a bug in Warploom and "
+        f"LLVM must accept the text that Warploom translates the kernel to, got: {said}; this is a bug in Warploom and "
         "not in the kernel, please report it with the kernel's PTX"
     )
 
