@@ -270,7 +270,7 @@ class Accesses:
         return code.value(f"getelementptr i8, ptr {pointer}, i64 {operand.offset}") if operand.offset else pointer
 
     def _note_later(self, operand: Operand, space: str) -> None:
-        """Note what the thread block after the next will access by this base, unless it is noted already."""
+        """Note the addresses that the thread block after the next will access from this base, unless it is noted."""
         assert isinstance(operand, Address)
         following, place = self._later_block, self._provenance.root(operand)
         if following is None or space != "global" or place is None or (place, operand.base) in self._row_pointers:

@@ -1,7 +1,7 @@
 """Parts of a row of threads that run a separate body, because a guard holds or does not hold in them.
 
-The optimiser runs many threads of a row at once and masks what a guard keeps from some of them, which costs as much as
-if all did it, and much more for stores. Three kinds of guards need no masks:
+The optimiser runs many threads of a row at once and masks the operations that a guard forbids in some of them, which
+costs as much as if all threads performed them, and much more for stores. Three kinds of guards need no masks:
 
 - If all that a piece does is guarded by `i < n`, the loop over threads ends at `n`.
 - If a guard holds in a whole row or in an interval of it, these threads run one version, the others another.
@@ -33,7 +33,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a body: the comparisons that hold in its threads, and what it leaves out.
+    """A version of a body: the comparisons that hold in its threads, and the blocks that it leaves out.
 
     Blocks that `never` run are not written. Those in `skips` are left out, with the blocks that come after them. Where
     `acts` is not None, one thread runs the version, and only these blocks store. `condition`, `first` and `end` select

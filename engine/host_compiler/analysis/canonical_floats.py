@@ -8,7 +8,7 @@ arithmetic canonicalises nothing.
 
 A module flushes in hardware when all its f32 arithmetic has `.ftz` and nothing in it needs subnormals. The processor
 then treats subnormal operands and results as zeros from a kernel's first instruction to its last. Like the GPU, x86
-flushes what is below the least normal number after rounding to 24 bits.
+flushes results that are below the least normal number after rounding to 24 bits.
 """
 
 from collections.abc import Callable, Iterable

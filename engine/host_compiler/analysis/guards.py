@@ -14,7 +14,7 @@ Comparison = tuple[Register, str, Operand, bool]
 _SetComparison = tuple[Register, str, Operand, bool, Instruction]
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
-#: What a comparison is called when its sides change places.
+#: The comparison that holds after its two sides are exchanged.
 MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 

@@ -1,7 +1,7 @@
 """Registers with known values within one phase, besides those computed from thread numbers and parameters.
 
 A phase starts by reloading spilled registers, some of which are uniform or drift from a base. Until they are written
-again, they are as good as parameters, and so is what the phase computes from them.
+again, they are as good as parameters, and so are values that the phase computes from them.
 
 A register is *available* where it still has the value that its instruction would compute again. Compilers compute an
 address once and use it behind several barriers. There it is reloaded, but it follows from the loop's index, which is

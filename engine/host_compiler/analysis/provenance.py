@@ -58,7 +58,7 @@ def _spread(
     *,
     is_final: bool,
 ) -> None:
-    """Propagate roots from instruction to instruction, each with what it writes, until nothing changes."""
+    """Propagate roots through the instructions to the registers that each one writes, until nothing changes."""
     changed = True
     while changed:
         changed = False

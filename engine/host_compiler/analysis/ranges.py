@@ -29,7 +29,7 @@ class Ranges(RangeArithmetic):
     They are computed from `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the threads that run: `%x0` up to
     `%x1` and so on. With `block_x`, the name of an i32, they are those of the thread block of that number along x.
 
-    For a `row`, `whole` are the ranges of all threads. What a row's ranges take for granted, these require: so a
+    For a `row`, `whole` are the ranges of all threads. The assumptions of a row's ranges are required here, so a
     register without a range there has none here.
     """
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 
 class Reachability:
-    """Answers about a graph that is given as the successors of each block; it keeps what it has computed."""
+    """Answers questions about a graph given by the successors of each block, and keeps computed answers."""
 
     def __init__(self, successors: Sequence[Sequence[int]]) -> None:
         self.successors = successors

@@ -31,7 +31,7 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class SuspensionPoint:
-    """What happens at one waiting instruction.
+    """The exchange at one waiting instruction.
 
     `given` are (exchange array, operand, PTX type); `results` are (result array, destination, PTX type); `collective`
     names the function that computes the results, "" when nothing is exchanged; `matrices` is what that function does

@@ -1,9 +1,9 @@
 """Uniformity: registers that all threads of a thread block have in common while they go from point to point together.
 
-A register is *uniform* when all threads hold the same value in it: it is computed from what is the same for all, in
-blocks that none of the threads skips. It *drifts* from a base when each thread starts it at a different value, which is
-cheap to compute again, and all change it by the same amounts: `base + something uniform`. The index of a loop over a
-grid drifts, and so does a pointer that a loop over tiles advances.
+A register is *uniform* when all threads hold the same value in it: it is computed from values that are the same for
+all, in blocks that none of the threads skips. It *drifts* from a base when each thread starts it at a different value,
+which is cheap to compute again, and all change it by the same amounts: `base + something uniform`. The index of a loop
+over a grid drifts, and so does a pointer that a loop over tiles advances.
 
 Threads that diverge at a point, or leave a loop at different times, are no longer together. The scheduler then compares
 their spilled values before it runs several of them as one.
@@ -33,7 +33,7 @@ _COMMON = ("%ntid", "%ctaid", "%nctaid", "%gridid", "%nwarpid", "%dynamic_smem",
 
 @dataclass(frozen=True)
 class Uniform:
-    """What threads have in common in a register: its value, or its distance from the register `base`."""
+    """The common part of a register in all threads: its value, or its distance from the register `base`."""
 
     base: str = ""
 
@@ -64,7 +64,7 @@ class _Analysis:
         self._unshared = _blocks_that_keep_shared(flow, self._reachability)
 
     def kinds(self) -> dict[str, Uniform]:
-        """Start with every register uniform, and drop what contradicts its writes until nothing does."""
+        """Start with every register uniform, and drop those whose writes contradict it until all agree."""
         self._kinds = dict.fromkeys(self._writes, _UNDECIDED)
         changed = True
         while changed:
@@ -98,7 +98,7 @@ class _Analysis:
         return VARYING
 
     def _kind(self, name: str, instruction: Instruction, index: int) -> _Kind:
-        """Return what is uniform in the value that one write in a block gives."""
+        """Return the uniform part of the value that one write in a block gives."""
         if instruction.guard is not None and self._of(instruction.guard.register.name) not in (Uniform(), _UNDECIDED):
             return VARYING
         kind = self._value(instruction)
@@ -133,7 +133,7 @@ class _Analysis:
         return kinds[drifting[0]]
 
     def _operand(self, operand: Operand) -> _Kind:
-        """Return what is uniform in a source operand; numbers and symbols are the same for all threads."""
+        """Return the uniform part of a source operand; numbers and symbols are the same for all threads."""
         if isinstance(operand, Register):
             return self._of(operand.name)
         kinds = {self._of(name) for name in registers(operand)}
@@ -160,7 +160,7 @@ class _Analysis:
 
 
 def _blocks_that_keep_shared(flow: ControlFlow, reachability: Reachability) -> set[int]:
-    """Return the blocks that run only between points between which no thread writes to shared memory."""
+    """Return the blocks that run only in phases in which no thread writes to shared memory."""
     changing = sum(
         1 << block.index for block in flow.blocks if any(may_change_shared(item) for item in block.instructions)
     )

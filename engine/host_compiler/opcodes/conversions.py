@@ -285,7 +285,7 @@ def _to_float(body: Body, instruction: Instruction, value: str, have: str, wante
         value = code.value(f"fpext float {value} to double")
     elif have == "f64" and wanted == "f32":
         single = narrow(body, value, mode)
-        if "ftz" in modifiers:  # what rounds up to normal only because subnormals have fewer bits, too
+        if "ftz" in modifiers:  # values that round up to normal only because subnormals have fewer bits are flushed too
             double = code.value(f"fadd double {value}, {value}")
             single = flush(body, single, 2.0**-125, narrow(body, double, mode))
         return single

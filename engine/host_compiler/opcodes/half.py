@@ -23,7 +23,7 @@ def widen(body: Body, value: str, kind: str) -> str:
 def shrink(body: Body, value: str, kind: str, mode: str = "", *, finite: bool = False) -> str:
     """Return an f32 as f16 or bf16, rounded in `mode` ("" for to nearest even); NaN becomes 0x7fff.
 
-    `finite` replaces infinities and what overflows by the greatest finite value of the same sign.
+    `finite` replaces infinities and overflowing values by the greatest finite value of the same sign.
     """
     code = body.code
     raw = code.value(f"bitcast float {value} to i32")

@@ -45,7 +45,7 @@ def saturate(body: Body, value: str, llvm: str) -> str:
 
 
 def relu(body: Body, value: str, kind: str) -> str:
-    """Return an f32 or f64 with what is below zero replaced by +0; NaN becomes the one quiet NaN."""
+    """Return an f32 or f64 with values below zero replaced by +0; NaN becomes the one quiet NaN."""
     code, llvm = body.code, llvm_type(kind)
     is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
     other = code.value(f"select i1 {is_nan}, {llvm} {QUIET_NAN[kind]}, {llvm} 0.0")

@@ -1,4 +1,4 @@
-"""The table of opcodes: which function writes which instruction."""
+"""The table of opcodes: the function that writes each instruction."""
 
 from collections.abc import Callable
 

@@ -188,7 +188,7 @@ def _reduce(rewriter: Rewriter, instruction: Instruction) -> None:
 
 
 def _with_transaction(rewriter: Rewriter, instruction: Instruction, opcode: str) -> None:
-    """Do what an asynchronous instruction does, and count its bytes at the barrier object if there is one."""
+    """Perform an asynchronous instruction's operation, and count its bytes at the barrier object if there is one."""
     modifiers = instruction.modifiers
     target, value, *rest = instruction.operands
     space = next(item.split("::")[0] for item in modifiers if item.split("::")[0] in ("shared", "global"))

@@ -33,7 +33,7 @@ def _load(rewriter: Rewriter, instruction: Instruction) -> None:
     target, address = instruction.operands[:2]
     guard = _rows(rewriter, count)
     row = [rewriter.value("mov.b32", 0) for _ in range(4)]
-    # Other threads of the warp may have stored what is loaded here.
+    # Other threads of the warp may have stored the values that are loaded here.
     rewriter.emit("bar.warp.sync.wl")
     rewriter.emit(f"ld{_space(instruction)}.v4.b32", Vector(tuple(row)), address, guard=guard)
     text = f"wl.permute.load.x{count}" + (".trans" if trans else "")

@@ -105,7 +105,7 @@ _SHARED = "shared memory"
 
 
 def racy_functions(functions: Mapping[str, ptx.Function]) -> frozenset[str]:
-    """Return the functions that read what other threads may change, themselves or in a function that they call."""
+    """Return the functions that read memory which other threads may change, also through calls."""
     found: frozenset[str] = frozenset()
     while True:
         more = {name for name, item in functions.items() if any(_is_racy(entry, found) for entry in item.instructions)}

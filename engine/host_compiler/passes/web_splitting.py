@@ -99,7 +99,7 @@ class _Reaching:
         self._writes: list[Instruction | None] = []
         self._of = {name: self._bit(None) for name in sorted(names)}
         start = (1 << len(self._of)) - 1
-        #: What an instruction removes from a state, and what it adds.
+        #: The bits that an instruction removes from a state, and those that it adds.
         self._steps: dict[int, tuple[int, int]] = {}
         writing = [(item, defined(item) & names) for block in flow.blocks for item in block.instructions]
         added = {id(item): {name: self._bit(item) for name in written} for item, written in writing if written}

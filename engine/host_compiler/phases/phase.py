@@ -1,4 +1,4 @@
-"""A phase of a waiting kernel: where it starts, what it restores, and where it ends."""
+"""A phase of a waiting kernel: its start, the registers that it restores, and its end."""
 
 from collections.abc import Collection
 

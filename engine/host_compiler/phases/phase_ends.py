@@ -1,4 +1,4 @@
-"""Where the threads of a phase stop, and what they write there: operands, spills and their state."""
+"""The ends of a phase, and the values that its threads write there: operands, spills and their state."""
 
 from collections.abc import Collection, Mapping
 

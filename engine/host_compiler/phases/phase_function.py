@@ -44,7 +44,7 @@ class NoFunction(Exception):  # it is no error: simpler functions do
 
 @dataclass(frozen=True)
 class PhaseStep:
-    """A phase that a function runs, and what leads to it."""
+    """A phase that a function runs, and the link that leads to it."""
 
     phase: Phase
     link: Link
@@ -166,8 +166,8 @@ class PhaseFunction:
                     self._common_point(end)
             version.limit(body, self._guards)
             body.code.lines.clear()
-            # Again: it may compare what the version knows. A register that has not been written yet is restored only
-            # here: a chain that begins at the kernel's start restores none at first.
+            # Again: the guards may compare registers that the version knows. A register that has not been written yet
+            # is restored only here: a chain that begins at the kernel's start restores none at first.
             lines, _ = shared.spills.restore(body, phase.restored, self._warp, own)
             self._uniform = [*dict.fromkeys((*self._uniform, *lines))]
             if phase.point is not None:

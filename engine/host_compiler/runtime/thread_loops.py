@@ -67,7 +67,7 @@ class RowPart:
 
 @dataclass(frozen=True)
 class Loops:
-    """Text of the loops over threads: stack slots, what runs before any thread, and the loops."""
+    """Text of the loops over threads: stack slots, the code before any thread, and the loops."""
 
     slots: str
     prologue: str
@@ -132,7 +132,8 @@ latch.z:
 
 
 def _look_ahead(body: Body, at: str, edges: tuple[str, str]) -> tuple[str, str]:
-    """Return loops that fetch what a row of the thread block after the next will access, and the block where they end.
+    """Return loops that prefetch the addresses of a row of the thread block after the next, and the block where they
+    end.
 
     A thread block often lies in memory as lines that are far apart, which the processor does not expect.
     """
