@@ -13,7 +13,7 @@ from engine.types import NAMED, DType
 
 
 def compose(parts: Mapping[str, OpGraph], links: Mapping[str, str], *, keep: Collection[str] = ()) -> OpGraph:
-    """Return one graph that does what several do, bit for bit. Raise OpError when a link is not possible.
+    """Return one graph with the combined work of several, bit for bit. Raise OpError when a link is not possible.
 
     `links` maps an input, written "part.input", to its source. The source is "part.output" of another part, or
     "part.input" of another input that reads the same buffer; the two then become one input. An output that feeds an

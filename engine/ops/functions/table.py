@@ -62,7 +62,7 @@ class MathFunction:
         return builder.call(declared, arguments)
 
     def emit_fast(self, builder: ir.IRBuilder, *arguments: ir.Value) -> ir.Value:
-        """Write the fast variant for f32, or what `emit` writes if there is none."""
+        """Write the fast variant for f32, or the code of `emit` if there is none."""
         if self.fast_body is None or _format(arguments) is not F32:
             return self.emit(builder, *arguments)
         return _in_place(self.fast_body, builder, arguments)
