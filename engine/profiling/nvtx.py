@@ -1,8 +1,8 @@
 """NVTX: ranges and marks that a profiler such as Nsight Systems shows beside its own measurements.
 
-A profiler that starts a process names its library in NVTX_INJECTION64_PATH. The protocol by which that library gives
-its functions is what NVIDIA's `nvtxDetail/nvtxTypes.h` and `nvtxInit.h` (version 3) do in C. Without a profiler nothing
-is loaded.
+A profiler that starts a process names its library in NVTX_INJECTION64_PATH. The protocol by which that library hands
+over its functions is written here after NVIDIA's `nvtxDetail/nvtxTypes.h` and `nvtxInit.h` (version 3) in C. Without a
+profiler nothing is loaded.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ _COLUMNS = ("frame", "level", "began", "late", "whole", "before", "launch", "wai
 #:
 #: `began` is on the clock of `time.perf_counter_ns`, `late` after it was due. `whole` is the frame's time, the sum of:
 #: `before` the launch, for messages, values and updates; the `launch` itself, 0 when there was none; and `wait` for the
-#: device, with what follows the launch, such as reports, pictures and files. On the host the launch is the work of the
-#: device, and counts as `wait`.
+#: device, with all work after the launch, such as reports, pictures and files. On the host the launch is the work of
+#: the device, and counts as `wait`.
 FRAME_ROW = np.dtype([(name, "<i8") for name in _COLUMNS])
 
 
