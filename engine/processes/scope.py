@@ -27,7 +27,7 @@ class CancelScope:
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """Kill what runs in the scope; safe to call again."""
+        """Kill all processes in the scope; safe to call again."""
         with self._lock:
             self.is_cancelled = True
             for kill in tuple(self._held):
