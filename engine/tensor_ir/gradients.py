@@ -26,15 +26,15 @@ def gradients(
                 "made under no_grad or by an operation without a gradient"
             )
     if of.type.dtype not in FLOATS:
-        raise InvalidOperation(f"what is differentiated must have floats, got {of!r}")
+        raise InvalidOperation(f"node to differentiate must have floats, got {of!r}")
     if seed is None:
         if of.type.size != 1 or of.type.batched:
             raise InvalidOperation(
-                f"what is differentiated must be one number that isn't batched, got {of!r}; sum it, or give the seed"
+                f"node to differentiate must be one number that isn't batched, got {of!r}; sum it, or give the seed"
             )
         seed = of.graph.add(Constant(1.0, TensorType(of.type.shape, of.type.dtype)))
     elif seed.type != of.type:
-        raise InvalidOperation(f"seed must have the type of what is differentiated, {of.type}, got {seed!r}")
+        raise InvalidOperation(f"seed must have the type of the differentiated node, {of.type}, got {seed!r}")
     order = reachable_nodes([of])
     leading = _leading_to(order, set(wanted))
     found: dict[TensorNode, TensorNode] = {of: seed}

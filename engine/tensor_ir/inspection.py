@@ -72,7 +72,7 @@ def role_of(node: TensorNode) -> NodeRole:
 
 
 def graph_text(wanted: Iterable[TensorNode], remark: Remark = no_remark) -> str:
-    """Return the wanted nodes and what they are computed from, each after its inputs.
+    """Return the wanted nodes and all nodes from which they are computed, each after its inputs.
 
     Raise TopologicalSortFailed for a cycle.
     """

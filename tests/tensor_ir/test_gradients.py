@@ -111,9 +111,9 @@ def test_what_is_differentiated_is_one_number_or_has_a_seed() -> None:
     for node in (x, batched):
         with pytest.raises(InvalidOperation, match=r"must be one number that isn't batched, got .*; sum it, or"):
             gradients(node, [node])
-    with pytest.raises(InvalidOperation, match=r"seed must have the type of what is differentiated, f64\[3\], got"):
+    with pytest.raises(InvalidOperation, match=r"seed must have the type of the differentiated node, f64\[3\], got"):
         gradients(x, [x], batched)
-    with pytest.raises(InvalidOperation, match="what is differentiated must have floats, got"):
+    with pytest.raises(InvalidOperation, match="node to differentiate must have floats, got"):
         gradients(x.less(0.0), [x])
     assert gradients(x, [x], x) == {x: x}
 

@@ -134,7 +134,7 @@ class NetworkBuilder:
     def keep(self, name: str, node: TensorNode) -> TensorNode:
         """Name a node, so that its value can be read after each step even if it is fused. Return the node."""
         self._check_new(name)
-        self._check_node("what is kept", node)
+        self._check_node("node to keep", node)
         self._kept[name] = node
         return node
 

@@ -102,7 +102,7 @@ class ReduceAcrossBatch(_Reduction):
         (given,) = inputs
         _require_numbers(given)
         if not given.batched:
-            raise InvalidOperation(f"what is reduced across the batch must be batched, got {given}")
+            raise InvalidOperation(f"node to reduce across the batch must be batched, got {given}")
         return TensorType(given.shape, given.dtype)
 
     def evaluate(self, *inputs: Array) -> Array:
@@ -150,7 +150,7 @@ class BroadcastTo(TensorOperation):
 
 def _require_numbers(given: TensorType) -> None:
     if given.nnz is not None or given.dtype.kind not in ("float", "integer"):
-        raise InvalidOperation(f"what is reduced must be dense numbers, got {given}")
+        raise InvalidOperation(f"node to reduce must hold dense numbers, got {given}")
 
 
 def for_each_example(node: TensorNode, to: TensorType) -> TensorNode:

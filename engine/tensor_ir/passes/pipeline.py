@@ -14,7 +14,7 @@ from engine.tensor_ir.passes.verification import verify_nodes
 #: Takes the wanted nodes, and returns nodes with the same values, in the same order.
 Pass = Callable[[Sequence[TensorNode]], Sequence[TensorNode]]
 
-#: A limit far above what any graph needs, since passes that undo each other's work would never end.
+#: A limit far above the needs of any graph, since passes that undo each other's work would never end.
 MOST_ROUNDS = 1000
 
 
