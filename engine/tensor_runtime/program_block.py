@@ -56,7 +56,7 @@ class ProgramBlock:
             else:
                 into = placed[store.over].name
                 if (store.node.type.size, store.node.type.batched) != (store.over.type.size, store.over.type.batched):
-                    raise ShapeMismatch(f"what replaces {store.over!r} must be of its type, got {store.node!r}")
+                    raise ShapeMismatch(f"the replacement of {store.over!r} must be of its type, got {store.node!r}")
             ports.append(_port(f"y{number}", store.node.type, inplace=into))
             targets.append(Store(store.node, BufferHandle(f"y{number}"), store.over))
         build = BlockBuilder("tensor", {spec.name: spec for spec in ports}, (), {"batch": 1}, None)

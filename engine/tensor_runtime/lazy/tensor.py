@@ -325,7 +325,7 @@ def execute(tensors: Iterable[Tensor]) -> None:
     by_graph: dict[LazyGraph, list[LazyNode]] = {}
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
-            raise InvalidOperation(f"what is executed must be tensors, got {shown(tensor)}")
+            raise InvalidOperation(f"values to execute must be tensors, got {shown(tensor)}")
         tensor._require_thread()
         by_graph.setdefault(tensor.graph, []).append(tensor._lazy)
     for graph, nodes in by_graph.items():

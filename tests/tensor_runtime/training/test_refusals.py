@@ -74,10 +74,10 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: GraphBuilder().weights("w", (3,), None), "'w' must be a name, a number or an array, got None"),  # type: ignore[arg-type]
     (lambda: GraphBuilder().weights("w", (3,), np.ones(3) * 1j), "'w' must be a name, a number or an array"),
     (lambda: GraphBuilder().weights("w", (3,), float("nan")), "'w' must have finite numbers, got nan"),
-    (lambda: GraphBuilder().keep("k", None), "what is kept must be a node of this builder, got None"),  # type: ignore[arg-type]
+    (lambda: GraphBuilder().keep("k", None), "node to keep must be a node of this builder, got None"),  # type: ignore[arg-type]
     (lambda: setattr(GraphBuilder(), "root", "x"), "root must be a node of this builder, got 'x'"),
     (lambda: GraphBuilder().dense_input("x", (3, 1))[3:], "tensor must have elements, got the shape [0, 1]"),
-    (lambda: execute([None]), "what is executed must be tensors, got None"),  # type: ignore[list-item]
+    (lambda: execute([None]), "values to execute must be tensors, got None"),  # type: ignore[list-item]
     (lambda: Tensor.full((3,), 0.5, dtype=s32), "value must be one that s32 can hold, got 0.5; give another dtype"),
     (lambda: Tensor.full((3,), 200, dtype=s8), "value must be one that s8 can hold, got 200"),
     (lambda: Tensor.full((3,), float("nan"), dtype=s32), "value must be a finite number, got nan"),
