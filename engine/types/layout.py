@@ -22,7 +22,7 @@ def contiguous_strides(shape: Shape) -> tuple[int, ...]:
 
 
 class Layout(msgspec.Struct, frozen=True, gc=False):
-    """Elements of one type in a shape.
+    """The element type, shape and strides of an array.
 
     `strides` are the distances of neighbours along each axis in elements; None means that the elements lie without
     gaps, the last axis densest. The address of the first element is a multiple of `alignment` bytes.
