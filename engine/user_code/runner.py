@@ -119,7 +119,7 @@ class Call(Generic[T, F]):
         self._done.release()
 
     def result(self, patience_s: float = math.inf) -> T | F | None:
-        """Return its result, or what `failed` makes of its failure; None if it is still running after `patience_s`."""
+        """Return its result, or that of `failed` for its failure; None if it is still running after `patience_s`."""
         end_s, is_lost = time.monotonic() + patience_s, False
         while not self._done.acquire(timeout=max(min(_POLL_S, end_s - time.monotonic()), 0)):
             is_lost = not self.is_over and self._is_lost()
@@ -167,7 +167,7 @@ class CodeRunner:
         self._busy: set[CodeThread] = set()
 
     def run(self, call: Callable[[], T], failed: Callable[[BaseException], F], *, ours: bool) -> T | F:
-        """Return what a call returns. If it raises or doesn't return in time, return what `failed` makes of that.
+        """Return the result of a call, or that of `failed` when the call raises or doesn't return in time.
 
         Code that is `ours` runs at once, on the caller's thread.
         """
