@@ -1,8 +1,8 @@
 // Convolution of images through their spectra. Red, green and blue lie in planes of `rows` x `columns`; alpha does not
 // change.
 
-// Puts the image into the upper left of its planes, shifted so that no sum wraps around the edge. `border` is what lies
-// around the image, numbered as in blocks/signal/convolve.py: the nearest pixel, black, or the image again.
+// Puts the image into the upper left of its planes, shifted so that no sum wraps around the edge. `border` selects the
+// pixels around the image, numbered as in blocks/signal/convolve.py: the nearest pixel, black, or the image again.
 __device__ inline int inside(int place, int size, int border) {
     if (border == 0) return min(max(place, 0), size - 1);
     if (border == 1) return place >= 0 && place < size ? place : -1;

@@ -24,7 +24,7 @@ __device__ inline float ramp_of(Light light) {
     return static_cast<float>(static_cast<unsigned int>(light >> 32)) / fmaxf(sum, 1.0f);
 }
 
-// Computes once what every particle needs of the camera; run by a single thread.
+// Computes once the camera's data that every particle needs; run by a single thread.
 extern "C" __global__ void place_camera(
     Camera* __restrict__ camera,
     const Frame* __restrict__ frame,
