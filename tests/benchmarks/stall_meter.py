@@ -1,4 +1,4 @@
-"""`StallMeter`: how long other threads kept Qt's thread from running, and what they were doing then."""
+"""`StallMeter`: how long other threads kept Qt's thread from running, and their stacks at that time."""
 
 import ctypes
 import gc

@@ -158,7 +158,7 @@ def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: ViewerPanel, mon
 
 
 def test_a_viewer_without_a_picture_says_what_it_waits_for(window: Any) -> None:
-    """A viewer without a picture says what it waits for: a connection, the compiler, another block, or a picture."""
+    """A viewer without a picture shows what it waits for: a connection, the compiler, another block, or a picture."""
     window.files.new()
     viewers = window.viewers
     screen = window.session.patch.add("test_app.screen").id

@@ -50,7 +50,7 @@ extern "C" __global__ void scan_rows(const int* in, int* out) {
   out[i] = block_scan(in[i], sums);
 }
 
-// Running sums of all, in one pass: a thread block looks back at what those before it have written. The states
+// Running sums of all, in one pass: a thread block reads back the states that those before it have written. The states
 // (1: the sum of a thread block, 2: of all up to it) and the counter must be 0 at first.
 extern "C" __global__ void scan_all(const int* in, int* out, int* counter, volatile long long* states) {
   __shared__ int sums[8], tile, before;
