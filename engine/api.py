@@ -1,4 +1,4 @@
-"""What a block type's module imports: everything needed to declare one."""
+"""The names that a block type's module imports: everything needed to declare one."""
 
 from engine.blocktypes.adaptive import AdaptiveBlock, Interface
 from engine.blocktypes.block import Block

@@ -117,7 +117,7 @@ class Sighting(msgspec.Struct, frozen=True):
 
     @classmethod
     def now(cls) -> Self:
-        """Return the sighting of what was found now, for the first time."""
+        """Return the sighting of a problem found now, for the first time."""
         now_s = time.time()
         return cls(now_s, now_s)
 

@@ -81,7 +81,7 @@ def logged(record: logging.LogRecord) -> Logged:
     except (TypeError, ValueError) as problem:  # the text doesn't fit its arguments
         text = f"{record.msg} ({problem})"
     thread, process = record.threadName or "", record.process or 0
-    text, trace = text[:MOST_CHARACTERS], trace[-MOST_CHARACTERS:]  # a traceback ends with what went wrong
+    text, trace = text[:MOST_CHARACTERS], trace[-MOST_CHARACTERS:]  # a traceback ends with the error
     return Logged(record.created, record.levelno, record.name, text, trace, thread, process)
 
 

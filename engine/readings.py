@@ -66,7 +66,7 @@ def ask(question: PathQuestion, path: Path) -> Any:
 
 
 def _answer(readings: tuple[Reading, ...], question: PathQuestion, path: Path) -> Any:
-    """Return the answer of the last reading, which asks the one before it what it doesn't know."""
+    """Return the answer of the last reading, which passes an unknown question to the one before it."""
     if not readings:
         return question(path)
     answers, key = readings[-1].answers, (question, path)
@@ -114,9 +114,9 @@ def _is_file(path: Path) -> bool:
 class Reading:
     """The answers that the disk gave to questions about it.
 
-    Inside `with reading.under_way()`, `content`, `is_file` and the like get its answers; it asks the disk what it
-    doesn't know. Readings nest: the inner one asks the outer one. Two that hold the same answers are equal; one that is
-    still being filled must not be compared.
+    Inside `with reading.under_way()`, `content`, `is_file` and the like get its answers; it asks the disk for those
+    that it doesn't have. Readings nest: the inner one asks the outer one. Two that hold the same answers are equal; one
+    that is still being filled must not be compared.
     """
 
     def __init__(self) -> None:

@@ -60,7 +60,7 @@ def rows() -> list[list[tuple[str, str]]]:
 
 
 def imports(rooms: set[str]) -> dict[str, set[str]]:
-    """Return which of these rooms each one imports, without what follows from others."""
+    """Return the rooms that each room imports, without those that it also reaches through others."""
     graph = grimp.build_graph("app", "blocks", "engine", cache_dir=None)
     direct: dict[str, set[str]] = {room: set() for room in rooms}
 
