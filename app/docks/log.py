@@ -1,29 +1,28 @@
 """The log: messages of the editor and of its engine, even in another process, filtered by level and text."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import (
     QEvent,
     QMargins,
-    QModelIndex,
     QObject,
     Qt,
     QTimer,
     QUrl,
     Signal,
 )
-from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QHideEvent, QKeyEvent, QKeySequence, QShowEvent
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
 from app.docks.dock import Dock, Editor
 from app.theme import colours
 from app.theme.icons import icon
-from app.view_models.log_lines import LEVELS, Line, LogLines, dropped
+from app.view_models.log_lines import LEVELS, Line, dropped, merge
 from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import Index, ListModel, make_table
+from app.widgets.list_table import ListModel, RowFilter, make_table
 from app.widgets.tooltip import as_html
 from engine.diagnostics import Diagnostic
 from engine.logs import LogBuffer, Logged, attach, detach, set_level
@@ -34,66 +33,30 @@ _PERIOD_MS = 100
 _WIDTHS = {0: 104, 1: 80, 2: 168}
 
 
-class _LogRows(ListModel):
+class _LogRows(ListModel[Line]):
     HEADERS = ("Time", "Level", "Where", "Message")
     LEVEL, MESSAGE = 1, 3
 
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self.lines = LogLines()
-
-    def add(self, records: Iterable[Logged]) -> None:
-        """Add the newest records."""
-        repeated, new = self.lines.merge(records)
-        if repeated is not None:
-            self.lines.replace_last(repeated)
-            last = len(self.lines.shown) - 1
+    def add_records(self, records: Iterable[Logged]) -> None:
+        """Add the newest records; the last line counts those that repeat it."""
+        last = len(self.rows) - 1
+        lines = merge(self.rows[-1] if self.rows else None, records)
+        if self.rows:
+            self.rows[-1] = lines.pop(0)
             self.dataChanged.emit(self.index(last, 0), self.index(last, self.MESSAGE), [])
-        gone, shown = self.lines.excess(len(new))
-        if shown:
-            self.beginRemoveRows(QModelIndex(), 0, shown - 1)
-        self.lines.drop(gone, shown)
-        if shown:
-            self.endRemoveRows()
-        fitting, first = [line for line in new if self.lines.fits(line)], len(self.lines.shown)
-        self.lines.lines += new
-        if fitting:
-            self.beginInsertRows(QModelIndex(), first, first + len(fitting) - 1)
-            self.lines.shown += fitting
-            self.endInsertRows()
+        self.add(lines)
 
-    def choose(self, level: int, text: str) -> None:
-        """Show the lines of a level and above that contain a text."""
-        self.beginResetModel()
-        self.lines.choose(level, text)
-        self.endResetModel()
+    def texts(self, row: Line) -> Sequence[str]:
+        return row.texts
 
-    def clear(self) -> None:
-        """Forget all lines."""
-        self.beginResetModel()
-        self.lines.clear()
-        self.endResetModel()
+    def tooltip(self, row: Line, column: int) -> str:
+        return as_html(row.details)
 
-    def listed(self) -> list[Line]:
-        """Return the lines that are shown."""
-        return self.lines.shown
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        line = self.lines.shown[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return line.texts[index.column()]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return as_html(line.details)
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return QColor(_colour(line.record.level, index.column()))
-        return None
-
-
-def _colour(level: int, column: int) -> str:
-    tokens = colours.current()
-    if column == _LogRows.LEVEL and level >= logging.WARNING:
-        return tokens.error if level >= logging.ERROR else tokens.warning
-    return tokens.text if column == _LogRows.MESSAGE and level >= logging.INFO else tokens.text_dim
+    def colour(self, row: Line, column: int) -> str:
+        tokens, level = colours.current(), row.record.level
+        if column == self.LEVEL and level >= logging.WARNING:
+            return tokens.error if level >= logging.ERROR else tokens.warning
+        return tokens.text if column == self.MESSAGE and level >= logging.INFO else tokens.text_dim
 
 
 class Log(EmptyState, Dock):
@@ -116,6 +79,7 @@ class Log(EmptyState, Dock):
         attach(self._buffer)
         self.destroyed.connect(partial(detach, self._buffer))
         self._rows = _LogRows(self)
+        self._shown = RowFilter(self._rows)
         self.level = QComboBox(toolTip="Show messages of this level and above")
         self.level.setAccessibleName("Level of the log")
         for level, title in LEVELS.items():
@@ -130,7 +94,7 @@ class Log(EmptyState, Dock):
             self._button("folder", "Open the folder of the log file", self._open_folder),
             self._button("clear", "Clear the list; the log file stays", self.clear),
         )
-        self.table = make_table(self._rows, "Log", _WIDTHS, _LogRows.MESSAGE)
+        self.table = make_table(self._shown, "Log", _WIDTHS, _LogRows.MESSAGE)
         self.table.installEventFilter(self)
         self._follows = True  # whether the newest line stays in view
         self._scroll_bar = self.table.verticalScrollBar()
@@ -164,7 +128,7 @@ class Log(EmptyState, Dock):
     def lines(self) -> list[Line]:
         """All lines, oldest first, including the latest records."""
         self._take()
-        return list(self._rows.lines.lines)
+        return list(self._rows.rows)
 
     def add_saved(self, saved: Saved) -> None:
         """Note a file that the engine has saved; its own record lists it."""
@@ -191,14 +155,15 @@ class Log(EmptyState, Dock):
 
     def copy(self) -> None:
         """Copy the selected lines to the clipboard; without a selection, copy all listed lines."""
-        shown = self._rows.lines.shown
-        chosen = sorted(index.row() for index in self.table.selectionModel().selectedRows()) or range(len(shown))
-        QGuiApplication.clipboard().setText("\n".join(shown[row].copied for row in chosen))
+        rows = range(self._shown.rowCount())
+        chosen = sorted(self.table.selectionModel().selectedRows()) or [self._shown.index(row, 0) for row in rows]
+        lines: list[Line] = [index.data(Qt.ItemDataRole.UserRole) for index in chosen]
+        QGuiApplication.clipboard().setText("\n".join(line.copied for line in lines))
 
     def clear(self) -> None:
         """Empty the list."""
         self._buffer.take()
-        self._rows.clear()
+        self._rows.set_rows(())
         self._follows = True
         self.set_filled(False)
         self._show_news()
@@ -229,7 +194,7 @@ class Log(EmptyState, Dock):
     def _take(self) -> None:
         records, gone = self._buffer.take()
         if records:
-            self._rows.add((dropped(gone), *records) if gone else records)
+            self._rows.add_records((dropped(gone), *records) if gone else records)
             self.set_filled(True)
             if self._follows:
                 self._go_to_end()
@@ -250,9 +215,9 @@ class Log(EmptyState, Dock):
 
     def _choose(self) -> None:
         """Follow the chosen level and text; only "Everything" enables all records."""
-        level: int = self.level.currentData()
+        level, text = self.level.currentData(), self.filter.text().casefold()
         set_level(self._buffer, min(level, logging.INFO))
-        self._rows.choose(level, self.filter.text())
+        self._shown.choose(lambda line: line.fits(level, text))
         self._go_to_end()
 
     def _open_folder(self) -> None:

@@ -1,5 +1,7 @@
 """The flight recorder: the times and events of the last 600 frames, and the causes of slow ones."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import (
     QEvent,
     QMargins,
@@ -8,7 +10,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QScrollArea, QTableView, QToolButton, QVBoxLayout, QWidget
 
 from app.docks.dock import Dock, Editor
@@ -19,7 +21,7 @@ from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.profile.flight import PHASES, Flight
 from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import Index, ListModel, make_table
+from app.widgets.list_table import ListModel, make_table
 from engine.figures import format_time
 from engine.protocol.client import Client
 from engine.protocol.flight_record import BUDGET_NS, SlowFrame
@@ -31,7 +33,7 @@ _RATES = (30, 60, 90, 120, 144)
 _NARROW = 960  # pixels; below this width, the summary replaces the legend
 
 
-class SlowRows(ListModel):
+class SlowRows(ListModel[SlowFrame]):
     """The slow frames, newest first; only visible rows get texts."""
 
     HEADERS = ("Time", "Took", "Spent on")
@@ -41,33 +43,24 @@ class SlowRows(ListModel):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._flight: Flight | None = None
-        self.slow: tuple[SlowFrame, ...] = ()
 
     def show_flight(self, flight: Flight) -> None:
         """List the slow frames of a record; if they are unchanged, do nothing."""
-        newest = self.slow[:1]
         self._flight = flight
-        if flight.record.slow[-1:] == newest:
-            return
-        self.beginResetModel()
-        self.slow = flight.record.slow[::-1]
-        self.endResetModel()
+        slow = flight.record.slow
+        if list(slow[-1:]) != self.rows[:1]:
+            self.set_rows(reversed(slow))
 
-    def listed(self) -> tuple[SlowFrame, ...]:
-        """Return the slow frames."""
-        return self.slow
+    def texts(self, row: SlowFrame) -> Sequence[str]:
+        assert self._flight is not None
+        return self._flight.slow_texts(row)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        column = index.column()
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole) and self._flight is not None:
-            text = self._flight.slow_texts(self.slow[index.row()])[column]
-            return text if role == Qt.ItemDataRole.DisplayRole else text.replace("; ", "\n")
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self.alignment(column)
-        if role == Qt.ItemDataRole.ForegroundRole:
-            theme = colours.current()
-            return QColor((theme.text_dim, theme.warning, theme.text)[column])
-        return None
+    def tooltip(self, row: SlowFrame, column: int) -> str:
+        return self.texts(row)[column].replace("; ", "\n")
+
+    def colour(self, row: SlowFrame, column: int) -> str:
+        theme = colours.current()
+        return (theme.text_dim, theme.warning, theme.text)[column]
 
 
 class Recorder(EmptyState, Dock):
@@ -213,7 +206,7 @@ class Recorder(EmptyState, Dock):
     def _choose_slow(self, index: QModelIndex) -> None:
         if self.flight is None:
             return
-        slow = self._rows.slow[index.row()]
+        slow = self._rows.rows[index.row()]
         place = self.flight.place_of(slow)
         if place is not None:
             self.choose(place)

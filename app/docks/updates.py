@@ -2,11 +2,11 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QMargins, QModelIndex, QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -21,13 +21,11 @@ from app.qt.throttle import Throttle
 from app.theme import colours
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
-from app.widgets.list_table import Index, ListModel, level_filter, make_table
+from app.widgets.list_table import Index, ListModel, RowFilter, level_filter, make_table
 from engine.figures import format_time
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport, UpdateLevel, UpdateRecord
 
-#: The most rows, and the number of old rows dropped at once, since the view is laid out again each time.
-LIMIT, _DROPPED_AT_ONCE = 5000, 500
 #: The listed levels, most expensive first, with titles and explanations.
 LEVELS = {
     UpdateLevel.COLD: ("Cold", "The graph was rebuilt, because its structure changed"),
@@ -76,8 +74,8 @@ class Row:
         return "\n".join(lines)
 
 
-class UpdateRows(ListModel):
-    """The updates, oldest first. Rows of levels that are not `shown` are kept and counted, but not listed."""
+class UpdateRows(ListModel[Row]):
+    """The updates, oldest first, with their counts by level."""
 
     HEADERS = ("Time", "Level", "Why", "By", "Frame", "Took", "Frame waited")
     TOOLTIPS = (
@@ -94,77 +92,33 @@ class UpdateRows(ListModel):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.rows: list[Row] = []  # all
         self.counts: Counter[UpdateLevel] = Counter()
-        self.shown: frozenset[UpdateLevel] = frozenset(LEVELS)
-        self._visible: list[Row] = []  # rows of the shown levels
         self._strong = QFont()
         self._strong.setWeight(QFont.Weight.DemiBold)
 
-    def listed(self) -> Sequence[Row]:
-        """Return the rows of the shown levels."""
-        return self._visible
-
-    def row(self, index: Index) -> Row:
-        """Return the update at an index."""
-        return self._visible[index.row()]
-
-    def add(self, record: UpdateRecord) -> None:
+    def add_record(self, record: UpdateRecord) -> None:
         """Add the newest update."""
-        if len(self.rows) >= LIMIT:
-            self._drop_oldest()
-        row = Row(record, time.strftime("%H:%M:%S"))
-        self.rows.append(row)
         self.counts[record.level] += 1
-        if record.level in self.shown:
-            self.beginInsertRows(QModelIndex(), len(self._visible), len(self._visible))
-            self._visible.append(row)
-            self.endInsertRows()
+        self.add([Row(record, time.strftime("%H:%M:%S"))])
 
-    def show_levels(self, levels: Iterable[UpdateLevel]) -> None:
-        """Show the rows of these levels."""
-        self.beginResetModel()
-        self.shown = frozenset(levels)
-        self._visible = [row for row in self.rows if row.record.level in self.shown]
-        self.endResetModel()
+    def texts(self, row: Row) -> Sequence[str]:
+        return row.texts
 
-    def clear(self) -> None:
-        """Forget all rows and counts."""
-        self.beginResetModel()
-        self.rows, self._visible = [], []
-        self.counts.clear()
-        self.endResetModel()
+    def tooltip(self, row: Row, column: int) -> str:
+        return row.tooltip
 
-    def _drop_oldest(self) -> None:
-        """Drop the oldest rows, but keep their counts."""
-        gone = sum(row.record.level in self.shown for row in self.rows[:_DROPPED_AT_ONCE])
-        del self.rows[:_DROPPED_AT_ONCE]
-        if gone:
-            self.beginRemoveRows(QModelIndex(), 0, gone - 1)
-            del self._visible[:gone]
-            self.endRemoveRows()
+    def colour(self, row: Row, column: int) -> str:
+        tokens = colours.current()
+        if column == self.WAITED and row.record.swap_ns > _LATE_NS:
+            return tokens.warning
+        return tokens.text if column in (self.LEVEL, self.WHY, self.WAITED) else tokens.text_dim
 
     # Qt
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        row, column = self._visible[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return row.texts[column]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return row.tooltip
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self.alignment(column)
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return self._colour(row, column)
-        if role == Qt.ItemDataRole.FontRole and column == self.LEVEL and row.record.level is UpdateLevel.COLD:
-            return self._strong
-        return None
-
-    def _colour(self, row: Row, column: int) -> QColor:
-        tokens = colours.current()
-        if column == self.WAITED and row.record.swap_ns > _LATE_NS:
-            return QColor(tokens.warning)
-        return QColor(tokens.text if column in (self.LEVEL, self.WHY, self.WAITED) else tokens.text_dim)
+        if role == Qt.ItemDataRole.FontRole and index.column() == self.LEVEL:
+            return self._strong if self.rows[index.row()].record.level is UpdateLevel.COLD else None
+        return super().data(index, role)
 
 
 class Updates(EmptyState, Dock):
@@ -196,7 +150,8 @@ class Updates(EmptyState, Dock):
         self.clear_button.setToolTip("Clear the list and its counts")
         self.clear_button.setAccessibleName("Clear the updates")
         self.clear_button.clicked.connect(self.clear)
-        self.table = make_table(self.rows, "Updates", _WIDTHS, UpdateRows.WHY)
+        self._shown = RowFilter(self.rows)
+        self.table = make_table(self._shown, "Updates", _WIDTHS, UpdateRows.WHY)
         self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.table.clicked.connect(self._go_to)
         self.table.activated.connect(self._go_to)  # by the keyboard
@@ -230,7 +185,7 @@ class Updates(EmptyState, Dock):
         """Add an update."""
         bar = self.table.verticalScrollBar()
         follows = bar.value() == bar.maximum()
-        self.rows.add(record)
+        self.rows.add_record(record)
         self.set_filled(True)
         self._counts.ask()
         if follows:
@@ -244,7 +199,8 @@ class Updates(EmptyState, Dock):
 
     def clear(self) -> None:
         """Empty the list, and count from 0."""
-        self.rows.clear()
+        self.rows.set_rows(())
+        self.rows.counts.clear()
         self._hot_before = self._hot
         self.set_filled(False)
         self._show_counts()
@@ -255,12 +211,13 @@ class Updates(EmptyState, Dock):
         self.hot_label.setText(f"Hot {self._hot - self._hot_before:,}")
 
     def _choose(self) -> None:
-        self.rows.show_levels(level for level, button in self.levels.items() if button.isChecked())
+        levels = {level for level, button in self.levels.items() if button.isChecked()}
+        self._shown.choose(lambda row: row.record.level in levels)
         self.table.scrollToBottom()
 
     def _go_to(self, index: QModelIndex) -> None:
         """Go to the cause's first block that still exists."""
-        nodes = self.rows.row(index).record.nodes
+        nodes = index.data(Qt.ItemDataRole.UserRole).record.nodes
         there = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
         if there:
             self.node_activated.emit(there[0])

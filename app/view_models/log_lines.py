@@ -1,4 +1,4 @@
-"""The lines of the log: records, with repeated ones counted, and the lines that pass a filter."""
+"""The lines of the log: records, with repeated ones counted."""
 
 import logging
 import time
@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from engine.logs import Logged
 
-#: The most lines, which is more than arrive at once, and the number of old lines dropped at once, since the view is
-#: laid out again each time.
-LIMIT, DROPPED_AT_ONCE = 5000, 500
 #: The levels to choose from; each includes those above it.
 LEVELS = {
     logging.ERROR: "Errors",
@@ -49,6 +46,10 @@ class Line:
         runs = f"In the thread {told.thread} of process {told.process}"
         return "\n".join(filter(None, (told.text, where, runs, told.trace.rstrip())))
 
+    def fits(self, level: int, text: str) -> bool:
+        """True for a line of this level or above that contains a text in lower case."""
+        return self.record.level >= level and text in self.details.casefold()
+
     @property
     def copied(self) -> str:
         """The text that is copied: the line with the traceback below it."""
@@ -58,61 +59,15 @@ class Line:
         return "\n".join(filter(None, (said + times, told.trace.rstrip())))
 
 
-class LogLines:
-    """The newest lines, oldest first, and the `shown` ones among them: those of a level that contain a text.
-
-    A view adds lines in three steps: `excess` returns how many of the first shown lines will be dropped, `made` returns
-    the new lines, and `fitting` those to add.
-    """
-
-    def __init__(self) -> None:
-        self.lines: list[Line] = []
-        self.shown: list[Line] = []
-        self.level = logging.INFO
-        self.text = ""
-
-    def fits(self, line: Line) -> bool:
-        """True when a line passes the filter."""
-        return line.record.level >= self.level and self.text in line.details.casefold()
-
-    def choose(self, level: int, text: str) -> None:
-        """Show the lines of this level and above that contain a text, ignoring case."""
-        self.level, self.text = level, text.casefold()
-        self.shown = [line for line in self.lines if self.fits(line)]
-
-    def merge(self, records: Iterable[Logged]) -> tuple[Line | None, list[Line]]:
-        """Return the last line with a new count, if records repeat it, and the new lines; nothing is added yet."""
-        last = self.lines[-1] if self.lines else None
-        made = [last] if last is not None else []
-        for record in records:
-            if made and _said(made[-1].record) == _said(record):
-                made[-1] = Line(made[-1].record, made[-1].count + 1)
-            else:
-                made.append(Line(record))
-        if last is None:
-            return None, made
-        return (made[0] if made[0] is not last else None), made[1:]
-
-    def replace_last(self, line: Line) -> None:
-        """Replace the last line by a line with a new count."""
-        if self.shown and self.shown[-1] is self.lines[-1]:
-            self.shown[-1] = line
-        self.lines[-1] = line
-
-    def excess(self, new: int) -> tuple[int, int]:
-        """Return how many lines must be dropped before `new` ones are added, and how many of these are shown."""
-        over = len(self.lines) + new - LIMIT
-        gone = min(len(self.lines), max(over, DROPPED_AT_ONCE)) if over > 0 else 0
-        return gone, sum(map(self.fits, self.lines[:gone]))
-
-    def drop(self, gone: int, shown: int) -> None:
-        """Drop the oldest lines."""
-        del self.lines[:gone]
-        del self.shown[:shown]
-
-    def clear(self) -> None:
-        """Forget all lines."""
-        self.lines, self.shown = [], []
+def merge(last: Line | None, records: Iterable[Logged]) -> list[Line]:
+    """Return the lines of records, after the last line if there is one; repeated records are counted."""
+    made = [last] if last is not None else []
+    for record in records:
+        if made and _said(made[-1].record) == _said(record):
+            made[-1] = Line(made[-1].record, made[-1].count + 1)
+        else:
+            made.append(Line(record))
+    return made
 
 
 def dropped(count: int) -> Logged:

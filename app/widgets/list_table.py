@@ -1,18 +1,31 @@
 """Read-only tables, their models, and buttons that filter a list."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar, Generic, TypeVar
 
-from PySide6.QtCore import QAbstractItemModel, QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+)
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolButton
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 Index = QModelIndex | QPersistentModelIndex
+#: The most rows of a list, which is more than arrive at once, and the number of old rows dropped at once, since the
+#: view is laid out again each time.
+LIMIT, DROPPED_AT_ONCE = 5000, 500
+R = TypeVar("R")
 
 
-class ListModel(QAbstractTableModel):
-    """A list with columns. A subclass has the rows, and its `data` returns the contents of cells."""
+class ListModel(QAbstractTableModel, Generic[R]):
+    """A list with columns, the newest row last. A subclass has the contents of the cells."""
 
     HEADERS: ClassVar[tuple[str, ...]]
     #: Tooltips of the headers, if any.
@@ -20,18 +33,46 @@ class ListModel(QAbstractTableModel):
     #: Columns of numbers, which are right-aligned.
     NUMBERS: ClassVar[tuple[int, ...]] = ()
 
-    def listed(self) -> Sequence[object]:
-        """Return the rows."""
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.rows: list[R] = []
+
+    def texts(self, row: R) -> Sequence[str]:
+        """Return the texts of a row, column by column."""
         raise NotImplementedError
 
-    def alignment(self, column: int) -> Qt.AlignmentFlag:
-        """Return how the texts of a column are aligned."""
-        return RIGHT if column in self.NUMBERS else LEFT
+    def tooltip(self, row: R, column: int) -> str:
+        """Return the tooltip of a cell."""
+        raise NotImplementedError
+
+    def colour(self, row: R, column: int) -> str:
+        """Return the colour of a cell's text."""
+        raise NotImplementedError
+
+    def set_rows(self, rows: Iterable[R]) -> None:
+        """Show other rows."""
+        self.beginResetModel()
+        self.rows = list(rows)
+        self.endResetModel()
+
+    def add(self, rows: Sequence[R]) -> None:
+        """Add the newest rows, and drop the oldest ones of too many."""
+        over = len(self.rows) + len(rows) - LIMIT
+        if over > 0 and self.rows:
+            gone = min(len(self.rows), max(over, DROPPED_AT_ONCE))
+            self.beginRemoveRows(QModelIndex(), 0, gone - 1)
+            del self.rows[:gone]
+            self.endRemoveRows()
+        if rows:
+            first = len(self.rows)
+            self.beginInsertRows(QModelIndex(), first, first + len(rows) - 1)
+            self.rows += rows
+            self.endInsertRows()
 
     # Qt
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
-        return 0 if parent.isValid() else len(self.listed())
+        return 0 if parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
         return len(self.HEADERS)
@@ -43,7 +84,44 @@ class ListModel(QAbstractTableModel):
             return self.HEADERS[section]
         if role == Qt.ItemDataRole.ToolTipRole and self.TOOLTIPS:
             return self.TOOLTIPS[section]
-        return self.alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+        return self._alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        row, column = self.rows[index.row()], index.column()
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return self.texts(row)[column]
+            case Qt.ItemDataRole.ToolTipRole:
+                return self.tooltip(row, column)
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return self._alignment(column)
+            case Qt.ItemDataRole.ForegroundRole:
+                return QColor(self.colour(row, column))
+            case Qt.ItemDataRole.UserRole:
+                return row
+        return None
+
+    def _alignment(self, column: int) -> Qt.AlignmentFlag:
+        return RIGHT if column in self.NUMBERS else LEFT
+
+
+class RowFilter(QSortFilterProxyModel, Generic[R]):
+    """The rows of a list that fit a condition."""
+
+    def __init__(self, rows: ListModel[R]) -> None:
+        super().__init__(rows)
+        self._rows = rows
+        self._fits: Callable[[R], bool] = lambda row: True
+        self.setSourceModel(rows)
+
+    def choose(self, fits: Callable[[R], bool]) -> None:
+        """Show the rows that fit."""
+        self.beginFilterChange()
+        self._fits = fits
+        self.endFilterChange(QSortFilterProxyModel.Direction.Rows)
+
+    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
+        return self._fits(self._rows.rows[row])
 
 
 def make_table(model: QAbstractItemModel, name: str, widths: Mapping[int, int], stretched: int) -> QTableView:

@@ -6,8 +6,9 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.docks.updates import LEVELS, LIMIT, UpdateRows, Updates
+from app.docks.updates import LEVELS, Updates
 from app.theme import colours
+from app.widgets.list_table import LIMIT
 from engine.patch.document import Patch
 from engine.protocol.messages import UpdateLevel, UpdateRecord
 from tests.app.app_support import make_report
@@ -23,9 +24,9 @@ def record(level: UpdateLevel = COLD, cause: str = "block blur", **fields: Any) 
 
 def texts(updates: Updates) -> list[list[str]]:
     """Return the visible rows without their time of day."""
-    rows = updates.rows
+    rows = updates.table.model()
     return [
-        [str(rows.data(rows.index(row, column))) for column in range(1, rows.columnCount())]
+        [str(rows.index(row, column).data()) for column in range(1, rows.columnCount())]
         for row in range(rows.rowCount())
     ]
 
@@ -44,7 +45,7 @@ def test_a_row_shows_level_cause_author_frame_and_cost(updates: Updates) -> None
     """A row has the level, cause, author, frame and cost of an update, with units."""
     updates.add(record(COLD, "connection a.out to b.x", source="undo"))
     assert texts(updates) == [["Cold", "connection a.out to b.x", "undo", "1,017", "3.00 ms", "200 µs"]]
-    tooltip = updates.rows.row(updates.rows.index(0, 0)).tooltip
+    tooltip = updates.rows.rows[0].tooltip
     assert "Prepared beside the running graph: 2.80 ms" in tooltip
 
 
@@ -104,9 +105,9 @@ def test_a_click_goes_to_the_first_block_that_is_still_there(qtbot: QtBot, updat
     updates.node_activated.connect(went.append)
     updates.noted.connect(said.append)
     for row in range(3):
-        updates.table.clicked.emit(updates.rows.index(row, 2))
+        updates.table.clicked.emit(updates.table.model().index(row, 2))
     assert went == ["p"]
-    updates.table.setCurrentIndex(updates.rows.index(0, 0))
+    updates.table.setCurrentIndex(updates.table.model().index(0, 0))
     qtbot.keyClick(updates.table, Qt.Key.Key_Return)
     assert went == ["p", "p"]
     assert said == ["gone is no longer in the patch"]
@@ -133,17 +134,17 @@ def test_the_newest_stays_in_view_unless_the_person_looks_at_an_older_one(qtbot:
 @pytest.mark.parametrize("shown", [frozenset({COLD}), frozenset({WARM}), frozenset({COLD, WARM}), frozenset()])
 def test_the_list_does_not_grow_without_end(qtbot: QtBot, updates: Updates, shown: frozenset[UpdateLevel]) -> None:
     """The oldest rows are dropped, even of hidden levels, but still counted; the newest is kept."""
-    rows = UpdateRows(updates)
-    rows.show_levels(shown)
+    rows = updates.rows
+    for level, button in updates.levels.items():
+        button.setChecked(level in shown)
     total = LIMIT + 700
     for number in range(total):
-        rows.add(record(COLD if number % 2 else WARM, str(number)))
+        rows.add_record(record(COLD if number % 2 else WARM, str(number)))
         assert len(rows.rows) <= LIMIT
     assert rows.counts.total() == total
     kept = [int(row.record.cause) for row in rows.rows]
     assert kept == list(range(total - len(kept), total))
-    visible = [rows.row(rows.index(row, 0)) for row in range(rows.rowCount())]
-    assert visible == [row for row in rows.rows if row.record.level in shown]
+    assert [row[1] for row in texts(updates)] == [r.record.cause for r in rows.rows if r.record.level in shown]
 
 
 def test_a_wait_that_costs_a_display_frame_is_marked(updates: Updates) -> None:

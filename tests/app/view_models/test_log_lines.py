@@ -1,13 +1,16 @@
 """The lines of the log and their filter."""
 
 import logging
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import Qt
 
 from app.docks.log import _LogRows
-from app.view_models import log_lines
-from app.view_models.log_lines import LIMIT, Line, LogLines
+from app.view_models.log_lines import Line
+from app.widgets import list_table
+from app.widgets.list_table import RowFilter
 from engine.logs import Logged
 
 LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
@@ -30,18 +33,16 @@ def test_a_line_says_when_how_severe_where_and_what() -> None:
 
 def test_a_filter_finds_text_level_and_logger() -> None:
     """A filter matches text, level and logger in any case, even inside a traceback."""
-    rows = _LogRows(None)  # type: ignore[arg-type]  # it needs no parent
-    rows.add([told("Alpha"), told("beta", logging.WARNING, "alphabet"), told("alpha", logging.DEBUG), told("gamma")])
+    records = [told("Alpha"), told("beta", logging.WARNING, "alphabet"), told("alpha", logging.DEBUG), told("gamma")]
     for level, text, found in (
         (logging.INFO, "", ["Alpha", "beta", "gamma"]),
-        (logging.INFO, "ALPHA", ["Alpha", "beta"]),
+        (logging.INFO, "alpha", ["Alpha", "beta"]),
         (logging.WARNING, "alpha", ["beta"]),
         (logging.DEBUG, "alpha", ["Alpha", "beta", "alpha"]),
         (logging.INFO, "frame.thread", ["Alpha", "beta", "gamma"]),
         (logging.ERROR, "", []),
     ):
-        rows.choose(level, text)
-        assert [line.record.text for line in rows.lines.shown] == found
+        assert [record.text for record in records if Line(record).fits(level, text)] == found
 
 
 @given(
@@ -57,36 +58,30 @@ def test_a_filter_finds_text_level_and_logger() -> None:
 def test_what_is_shown_is_what_the_filter_fits(steps: list[object]) -> None:
     """After any sequence of records and filters, the list has the matching records in order, up to its limit."""
     rows = _LogRows(None)  # type: ignore[arg-type]  # it needs no parent
-    limits = log_lines.LIMIT, log_lines.DROPPED_AT_ONCE
-    log_lines.LIMIT, log_lines.DROPPED_AT_ONCE = 6, 2
+    shown = RowFilter(rows)
+    limits = list_table.LIMIT, list_table.DROPPED_AT_ONCE
+    list_table.LIMIT, list_table.DROPPED_AT_ONCE = 6, 2
     every: list[Logged] = []
+    wanted = logging.NOTSET, ""
     try:
         for step in steps:
             match step:
                 case "clear":
-                    rows.clear()
+                    rows.set_rows(())
                     every = []
                 case tuple((int() as level, str() as text)):
-                    rows.choose(level, text)
+                    wanted = level, text
+                    shown.choose(lambda line, level=level, text=text: line.fits(level, text))  # type: ignore[misc]
                 case list():
                     new = [told(text, level) for text, level in step]
                     every += new
-                    rows.add(new)
-            lines = rows.lines
-            assert len(lines.lines) <= 6
-            spread = [line.record for line in lines.lines for _ in range(line.count)]
+                    rows.add_records(new)
+            lines = rows.rows
+            assert len(lines) <= 6
+            spread = [line.record for line in lines for _ in range(line.count)]
             assert spread == every[len(every) - len(spread) :]
-            assert lines.shown == [line for line in lines.lines if lines.fits(line)]
-            assert rows.rowCount() == len(lines.shown)
-            assert all(a.record != b.record for a, b in zip(lines.lines, lines.lines[1:], strict=False))
+            found = [shown.index(row, 0).data(Qt.ItemDataRole.UserRole) for row in range(shown.rowCount())]
+            assert found == [line for line in lines if line.fits(*wanted)]
+            assert all(a.record != b.record for a, b in pairwise(lines))
     finally:
-        log_lines.LIMIT, log_lines.DROPPED_AT_ONCE = limits
-
-
-def test_the_lines_are_bounded() -> None:
-    """When there are too many lines, the oldest are dropped, several at once."""
-    lines = LogLines()
-    lines.lines = [Line(told(str(number))) for number in range(LIMIT)]
-    assert lines.excess(0) == (0, 0)
-    assert lines.excess(1)[0] == log_lines.DROPPED_AT_ONCE
-    assert lines.excess(3000)[0] == 3000
+        list_table.LIMIT, list_table.DROPPED_AT_ONCE = limits
