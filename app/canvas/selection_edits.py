@@ -7,6 +7,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtGui import QGuiApplication
 
+from app.canvas.drawing.node_layout import node_size
 from app.canvas.drawing.region_layout import MARGIN
 from app.canvas.items.scene import GraphScene
 from app.edits import nodes as node_edits
@@ -95,12 +96,12 @@ class SelectionEdits(QObject):
 
     def _place_beside(self, area: QRectF, node_id: str) -> Position:
         """Return a place for a node above an area; if another node is in the way, to its left or below it."""
-        view = self._scene.nodes[node_id]
-        size = view.layout.body
+        assert self.patch is not None
+        size = QRectF(0, 0, *node_size(self.patch, node_id))
         above = size.translated(*snapped(area.left(), area.top() - size.height() - MARGIN))
         left = size.translated(*snapped(area.left() - size.width() - MARGIN, area.top()))
         below = size.translated(*snapped(area.left(), area.bottom() + MARGIN))
-        place = next((rect for rect in (above, left, below) if self._scene.is_free(rect, node_id)), above)
+        place = next((rect for rect in (above, left, below) if self._scene.is_free(rect)), above)
         return place.x(), place.y()
 
     def move_into(self, scope: str) -> None:

@@ -73,11 +73,11 @@ class NodeViewModel:
     slider: SliderViewModel | None = None
 
 
-def node_view_model(patch: Patch, node_id: str, connections: Iterable[Connection] | None = None) -> NodeViewModel:
-    """Return the model of a node; `connections` are the node's, if the caller knows them already."""
+def node_view_model(patch: Patch, node_id: str) -> NodeViewModel:
+    """Return the model of a node."""
     block_type = patch.block_type(node_id)
     node = patch.nodes[node_id]
-    used = list(patch.connections_of(node_id) if connections is None else connections)
+    used = patch.connections_of(node_id)
     into = {c.target.port: c for c in used if c.target.node == node_id}
     inputs, outputs = _declared(patch, block_type, node_id, into)
     inputs += _driven(block_type, node_id, into)

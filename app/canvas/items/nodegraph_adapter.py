@@ -260,8 +260,8 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         #: True when the node shows numbers from the engine.
         self.is_live = False
         self._shown_values: dict[tuple[str, bool], str] = {}
-        #: Called with the node's id when its position or size has changed.
-        self.moved: Callable[[str], None] | None = None
+        #: Called when its position or size has changed.
+        self.moved: Callable[[], None] = lambda: None
         self.set_model(model)
 
     @property
@@ -275,8 +275,11 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             self.setPos(position)
             for port in self.ports.values():
                 port.redraw_connected_pipes()
-            if self.moved is not None:
-                self.moved(self.id)
+            self.moved()
+
+    def has_ports_of(self, model: NodeViewModel) -> bool:
+        """Return whether the node has the ports of a model."""
+        return self.ports.keys() == {(port.name, port.is_input) for port in (*model.inputs, *model.outputs)}
 
     def set_model(self, model: NodeViewModel) -> None:
         """Show another model; ports that both models have keep their connections."""
@@ -299,16 +302,11 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             if view.pos() != centre:
                 view.setPos(centre)
                 view.redraw_connected_pipes()
+            for pipe in view.connected_pipes:
+                pipe.update()  # in the colour for its present data
         self.is_live = any(port.live is not None for port in wanted.values())
         self.update()
-        if self.moved is not None:
-            self.moved(self.id)
-
-    def redraw_connections(self) -> None:
-        """Repaint the node's connections in the colours for their present data."""
-        for port in self.ports.values():
-            for connection in port.connected_pipes:
-                connection.update()
+        self.moved()
 
     def refresh_values(self) -> None:
         """Repaint only the numbers that changed."""

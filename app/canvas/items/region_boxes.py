@@ -1,4 +1,4 @@
-"""The regions' boxes on the canvas, with one item each; a box is laid out again when something in it moves."""
+"""The regions' boxes on the canvas, with one item each; they are laid out again when something moves."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
@@ -81,7 +81,7 @@ class RegionView(QGraphicsItem):
 
 
 class RegionBoxes(QObject):
-    """Lays out boxes in which something moved, once for all moves in a turn of the event loop.
+    """Lays out the boxes, once for all moves in a turn of the event loop.
 
     `place_of` returns the rectangle of a node, or None when there is no such node.
     """
@@ -93,47 +93,34 @@ class RegionBoxes(QObject):
         self.views: dict[str, RegionView] = {}
         self.patch: Patch | None = None
         self._leaving: frozenset[str] = frozenset()
-        # If a region is in here, so are all regions around it.
-        self._moved: dict[str, None] = {}
         self._timer = QTimer(self, singleShot=True, interval=0)
-        self._timer.timeout.connect(self.settle)
+        self._timer.timeout.connect(self._lay_out)
 
     # Contents
 
-    def show(self, node_id: str, model: RegionViewModel) -> None:
-        """Show the box of a region block, or change its model."""
+    def show(self, node_id: str, model: RegionViewModel | None) -> None:
+        """Show the box of a block, or change its model; None if the block is not a region."""
         view = self.views.get(node_id)
-        if view is None:
+        if model is None:
+            self.remove(node_id)
+        elif view is None:
             view = self.views[node_id] = RegionView(node_id, model)
             self._scene.addItem(view)
-        else:
+        elif model != view.model:
             view.set_model(model)
-        self.touch(node_id)
 
-    def remove(self, node_id: str, scope: str) -> None:
-        """Remove the box of a block that was in `scope`, if it has one."""
-        self._mark(scope)
+    def remove(self, node_id: str) -> None:
+        """Remove the box of a block, if it has one."""
         view = self.views.pop(node_id, None)
         if view is not None:
             self._scene.removeItem(view)
-        self._moved.pop(node_id, None)
 
     def clear(self) -> None:
         """Forget everything; the items are removed with the scene's others."""
         self._timer.stop()
         self.patch = None
         self.views.clear()
-        self._moved.clear()
         self._leaving = frozenset()
-
-    def move(self, node_id: str, previous: str) -> None:
-        """Lay out again around a block that moved from scope `previous` to another."""
-        self._mark(previous)
-        self._mark(self.scope_of(node_id))
-        for inner in self.contents([node_id]):  # deeper boxes are further in front
-            if inner in self.views:
-                self._moved[inner] = None
-        self.touch(node_id)
 
     def scope_of(self, node_id: str) -> str:
         """Return the scope of a block."""
@@ -158,29 +145,27 @@ class RegionBoxes(QObject):
 
     # Layout
 
-    def touch(self, node_id: str) -> None:
-        """Lay out again around a node whose position or size has changed."""
-        if node_id in self.views:
-            self._mark(node_id)
-        else:
-            self._mark(self.scope_of(node_id))
+    def touch(self) -> None:
+        """Lay out the boxes in the next turn of the event loop, since something has moved."""
+        if self.views and not self._timer.isActive():
+            self._timer.start()
 
     def leave_out(self, node_ids: Collection[str]) -> None:
         """Lay out the boxes without these blocks, which are being dragged out."""
-        leaving = frozenset(node_ids)
-        for node_id in leaving ^ self._leaving:
-            self._mark(self.scope_of(node_id))
-        self._leaving = leaving
+        if self._leaving != frozenset(node_ids):
+            self._leaving = frozenset(node_ids)
+            self.touch()
 
     def settle(self) -> None:
-        """Lay out the boxes in which something moved, inner boxes first."""
-        self._timer.stop()
-        moved, self._moved = self._moved, {}
-        depths = {region: len(self.regions_around(region)) for region in moved}
-        for region in sorted(moved, key=depths.__getitem__, reverse=True):
-            view = self.views.get(region)
-            if view is not None:
-                view.set_layout(self._layout(view), depths[region])
+        """Lay out the boxes now if something has moved, inner boxes first."""
+        if self._timer.isActive():
+            self._timer.stop()
+            self._lay_out()
+
+    def _lay_out(self) -> None:
+        depths = {region: len(self.regions_around(region)) for region in self.views}
+        for region in sorted(depths, key=depths.__getitem__, reverse=True):
+            self.views[region].set_layout(self._layout(self.views[region]), depths[region])
 
     def layouts(self) -> dict[str, RegionLayout]:
         """Return the layouts of the boxes, the innermost first."""
@@ -216,33 +201,17 @@ class RegionBoxes(QObject):
             target = branch_of(scope) if scope and node_id == region_of(scope) else None
             view.show_appearance(target=target, refused=refused and target is not None)
 
-    def _mark(self, scope: str) -> None:
-        for region in self.regions_around(scope):
-            if region in self._moved:
-                break
-            self._moved[region] = None
-        if self._moved and not self._timer.isActive():
-            self._timer.start()
-
     def _layout(self, view: RegionView) -> RegionLayout | None:
         block = self._place_of(view.id)
-        contents = {branch: self._content(scope_text(view.id, branch)) for branch in ("", OTHERWISE)}
+        contents = {branch: QRectF() for branch in ("", OTHERWISE)}
+        for member in self.patch.members(view.id) if self.patch is not None else ():
+            inner = self.views.get(member)
+            place = inner.layout.box if inner is not None and inner.layout is not None else self._place_of(member)
+            if place is not None and member not in self._leaving:
+                branch = branch_of(self.scope_of(member))
+                contents[branch] = contents[branch].united(place)
         shown = {b: r for b, r in contents.items() if b in view.model.branches or not r.isEmpty()}
-        if block is None or not shown:
-            return None
-        return region_layout(block, shown)
-
-    def _content(self, scope: str) -> QRectF:
-        rect = QRectF()
-        members = self.patch.members(region_of(scope)) if self.patch is not None else ()
-        for member in members:
-            if self.scope_of(member) == scope and member not in self._leaving:
-                inner = self.views.get(member)
-                layout = inner.layout if inner is not None else None
-                place = layout.box if layout is not None else self._place_of(member)
-                if place is not None:
-                    rect = rect.united(place)
-        return rect
+        return region_layout(block, shown) if block is not None and shown else None
 
 
 def scope_at(layouts: dict[str, RegionLayout], point: QPointF) -> str:

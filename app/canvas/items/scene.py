@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGraphicsScene
 from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortView
 from app.canvas.items.region_boxes import RegionBoxes
 from app.view_models.node_view_model import NodeViewModel
-from engine.patch.changes import Connection, Position
+from engine.patch.changes import Connection, Position, Sentinel
 
 #: Far larger than any patch. A fixed size keeps the view from jumping when nodes are added at the rim.
 _EXTENT = 200_000.0
@@ -37,40 +37,48 @@ class GraphScene(QGraphicsScene):
 
     # Contents
 
-    def add_node(self, node_id: str, model: NodeViewModel, position: Position) -> None:
-        """Show a node."""
-        view = NodeView(node_id, model)
-        view.setPos(*position)
-        view.moved = self.regions.touch
-        view.values = self.values
-        self.nodes[node_id] = view
-        self.addItem(view)
-        if len(self.nodes) == 1:
-            self.filled.emit(True)
+    def show_node(self, node_id: str, model: NodeViewModel, position: Position) -> None:
+        """Show a node, or its new model and position."""
+        view = self.nodes.get(node_id)
+        if view is None:
+            view = self.nodes[node_id] = NodeView(node_id, model)
+            view.setPos(*position)
+            view.moved = self.regions.touch
+            view.values = self.values
+            self.addItem(view)
+            if len(self.nodes) == 1:
+                self.filled.emit(True)
+        elif model != view.model:
+            view.set_model(model)
+        view.move_to(QPointF(*position))
 
-    def remove_node(self, node_id: str, scope: str) -> None:
-        """Remove a node that was in `scope`; its connections are already removed.
-
-        After the last node, `settle_selection` must be called.
-        """
-        self.regions.remove(node_id, scope)
+    def remove_node(self, node_id: str) -> None:
+        """Remove a node, whose connections are already removed. After the last one, call `settle_selection`."""
+        self.regions.remove(node_id)
         view = self.nodes.pop(node_id)
         self._take_away(view, lambda: self.removeItem(view))
         if not self.nodes:
             self.filled.emit(False)
 
-    def add_connection(self, connection: Connection) -> None:
-        """Show a connection whose two ports exist."""
-        view = ConnectionView(connection)
-        source, target = connection.source, connection.target
-        # Both ends are passed at once: the item reads from the ports which one is the source.
-        view.set_connections(
-            self.nodes[source.node].ports[source.port, False], self.nodes[target.node].ports[target.port, True]
-        )
-        self.connections[connection] = view
-        self.addItem(view)
-        view.draw_path(None)
-        self._repaint_ends(connection)
+    def connections_of(self, node_ids: Iterable[str]) -> set[Connection]:
+        """Return the shown connections of some nodes."""
+        views = [self.nodes[node_id] for node_id in node_ids if node_id in self.nodes]
+        return {pipe.connection for view in views for port in view.ports.values() for pipe in port.connected_pipes}
+
+    def show_connection(self, connection: Connection, sentinel: Sentinel | None) -> None:
+        """Show a connection whose two ports exist, and its check."""
+        view = self.connections.get(connection)
+        if view is None:
+            view = self.connections[connection] = ConnectionView(connection)
+            source, target = connection.source, connection.target
+            # Both ends are passed at once: the item reads from the ports which one is the source.
+            view.set_connections(
+                self.nodes[source.node].ports[source.port, False], self.nodes[target.node].ports[target.port, True]
+            )
+            self.addItem(view)
+            view.draw_path(None)
+            self._repaint_ends(connection)
+        view.show_sentinel(sentinel)
 
     def remove_connection(self, connection: Connection) -> None:
         """Remove a connection."""
@@ -157,9 +165,9 @@ class GraphScene(QGraphicsScene):
         view = self.nodes.get(node_id)
         return view.place if view is not None else None
 
-    def is_free(self, rect: QRectF, node_id: str) -> bool:
-        """Return whether a rectangle covers no node except this one."""
-        return not any(isinstance(item, NodeView) and item.id != node_id for item in self.items(rect))
+    def is_free(self, rect: QRectF) -> bool:
+        """Return whether a rectangle covers no node."""
+        return not any(isinstance(item, NodeView) for item in self.items(rect))
 
     def live_nodes(self, area: QRectF) -> list[NodeView]:
         """Return the nodes in a part of the scene that show numbers from the running engine."""

@@ -13,7 +13,6 @@ from pytestqt.qtbot import QtBot
 from app.canvas.canvas import Canvas
 from app.canvas.drawing.region_layout import EMPTY, INNER_MARGIN, MARGIN, STRIP, RegionLayout, region_layout
 from app.canvas.drawing.region_painter import RegionAppearance
-from app.canvas.items.region_boxes import RegionView
 from app.canvas.notice import CanvasNotice
 from app.theme.colours import DARK, LIGHT, Colours, mix, region_colours
 from engine.catalogue.catalogue import Catalogue
@@ -398,10 +397,8 @@ def test_boxes_are_painted_at_every_zoom(canvas: Canvas, hand: Hand, patch: Patc
 # Scale
 
 
-def test_only_boxes_in_which_something_moved_are_laid_out_again(
-    canvas: Canvas, hand: Hand, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With 1000 blocks in 50 regions, only the boxes around moved blocks are laid out again, once each."""
+def test_boxes_follow_in_a_large_patch(canvas: Canvas, hand: Hand) -> None:
+    """With 1000 blocks in 50 regions, boxes follow their blocks in a fraction of the time between two mouse moves."""
     patch = Patch(Catalogue())
     with patch.edit("Build"):
         for region in range(50):
@@ -414,16 +411,11 @@ def test_only_boxes_in_which_something_moved_are_laid_out_again(
     canvas.fit()
     canvas.grab()
     assert time.thread_time() - start < 10
-    laid: list[str] = []
-    set_layout = RegionView.set_layout
-    monkeypatch.setattr(
-        RegionView, "set_layout", lambda view, *args: (laid.append(view.id), set_layout(view, *args))[1]
-    )
     start = time.thread_time()
     for step in range(60):
-        for node in patch.members("r12"):
-            patch.move(node, (step * 8, 80))
+        with patch.edit("Move"):
+            for node in patch.members("r12"):
+                patch.move(node, (step * 8, 80))
         hand.scene.regions.settle()
-    assert time.thread_time() - start < 10
-    assert laid == ["r13", "r12", "r11", "r10"] * 60  # r13 is a block of region r12
+    assert time.thread_time() - start < 60 * 0.1
     assert min(margins(box(hand, "r11"), box(hand, "r12"))) >= INNER_MARGIN
