@@ -1,6 +1,6 @@
 """Paints a node. The zoom decides what is shown: everything, a large title, or a block of its category's colour."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -67,128 +67,227 @@ class NodeAppearance:
     held: bool = False
 
 
-def paint_node(
-    painter: QPainter,
-    model: NodeViewModel,
-    layout: NodeLayout,
-    appearance: NodeAppearance,
-    theme: Colours,
-    scale: float,
-) -> None:
-    """Paint a node at the origin; `scale` is the zoom, 1 at 100 %."""
-    is_out = appearance.fitting is not None and not appearance.fitting
-    fade = 0.65 if is_out else _FADES.get(appearance.state, 0.0)
-    heat = appearance.degree / DEGREES if appearance.degree is not None else None
-    _paint_body(painter, model, layout, heat, theme, scale, fade)
-    _paint_border(painter, model, layout, appearance, theme, scale)
-    if scale >= MIDDLE:
-        ink = mix(theme.text, theme.canvas, fade)
-        if scale < NEAR:
-            _paint_far_title(painter, model, layout, ink)
+@dataclass(frozen=True)
+class NodePainter:
+    """Paints a node at the origin; `scale` is the zoom, 1 at 100 %."""
+
+    painter: QPainter
+    model: NodeViewModel
+    layout: NodeLayout
+    appearance: NodeAppearance
+    theme: Colours
+    scale: float
+
+    def paint(self) -> None:
+        """Paint the node."""
+        model, layout, appearance, growth = self.model, self.layout, self.appearance, text_growth(self.scale)
+        is_out = appearance.fitting is not None and not appearance.fitting
+        fade = 0.65 if is_out else _FADES.get(appearance.state, 0.0)
+        self._paint_body(fade)
+        self._paint_border()
+        if self.scale >= MIDDLE:
+            ink = mix(self.theme.text, self.theme.canvas, fade)
+            if self.scale < NEAR:
+                self._paint_far_title(ink)
+            else:
+                self._paint_header(ink, growth)
+                if appearance.slack:
+                    area, size = QRectF(2, layout.body.bottom(), layout.width + 12, BELOW), round(SMALL * growth)
+                    paint_text(self.painter, area, appearance.slack, self.theme.text_dim, size)
+            self._paint_ports()
+            if self.scale >= NEAR:
+                self._paint_values(ink, growth)
+                if model.slider is not None and layout.track is not None:
+                    self._paint_slider(model.slider, layout.track)
+            self._paint_state_mark(max(1.0, 0.8 / self.scale))
+
+    @property
+    def _radius(self) -> float:
+        return _VALUE_RADIUS if self.model.is_value else _RADIUS
+
+    def _paint_body(self, fade: float) -> None:
+        painter, layout, theme, radius = self.painter, self.layout, self.theme, self._radius
+        degree = self.appearance.degree
+        tint = theme.control if self.model.missing else category_tint(self.model.category, theme)
+        body = body_colour(self.model, theme) if degree is None else heat_colour(degree / DEGREES, theme)
+        tint, body = mix(tint, theme.canvas, fade), mix(body, theme.canvas, fade)
+        painter.setPen(Qt.PenStyle.NoPen)
+        if self.scale < NEAR:
+            painter.setBrush(qcolor(mix(tint, theme.text, 0.06) if degree is None else body))
+            painter.drawRoundedRect(layout.body, radius, radius)
+            return
+        painter.setBrush(qcolor(body))
+        painter.drawRoundedRect(layout.body, radius, radius)
+        painter.setBrush(qcolor(tint))
+        painter.drawRoundedRect(QRectF(0, 0, layout.width, layout.header), radius, radius)
+        painter.drawRect(QRectF(0, layout.header - radius, layout.width, radius))
+
+    def _paint_border(self) -> None:
+        painter, theme, state = self.painter, self.theme, self.appearance.state
+        colour = {NodeState.ERROR: theme.error, NodeState.WARNING: theme.warning}.get(state)
+        pen = QPen(qcolor(colour or theme.node_border), 1.6 if colour else 1.0)
+        if state is NodeState.INCOMPLETE:
+            pen = QPen(qcolor(theme.text_dim), 1.0, Qt.PenStyle.DashLine)
+        if self.model.missing:
+            pen = QPen(qcolor(colour or theme.warning), 1.4, Qt.PenStyle.DashLine)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        self._outline(pen, NEAR)  # a state stays visible at any zoom
+        if self.appearance.on_path:
+            self._outline(QPen(qcolor(theme.text), 2.0), 1.0)
+        if self.appearance.selected:
+            self._outline(QPen(qcolor(theme.accent), 2.0), 1.0, 2.5 / min(self.scale, 1.0))
+
+    def _outline(self, pen: QPen, least_scale: float, distance: float = 0.0) -> None:
+        """Paint an outline around the node; below a zoom, its width does not shrink."""
+        self.painter.setPen(on_screen(pen, self.painter) if self.scale < least_scale else pen)
+        radius, around = self._radius + distance, self.layout.body.adjusted(-distance, -distance, distance, distance)
+        self.painter.drawRoundedRect(around, radius, radius)
+
+    def _paint_header(self, ink: str, growth: float) -> None:
+        painter, model, layout, badge = self.painter, self.model, self.layout, self.appearance.badge
+        right = layout.width - PADDING
+        if badge:
+            size = round(SMALL * growth)
+            width = text_width(badge, size, False)
+            title = text_width(model.title, round(BODY * growth), True)
+            painter.setFont(ui_font(size))
+            if title + width > right - 2 * PADDING:  # the title bar is too narrow for both
+                area = QRectF(right - width, -ABOVE, width + 1, ABOVE - _RING)
+                painter.setPen(qcolor(self.theme.text_dim))
+            else:
+                area = QRectF(right - width, 0, width + 1, layout.header)
+                painter.setPen(qcolor(badge_colour(model.category, self.theme, ink)))
+                right -= width + PADDING
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, badge)
+        area = QRectF(PADDING, 0, right - PADDING, layout.header)
+        paint_text(painter, area, model.title, ink, round(BODY * growth), strong=True)
+
+    def _paint_state_mark(self, size: float) -> None:
+        """Paint a disc for an error or a triangle for a warning on the node's corner, where it covers no text."""
+        painter, theme, state = self.painter, self.theme, self.appearance.state
+        if state not in (NodeState.ERROR, NodeState.WARNING):
+            return
+        painter.save()
+        painter.translate(QPointF(self.layout.width - 1, 1))
+        painter.scale(size, size)
+        painter.setPen(QPen(qcolor(theme.canvas), 1.5))
+        if state is NodeState.ERROR:
+            painter.setBrush(qcolor(theme.error))
+            painter.drawEllipse(QPointF(0, 0), 7, 7)
         else:
-            _paint_header(painter, model, layout, appearance, theme, ink, text_growth(scale))
-            if appearance.slack:
-                area = QRectF(2, layout.body.bottom(), layout.width + 12, BELOW)
-                paint_text(painter, area, appearance.slack, theme.text_dim, round(SMALL * text_growth(scale)))
-        _paint_ports(painter, model, layout, appearance, theme, scale)
-        if scale >= NEAR:
-            _paint_values(painter, model, layout, appearance.values, ink, text_growth(scale))
-            if model.slider is not None and layout.track is not None:
-                _paint_slider(painter, model.slider, layout.track, theme, held=appearance.held)
-        _paint_state_mark(painter, QPointF(layout.width - 1, 1), appearance.state, theme, max(1.0, 0.8 / scale))
+            painter.setBrush(qcolor(theme.warning))
+            painter.drawPolygon(QPolygonF([QPointF(0, -8.5), QPointF(8.5, 6), QPointF(-8.5, 6)]))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(qcolor(theme.canvas if theme.is_dark else theme.control_hover))
+        painter.drawRect(QRectF(-0.9, -3.8, 1.8, 5))
+        painter.drawRect(QRectF(-0.9, 2.4, 1.8, 1.8))
+        painter.restore()
 
+    def _paint_far_title(self, ink: str) -> None:
+        painter, title = self.painter, self.model.title
+        area = self.layout.body.adjusted(PADDING, 2, -PADDING, -2)
+        for size in (FAR, FAR_NARROW):
+            painter.setFont(ui_font(size, strong=True))
+            metrics = QFontMetricsF(painter.font())
+            lines = title.split(" ", 1) if metrics.horizontalAdvance(title) > area.width() else [title]
+            if len(lines) * metrics.height() > area.height():
+                lines = [title]
+            if max(map(metrics.horizontalAdvance, lines)) <= area.width():
+                break
+        painter.setPen(qcolor(ink))
+        elided = (metrics.elidedText(line, Qt.TextElideMode.ElideRight, area.width()) for line in lines)
+        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "\n".join(elided))
 
-def _paint_body(
-    painter: QPainter,
-    model: NodeViewModel,
-    layout: NodeLayout,
-    heat: float | None,
-    theme: Colours,
-    scale: float,
-    fade: float,
-) -> None:
-    tint = theme.control if model.missing else category_tint(model.category, theme)
-    body = body_colour(model, theme) if heat is None else heat_colour(heat, theme)
-    tint, body = mix(tint, theme.canvas, fade), mix(body, theme.canvas, fade)
-    radius = _radius(model)
-    painter.setPen(Qt.PenStyle.NoPen)
-    if scale < NEAR:
-        painter.setBrush(qcolor(mix(tint, theme.text, 0.06) if heat is None else body))
-        painter.drawRoundedRect(layout.body, radius, radius)
-        return
-    painter.setBrush(qcolor(body))
-    painter.drawRoundedRect(layout.body, radius, radius)
-    painter.setBrush(qcolor(tint))
-    painter.drawRoundedRect(QRectF(0, 0, layout.width, layout.header), radius, radius)
-    painter.drawRect(QRectF(0, layout.header - radius, layout.width, radius))
+    def _ports(self) -> Iterator[tuple[PortViewModel, QPointF]]:
+        """Yield each port with its centre."""
+        yield from zip(self.model.inputs, self.layout.inputs, strict=True)
+        yield from zip(self.model.outputs, self.layout.outputs, strict=True)
 
+    def _paint_ports(self) -> None:
+        model, fitting = self.model, self.appearance.fitting
+        for port, centre in self._ports():
+            fits = fitting is None or (port.name, port.is_input) in fitting
+            self.painter.setOpacity(1.0 if fits else 0.25)
+            if self.scale >= NEAR and not (model.slider is not None and port is model.outputs[0]):
+                self._paint_port_name(port, centre)
+            self._paint_port(port, centre)
+        self.painter.setOpacity(1.0)
 
-def _paint_border(
-    painter: QPainter,
-    model: NodeViewModel,
-    layout: NodeLayout,
-    appearance: NodeAppearance,
-    theme: Colours,
-    scale: float,
-) -> None:
-    colour = {NodeState.ERROR: theme.error, NodeState.WARNING: theme.warning}.get(appearance.state)
-    pen = QPen(qcolor(colour or theme.node_border), 1.6 if colour else 1.0)
-    if appearance.state is NodeState.INCOMPLETE:
-        pen = QPen(qcolor(theme.text_dim), 1.0, Qt.PenStyle.DashLine)
-    if model.missing:
-        pen = QPen(qcolor(colour or theme.warning), 1.4, Qt.PenStyle.DashLine)
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    # A state stays visible at any zoom.
-    painter.setPen(on_screen(pen, painter) if scale < NEAR else pen)
-    radius = _radius(model)
-    painter.drawRoundedRect(layout.body, radius, radius)
-    if appearance.on_path:
-        pen = QPen(qcolor(theme.text), 2.0)
-        painter.setPen(on_screen(pen, painter) if scale < 1 else pen)
-        painter.drawRoundedRect(layout.body, radius, radius)
-    if appearance.selected:
-        pen = QPen(qcolor(theme.accent), 2.0)
-        distance = 2.5 / min(scale, 1.0)
-        painter.setPen(on_screen(pen, painter) if scale < 1 else pen)
-        around = layout.body.adjusted(-distance, -distance, distance, distance)
-        painter.drawRoundedRect(around, radius + distance, radius + distance)
+    def _paint_port_name(self, port: PortViewModel, centre: QPointF) -> None:
+        """Paint a port's name; enlarged text is cut off before the names on the node's other side."""
+        painter, layout, growth = self.painter, self.layout, text_growth(self.scale)
+        font = ui_font(round(SMALL * growth))
+        painter.setFont(font)
+        painter.setPen(qcolor(port_ink(port, self.appearance.degree, self.theme)))
+        metrics, name = QFontMetricsF(font), port.name
+        if growth > 1.0 and port.live is None:
+            most = layout.width / 2 if layout.inputs and layout.outputs else layout.width
+            name = metrics.elidedText(name, Qt.TextElideMode.ElideRight, most - PORT_TEXT)
+        width = metrics.horizontalAdvance(name) + 1
+        left = centre.x() + PORT_TEXT if port.is_input else centre.x() - PORT_TEXT - width + 1
+        if port.live is not None and not port.is_input:
+            left -= value_width() + VALUE_GAP
+        painter.drawText(QRectF(left, centre.y() - ROW / 2, width, ROW), Qt.AlignmentFlag.AlignVCenter, name)
+
+    def _paint_port(self, port: PortViewModel, centre: QPointF) -> None:
+        painter, theme, appearance = self.painter, self.theme, self.appearance
+        key = (port.name, port.is_input)
+        style = PORT_STYLES[port.kind]
+        colour = theme.warning if port.dangling else style.colour(theme)
+        is_filled = key in appearance.connected or key == appearance.hovered
+        painter.setPen(QPen(qcolor(colour), 1.4))
+        painter.setBrush(qcolor(colour if is_filled else theme.canvas))
+        painter.save()
+        painter.translate(centre)
+        if key == appearance.hovered:
+            painter.scale(1.35, 1.35)
+        if port.dangling:
+            painter.drawLine(QPointF(-3.5, -3.5), QPointF(3.5, 3.5))
+            painter.drawLine(QPointF(-3.5, 3.5), QPointF(3.5, -3.5))
+        elif style.shape is PortShape.CIRCLE:
+            painter.drawEllipse(QPointF(0, 0), CIRCLE_RADIUS, CIRCLE_RADIUS)
+        else:
+            painter.drawPolygon(OUTLINES[style.shape])
+        painter.restore()
+
+    def _paint_values(self, ink: str, growth: float) -> None:
+        """Paint the numbers of ports; they are right-aligned, so the decimal point stays."""
+        painter, layout, size = self.painter, self.layout, round(SMALL * growth)
+        painter.setFont(ui_font(size))
+        painter.setPen(qcolor(ink))
+        flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
+        for port, centre in self._ports():
+            text = self.appearance.values.get((port.name, port.is_input))
+            if text is not None:
+                area = value_area(port, centre, layout)
+                if port.is_input:  # an enlarged name may reach the number
+                    name = PORT_TEXT + layout.names * growth + VALUE_GAP
+                    area.setRight(max(area.right(), centre.x() + name + text_width(text, size, False)))
+                painter.drawText(area, flags, text)
+
+    def _paint_slider(self, slider: SliderViewModel, track: QRectF) -> None:
+        """Paint a node's slider: the filled part and the handle."""
+        painter, theme, held = self.painter, self.theme, self.appearance.held
+        colour = PORT_STYLES[PortKind.NUMBER].colour(theme)
+        middle = track.center().y()
+        line = QRectF(track.left(), middle - _TRACK / 2, track.width(), _TRACK)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(qcolor(mix(theme.canvas, theme.text, 0.12)))
+        painter.drawRoundedRect(line, _TRACK / 2, _TRACK / 2)
+        at = handle_at(slider, track)
+        painter.setBrush(qcolor(colour))
+        zero = handle_at(replace(slider, value=min(max(0.0, slider.minimum), slider.maximum)), track)
+        start = zero if slider.minimum < 0 < slider.maximum else line.left()  # one with both signs is filled from 0
+        filled = QRectF(QPointF(min(start, at), line.top()), QPointF(max(start, at), line.bottom()))
+        painter.drawRoundedRect(filled, _TRACK / 2, _TRACK / 2)
+        painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))
+        radius = _HANDLE + (1.0 if held else 0.0)
+        painter.drawEllipse(QPointF(at, middle), radius, radius)
 
 
 def body_colour(model: NodeViewModel, theme: Colours) -> str:
     """Return the colour of a node below its title: neutral, or tinted for a value block."""
     return mix(theme.node, category_tint(model.category, theme), _VALUE_TINT) if model.is_value else theme.node
-
-
-def _radius(model: NodeViewModel) -> float:
-    return _VALUE_RADIUS if model.is_value else _RADIUS
-
-
-def _paint_header(
-    painter: QPainter,
-    model: NodeViewModel,
-    layout: NodeLayout,
-    appearance: NodeAppearance,
-    theme: Colours,
-    ink: str,
-    growth: float,
-) -> None:
-    right = layout.width - PADDING
-    if appearance.badge:
-        size = round(SMALL * growth)
-        width = text_width(appearance.badge, size, False)
-        title = text_width(model.title, round(BODY * growth), True)
-        painter.setFont(ui_font(size))
-        if title + width > right - 2 * PADDING:  # the title bar is too narrow for both
-            area = QRectF(right - width, -ABOVE, width + 1, ABOVE - _RING)
-            painter.setPen(qcolor(theme.text_dim))
-        else:
-            area = QRectF(right - width, 0, width + 1, layout.header)
-            painter.setPen(qcolor(badge_colour(model.category, theme, ink)))
-            right -= width + PADDING
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, appearance.badge)
-    paint_text(
-        painter, QRectF(PADDING, 0, right - PADDING, layout.header), model.title, ink, round(BODY * growth), strong=True
-    )
 
 
 def badge_colour(category: str, theme: Colours, ink: str) -> str:
@@ -201,152 +300,11 @@ def text_growth(scale: float) -> float:
     return min(max(_LEGIBLE / (SMALL * scale), 1.0), MOST_GROWTH)
 
 
-def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme: Colours, size: float) -> None:
-    """Paint a disc for an error or a triangle for a warning on the node's corner, where it covers no text."""
-    if state not in (NodeState.ERROR, NodeState.WARNING):
-        return
-    painter.save()
-    painter.translate(corner)
-    painter.scale(size, size)
-    painter.setPen(QPen(qcolor(theme.canvas), 1.5))
-    if state is NodeState.ERROR:
-        painter.setBrush(qcolor(theme.error))
-        painter.drawEllipse(QPointF(0, 0), 7, 7)
-    else:
-        painter.setBrush(qcolor(theme.warning))
-        painter.drawPolygon(QPolygonF([QPointF(0, -8.5), QPointF(8.5, 6), QPointF(-8.5, 6)]))
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(qcolor(theme.canvas if theme.is_dark else theme.control_hover))
-    painter.drawRect(QRectF(-0.9, -3.8, 1.8, 5))
-    painter.drawRect(QRectF(-0.9, 2.4, 1.8, 1.8))
-    painter.restore()
-
-
-def _paint_far_title(painter: QPainter, model: NodeViewModel, layout: NodeLayout, ink: str) -> None:
-    area = layout.body.adjusted(PADDING, 2, -PADDING, -2)
-    for size in (FAR, FAR_NARROW):
-        painter.setFont(ui_font(size, strong=True))
-        metrics = QFontMetricsF(painter.font())
-        lines = model.title.split(" ", 1) if metrics.horizontalAdvance(model.title) > area.width() else [model.title]
-        if len(lines) * metrics.height() > area.height():
-            lines = [model.title]
-        if max(map(metrics.horizontalAdvance, lines)) <= area.width():
-            break
-    painter.setPen(qcolor(ink))
-    flags = Qt.AlignmentFlag.AlignCenter
-    elided = (metrics.elidedText(line, Qt.TextElideMode.ElideRight, area.width()) for line in lines)
-    painter.drawText(area, flags, "\n".join(elided))
-
-
-def _paint_ports(
-    painter: QPainter,
-    model: NodeViewModel,
-    layout: NodeLayout,
-    appearance: NodeAppearance,
-    theme: Colours,
-    scale: float,
-) -> None:
-    for ports, centres in ((model.inputs, layout.inputs), (model.outputs, layout.outputs)):
-        for port, centre in zip(ports, centres, strict=True):
-            fits = appearance.fitting is None or (port.name, port.is_input) in appearance.fitting
-            painter.setOpacity(1.0 if fits else 0.25)
-            if scale >= NEAR and not (model.slider is not None and port is model.outputs[0]):
-                shared = bool(layout.inputs and layout.outputs)
-                most = layout.width / 2 if shared else layout.width
-                _paint_port_name(painter, port, centre, most, port_ink(port, appearance.degree, theme), scale)
-            _paint_port(painter, port, centre, appearance, theme)
-    painter.setOpacity(1.0)
-
-
-def _paint_port_name(
-    painter: QPainter, port: PortViewModel, centre: QPointF, most: float, ink: str, scale: float
-) -> None:
-    """Paint a port's name; enlarged text is cut off before the names on the node's other side."""
-    growth = text_growth(scale)
-    font = ui_font(round(SMALL * growth))
-    painter.setFont(font)
-    painter.setPen(qcolor(ink))
-    metrics, name = QFontMetricsF(font), port.name
-    if growth > 1.0 and port.live is None:
-        name = metrics.elidedText(name, Qt.TextElideMode.ElideRight, most - PORT_TEXT)
-    width = metrics.horizontalAdvance(name) + 1
-    left = centre.x() + PORT_TEXT if port.is_input else centre.x() - PORT_TEXT - width + 1
-    if port.live is not None and not port.is_input:
-        left -= value_width() + VALUE_GAP
-    painter.drawText(QRectF(left, centre.y() - ROW / 2, width, ROW), Qt.AlignmentFlag.AlignVCenter, name)
-
-
 def port_ink(port: PortViewModel, degree: int | None, theme: Colours) -> str:
     """Return the colour of a port's name: less prominent than a title, except on a hot node."""
     if port.dangling:
         return theme.warning
     return mix(theme.text_faint if port.optional else theme.text_dim, theme.text, (degree or 0) / DEGREES)
-
-
-def _paint_port(
-    painter: QPainter, port: PortViewModel, centre: QPointF, appearance: NodeAppearance, theme: Colours
-) -> None:
-    key = (port.name, port.is_input)
-    style = PORT_STYLES[port.kind]
-    colour = theme.warning if port.dangling else style.colour(theme)
-    is_filled = key in appearance.connected or key == appearance.hovered
-    painter.setPen(QPen(qcolor(colour), 1.4))
-    painter.setBrush(qcolor(colour if is_filled else theme.canvas))
-    painter.save()
-    painter.translate(centre)
-    if key == appearance.hovered:
-        painter.scale(1.35, 1.35)
-    if port.dangling:
-        painter.drawLine(QPointF(-3.5, -3.5), QPointF(3.5, 3.5))
-        painter.drawLine(QPointF(-3.5, 3.5), QPointF(3.5, -3.5))
-    elif style.shape is PortShape.CIRCLE:
-        painter.drawEllipse(QPointF(0, 0), CIRCLE_RADIUS, CIRCLE_RADIUS)
-    else:
-        painter.drawPolygon(OUTLINES[style.shape])
-    painter.restore()
-
-
-def _paint_values(
-    painter: QPainter,
-    model: NodeViewModel,
-    layout: NodeLayout,
-    texts: Mapping[tuple[str, bool], str],
-    ink: str,
-    growth: float,
-) -> None:
-    """Paint the numbers, by name and side of their ports; they are right-aligned, so the decimal point stays."""
-    size = round(SMALL * growth)
-    painter.setFont(ui_font(size))
-    painter.setPen(qcolor(ink))
-    flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-    for ports, centres in ((model.inputs, layout.inputs), (model.outputs, layout.outputs)):
-        for port, centre in zip(ports, centres, strict=True):
-            text = texts.get((port.name, port.is_input))
-            if text is not None:
-                area = value_area(port, centre, layout)
-                if port.is_input:  # an enlarged name may reach the number
-                    name = PORT_TEXT + layout.names * growth + VALUE_GAP
-                    area.setRight(max(area.right(), centre.x() + name + text_width(text, size, False)))
-                painter.drawText(area, flags | Qt.TextFlag.TextDontClip, text)
-
-
-def _paint_slider(painter: QPainter, slider: SliderViewModel, track: QRectF, theme: Colours, *, held: bool) -> None:
-    """Paint a node's slider: the filled part and the handle."""
-    colour = PORT_STYLES[PortKind.NUMBER].colour(theme)
-    middle = track.center().y()
-    line = QRectF(track.left(), middle - _TRACK / 2, track.width(), _TRACK)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(qcolor(mix(theme.canvas, theme.text, 0.12)))
-    painter.drawRoundedRect(line, _TRACK / 2, _TRACK / 2)
-    at = handle_at(slider, track)
-    painter.setBrush(qcolor(colour))
-    zero = handle_at(replace(slider, value=min(max(0.0, slider.minimum), slider.maximum)), track)
-    start = zero if slider.minimum < 0 < slider.maximum else line.left()  # a slider with both signs is filled from 0
-    filled = QRectF(QPointF(min(start, at), line.top()), QPointF(max(start, at), line.bottom()))
-    painter.drawRoundedRect(filled, _TRACK / 2, _TRACK / 2)
-    painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))
-    radius = _HANDLE + (1.0 if held else 0.0)
-    painter.drawEllipse(QPointF(at, middle), radius, radius)
 
 
 def handle_at(slider: SliderViewModel, track: QRectF) -> float:

@@ -21,7 +21,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.drawing.node_layout import layout, painted_area
-from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, paint_node
+from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, NodePainter
 from app.canvas.drawing.sentinel_mark import AWAY, mark_area, paint_mark
 from app.canvas.drawing.shapes import connection_path, on_screen, qcolor
 from app.canvas.drawing.size_label import has_room, label_area, paint_label
@@ -361,4 +361,4 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         connected = frozenset(key for key, port in self.ports.items() if port.connected_pipes)
         values = self._value_texts() if scale >= NEAR else {}
         appearance = replace(self.appearance, selected=self.isSelected(), connected=connected, values=values)
-        paint_node(painter, self.model, self.layout, appearance, colours.current(), scale)
+        NodePainter(painter, self.model, self.layout, appearance, colours.current(), scale).paint()

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPainterPath
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsScene, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.drawing.region_layout import RegionLayout, region_layout
-from app.canvas.drawing.region_painter import FAR_LIMIT, RegionAppearance, paint_region
+from app.canvas.drawing.region_painter import FAR_LIMIT, RegionAppearance, RegionPainter
 from app.theme import colours
 from app.view_models.node_view_model import RegionViewModel
 from engine.patch.document import Patch
@@ -74,10 +74,10 @@ class RegionView(QGraphicsItem):
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         """Paint the box."""
         if self.layout is not None:
-            scale = option.levelOfDetailFromTransform(painter.worldTransform())
-            paint_region(
-                painter, self.model, self.layout, self.appearance, colours.current(), scale, nested=self._is_nested
-            )
+            scale, theme = option.levelOfDetailFromTransform(painter.worldTransform()), colours.current()
+            RegionPainter(
+                painter, self.model, self.layout, self.appearance, theme, scale, nested=self._is_nested
+            ).paint()
 
 
 class RegionBoxes(QObject):
