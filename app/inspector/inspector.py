@@ -139,7 +139,7 @@ class Inspector(EmptyState, Dock):
         for row in tuple(self.rows.values()):
             row.editor.enter()
         if self.header is not None:
-            self.header.enter()
+            self.header.title.enter()
         self._set_waiting()
 
     def show_nodes(self, nodes: Sequence[str]) -> None:
@@ -151,7 +151,7 @@ class Inspector(EmptyState, Dock):
             else:
                 row.editor.enter()
         if self.header is not None:
-            self.header.enter()
+            self.header.title.enter()
         before = self._scroll.takeWidget()
         self._end_gesture()
         self._nodes = [node for node in nodes if self._patch is not None and node in self._patch.nodes]

@@ -5,9 +5,9 @@ import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLabel, QLineEdit, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from app.inspector.typed_line import TypedLine
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
 from app.view_models.profile.texts import share_text
@@ -132,13 +132,12 @@ class NodeHeader(QWidget):
         node = patch.nodes[nodes[0]]
         self._type_title = block_type.title if block_type else node.type
         column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=4)
-        self.title = _TitleField(objectName="blockTitle", placeholderText=self._type_title, maxLength=LONGEST_TITLE)
-        self.title.escaped.connect(self._give_up)
+        self.title = TypedLine(objectName="blockTitle", placeholderText=self._type_title, maxLength=LONGEST_TITLE)
+        self.title.entered.connect(lambda text: self.renamed.emit(self._meant(text)))
+        self.title.given_up.connect(lambda text: self.given_up.emit(self._meant(text)))
         self.title.setToolTip("Rename this block")
         self.title.setAccessibleName("Title")
-        self.title.editingFinished.connect(self.enter)
         self.title.returnPressed.connect(self.finished)
-        self._shown = ""
         if len(nodes) == 1:
             self.show_title(node.title)
         else:
@@ -153,33 +152,8 @@ class NodeHeader(QWidget):
 
     def show_title(self, title: str) -> None:
         """Show the node's own title, or else its type's."""
-        self._shown = title
-        self.title.setText(title or self._type_title)
-        self.title.setModified(False)
+        self.title.show_text(title or self._type_title)
 
-    def enter(self) -> None:
-        """Enter the typed text, if any."""
-        if self.title.isModified():
-            self.title.setModified(False)
-            self.renamed.emit(self._typed())
-
-    def _give_up(self) -> None:
-        typed = self._typed()
-        self.show_title(self._shown)
-        self.given_up.emit(typed)
-
-    def _typed(self) -> str:
-        title = self.title.text().strip()
+    def _meant(self, text: str) -> str:
+        title = text.strip()
         return "" if title == self._type_title else title
-
-
-class _TitleField(QLineEdit):
-    #: Escape was pressed while typed text was not entered.
-    escaped = Signal()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.isModified():
-            self.escaped.emit()
-            self.clearFocus()
-        else:
-            super().keyPressEvent(event)

@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFileDialog,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QSizePolicy,
     QSlider,
     QStyle,
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from app.edits.dropped_files import PICTURES, SOUNDS
 from app.edits.file_paths import relative_to
+from app.inspector.typed_line import TypedLine
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
 from engine.blocktypes.parameters import ParameterSpec, UserArray
@@ -215,48 +215,23 @@ class ChoiceEditor(ParameterEditor):
 
 
 class TextEditor(ParameterEditor):
-    """Any text, entered with Enter or by leaving the field. Escape discards the typed text."""
+    """Any text."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
-        self._shown: Sequence[Any] = ()
-        self.line = _TextField(self)
-        self.line.editingFinished.connect(self.enter)
+        self.line = TypedLine(accessibleName=spec.name, minimumWidth=40)
+        self.line.entered.connect(self.edited.emit)
+        self.line.given_up.connect(self.given_up.emit)
         self.row.addWidget(self.line, 1)
 
     def show_values(self, values: Sequence[Any]) -> None:
-        self._shown = values
         same = _all_equal(values)
-        self.line.setText(str(values[0]) if same else "")
+        self.line.show_text(str(values[0]) if same else "")
         self.line.setPlaceholderText("" if same else "various")
         self.line.setCursorPosition(0)
-        self.line.setModified(False)
-
-    def give_up(self) -> bool:
-        """Restore the text from before typing. Return False if nothing was typed."""
-        if not self.line.isModified():
-            return False
-        text = self.line.text()
-        self.show_values(self._shown)
-        self.given_up.emit(text)
-        return True
 
     def enter(self) -> None:
-        if self.line.isModified():
-            self.line.setModified(False)
-            self.edited.emit(self.line.text())
-
-
-class _TextField(QLineEdit):
-    def __init__(self, editor: TextEditor) -> None:
-        super().__init__(accessibleName=editor.spec.name, minimumWidth=40)
-        self._editor = editor
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self._editor.give_up():
-            self.clearFocus()
-        else:
-            super().keyPressEvent(event)
+        self.line.enter()
 
 
 class PathEditor(TextEditor):
