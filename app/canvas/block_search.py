@@ -27,7 +27,7 @@ class BlockSearch(QObject):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._patch: Patch | None = None
+        self._patch = Patch()
         self._goal: Goal = None
         #: Ids of the most recently placed block types, the newest last.
         self.recent: list[str] = []
@@ -58,8 +58,6 @@ class BlockSearch(QObject):
 
     def _find(self, text: str) -> list[Group]:
         """Return the block types that match a text and fit the goal; without a text and a goal, return the palette."""
-        if self._patch is None:
-            return []
         found = self._patch.catalogue.search(text)
         if not text and self._goal is None:
             return palette(found, self.recent)
@@ -69,7 +67,6 @@ class BlockSearch(QObject):
         return [Group("", found)]
 
     def _place(self, block_type: type[Block]) -> None:
-        assert self._patch is not None
         # The pointer is at the first port if something is connected, otherwise on the title bar.
         below = HEADER + ROW / 2 if self._goal else HEADER / 2
         position = snapped(self._point.x(), self._point.y() - below)

@@ -51,14 +51,14 @@ class Canvas(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._patch: Patch | None = None
+        #: The shown patch; an empty one while none is open.
+        self.patch = Patch()
         #: Runs slow work.
         self.beside: Run = at_once
         #: The profile of the last measured frame; requested while a tooltip is shown.
         self.profile: Callable[[], Profile | None] = lambda: None
         #: The memory bandwidth of the engine's device; None where it is unknown.
         self.peak_bytes_per_s: Callable[[], float | None] = lambda: None
-        self._mirror: Mirror | None = None
         self._selected: list[str] = []
         self.scene = GraphScene(self)
         self.scene.selection_settled.connect(self._pass_on_selection)
@@ -104,27 +104,19 @@ class Canvas(QWidget):
         self.view.connection_double_clicked.connect(self._insert_at_pointer)
         self.view.canvas_double_clicked.connect(self.open_search)
         self.view.menu_requested.connect(self._open_menu)
+        self._mirror = Mirror(self.patch, self.scene, self.view.cancel_drag)
 
     # Display
 
-    @property
-    def patch(self) -> Patch | None:
-        """The shown patch."""
-        return self._patch
-
     def set_patch(self, patch: Patch | None) -> None:
         """Show a patch, or none."""
-        if self._mirror is not None:
-            self._mirror.stop()
-            self._mirror = None
+        self._mirror.stop()
         self.search.close()
         self.view.cancel_drag()
         self._display.clear()
         self.path.set_patch(patch)
-        self.scene.empty()
-        self._patch = self.edits.patch = self.connecting.patch = patch
-        if patch is not None:
-            self._mirror = Mirror(patch, self.scene, self.view.cancel_drag)
+        self.patch = self.edits.patch = self.connecting.patch = patch or Patch()
+        self._mirror = Mirror(self.patch, self.scene, self.view.cancel_drag)
         self._pass_on_selection()
         self.view.viewport().update()
 
@@ -175,7 +167,7 @@ class Canvas(QWidget):
 
     def go_to(self, node: str) -> None:
         """Select a node, if it exists, and bring it into view."""
-        if self._patch is not None and node in self._patch.nodes:
+        if node in self.patch.nodes:
             self.select([node])
             self.fit_selection()
             self.setFocus()
@@ -183,7 +175,7 @@ class Canvas(QWidget):
     def show_types(self, types: frozenset[str]) -> None:
         """Report the selection again if the type of a selected node has changed."""
         selected = self.selected()
-        if self._patch is not None and any(self._patch.nodes[node].type in types for node in selected):
+        if any(self.patch.nodes[node].type in types for node in selected):
             self.selection_changed.emit(selected)
 
     def _pass_on_selection(self) -> None:
@@ -207,9 +199,8 @@ class Canvas(QWidget):
         self.menu_requested.emit(kind, position)
 
     def _move(self, drop: NodeDrop) -> None:
-        assert self._patch is not None
         try:
-            regions.drop(self._patch, drop)
+            regions.drop(self.patch, drop)
         except PatchError as problem:
             self._refuse(str(problem))
 
@@ -218,12 +209,12 @@ class Canvas(QWidget):
         opened = next((path for path in paths if path.suffix == SUFFIX), None)
         if opened is not None:
             self.patch_dropped.emit(opened)
-        elif self._patch is not None:
-            patch, names = self._patch, ", ".join(path.name for path in paths)
+        else:
+            patch, names = self.patch, ", ".join(path.name for path in paths)
             self.beside(f"Reading {names} …", drop_work(patch, paths), lambda: self._place_read(patch, paths, point))
 
     def _place_read(self, patch: Patch, paths: list[Path], point: QPointF) -> None:
-        if patch is not self._patch:
+        if patch is not self.patch:
             return  # another patch is shown by now
         try:
             place = node_edits.snapped(point.x(), point.y())
@@ -232,11 +223,10 @@ class Canvas(QWidget):
             self._refuse(str(problem))
 
     def _move_refusal(self, nodes: Sequence[str], scope: str) -> str | None:
-        return regions.move_refusal(self._patch, nodes, scope) if self._patch is not None else None
+        return regions.move_refusal(self.patch, nodes, scope)
 
     def _cut(self, connections: list[Connection]) -> None:
-        assert self._patch is not None
-        node_edits.cut(self._patch, connections)
+        node_edits.cut(self.patch, connections)
 
     # Connecting
 
@@ -244,8 +234,7 @@ class Canvas(QWidget):
         self._open_search_for(self.view.mapFromScene(point), start)
 
     def _slide(self, slide: SliderMove) -> None:
-        assert self._patch is not None
-        node_edits.set_parameter(self._patch, [slide.node], slide.parameter, slide.value, gesture=slide.gesture)
+        node_edits.set_parameter(self.patch, [slide.node], slide.parameter, slide.value, gesture=slide.gesture)
 
     def _say(self, text: str) -> None:
         self._notice.show_at(self.view.cursor_position, text, self.view.tray_area())
@@ -289,10 +278,9 @@ class Canvas(QWidget):
             self._open_search_for(position)
 
     def _open_search_for(self, position: QPoint | None, goal: Goal = None) -> None:
-        if self._patch is not None:
-            position = position or self.view.mapFromScene(self.view.cursor_point())
-            point = self.view.mapToScene(position)
-            self.search.open(self._patch, position, point, goal, self.scene.regions.scope_at(point))
+        position = position or self.view.mapFromScene(self.view.cursor_point())
+        point = self.view.mapToScene(position)
+        self.search.open(self.patch, position, point, goal, self.scene.regions.scope_at(point))
 
     def insert_block(self) -> None:
         """Search for a block to put in the middle of the selected connection."""
@@ -306,24 +294,24 @@ class Canvas(QWidget):
     def checkable(self) -> Connection | None:
         """The selected connection, if its elements can be checked; None if several are selected."""
         connections = self.scene.selected_connections()
-        if self._patch is None or len(connections) != 1:
+        if len(connections) != 1:
             return None
         try:
-            self._patch.check_sentinel(connections[0])
+            self.patch.check_sentinel(connections[0])
         except PatchError:
             return None
         return connections[0]
 
     def check_values(self) -> None:
         """Ask what to check in the elements of the selected connection."""
-        if self._patch is not None and (connection := self.checkable) is not None:
-            SentinelForm(self._patch, connection.source, self).open()
+        if (connection := self.checkable) is not None:
+            SentinelForm(self.patch, connection.source, self).open()
 
     def remove_check(self) -> None:
         """Stop checking the elements of the selected connection."""
         connection = self.checkable
-        if self._patch is not None and connection is not None and connection.source in self._patch.sentinels:
-            self._patch.remove_sentinel(connection)
+        if connection is not None and connection.source in self.patch.sentinels:
+            self.patch.remove_sentinel(connection)
 
     def _insert_at_pointer(self, connection: Connection) -> None:
         self._open_search_for(None, connection)
@@ -335,9 +323,7 @@ class Canvas(QWidget):
     # Events
 
     def _tooltip(self, hit: Hit) -> str:
-        if self._patch is None:
-            return ""
-        return tooltip(self._patch, hit, self._display.report, self.profile(), self.peak_bytes_per_s())
+        return tooltip(self.patch, hit, self._display.report, self.profile(), self.peak_bytes_per_s())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move and open the selection, and leave an inner patch; the keys of commands have precedence."""

@@ -106,7 +106,7 @@ class InnerRoom(QObject):
 
     def select(self, node: str) -> None:
         """Select a node of the patch while the canvas shows the patch."""
-        if not self.is_open and self._canvas.patch is not None and node in self._canvas.patch.nodes:
+        if not self.is_open and node in self._canvas.patch.nodes:
             self._canvas.select([node])
 
     def select_op(self, op: str) -> None:

@@ -31,7 +31,7 @@ class PathDisplay(QWidget):
         self.hide()
         self._scene = scene
         self._shows = False
-        self._patch: Patch | None = None
+        self._patch = Patch()
         self._report: FrameReport | None = None
         self._profile: Profile | None = None
         self._marks = _NOTHING
@@ -45,7 +45,7 @@ class PathDisplay(QWidget):
 
     def set_patch(self, patch: Patch | None) -> None:
         """Follow another patch, whose frames have not been measured yet."""
-        self._patch, self._report, self._profile = patch, None, None
+        self._patch, self._report, self._profile = patch or Patch(), None, None
         self._marking.stop()
         self._show(_NOTHING)
 
@@ -73,10 +73,8 @@ class PathDisplay(QWidget):
             self._marking.ask()
 
     def _mark(self) -> None:
-        if self._shows and self._patch is not None:
-            self._show(path_marks(self._patch, self._profile, self._report, self._budget_ns))
-        else:
-            self._show(_NOTHING)
+        marks = path_marks(self._patch, self._profile, self._report, self._budget_ns) if self._shows else _NOTHING
+        self._show(marks)
 
     def _show(self, marks: PathMarks) -> None:
         is_other, self._marks = marks.text != self._marks.text, marks

@@ -28,18 +28,16 @@ class SelectionEdits(QObject):
         super().__init__(parent)
         self._scene = scene
         self._pointer = pointer
-        self.patch: Patch | None = None
+        self.patch = Patch()
 
     def delete(self) -> None:
         """Remove the selected nodes and connections."""
         nodes, connections = self._scene.selected_nodes(), self._scene.selected_connections()
-        if self.patch is not None and (nodes or connections):
+        if nodes or connections:
             node_edits.delete(self.patch, nodes, connections)
 
     def disconnect_all(self) -> None:
         """Remove the selected connections, and all connections of the selected nodes."""
-        if self.patch is None:
-            return
         nodes, chosen = set(self._scene.selected_nodes()), set(self._scene.selected_connections())
         found = [c for c in self.patch.connections if c in chosen or {c.source.node, c.target.node} & nodes]
         if found:
@@ -48,7 +46,7 @@ class SelectionEdits(QObject):
     def copy(self) -> None:
         """Put the selected nodes on the clipboard, as text."""
         nodes = self._scene.selected_nodes()
-        if self.patch is not None and nodes:
+        if nodes:
             QGuiApplication.clipboard().setText(node_edits.copied(self.patch, nodes))
 
     def cut(self) -> None:
@@ -65,7 +63,7 @@ class SelectionEdits(QObject):
     def duplicate(self) -> None:
         """Add copies of the selected nodes and of the connections between them, and select the copies."""
         nodes = self._scene.selected_nodes()
-        if self.patch is not None and nodes:
+        if nodes:
             scope = regions.common_scope(self.patch, regions.outermost(self.patch, nodes))
             self._paste(node_edits.copied(self.patch, nodes), None, "Duplicate", scope)
 
@@ -75,7 +73,7 @@ class SelectionEdits(QObject):
         Edits of one `gesture` are one undo step.
         """
         nodes = self._scene.selected_nodes()
-        if self.patch is not None and nodes:
+        if nodes:
             nodes = list(dict.fromkeys([*nodes, *self._scene.regions.contents(nodes)]))
             places = {node: self.patch.nodes[node].position for node in nodes}
             moved = {node: (x + dx * STEP, y + dy * STEP) for node, (x, y) in places.items()}
@@ -83,20 +81,19 @@ class SelectionEdits(QObject):
 
     def region_type(self, kind: str) -> type[Block] | None:
         """Return the block or op that is a region of a kind such as "for"; None when the catalogue has none."""
-        get = self.patch.catalogue.get if self.patch is not None else lambda type_id: None
+        get = self.patch.catalogue.get
         return get(f"control.{kind}") or get(f"op.{kind}")
 
     def wrap(self, kind: str) -> None:
         """Put the selected nodes into a new region of a kind such as "for", and select it."""
         nodes, block_type = self._scene.selected_nodes(), self.region_type(kind)
-        if self.patch is not None and nodes and block_type is not None:
+        if nodes and block_type is not None:
             area = self._scene.rect_of(nodes)
             with self._saying_refusals():
                 self._scene.select([regions.wrap(self.patch, nodes, block_type, partial(self._place_beside, area))])
 
     def _place_beside(self, area: QRectF, node_id: str) -> Position:
         """Return a place for a node above an area; if another node is in the way, to its left or below it."""
-        assert self.patch is not None
         size = QRectF(0, 0, *node_size(self.patch, node_id))
         above = size.translated(*snapped(area.left(), area.top() - size.height() - MARGIN))
         left = size.translated(*snapped(area.left() - size.width() - MARGIN, area.top()))
@@ -107,14 +104,14 @@ class SelectionEdits(QObject):
     def move_into(self, scope: str) -> None:
         """Put the selected nodes into a region."""
         nodes = self._scene.selected_nodes()
-        if self.patch is not None and nodes:
+        if nodes:
             with self._saying_refusals():
                 regions.move_into(self.patch, nodes, scope)
 
     def take_out(self) -> None:
         """Move the selected nodes out of their regions."""
         nodes = self._scene.selected_nodes()
-        if self.patch is not None and self.has_members():
+        if self.has_members():
             with self._saying_refusals():
                 regions.take_out(self.patch, nodes)
 
@@ -125,14 +122,11 @@ class SelectionEdits(QObject):
     def scopes_to_enter(self) -> dict[str, str]:
         """Return the scopes that the selected nodes could be put into, with their titles."""
         nodes = self._scene.selected_nodes()
-        if self.patch is None or not nodes:
-            return {}
         return regions.scope_titles(self.patch, regions.scopes_to_enter(self.patch, nodes))
 
     def _paste(self, text: str, at: Position | None, name: str, scope: str) -> None:
-        if self.patch is not None:
-            with self._saying_refusals():
-                self._scene.select(node_edits.paste(self.patch, text, at, name, scope))
+        with self._saying_refusals():
+            self._scene.select(node_edits.paste(self.patch, text, at, name, scope))
 
     @contextmanager
     def _saying_refusals(self) -> Iterator[None]:

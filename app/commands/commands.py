@@ -345,7 +345,7 @@ def _open_inner_patch(window: CommandWindow) -> None:
 def _open_kernel_source(window: CommandWindow) -> None:
     """Open the kernel files of the selected block in the system's editor."""
     patch, selected = window.canvas.patch, window.canvas.selected()
-    block_type = patch.block_type(selected[0]) if patch is not None and selected else None
+    block_type = patch.block_type(selected[0]) if selected else None
     files = kernel_files(block_type) if block_type else []
     for path in files:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))

@@ -54,12 +54,12 @@ class Needs:
         return self._session.patch.history.redo_name if self._session.patch else None
 
     def _is_checked(self) -> bool:
-        checkable, patch = self._canvas.checkable, self._canvas.patch
-        return checkable is not None and patch is not None and checkable.source in patch.sentinels
+        checkable = self._canvas.checkable
+        return checkable is not None and checkable.source in self._canvas.patch.sentinels
 
     def _holds_patch(self) -> bool:
-        patch, selected = self._canvas.patch, self._canvas.selected()
-        return patch is not None and len(selected) == 1 and inner_kind(patch, selected[0]) is not None
+        selected = self._canvas.selected()
+        return len(selected) == 1 and inner_kind(self._canvas.patch, selected[0]) is not None
 
 
 def _named(word: str, name: str | None) -> str:

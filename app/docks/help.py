@@ -26,7 +26,7 @@ class Help(EmptyState, Dock):
         """Follow the selection on the canvas."""
         canvas = editor.canvas
         canvas.selection_changed.connect(
-            lambda nodes: self.show_type(canvas.patch.block_type(nodes[0]) if canvas.patch and nodes else None)
+            lambda nodes: self.show_type(canvas.patch.block_type(nodes[0]) if nodes else None)
         )
 
     def show_type(self, block_type: type[Block] | None) -> None:

@@ -111,7 +111,7 @@ class Problems(EmptyState, Dock):
         self._problems: list[Problem] = []  # all
         self._listed: list[Problem] = []  # those that pass the filter, as sorted
         self._filter, self._order = ProblemFilter(), ProblemOrder()
-        self._patch: Patch | None = None
+        self._patch = Patch()
         self._unsubscribe: Callable[[], None] = lambda: None
 
     def follow(self, editor: Editor) -> None:
@@ -127,8 +127,8 @@ class Problems(EmptyState, Dock):
     def set_patch(self, patch: Patch | None) -> None:
         """Show the problems of another patch, which has none until it runs."""
         self._unsubscribe()
-        self._patch = patch
-        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else lambda: None
+        self._patch = patch or Patch()
+        self._unsubscribe = self._patch.subscribe(self._on_change)
         self.show_diagnostics(())
 
     def show_diagnostics(self, diagnostics: tuple[Diagnostic, ...], sightings: Sequence[Sighting] = ()) -> None:
@@ -239,7 +239,7 @@ class Problems(EmptyState, Dock):
 
     def _add_buttons(self, diagnostic: Diagnostic, row: QTreeWidgetItem) -> None:
         """Add a button for each one-click remedy to the end of the row."""
-        found = remedies(self._patch, diagnostic) if self._patch is not None else []
+        found = remedies(self._patch, diagnostic)
         if found:
             buttons = ButtonRow()
             self.list.setItemWidget(row, _BUTTONS, buttons)  # before it is shown, since otherwise it would be a window

@@ -137,7 +137,7 @@ class Updates(EmptyState, Dock):
     def __init__(self) -> None:
         page = QWidget()
         super().__init__(page, _HINT)
-        self._patch: Patch | None = None
+        self._patch = Patch()
         self._hot = self._hot_before = 0
         self.rows = UpdateRows(self)
         self.levels = {
@@ -172,7 +172,7 @@ class Updates(EmptyState, Dock):
 
     def set_patch(self, patch: Patch | None) -> None:
         """List the updates of another patch, which has none yet."""
-        self._patch = patch
+        self._patch = patch or Patch()
         self.begin_again()
         self.clear()
 
@@ -218,7 +218,7 @@ class Updates(EmptyState, Dock):
     def _go_to(self, index: QModelIndex) -> None:
         """Go to the cause's first block that still exists."""
         nodes = index.data(Qt.ItemDataRole.UserRole).record.nodes
-        there = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
+        there = [node for node in nodes if node in self._patch.nodes]
         if there:
             self.node_activated.emit(there[0])
         elif nodes:

@@ -75,7 +75,7 @@ class Inspector(EmptyState, Dock):
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         super().__init__(scroll, _HINT)
         self._scroll = scroll
-        self._patch: Patch | None = None
+        self._patch = Patch()
         self._nodes: list[str] = []
         self._known: frozenset[str] = frozenset()
         self._forget_stale()
@@ -93,7 +93,7 @@ class Inspector(EmptyState, Dock):
         self._drives = ParameterDrives(node_size, self)
         self._drives.refused.connect(self.refused)
         self._drives.followed.connect(self.node_followed)
-        self._shelve: Shelve = lambda edit: None
+        self._shelve: Shelve = self._patch.shelve
         self._waiting: list[_Waiting] = []
         self._gesture: object | None = None
         self._dragging = False
@@ -129,9 +129,9 @@ class Inspector(EmptyState, Dock):
         self.enter_typed()
         self.show_nodes([])
         self._unsubscribe()
-        self._unsubscribe = patch.subscribe(self._on_change, self._refresh_stale) if patch is not None else lambda: None
-        self._patch, self._report = patch, None
-        self._shelve = shelve or (patch.shelve if patch is not None else lambda edit: None)
+        self._patch, self._report = patch or Patch(), None
+        self._unsubscribe = self._patch.subscribe(self._on_change, self._refresh_stale)
+        self._shelve = shelve or self._patch.shelve
         self.show_nodes([])
 
     def enter_typed(self) -> None:
@@ -154,13 +154,13 @@ class Inspector(EmptyState, Dock):
             self.header.title.enter()
         before = self._scroll.takeWidget()
         self._end_gesture()
-        self._nodes = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
+        self._nodes = [node for node in nodes if node in self._patch.nodes]
         self._known = frozenset(self._nodes)
         self._forget_stale()
         self.rows, self.header, self.status, self._told = {}, None, None, None
         self._drives.show_rows(self._patch, self._nodes, self.rows)
         del before
-        if self._patch is None or not self._nodes:
+        if not self._nodes:
             self.hint.setText(_HINT)
             self.set_filled(False)
             return
@@ -184,7 +184,7 @@ class Inspector(EmptyState, Dock):
         """Show the state, time and buffers of the node."""
         self._report = report
         self._drives.show_report(report)
-        if self._patch is not None and self.status is not None and len(self._nodes) == 1:
+        if self.status is not None and len(self._nodes) == 1:
             self.status.show_report(self._patch, self._nodes[0], report)
             if report.diagnostics is not self._told:
                 self._told = report.diagnostics
@@ -192,7 +192,6 @@ class Inspector(EmptyState, Dock):
 
     def _offer_remedies(self, status: NodeStatus, node: str) -> None:
         """Show a button for each problem of the node that one click can fix."""
-        assert self._patch is not None
         found = [r for item in self._told or () if item.node == node for r in remedies(self._patch, item)]
         status.remedies.show_buttons((r.title, partial(self.remedy_chosen.emit, r)) for r in found)
 
@@ -253,7 +252,7 @@ class Inspector(EmptyState, Dock):
             form.setRowVisible(row, not folded)
 
     def _folder(self) -> Path | None:
-        return self._patch.path.parent if self._patch is not None and self._patch.path is not None else None
+        return self._patch.path.parent if self._patch.path is not None else None
 
     def _make_row(self, spec: ParameterSpec) -> ParameterRow:
         editor = CodeEditor(spec) if spec.language else make_editor(spec, self._folder)
@@ -268,7 +267,6 @@ class Inspector(EmptyState, Dock):
         return row
 
     def _refresh(self, row: ParameterRow) -> None:
-        assert self._patch is not None
         name = row.editor.spec.name
         typed = {node: edit.value for edit in self._waiting if edit.name == name for node in edit.nodes}
         row.editor.show_values([typed.get(node, self._patch.value(node, name)) for node in self._nodes])
@@ -281,7 +279,6 @@ class Inspector(EmptyState, Dock):
             self._gesture = object()
         if not self._dragging:
             self._idle.start()
-        assert self._patch is not None
         patch, nodes, gesture = self._patch, self._nodes, (self._gesture, name)
         work = setting_work(patch, nodes, name, value)
         if work is None:
@@ -328,7 +325,6 @@ class Inspector(EmptyState, Dock):
     def _mark(self, name: str, *, is_constant: bool) -> None:
         """Make a parameter a constant of the kernel, or one that is passed to it."""
         self.enter_typed()
-        assert self._patch is not None
         text = self._patch.value(self._nodes[0], CONSTANTS)
         known = [row.editor.spec.name for row in self.rows.values() if row.editor.spec.can_be_constant]
         self._edit(CONSTANTS, marked(text, name, is_constant=is_constant, known=known))
@@ -337,7 +333,6 @@ class Inspector(EmptyState, Dock):
         self._do("", self._renaming(title))
 
     def _do(self, parameter: str, edit: Callable[[Patch], None]) -> None:
-        assert self._patch is not None
         try:
             edit(self._patch)
         except PatchError as problem:
@@ -360,7 +355,7 @@ class Inspector(EmptyState, Dock):
         match change:
             case ParameterChanged(node, parameter) if node in self._known:
                 self._stale_values.add(parameter)
-                if self._patch is not None and self._patch.decides_interface(node, parameter):
+                if self._patch.decides_interface(node, parameter):
                     self._has_other_rows = True
             case Connected(connection) | Disconnected(connection) if connection.target.node in self._known:
                 self._stale_drives.add(connection.target.port)

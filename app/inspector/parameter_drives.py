@@ -33,13 +33,13 @@ class ParameterDrives(QObject):
     def __init__(self, node_size: NodeSize, parent: QObject) -> None:
         super().__init__(parent)
         self._node_size = node_size
-        self._patch: Patch | None = None
+        self._patch = Patch()
         self._nodes: Sequence[str] = ()
         self._rows: Mapping[str, ParameterRow] = {}
         self._values: Mapping[str, float] = {}
         self._throttle = Throttle(self._show_values, _INTERVAL_MS, self)
 
-    def show_rows(self, patch: Patch | None, nodes: Sequence[str], rows: Mapping[str, ParameterRow]) -> None:
+    def show_rows(self, patch: Patch, nodes: Sequence[str], rows: Mapping[str, ParameterRow]) -> None:
         """Follow these rows, which are for parameters of these nodes."""
         self._patch, self._nodes, self._rows = patch, nodes, rows
         for name, row in rows.items():
@@ -54,7 +54,6 @@ class ParameterDrives(QObject):
 
     def refresh(self, name: str) -> None:
         """Show the driver of a parameter."""
-        assert self._patch is not None
         patch, row = self._patch, self._rows[name]
         sources = [patch.source_of(target) for target in self._targets(name)]
         known = {source for source in sources if source is not None}
@@ -88,7 +87,6 @@ class ParameterDrives(QObject):
 
     def _fill(self, row: ParameterRow, name: str) -> None:
         """Fill the menu of a parameter: possible drivers, the current one, and how to disconnect it."""
-        assert self._patch is not None
         patch, targets, menu = self._patch, self._targets(name), row.menu
         menu.clear()
         for inner in menu.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly):
@@ -120,7 +118,6 @@ class ParameterDrives(QObject):
         action.triggered.connect(lambda: self._do(edit))
 
     def _follow(self, name: str) -> None:
-        assert self._patch is not None
         source = next(filter(None, map(self._patch.source_of, self._targets(name))), None)
         if source is not None:
             self.followed.emit(source.node)

@@ -74,12 +74,10 @@ class Problem:
         first, *rest = [line for line in self.diagnostic.message.splitlines() if not line.startswith(" ")] or [""]
         return rest if rest and first.endswith(":") else [first, *rest]
 
-    def texts(self, patch: Patch | None) -> tuple[str, ...]:
+    def texts(self, patch: Patch) -> tuple[str, ...]:
         """Return the texts of the row, by `ProblemColumn`."""
         found, seen = self.diagnostic, self.sighting
-        place = found.node or ""
-        if patch is not None:
-            place = place_title(patch, place)
+        place = place_title(patch, found.node or "")
         if found.port:
             place += f", {found.port}"
         line = f":{found.line}" if found.line else ""
@@ -125,7 +123,7 @@ class ProblemOrder:
             return ProblemOrder(column)
         return ProblemOrder() if self.descending else ProblemOrder(column, descending=True)
 
-    def sort(self, problems: Iterable[Problem], patch: Patch | None) -> list[Problem]:
+    def sort(self, problems: Iterable[Problem], patch: Patch) -> list[Problem]:
         """Return problems in this order; equal ones are sorted by importance."""
         ranked = sorted(problems, key=lambda problem: problem.rank)
         match self.column:
@@ -139,7 +137,7 @@ class ProblemOrder:
                 return sorted(ranked, key=lambda each: each.texts(patch)[column].casefold(), reverse=self.descending)
 
 
-def listed(patch: Patch | None, diagnostics: Sequence[Diagnostic], sightings: Sequence[Sighting] = ()) -> list[Problem]:
+def listed(patch: Patch, diagnostics: Sequence[Diagnostic], sightings: Sequence[Sighting] = ()) -> list[Problem]:
     """Return problems for diagnostics of a patch, with `sightings` if known.
 
     Problems of inner patches are at their nodes.
@@ -148,7 +146,7 @@ def listed(patch: Patch | None, diagnostics: Sequence[Diagnostic], sightings: Se
     return [
         Problem(item, sighting)
         for diagnostic, sighting in zip(diagnostics, seen, strict=True)
-        for item in (with_op_problems(patch, [diagnostic]) if patch is not None else [diagnostic])
+        for item in with_op_problems(patch, [diagnostic])
     ]
 
 

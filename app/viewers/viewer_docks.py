@@ -30,7 +30,7 @@ class ViewerDocks(QObject):
     def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._patch: Patch | None = None
+        self._patch = Patch()
         self._unsubscribe: Callable[[], None] = lambda: None
         self._seen: set[str] = set()
         self._is_preparing = False
@@ -56,13 +56,12 @@ class ViewerDocks(QObject):
     def set_patch(self, patch: Patch | None) -> None:
         """Show the viewers of another patch."""
         self._unsubscribe()
-        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else lambda: None
         for node in list(self.docks):
             self._remove(node)
-        self._patch = patch
-        if patch is not None:
-            for node in patch.nodes:
-                self._add(node)
+        self._patch = patch or Patch()
+        self._unsubscribe = self._patch.subscribe(self._on_change)
+        for node in self._patch.nodes:
+            self._add(node)
         if self.docks:
             next(iter(self.docks.values())).raise_()
 
@@ -76,9 +75,7 @@ class ViewerDocks(QObject):
         idle = {
             node: message_text(self._patch, found)
             for node in self.docks
-            if self._patch is not None
-            and (found := report.nodes.get(node)) is not None
-            and found.state is NodeState.IDLE
+            if (found := report.nodes.get(node)) is not None and found.state is NodeState.IDLE
         }
         if (report.preparing, idle) != (self._is_preparing, self._idle):
             self._is_preparing, self._idle = report.preparing, idle
@@ -92,7 +89,6 @@ class ViewerDocks(QObject):
             self.docks[node].raise_()
 
     def _add(self, node: str) -> None:
-        assert self._patch is not None
         block_type = self._patch.block_type(node)
         if block_type is None or not shows_pictures(block_type):
             return
@@ -122,8 +118,6 @@ class ViewerDocks(QObject):
 
     def _name_docks(self) -> None:
         """Give each dock its node's title; equal titles are followed by the node's id."""
-        if self._patch is None:
-            return
         titles = {node: self._patch.title(node) for node in self.docks if node in self._patch.nodes}
         for node, title in titles.items():
             is_one_of_many = list(titles.values()).count(title) > 1
@@ -136,7 +130,6 @@ class ViewerDocks(QObject):
         return dock
 
     def _hint(self, node: str) -> str:
-        assert self._patch is not None
         if not any(connection.target.node == node for connection in self._patch.connections):
             return _NO_IMAGE
         if self._is_preparing:
@@ -172,7 +165,6 @@ class ViewerDocks(QObject):
 
     def _follow_types(self, types: frozenset[str]) -> None:
         """Add and remove viewers for block types that started or stopped showing pictures."""
-        assert self._patch is not None
         for node in self._patch.nodes.values():
             if node.type in types:
                 block_type = self._patch.block_type(node.id)

@@ -45,7 +45,7 @@ class InputEvents(QObject):
         self._post = post
         self._canvas = canvas
         self._unsubscribe: Callable[[], None] = lambda: None
-        self._patch: Patch | None = None
+        self._patch = Patch()
         self._listening: dict[str, frozenset[str]] = {}
         self._hears: frozenset[str] = frozenset()
         self._down: dict[int, str] = {}  # names of the held inputs, by the system's code of the key
@@ -65,13 +65,12 @@ class InputEvents(QObject):
     def set_patch(self, patch: Patch | None) -> None:
         """Watch for the blocks of another patch."""
         self._unsubscribe()
-        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else lambda: None
-        self._patch = patch
+        self._patch = patch or Patch()
+        self._unsubscribe = self._patch.subscribe(self._on_change)
         self._listening.clear()
         self._down.clear()
-        if patch is not None:
-            for node in patch.nodes:
-                self._add(node)
+        for node in self._patch.nodes:
+            self._add(node)
         self._watch()
 
     def _on_change(self, change: Change) -> None:
@@ -80,7 +79,7 @@ class InputEvents(QObject):
                 self._add(node.id)
             case NodeRemoved(node):
                 self._listening.pop(node.id, None)
-            case BlockTypesChanged() if self._patch is not None:
+            case BlockTypesChanged():
                 self._listening.clear()
                 for known in self._patch.nodes:
                     self._add(known)
@@ -89,7 +88,6 @@ class InputEvents(QObject):
         self._watch()
 
     def _add(self, node: str) -> None:
-        assert self._patch is not None
         block_type = self._patch.block_type(node)
         if block_type is not None and issubclass(block_type, ValueBlock) and block_type.hears:
             self._listening[node] = frozenset(block_type.hears)

@@ -37,7 +37,7 @@ class ConnectionEdits(QObject):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._room = parent
-        self.patch: Patch | None = None
+        self.patch = Patch()
         self.cost: Costing | None = None
         self._explained: tuple[PortRef, PortRef, Connection | None] | None = None
         self._explanation: tuple[str, bool] = ("", False)
@@ -45,19 +45,17 @@ class ConnectionEdits(QObject):
     def fitting(self, start: PortRef) -> set[PortRef]:
         """Return the ports and parameters that a connection from a port may end at."""
         self._explained = None
-        return self.patch.fitting_ends(start) if self.patch is not None else set()
+        return self.patch.fitting_ends(start)
 
     def candidates(self, start: PortRef, node: str) -> list[DriveCandidate]:
         """Return the parameters that a node offers to a connection from a port."""
-        return drive_candidates(self.patch, start, node) if self.patch is not None else []
+        return drive_candidates(self.patch, start, node)
 
     def explain(self, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
         """Show the effect and cost of a drop at `end`, or why it is refused.
 
         `picked_up` is the connection whose end is being dragged; a drop removes it.
         """
-        if self.patch is None:
-            return
         if self._explained != (start, end, picked_up):
             self._explained = (start, end, picked_up)
             self._explanation = preview(self.patch, start, end, picked_up, self.cost)
@@ -66,14 +64,12 @@ class ConnectionEdits(QObject):
 
     def explain_node(self, node: str) -> None:
         """Show the effect of a drop on a node with several parameters."""
-        if self.patch is not None:
-            self.promised.emit(f"Drop on a parameter of {self.patch.title(node)}")
+        self.promised.emit(f"Drop on a parameter of {self.patch.title(node)}")
 
     def drop(
         self, start: PortRef, target: DropTarget, picked_up: Connection | None, point: QPointF, position: QPoint
     ) -> None:
         """Make the edit of a drop; `point` is its place in the scene, `position` its place on the screen."""
-        assert self.patch is not None
         if target.end is not None:
             self._connect(start, target.end, picked_up)
         elif target.node is not None:
@@ -84,7 +80,6 @@ class ConnectionEdits(QObject):
             self.dropped_on_nothing.emit(point, start)
 
     def _connect(self, start: PortRef, end: PortRef, picked_up: Connection | None) -> None:
-        assert self.patch is not None
         try:
             node_edits.connect(self.patch, start, end, picked_up)
         except PatchError as problem:
@@ -92,7 +87,6 @@ class ConnectionEdits(QObject):
 
     def _choose(self, start: PortRef, node: str, picked_up: Connection | None, position: QPoint) -> None:
         """Ask which parameter of a node to connect to."""
-        assert self.patch is not None
         candidates = self.candidates(start, node)
         open_ones = [candidate for candidate in candidates if candidate.reason is None]
         if len(open_ones) == 1:

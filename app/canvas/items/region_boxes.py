@@ -91,7 +91,7 @@ class RegionBoxes(QObject):
         self._scene = scene
         self._place_of = place_of
         self.views: dict[str, RegionView] = {}
-        self.patch: Patch | None = None
+        self.patch = Patch()
         self._leaving: frozenset[str] = frozenset()
         self._timer = QTimer(self, singleShot=True, interval=0)
         self._timer.timeout.connect(self._lay_out)
@@ -118,19 +118,18 @@ class RegionBoxes(QObject):
     def clear(self) -> None:
         """Forget everything; the items are removed with the scene's others."""
         self._timer.stop()
-        self.patch = None
         self.views.clear()
         self._leaving = frozenset()
 
     def scope_of(self, node_id: str) -> str:
         """Return the scope of a block."""
-        return self.patch.nodes[node_id].region if self.patch is not None and node_id in self.patch.nodes else TOP
+        return self.patch.nodes[node_id].region if node_id in self.patch.nodes else TOP
 
     def contents(self, node_ids: Iterable[str]) -> list[str]:
         """Return the blocks in these region blocks, and those in regions inside them."""
         found: dict[str, None] = {}
         waiting = list(node_ids)
-        while waiting and self.patch is not None:
+        while waiting:
             for member in self.patch.members(waiting.pop()):
                 if member not in found:
                     found[member] = None
@@ -139,9 +138,7 @@ class RegionBoxes(QObject):
 
     def regions_around(self, scope: str) -> list[str]:
         """Return the region of a scope and the regions around it, the innermost first."""
-        return (
-            [region_of(around) for around in reversed(self.patch.scopes.chain(scope))] if self.patch is not None else []
-        )
+        return [region_of(around) for around in reversed(self.patch.scopes.chain(scope))]
 
     # Layout
 
@@ -204,7 +201,7 @@ class RegionBoxes(QObject):
     def _layout(self, view: RegionView) -> RegionLayout | None:
         block = self._place_of(view.id)
         contents = {branch: QRectF() for branch in ("", OTHERWISE)}
-        for member in self.patch.members(view.id) if self.patch is not None else ():
+        for member in self.patch.members(view.id):
             inner = self.views.get(member)
             place = inner.layout.box if inner is not None and inner.layout is not None else self._place_of(member)
             if place is not None and member not in self._leaving:

@@ -40,7 +40,7 @@ class ProfileTable:
     """The rows of a profile, by number, with the times of the newest frame. Only visible rows get texts."""
 
     def __init__(self, patch: Patch | None = None) -> None:
-        self._patch = patch
+        self._patch = patch or Patch()
         self._mark: list[tuple[object, ...]] = []
         self.rows: tuple[ProfileRow, ...] = ()
         self.times: list[RowTimes] = []
@@ -69,16 +69,15 @@ class ProfileTable:
         """Return the title of a row."""
         row = self.rows[number]
         node, _, inner = row.node.partition("/")
-        known = self._patch is not None and node in self._patch.nodes
         title = row.name or inner.rpartition("/")[2]
         if not title:
-            title = self._patch.title(node) if self._patch is not None and known else node or "Graph"
+            title = self._patch.title(node) if node in self._patch.nodes else node or "Graph"
         return f"{title} (otherwise)" if row.branch else title
 
     def category(self, number: int) -> str:
         """Return the category of a row's block, "" where there is none."""
         node = self.node(number)
-        if self._patch is None or node not in self._patch.nodes:
+        if node not in self._patch.nodes:
             return ""
         block_type = self._patch.block_type(node)
         return block_type.category if block_type is not None else ""

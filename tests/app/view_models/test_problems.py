@@ -6,6 +6,7 @@ import pytest
 
 from app.view_models.problems import Problem, ProblemColumn, ProblemFilter, ProblemOrder, Rank, listed, rank_text
 from engine.diagnostics import Mend, Sighting, Source, error, warning
+from engine.patch.document import Patch
 
 
 def clock(time_s: float) -> str:
@@ -24,11 +25,11 @@ LONELY = Problem(error("x must be connected", node="c", port="x", remedy="connec
 
 def test_the_texts_of_a_row() -> None:
     """A compiler's message starts with its first error. A fading problem has the time of its last sighting."""
-    assert FADING.texts(None) == ("buffer is full", "b, out", "Capacity", "", "", "1,234", clock(160))
-    assert BROKEN.texts(None) == ("k.cu(3): no a", "a", "Validation", "k.cu:3", "", "1", "now")
+    assert FADING.texts(Patch()) == ("buffer is full", "b, out", "Capacity", "", "", "1,234", clock(160))
+    assert BROKEN.texts(Patch()) == ("k.cu(3): no a", "a", "Validation", "k.cu:3", "", "1", "now")
     assert BROKEN.details == ["k.cu(5): no b"]
-    assert LONELY.texts(None) == ("x must be connected", "c, x", "Validation", "", "connect one", "", "")
-    assert len(LONELY.texts(None)) == len(ProblemColumn)
+    assert LONELY.texts(Patch()) == ("x must be connected", "c, x", "Validation", "", "connect one", "", "")
+    assert len(LONELY.texts(Patch())) == len(ProblemColumn)
 
 
 def test_the_history_is_a_sentence() -> None:
@@ -51,7 +52,7 @@ def test_the_history_is_a_sentence() -> None:
 )
 def test_the_order(column: ProblemColumn | None, expected: list[Problem]) -> None:
     """Current problems sort after fading ones by time; equal problems are sorted by severity."""
-    assert ProblemOrder(column).sort([LONELY, FADING, BROKEN], None) == expected
+    assert ProblemOrder(column).sort([LONELY, FADING, BROKEN], Patch()) == expected
 
 
 def test_clicks_on_titles() -> None:
@@ -85,5 +86,5 @@ def test_the_filter() -> None:
 def test_sightings_go_with_their_diagnostics() -> None:
     """Diagnostics are paired with their sightings; those of an engine that can't start have none."""
     found, seen = (FADING.diagnostic, BROKEN.diagnostic), (Sighting(1, 2), Sighting(3, 4))
-    assert listed(None, found, seen) == [Problem(*pair) for pair in zip(found, seen, strict=True)]
-    assert [each.sighting for each in listed(None, found)] == [None, None]
+    assert listed(Patch(), found, seen) == [Problem(*pair) for pair in zip(found, seen, strict=True)]
+    assert [each.sighting for each in listed(Patch(), found)] == [None, None]
