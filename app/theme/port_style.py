@@ -28,43 +28,41 @@ class PortKind(StrEnum):
     FLAG = "flag"
 
 
-class PortShape(StrEnum):
-    """Outline of a port."""
-
-    CIRCLE = "circle"
-    SQUARE = "square"
-    DIAMOND = "diamond"
-    HEXAGON = "hexagon"
-    BAR = "bar"
-    TRIANGLE = "triangle"
-    CHEVRON = "chevron"
-    PLUS = "plus"
-
-
 @dataclass(frozen=True)
 class PortStyle:
-    """Colours in the dark and light theme, the port's outline, and the connection's width in pixels at 100 %."""
+    """Colours in the dark and light theme, the connection's width in pixels at 100 %, and the port's outline.
+
+    The outline has the corners of a polygon around the origin; without corners, it is a circle of about equal area.
+    """
 
     dark: str
     light: str
-    shape: PortShape
     width: float
+    outline: tuple[tuple[float, float], ...] = ()
 
     def colour(self, theme: Colours) -> str:
         """Return the colour in a theme."""
         return self.dark if theme.is_dark else self.light
 
 
+_PLUS = (
+    *((-1.7, -4.6), (1.7, -4.6), (1.7, -1.7), (4.6, -1.7), (4.6, 1.7), (1.7, 1.7)),
+    *((1.7, 4.6), (-1.7, 4.6), (-1.7, 1.7), (-4.6, 1.7), (-4.6, -1.7), (-1.7, -1.7)),
+)
+_CHEVRON = ((-4.5, -4.8), (0, -4.8), (4.8, 0), (0, 4.8), (-4.5, 4.8), (-1, 0))
+_HEXAGON = ((-4.6, 0), (-2.3, -4), (2.3, -4), (4.6, 0), (2.3, 4), (-2.3, 4))
+_SQUARE, _BAR = (((-x, -y), (x, -y), (x, y), (-x, y)) for x, y in ((3.5, 3.5), (3, 5.5)))
+
 PORT_STYLES: dict[PortKind, PortStyle] = {
-    PortKind.FLOAT: PortStyle("#52bfc4", "#00767d", PortShape.CIRCLE, 1.6),
-    PortKind.INTEGER: PortStyle("#cfc566", "#6f6500", PortShape.SQUARE, 1.6),
-    PortKind.VECTOR: PortStyle("#a593f2", "#5d41bd", PortShape.DIAMOND, 2.0),
-    PortKind.STRUCT: PortStyle("#e080c4", "#a32a80", PortShape.HEXAGON, 2.4),
-    PortKind.IMAGE: PortStyle("#cccccc", "#3c3c3c", PortShape.BAR, 3.0),
-    PortKind.ANY: PortStyle("#9a9a9a", "#6a6a6a", PortShape.TRIANGLE, 1.6),
+    PortKind.FLOAT: PortStyle("#52bfc4", "#00767d", 1.6),
+    PortKind.INTEGER: PortStyle("#cfc566", "#6f6500", 1.6, _SQUARE),
+    PortKind.VECTOR: PortStyle("#a593f2", "#5d41bd", 2.0, ((0, -5), (5, 0), (0, 5), (-5, 0))),
+    PortKind.STRUCT: PortStyle("#e080c4", "#a32a80", 2.4, _HEXAGON),
+    PortKind.IMAGE: PortStyle("#cccccc", "#3c3c3c", 3.0, _BAR),
+    PortKind.ANY: PortStyle("#9a9a9a", "#6a6a6a", 1.6, ((-3.5, -4.5), (4.5, 0), (-3.5, 4.5))),
     # Values are thinner than buffers, since they carry one number instead of many.
-    PortKind.NUMBER: PortStyle("#e2a6ea", "#87309a", PortShape.CHEVRON, 1.2),
-    PortKind.FLAG: PortStyle("#a9c8e8", "#3f6d94", PortShape.PLUS, 1.2),
+    PortKind.NUMBER: PortStyle("#e2a6ea", "#87309a", 1.2, _CHEVRON),
+    PortKind.FLAG: PortStyle("#a9c8e8", "#3f6d94", 1.2, _PLUS),
 }
 
 

@@ -19,7 +19,7 @@ from app.canvas.drawing.node_layout import (
 from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
 from app.theme.colours import Colours, category_tint, heat_colour, mix
 from app.theme.fonts import BODY, FAR, SMALL, ui_font
-from app.theme.port_style import PORT_STYLES, PortKind, PortShape
+from app.theme.port_style import PORT_STYLES, PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
 from app.view_models.profile.heat import DEGREES
 from engine.protocol.messages import NodeState
@@ -244,10 +244,10 @@ class NodePainter:
         if port.dangling:
             painter.drawLine(QPointF(-3.5, -3.5), QPointF(3.5, 3.5))
             painter.drawLine(QPointF(-3.5, 3.5), QPointF(3.5, -3.5))
-        elif style.shape is PortShape.CIRCLE:
-            painter.drawEllipse(QPointF(0, 0), CIRCLE_RADIUS, CIRCLE_RADIUS)
+        elif style.outline:
+            painter.drawPolygon(OUTLINES[port.kind])
         else:
-            painter.drawPolygon(OUTLINES[style.shape])
+            painter.drawEllipse(QPointF(0, 0), CIRCLE_RADIUS, CIRCLE_RADIUS)
         painter.restore()
 
     def _paint_values(self, ink: str, growth: float) -> None:

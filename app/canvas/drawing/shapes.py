@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from app.theme.fonts import ui_font
-from app.theme.port_style import PortShape
+from app.theme.port_style import PORT_STYLES
 
 _SHORTEST, _LONGEST = 24.0, 160.0
 CIRCLE_RADIUS = 4.0
@@ -29,23 +29,8 @@ def qcolor(colour: str) -> QColor:
     return QColor(colour)
 
 
-def _polygon(*points: tuple[float, float]) -> QPolygonF:
-    return QPolygonF([QPointF(x, y) for x, y in points])
-
-
-#: Port outlines around the origin, with about equal areas; a circle is drawn as an ellipse instead of a polygon.
-OUTLINES: dict[PortShape, QPolygonF] = {
-    PortShape.SQUARE: _polygon((-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)),
-    PortShape.DIAMOND: _polygon((0, -5), (5, 0), (0, 5), (-5, 0)),
-    PortShape.HEXAGON: _polygon((-4.6, 0), (-2.3, -4), (2.3, -4), (4.6, 0), (2.3, 4), (-2.3, 4)),
-    PortShape.BAR: _polygon((-3, -5.5), (3, -5.5), (3, 5.5), (-3, 5.5)),
-    PortShape.TRIANGLE: _polygon((-3.5, -4.5), (4.5, 0), (-3.5, 4.5)),
-    PortShape.CHEVRON: _polygon((-4.5, -4.8), (0, -4.8), (4.8, 0), (0, 4.8), (-4.5, 4.8), (-1, 0)),
-    PortShape.PLUS: _polygon(
-        *((-1.7, -4.6), (1.7, -4.6), (1.7, -1.7), (4.6, -1.7), (4.6, 1.7), (1.7, 1.7)),
-        *((1.7, 4.6), (-1.7, 4.6), (-1.7, 1.7), (-4.6, 1.7), (-4.6, -1.7), (-1.7, -1.7)),
-    ),
-}
+#: Port outlines around the origin; a circle, which has no corners, is drawn as an ellipse.
+OUTLINES = {kind: QPolygonF([QPointF(x, y) for x, y in style.outline]) for kind, style in PORT_STYLES.items()}
 
 
 def on_screen(pen: QPen, painter: QPainter) -> QPen:

@@ -101,7 +101,7 @@ class ParameterTray(QGraphicsItem):
         painter.save()
         painter.translate(row.left() + _PORT, row.center().y())
         if is_open:
-            painter.drawPolygon(OUTLINES[style.shape])
+            painter.drawPolygon(OUTLINES[candidate.kind])
         else:
             painter.drawLine(QPointF(-3, 0), QPointF(3, 0))
         painter.restore()

@@ -57,7 +57,7 @@ def test_kinds_of_ports_stand_out_and_are_no_warning(theme: Colours) -> None:
         is_coloured = colour.saturation() > 60
         hue = colour.hue()
         assert not is_coloured or not (hue < 45 or hue > 345 or 80 < hue < 160)
-    assert len({style.shape for style in PORT_STYLES.values()}) == len(PORT_STYLES)
+    assert len({style.outline for style in PORT_STYLES.values()}) == len(PORT_STYLES)
     for one, other in itertools.combinations(PORT_STYLES.values(), 2):
         assert one.colour(theme) != other.colour(theme)
 
