@@ -26,7 +26,7 @@ from app.canvas.drawing.background_painter import paint_background, paint_box, p
 from app.canvas.gestures.box_select import BoxSelect
 from app.canvas.gestures.connection_drag import REACH, ConnectionGestures
 from app.canvas.gestures.connection_edits import ConnectionEdits
-from app.canvas.gestures.mouse_events import adds_to_selection, is_apart, left_move, shift_as_control
+from app.canvas.gestures.mouse_events import adds_to_selection, is_apart, shift_as_control
 from app.canvas.gestures.node_drag import NodeDrag, Refusal
 from app.canvas.gestures.slider_drag import SliderDrag, SliderMove
 from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
@@ -82,7 +82,7 @@ class GraphView(ZoomableView):
         self._pressed_at = QPoint()
         self._node_drag = NodeDrag(scene, move_refusal)
         self._edge_scroll = EdgeScroll(self)
-        self._edge_scroll.scrolled.connect(self._go_on_dragging)
+        self._edge_scroll.scrolled.connect(self._drag_to_pointer)
         self.paint_s = 0.0
         self.cursor_position = QPoint(-1, -1)  # unknown
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
@@ -174,10 +174,16 @@ class GraphView(ZoomableView):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Continue the gesture that the press started."""
         position = event.position().toPoint()
-        self.cursor_position = position
-        point = self.mapToScene(position)
         if event.buttons() & Qt.MouseButton.LeftButton and is_apart(position, self._pressed_at):
             self._edge_scroll.follow(position)
+        self.cursor_position = position
+        if not self._drag_to_pointer():
+            super().mouseMoveEvent(event)
+
+    def _drag_to_pointer(self) -> bool:
+        """Continue a gesture after the pointer has moved, or the view under it. Return False if there is none."""
+        position = self.cursor_position
+        point = self.mapToScene(position)
         if self._pan_from is not None:
             self.scroll_by(self._pan_from - position)
             self._pan_from = position
@@ -190,18 +196,13 @@ class GraphView(ZoomableView):
             self.slider_moved.emit(self._slider_drag.follow(point))
         elif self._box.rect is not None:
             self._box.follow(point)
+        elif self._node_drag.is_on:
+            if self._node_drag.has_moved or is_apart(position, self._pressed_at):
+                reason = self._node_drag.follow(point)
+                self.move_refused.emit(reason) if reason is not None else self.hovering_ended.emit()
         else:
-            self._move_nodes(event, point)
-
-    def _move_nodes(self, event: QMouseEvent, point: QPointF) -> None:
-        if not self._node_drag.is_on:
-            super().mouseMoveEvent(event)
-        elif self._node_drag.has_moved or is_apart(self.cursor_position, self._pressed_at):
-            reason = self._node_drag.follow(point)
-            if reason is not None:
-                self.move_refused.emit(reason)
-            else:
-                self.hovering_ended.emit()
+            return False
+        return True
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Finish the gesture that the press started, and request its edit."""
@@ -241,10 +242,6 @@ class GraphView(ZoomableView):
                 self.connection_double_clicked.emit(connection)
             case str(node_id):
                 self.node_double_clicked.emit(node_id)
-
-    def _go_on_dragging(self) -> None:
-        """Continue a drag after the view has moved under the pointer, as if the pointer had moved."""
-        self.mouseMoveEvent(left_move(self, self.cursor_position))
 
     # Keys
 

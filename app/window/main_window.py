@@ -36,7 +36,7 @@ from app.window.engine_badge import EngineBadge
 from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
 from app.window.toolbars import ProblemCount, add_toolbar, list_button, under_banners
-from app.window.transport import TransportControls
+from app.window.transport import TransportBar
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
 from engine.diagnostics import PatchError
@@ -123,10 +123,10 @@ class MainWindow(QMainWindow):
         """Make menus, toolbar and status bar."""
         self.actions_by_id = Actions(self, make_menus(self), self.canvas, self.inspector.enter_typed)
         self.menu("view").addActions(self.docks.toggle_actions())
-        self.transport = TransportControls(self, self.session, self.bridge, self.actions_by_id)
+        self.transport = TransportBar(self, self.session, self.bridge, self.actions_by_id)
         self.badge = EngineBadge()
         self.badge.follow(self.session, self.bridge)
-        add_toolbar(self, self.actions_by_id, self.transport.bar, self.badge)
+        add_toolbar(self, self.actions_by_id, self.transport, self.badge)
         self.problem_count = ProblemCount()
         self.problem_count.clicked.connect(lambda: self.docks.toggle(Problems.name))
         self.docks.widget(Problems).counted.connect(self.problem_count.show_count)

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QMainWindow, QPushButton, QSizePolicy, QVBoxLayout
 
 from app.commands.actions import Actions
 from app.commands.commands import TOOLBAR
-from engine.figures import plural
+from app.view_models.problems import Rank, rank_text
 
 
 def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_the_end: QWidget) -> None:
@@ -52,5 +52,5 @@ def list_button(text: str) -> QPushButton:
 
 def count_text(errors: int, warnings: int, incomplete: int = 0) -> str:
     """Return the number of problems, such as "2 errors, 1 warning, 3 incomplete"; nothing when there are none."""
-    told = [plural(count, noun) for count, noun in ((errors, "error"), (warnings, "warning")) if count]
-    return ", ".join([*told, *([f"{incomplete} incomplete"] if incomplete else [])])
+    counts = zip(Rank, (errors, warnings, incomplete), strict=True)
+    return ", ".join(rank_text(rank, count) for rank, count in counts if count)

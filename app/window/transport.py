@@ -2,7 +2,7 @@
 
 import time
 
-from PySide6.QtCore import QMargins, QObject, Qt
+from PySide6.QtCore import QMargins, Qt
 from PySide6.QtGui import QFontMetrics, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
@@ -47,9 +47,9 @@ def pacing_tooltip(pacing: Pacing) -> str:
 
 
 class TransportBar(QWidget):
-    """Shows time and frame of the patch, and offers the choices of pacing."""
+    """Shows time and frame of the patch, and offers the choices of pacing. It shows the present action on "play"."""
 
-    def __init__(self) -> None:
+    def __init__(self, window: QWidget, session: Session, bridge: Bridge, actions: Actions) -> None:
         super().__init__()
         self.setObjectName("transport")
         self.place = QLabel(objectName="figures")
@@ -65,7 +65,19 @@ class TransportBar(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._shown: tuple[bool, int] = (False, -1)
         self._drawn_s = 0.0
-        self.clear()
+        self._play = actions["play"]
+        self.pacing.setMenu(actions.menus["pacing"])
+        self.pacing.setEnabled(self._play.isEnabled())
+        self._play.enabledChanged.connect(self.pacing.setEnabled)
+        self.show_pacing(session.pacing)
+        self._show_running(session.running)
+        session.running_changed.connect(self._show_running)
+        session.engine_changed.connect(self.clear)
+        bridge.report.connect(self.show_report)
+        session.pacing_changed.connect(self.show_pacing)
+        self.display_rate = DisplayRate(window)
+        self.display_rate.changed.connect(session.set_display_rate)
+        session.set_display_rate(self.display_rate.rate)
 
     def show_pacing(self, pacing: Pacing) -> None:
         """Show another choice."""
@@ -88,27 +100,6 @@ class TransportBar(QWidget):
         self._shown = (False, -1)
         self.place.setText("")
         self.place.setToolTip("")
-
-
-class TransportControls(QObject):
-    """Connects the session to the transport bar: playing, pacing, and time and frame of the patch."""
-
-    def __init__(self, window: QWidget, session: Session, bridge: Bridge, actions: Actions) -> None:
-        super().__init__(window)
-        self._play = actions["play"]
-        self.bar = TransportBar()
-        self.bar.pacing.setMenu(actions.menus["pacing"])
-        self.bar.pacing.setEnabled(self._play.isEnabled())
-        self._play.enabledChanged.connect(self.bar.pacing.setEnabled)
-        self.bar.show_pacing(session.pacing)
-        self._show_running(session.running)
-        session.running_changed.connect(self._show_running)
-        session.engine_changed.connect(self.bar.clear)
-        bridge.report.connect(self.bar.show_report)
-        session.pacing_changed.connect(self.bar.show_pacing)
-        self.display_rate = DisplayRate(window)
-        self.display_rate.changed.connect(session.set_display_rate)
-        session.set_display_rate(self.display_rate.rate)
 
     def _show_running(self, running: bool) -> None:
         """Update the button to its present action."""

@@ -1,8 +1,7 @@
-"""Mouse events created or changed for the view."""
+"""Mouse events: clicks, and keys that change what they mean."""
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QGraphicsView
 
 _CLICK = 4  # the most pixels that a click may move
 
@@ -30,16 +29,4 @@ def shift_as_control(event: QMouseEvent) -> QMouseEvent:
         event.buttons(),
         event.modifiers() | Qt.KeyboardModifier.ControlModifier,
         event.pointingDevice(),
-    )
-
-
-def left_move(view: QGraphicsView, position: QPoint) -> QMouseEvent:
-    """Return a move with the left button to the pointer's position, for a view that moved under the pointer."""
-    return QMouseEvent(
-        QEvent.Type.MouseMove,
-        QPointF(position),
-        QPointF(view.viewport().mapToGlobal(position)),
-        Qt.MouseButton.NoButton,
-        Qt.MouseButton.LeftButton,
-        Qt.KeyboardModifier.NoModifier,
     )

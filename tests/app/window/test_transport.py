@@ -98,7 +98,7 @@ def test_an_engine_starts_at_the_displays_rate_and_follows_the_choice(window: An
         actions[command].trigger()
         assert [m for m in session.engine.posted if isinstance(m, SetPacing)] == [SetPacing(pacing)]
         assert [a.objectName() for a in actions.menus["pacing"].actions() if a.isChecked()] == [command]
-        assert window.transport.bar.pacing.text() == pacing_text(pacing)
+        assert window.transport.pacing.text() == pacing_text(pacing)
 
 
 def test_only_the_displays_pacing_follows_the_display(window: Any, patch: Patch) -> None:
@@ -136,7 +136,7 @@ def test_the_transport_needs_an_engine_that_runs(window: Any, patch: Patch) -> N
 
     def allowed() -> set[bool]:
         enabled = {window.actions_by_id[command].isEnabled() for command in ("play", "step", "reset")}
-        return enabled | {window.transport.bar.pacing.isEnabled()}
+        return enabled | {window.transport.pacing.isEnabled()}
 
     assert allowed() == {False}
     window.session.replace(patch)
@@ -151,7 +151,7 @@ def test_the_transport_needs_an_engine_that_runs(window: Any, patch: Patch) -> N
 
 def test_frame_and_time_are_drawn_at_a_rate_that_can_be_read(window: Any, patch: Patch) -> None:
     """While frames play, only some frame numbers are drawn; while paused, each one is."""
-    transport = window.transport.bar
+    transport = window.transport
     transport.show_report(make_report(frame=10, time_s=0.25))
     transport.show_report(make_report(frame=11, time_s=0.27))
     assert transport.place.text() == "0:00.25   frame 10"
@@ -168,7 +168,7 @@ def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: An
     patch.add("test_app.picture")
     window = real_window
     window.session.replace(patch)
-    text = lambda: window.transport.bar.place.text()  # noqa: E731 - read repeatedly below
+    text = lambda: window.transport.place.text()  # noqa: E731 - read repeatedly below
     qtbot.waitUntil(lambda: "frame" in text() and not text().endswith("frame 0"))
     window.actions_by_id["play"].trigger()
     qtbot.waitUntil(lambda: not window.session.engine.core.running)
