@@ -16,19 +16,19 @@ from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
     QPainter,
-    QPainterPath,
     QPaintEvent,
-    QPolygonF,
 )
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
-from app.canvas.drawing.background_painter import paint_background, paint_box, paint_cut
+from app.canvas.drawing.background_painter import paint_background
 from app.canvas.gestures.box_select import BoxSelect
-from app.canvas.gestures.connection_drag import REACH, ConnectionGestures
+from app.canvas.gestures.connection_drag import REACH, ConnectionDrag, grasped_at
 from app.canvas.gestures.connection_edits import ConnectionEdits
+from app.canvas.gestures.gesture import Gesture
+from app.canvas.gestures.knife import Knife
 from app.canvas.gestures.mouse_events import adds_to_selection, is_apart, shift_as_control
 from app.canvas.gestures.node_drag import NodeDrag, Refusal
-from app.canvas.gestures.slider_drag import SliderDrag, SliderMove
+from app.canvas.gestures.slider_drag import SliderDrag, SliderMove, slider_at
 from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
 from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.scene import GraphScene
@@ -74,13 +74,10 @@ class GraphView(ZoomableView):
         self._graph = scene
         self._describe = describe
         self.tooltip = LiveTooltip(self.viewport())
-        self._connecting = ConnectionGestures(self, scene, edits)
-        self._slider_drag = SliderDrag(self, scene)
-        self._box = BoxSelect(self, scene)
-        self._knife: QPolygonF | None = None
+        self._edits, self._move_refusal = edits, move_refusal
+        self._gesture: Gesture | None = None
         self._pan_from: QPoint | None = None
         self._pressed_at = QPoint()
-        self._node_drag = NodeDrag(scene, move_refusal)
         self._edge_scroll = EdgeScroll(self)
         self._edge_scroll.scrolled.connect(self._drag_to_pointer)
         self.paint_s = 0.0
@@ -109,20 +106,17 @@ class GraphView(ZoomableView):
 
     def tray_area(self) -> QRect | None:
         """Return the viewport area in which a node offers its parameters to a dragged connection, if any does."""
-        area = self._connecting.tray_area
+        area = self._gesture.tray_area if isinstance(self._gesture, ConnectionDrag) else None
         return self.mapFromScene(area).boundingRect() if area is not None else None
 
     def cancel_drag(self) -> None:
         """Cancel a drag without an effect."""
         self._edge_scroll.stop()
-        if self._node_drag.is_on:
+        gesture, self._gesture = self._gesture, None
+        if gesture is not None:
             if (grabber := self._graph.mouseGrabberItem()) is not None:
                 grabber.ungrabMouse()
-            self._node_drag.cancel()
-            self.hovering_ended.emit()
-        self._connecting.cancel()
-        self._slider_drag.end()
-        self._box.end()
+            gesture.cancel()
 
     # Mouse
 
@@ -139,22 +133,30 @@ class GraphView(ZoomableView):
             self._press_left(event)
 
     def _press_left(self, event: QMouseEvent) -> None:
-        position = event.position().toPoint()
+        point = self.mapToScene(event.position().toPoint())
         if event.modifiers() & Qt.KeyboardModifier.AltModifier:
-            self._knife = QPolygonF([self.mapToScene(position)])
-        elif not (self._connecting.press(event) or self._press_slider(position) or self._press_strip(event)):
+            self._gesture = Knife(self, self._graph, self.connections_cut.emit, point)
+        elif (grasped := grasped_at(self, self._graph, point)) is not None:
+            self._gesture = ConnectionDrag(self, self._graph, self._edits, *grasped, point)
+        elif (connection := self._graph.connection_at(point)) is not None:
+            if not adds_to_selection(event):
+                self._graph.select([])
+            connection.setSelected(True)
+        elif (node := slider_at(self._graph, point, self.zoom)) is not None:
+            self._gesture = SliderDrag(node, self.slider_moved.emit, point)
+        elif not self._press_strip(event):
             super().mousePressEvent(shift_as_control(event))
             grabber = self._graph.mouseGrabberItem()
             if isinstance(grabber, NodeView):
-                self._node_drag.begin(grabber.id, self.mapToScene(position))
+                self._gesture = self._drag_nodes(grabber.id, point)
             elif grabber is None:
-                self._box.begin(self.mapToScene(position))
+                self._gesture = BoxSelect(self, self._graph, point)
 
-    def _press_slider(self, position: QPoint) -> bool:
-        slide = self._slider_drag.press(self.mapToScene(position))
-        if slide is not None:
-            self.slider_moved.emit(slide)
-        return slide is not None
+    def _drag_nodes(self, anchor: str, point: QPointF) -> NodeDrag:
+        return NodeDrag(self._graph, self._move_refusal, self._explain_move, self.nodes_dropped.emit, anchor, point)
+
+    def _explain_move(self, reason: str | None) -> None:
+        self.move_refused.emit(reason) if reason is not None else self.hovering_ended.emit()
 
     def _press_strip(self, event: QMouseEvent) -> bool:
         """Select a region block, as a click on the block does, and grasp the region at its box's title strip."""
@@ -168,41 +170,28 @@ class GraphView(ZoomableView):
         elif region not in selected:
             self._graph.select([region])
         if self._graph.nodes[region].isSelected():
-            self._node_drag.begin(region, point)
+            self._gesture = self._drag_nodes(region, point)
         return True
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Continue the gesture that the press started."""
         position = event.position().toPoint()
+        self.cursor_position = position
         if event.buttons() & Qt.MouseButton.LeftButton and is_apart(position, self._pressed_at):
             self._edge_scroll.follow(position)
-        self.cursor_position = position
-        if not self._drag_to_pointer():
-            super().mouseMoveEvent(event)
-
-    def _drag_to_pointer(self) -> bool:
-        """Continue a gesture after the pointer has moved, or the view under it. Return False if there is none."""
-        position = self.cursor_position
-        point = self.mapToScene(position)
         if self._pan_from is not None:
             self.scroll_by(self._pan_from - position)
             self._pan_from = position
-        elif self._knife is not None:
-            self._knife.append(point)
-            self.viewport().update()
-        elif self._connecting.is_on:
-            self._connecting.follow(point)
-        elif self._slider_drag.is_on:
-            self.slider_moved.emit(self._slider_drag.follow(point))
-        elif self._box.rect is not None:
-            self._box.follow(point)
-        elif self._node_drag.is_on:
-            if self._node_drag.has_moved or is_apart(position, self._pressed_at):
-                reason = self._node_drag.follow(point)
-                self.move_refused.emit(reason) if reason is not None else self.hovering_ended.emit()
+        elif self._gesture is not None:
+            self._drag_to_pointer()
         else:
-            return False
-        return True
+            super().mouseMoveEvent(event)
+
+    def _drag_to_pointer(self) -> None:
+        """Continue the gesture after the pointer has moved, or the view under it."""
+        if self._gesture is not None:
+            moved = is_apart(self.cursor_position, self._pressed_at)
+            self._gesture.move(self.mapToScene(self.cursor_position), moved=moved)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Finish the gesture that the press started, and request its edit."""
@@ -214,24 +203,11 @@ class GraphView(ZoomableView):
             self.viewport().unsetCursor()
             if event.button() == Qt.MouseButton.RightButton and not moved:
                 self.menu_requested.emit(self.hit(position), event.globalPosition().toPoint())
-        elif self._knife is not None:
-            path = QPainterPath()
-            path.addPolygon(self._knife)
-            self._knife = None
-            self.viewport().update()
-            crossed = self._graph.connections_across(path) if moved else []
-            if crossed:
-                self.connections_cut.emit(crossed)
-        elif self._connecting.is_on:
-            self._connecting.release(self.mapToScene(position), moved=moved)
-        elif self._slider_drag.is_on:
-            self._slider_drag.end()
-        else:
-            super().mouseReleaseEvent(shift_as_control(event))
-            self._box.end()
-            drop = self._node_drag.end()
-            if drop.positions:
-                self.nodes_dropped.emit(drop)
+            return
+        gesture, self._gesture = self._gesture, None
+        super().mouseReleaseEvent(shift_as_control(event))
+        if gesture is not None:
+            gesture.release(self.mapToScene(position), moved=moved)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Report the double-clicked item."""
@@ -269,7 +245,7 @@ class GraphView(ZoomableView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Cancel a drag; leave every other key to the canvas."""
-        if event.key() == Qt.Key.Key_Escape and (self._connecting.is_on or self._node_drag.is_on):
+        if event.key() == Qt.Key.Key_Escape and self._gesture is not None:
             self.cancel_drag()
         else:
             event.ignore()
@@ -292,7 +268,7 @@ class GraphView(ZoomableView):
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             self.cursor_position = event.pos()
             hit = self.hit(event.pos())
-            if hit is None or self._connecting.is_on:
+            if hit is None or isinstance(self._gesture, ConnectionDrag):
                 self.tooltip.hide()
             else:
                 self.tooltip.show(event.globalPos(), partial(self._describe_still, hit))
@@ -314,11 +290,9 @@ class GraphView(ZoomableView):
         paint_background(painter, QRectF(rect), colours.current(), self.zoom)
 
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        """Paint the box or the cut."""
-        if self._box.rect is not None:
-            paint_box(painter, self._box.rect, colours.current())
-        if self._knife is not None:
-            paint_cut(painter, self._knife, colours.current())
+        """Paint the gesture."""
+        if self._gesture is not None:
+            self._gesture.paint(painter)
 
 
 def _files(event: QDropEvent) -> list[Path]:

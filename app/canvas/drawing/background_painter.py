@@ -1,6 +1,6 @@
-"""Paints the background with its dots, the selection box, and the line of a cut."""
+"""Paints the background with its dots."""
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter, QPen, QPolygonF
 
 from app.canvas.drawing.shapes import on_screen, qcolor
@@ -24,18 +24,3 @@ def paint_background(painter: QPainter, rect: QRectF, theme: Colours, zoom: floa
     ]
     painter.setPen(on_screen(QPen(qcolor(theme.canvas_grid), 2.0), painter))
     painter.drawPoints(QPolygonF(dots))
-
-
-def paint_box(painter: QPainter, rect: QRectF, theme: Colours) -> None:
-    """Paint the outline of the selection box."""
-    painter.setPen(on_screen(QPen(qcolor(theme.accent), 1.0), painter))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.drawRect(rect)
-
-
-def paint_cut(painter: QPainter, line: QPolygonF, theme: Colours) -> None:
-    """Paint the line along which connections are cut."""
-    pen = on_screen(QPen(qcolor(theme.accent), 1.5), painter)
-    pen.setStyle(Qt.PenStyle.DashLine)
-    painter.setPen(pen)
-    painter.drawPolyline(line)

@@ -1,50 +1,48 @@
 """Selects nodes with a box that a person draws."""
 
-from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QRegion
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter, QPen, QRegion
 from PySide6.QtWidgets import QGraphicsView
 
+from app.canvas.drawing.shapes import on_screen, qcolor
+from app.canvas.gestures.gesture import Gesture
 from app.canvas.items.scene import GraphScene
+from app.theme import colours
 
 
-class BoxSelect:
-    """The box that is being drawn, if any. It repaints only its outline and the nodes that it selects."""
+class BoxSelect(Gesture):
+    """A box; nodes selected before stay selected. It repaints only its outline and the nodes that it selects."""
 
-    def __init__(self, view: QGraphicsView, scene: GraphScene) -> None:
+    def __init__(self, view: QGraphicsView, scene: GraphScene, point: QPointF) -> None:
         self._view = view
         self._scene = scene
-        self._corner = QPointF()
-        self._before: frozenset[str] = frozenset()
-        #: The box in the scene, or None.
-        self.rect: QRectF | None = None
-
-    def begin(self, point: QPointF) -> None:
-        """Start a box at a point of the scene; nodes selected before stay selected."""
-        self._corner, self.rect = point, QRectF(point, point)
-        self._before = frozenset(self._scene.selected_nodes())
-        self._scene.hold_selection()
+        self._corner, self._rect = point, QRectF(point, point)
+        self._before = frozenset(scene.selected_nodes())
+        scene.hold_selection()
         # Qt's usual mode would repaint everything between the selected nodes.
-        self._view.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.MinimalViewportUpdate)
+        view.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.MinimalViewportUpdate)
 
-    def follow(self, point: QPointF) -> None:
-        """Extend the box to this point of the scene."""
+    def move(self, point: QPointF, *, moved: bool) -> None:
         self._repaint_outline()
-        self.rect = rect = QRectF(self._corner, point).normalized()
+        self._rect = rect = QRectF(self._corner, point).normalized()
         self._repaint_outline()
         for node_id, node in self._scene.nodes.items():
             is_chosen = node_id in self._before or rect.intersects(node.place)
             if is_chosen is not node.isSelected():
                 node.setSelected(is_chosen)
 
-    def end(self) -> None:
+    def cancel(self) -> None:
         """Remove the box and report the selection."""
-        if self.rect is not None:
-            self._repaint_outline()
-            self.rect = None
-            self._view.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
-            self._scene.release_selection()
+        self._repaint_outline()
+        self._view.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
+        self._scene.release_selection()
+
+    def paint(self, painter: QPainter) -> None:
+        """Paint the outline."""
+        painter.setPen(on_screen(QPen(qcolor(colours.current().accent), 1.0), painter))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(self._rect)
 
     def _repaint_outline(self) -> None:
-        if self.rect is not None:
-            box = self._view.mapFromScene(self.rect).boundingRect()
-            self._view.viewport().update(QRegion(box.adjusted(-2, -2, 2, 2)) - QRegion(box.adjusted(2, 2, -2, -2)))
+        box = self._view.mapFromScene(self._rect).boundingRect()
+        self._view.viewport().update(QRegion(box.adjusted(-2, -2, 2, 2)) - QRegion(box.adjusted(2, 2, -2, -2)))

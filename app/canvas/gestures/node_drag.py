@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPointF
 
+from app.canvas.gestures.gesture import Gesture
 from app.canvas.items.region_boxes import scope_at
 from app.canvas.items.scene import GraphScene
 from app.edits.nodes import snapped
@@ -76,70 +77,61 @@ class RegionTarget:
         return scope
 
 
-class NodeDrag:
-    """The nodes that are being dragged, including those in dragged regions; empty without a drag."""
+class NodeDrag(Gesture):
+    """A drag of the selected nodes, including those in dragged regions, from a point.
 
-    def __init__(self, scene: GraphScene, refusal: Refusal) -> None:
-        self._scene = scene
-        self._refusal = refusal
-        self._anchor = ""
-        self._grasped_at = QPointF()
-        self._before: dict[str, QPointF] = {}
-        self._offset = QPointF()
-        self._target: RegionTarget | None = None
-        #: False as long as the drag may still be a click.
-        self.has_moved = False
+    The node at that point, or under its box's title strip, is the anchor. `explain` gets the reason why a drop would be
+    refused, or None.
+    """
 
-    @property
-    def is_on(self) -> bool:
-        """True during a drag."""
-        return self._target is not None
-
-    def begin(self, anchor: str, point: QPointF) -> None:
-        """Grasp the selected nodes at a point.
-
-        The node at that point, or under its box's title strip, is the anchor.
-        """
-        held = list(dict.fromkeys([anchor, *self._scene.selected_nodes()]))
-        carried = dict.fromkeys([*held, *self._scene.regions.contents(held)])
+    def __init__(
+        self,
+        scene: GraphScene,
+        refusal: Refusal,
+        explain: Callable[[str | None], object],
+        drop: Callable[[NodeDrop], object],
+        anchor: str,
+        point: QPointF,
+    ) -> None:
+        self._scene, self._explain, self._drop = scene, explain, drop
+        held = list(dict.fromkeys([anchor, *scene.selected_nodes()]))
+        carried = dict.fromkeys([*held, *scene.regions.contents(held)])
         self._anchor, self._grasped_at = anchor, point
-        self._before = {node_id: self._scene.nodes[node_id].pos() for node_id in carried}
+        self._before = {node_id: scene.nodes[node_id].pos() for node_id in carried}
         self._offset = QPointF()
-        self._target = RegionTarget(self._scene, anchor, held, self._refusal)
+        self._target = RegionTarget(scene, anchor, held, refusal)
+        self._has_moved = False
 
-    def follow(self, point: QPointF) -> str | None:
+    def move(self, point: QPointF, *, moved: bool) -> None:
         """Move the nodes with the pointer, and show which region a drop would put them into.
 
-        The grasped node moves in steps of the canvas grid, and the others move with it. Return why the drop would be
-        refused, or None.
+        The grasped node moves in steps of the canvas grid, and the others move with it.
         """
-        if self._target is None:
-            return None
-        self.has_moved = True
+        self._has_moved = self._has_moved or moved
+        if not self._has_moved:
+            return
         before = self._before[self._anchor]
-        moved = before + point - self._grasped_at
-        offset = QPointF(*snapped(moved.x(), moved.y())) - before
+        wanted = before + point - self._grasped_at
+        offset = QPointF(*snapped(wanted.x(), wanted.y())) - before
         if offset != self._offset:
             self._offset = offset
             for node_id, place in self._before.items():
                 self._scene.nodes[node_id].move_to(place + offset)
         reason = self._target.follow(point)
         self._scene.regions.settle()
-        return reason
+        self._explain(reason)
 
-    def end(self) -> NodeDrop:
-        """End the drag and return the new positions of the nodes that moved."""
-        before, self._before = self._before, {}
-        target, self._target, self.has_moved = self._target, None, False
-        places = {node_id: self._scene.nodes[node_id].pos() for node_id in before}
-        positions = {node_id: (p.x(), p.y()) for node_id, p in places.items() if p != before[node_id]}
-        if target is None:
-            return NodeDrop(positions)
-        target.end()
-        return NodeDrop(positions, target.nodes, target.scope)
+    def release(self, point: QPointF, *, moved: bool) -> None:
+        """Drop the nodes that moved."""
+        self._target.end()
+        places = {node_id: self._scene.nodes[node_id].pos() for node_id in self._before}
+        positions = {node_id: (p.x(), p.y()) for node_id, p in places.items() if p != self._before[node_id]}
+        if positions:
+            self._drop(NodeDrop(positions, self._target.nodes, self._target.scope))
 
     def cancel(self) -> None:
-        """End the drag, and put everything back."""
-        before = self._before
-        for node_id in self.end().positions:
-            self._scene.nodes[node_id].move_to(before[node_id])
+        """Put everything back."""
+        self._target.end()
+        for node_id, place in self._before.items():
+            self._scene.nodes[node_id].move_to(place)
+        self._explain(None)

@@ -1,11 +1,12 @@
 """Drags the slider on a node, which sets a number without the inspector."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF
 
 from app.canvas.drawing.node_painter import NEAR, share_at
-from app.canvas.gestures.zoomable_view import ZoomableView
+from app.canvas.gestures.gesture import Gesture
 from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.scene import GraphScene
 
@@ -20,43 +21,27 @@ class SliderMove:
     gesture: object
 
 
-class SliderDrag:
-    """The slider that is being dragged, if any. It moves when the patch has the new value."""
+class SliderDrag(Gesture):
+    """A drag of the slider on `node`, which jumps to the pointer; it moves when the patch has the new value."""
 
-    def __init__(self, view: ZoomableView, scene: GraphScene) -> None:
-        self._view = view
-        self._scene = scene
-        self._node: NodeView | None = None
-        self._gesture: object = None
-
-    @property
-    def is_on(self) -> bool:
-        """True during a drag."""
-        return self._node is not None
-
-    def press(self, point: QPointF) -> SliderMove | None:
-        """Start dragging the slider at a point of the scene; it jumps to the pointer.
-
-        Return None if there is no slider.
-        """
-        node = self._scene.node_at(point) if self._view.zoom >= NEAR else None
-        track = node.layout.track if node is not None else None
-        if node is None or track is None or not track.contains(node.mapFromScene(point)):
-            return None
-        self._node, self._gesture = node, object()
+    def __init__(self, node: NodeView, slide: Callable[[SliderMove], object], point: QPointF) -> None:
+        self._node, self._slide = node, slide
+        self._gesture = object()
         node.show_appearance(held=True)
-        return self.follow(point)
+        self.move(point, moved=False)
 
-    def follow(self, point: QPointF) -> SliderMove:
-        """Return the value at the pointer."""
-        node = self._node
-        assert node is not None and node.model.slider is not None and node.layout.track is not None
-        share = share_at(node.mapFromScene(point).x(), node.layout.track)
-        slider = node.model.slider
-        return SliderMove(node.id, slider.parameter, slider.value_at(share), self._gesture)
+    def move(self, point: QPointF, *, moved: bool) -> None:
+        node, slider, track = self._node, self._node.model.slider, self._node.layout.track
+        assert slider is not None and track is not None
+        share = share_at(node.mapFromScene(point).x(), track)
+        self._slide(SliderMove(node.id, slider.parameter, slider.value_at(share), self._gesture))
 
-    def end(self) -> None:
-        """End the drag."""
-        if self._node is not None:
-            self._node.show_appearance(held=False)
-            self._node = None
+    def cancel(self) -> None:
+        self._node.show_appearance(held=False)
+
+
+def slider_at(scene: GraphScene, point: QPointF, zoom: float) -> NodeView | None:
+    """Return the node whose slider is at a point, if sliders are shown at this zoom."""
+    node = scene.node_at(point) if zoom >= NEAR else None
+    track = node.layout.track if node is not None else None
+    return node if node is not None and track is not None and track.contains(node.mapFromScene(point)) else None
