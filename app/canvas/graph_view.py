@@ -17,16 +17,17 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QPen,
+    QPolygonF,
 )
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
-from app.canvas.drawing.background_painter import paint_background
+from app.canvas.drawing.shapes import on_screen, qcolor
 from app.canvas.gestures.box_select import BoxSelect
 from app.canvas.gestures.connection_drag import REACH, ConnectionDrag, grasped_at
 from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.gestures.gesture import Gesture
 from app.canvas.gestures.knife import Knife
-from app.canvas.gestures.mouse_events import adds_to_selection, is_apart, shift_as_control
 from app.canvas.gestures.node_drag import NodeDrag, Refusal
 from app.canvas.gestures.slider_drag import SliderDrag, SliderMove, slider_at
 from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
@@ -38,6 +39,11 @@ from app.theme import colours
 from app.view_models.tooltips import Hit
 from app.widgets.tooltip import LiveTooltip
 from engine.patch.changes import Connection
+
+_CLICK = 4  # the most pixels that a click may move
+_DOT_DISTANCE = 32
+#: Below this zoom, the dots would be too dense.
+_DOTS_FROM = 0.5
 
 
 class GraphView(ZoomableView):
@@ -139,13 +145,13 @@ class GraphView(ZoomableView):
         elif (grasped := grasped_at(self, self._graph, point)) is not None:
             self._gesture = ConnectionDrag(self, self._graph, self._edits, *grasped, point)
         elif (connection := self._graph.connection_at(point)) is not None:
-            if not adds_to_selection(event):
+            if not _adds_to_selection(event):
                 self._graph.select([])
             connection.setSelected(True)
         elif (node := slider_at(self._graph, point, self.zoom)) is not None:
             self._gesture = SliderDrag(node, self.slider_moved.emit, point)
         elif not self._press_strip(event):
-            super().mousePressEvent(shift_as_control(event))
+            super().mousePressEvent(_shift_as_control(event))
             grabber = self._graph.mouseGrabberItem()
             if isinstance(grabber, NodeView):
                 self._gesture = self._drag_nodes(grabber.id, point)
@@ -165,7 +171,7 @@ class GraphView(ZoomableView):
         if region is None:
             return False
         selected = self._graph.selected_nodes()
-        if adds_to_selection(event):
+        if _adds_to_selection(event):
             self._graph.select({region}.symmetric_difference(selected))
         elif region not in selected:
             self._graph.select([region])
@@ -177,7 +183,7 @@ class GraphView(ZoomableView):
         """Continue the gesture that the press started."""
         position = event.position().toPoint()
         self.cursor_position = position
-        if event.buttons() & Qt.MouseButton.LeftButton and is_apart(position, self._pressed_at):
+        if event.buttons() & Qt.MouseButton.LeftButton and _is_apart(position, self._pressed_at):
             self._edge_scroll.follow(position)
         if self._pan_from is not None:
             self.scroll_by(self._pan_from - position)
@@ -190,13 +196,13 @@ class GraphView(ZoomableView):
     def _drag_to_pointer(self) -> None:
         """Continue the gesture after the pointer has moved, or the view under it."""
         if self._gesture is not None:
-            moved = is_apart(self.cursor_position, self._pressed_at)
+            moved = _is_apart(self.cursor_position, self._pressed_at)
             self._gesture.move(self.mapToScene(self.cursor_position), moved=moved)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Finish the gesture that the press started, and request its edit."""
         position = event.position().toPoint()
-        moved = is_apart(position, self._pressed_at)
+        moved = _is_apart(position, self._pressed_at)
         self._edge_scroll.stop()
         if self._pan_from is not None:
             self._pan_from = None
@@ -205,7 +211,7 @@ class GraphView(ZoomableView):
                 self.menu_requested.emit(self.hit(position), event.globalPosition().toPoint())
             return
         gesture, self._gesture = self._gesture, None
-        super().mouseReleaseEvent(shift_as_control(event))
+        super().mouseReleaseEvent(_shift_as_control(event))
         if gesture is not None:
             gesture.release(self.mapToScene(position), moved=moved)
 
@@ -286,8 +292,17 @@ class GraphView(ZoomableView):
         self.paint_s = time.perf_counter() - start_s
 
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        """Paint the background."""
-        paint_background(painter, QRectF(rect), colours.current(), self.zoom)
+        """Paint the background with its dots."""
+        theme = colours.current()
+        painter.fillRect(rect, qcolor(theme.canvas))
+        if self.zoom < _DOTS_FROM:
+            return
+        xs, ys = (
+            range(int(first) // _DOT_DISTANCE * _DOT_DISTANCE, int(last) + 1, _DOT_DISTANCE)
+            for first, last in ((rect.left(), rect.right()), (rect.top(), rect.bottom()))
+        )
+        painter.setPen(on_screen(QPen(qcolor(theme.canvas_grid), 2.0), painter))
+        painter.drawPoints(QPolygonF([QPointF(x, y) for x in xs for y in ys]))
 
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         """Paint the gesture."""
@@ -298,3 +313,29 @@ class GraphView(ZoomableView):
 def _files(event: QDropEvent) -> list[Path]:
     """Return the local files that are dragged."""
     return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+
+
+def _is_apart(one: QPoint, other: QPoint) -> bool:
+    """Return whether two positions are too far apart for a click."""
+    return (one - other).manhattanLength() > _CLICK
+
+
+def _adds_to_selection(event: QMouseEvent) -> bool:
+    """Return whether a click adds to or removes from the selection."""
+    return bool(event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier))
+
+
+def _shift_as_control(event: QMouseEvent) -> QMouseEvent:
+    """Treat Shift like Ctrl, since Qt adds to the selection only with Ctrl."""
+    if not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+        return event
+    return QMouseEvent(
+        event.type(),
+        event.position(),
+        event.scenePosition(),
+        event.globalPosition(),
+        event.button(),
+        event.buttons(),
+        event.modifiers() | Qt.KeyboardModifier.ControlModifier,
+        event.pointingDevice(),
+    )

@@ -79,7 +79,7 @@ class PathDisplay(QWidget):
     def _show(self, marks: PathMarks) -> None:
         is_other, self._marks = marks.text != self._marks.text, marks
         for node_id, view in self._scene.nodes.items():
-            view.show_path(node_id in marks.nodes, marks.slack.get(node_id, ""))
+            view.show_appearance(on_path=node_id in marks.nodes, slack=marks.slack.get(node_id, ""))
         for connection, line in self._scene.connections.items():
             line.show_path(connection in marks.connections)
         if is_other:

@@ -56,9 +56,7 @@ class ReportDisplay(QObject):
     def _show_states(self, report: FrameReport) -> None:
         for node_id, view in self._scene.nodes.items():
             found = report.nodes.get(node_id)
-            state = found.state if found else NodeState.OK
-            if state is not view.appearance.state:
-                view.show_appearance(state=state)
+            view.show_appearance(state=found.state if found else NodeState.OK)
         found_at = {(item.node, item.port) for item in report.diagnostics if item.source is Source.SENTINEL}
         for connection, line in self._scene.connections.items():
             line.show_found((connection.source.node, connection.source.port) in found_at)

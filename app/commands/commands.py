@@ -1,14 +1,14 @@
 """All commands of the editor, each at its place in a menu. Add new ones here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QMenu
 
 from app.commands.actions import Command, Menu
-from app.commands.menus import list_recent, list_regions, list_viewers
 from app.commands.needs import Needs
 from app.docks.dock import Editor
 from app.docks.help import Help
@@ -63,7 +63,7 @@ def _file_menu(window: CommandWindow, needs: Needs) -> Menu:
     items: list[Command | Menu | None] = [
         Command("new", "&New patch", files.new, "new", ("Ctrl+N",)),
         Command("open", "&Open …", files.open, "open", ("Ctrl+O",)),
-        Menu("recent", "Open &recent", fill=partial(list_recent, window), if_empty="No recent files"),
+        Menu("recent", "Open &recent", fill=partial(_list_recent, window), if_empty="No recent files"),
         None,
         Command("save", "&Save", files.save, "save", ("Ctrl+S",), needs=patch),
         Command("save_as", "Save &as …", files.save_as, keys=("Ctrl+Shift+S",), needs=patch),
@@ -153,7 +153,7 @@ def _edit_menu(window: CommandWindow, needs: Needs) -> Menu:
             "move_into",
             "Move i&nto region",
             needs=node,
-            fill=partial(list_regions, window),
+            fill=partial(_list_regions, window),
             if_empty="No other region in this patch",
         ),
         Command(
@@ -269,7 +269,7 @@ def _view_menu(window: CommandWindow, needs: Needs) -> Menu:
         None,
         Menu("theme", "&Theme", [_theme(window, name) for name in ("dark", "light")]),
         None,
-        Menu("viewers", "&Viewers", fill=partial(list_viewers, window.viewers), if_empty="No viewers in this patch"),
+        Menu("viewers", "&Viewers", fill=partial(_list_viewers, window), if_empty="No viewers in this patch"),
     ]
     return Menu("view", "&View", items)
 
@@ -351,3 +351,27 @@ def _open_kernel_source(window: CommandWindow) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
     if not files:
         window.note("The selected block has no kernel of its own")
+
+
+def _list_recent(window: CommandWindow, menu: QMenu) -> None:
+    """List the recent files that still exist."""
+    for path in window.state.existing_recent():
+        _add(menu, path.name, partial(window.files.open_path, path)).setToolTip(str(path))
+
+
+def _list_viewers(window: CommandWindow, menu: QMenu) -> None:
+    """List the viewers of the patch, with actions that show and hide them."""
+    menu.addActions([dock.toggleViewAction() for dock in window.viewers.docks.values()])
+
+
+def _list_regions(window: CommandWindow, menu: QMenu) -> None:
+    """List the regions that the selected blocks may move into."""
+    edits = window.canvas.edits
+    for scope, title in edits.scopes_to_enter().items():
+        _add(menu, title, partial(edits.move_into, scope))
+
+
+def _add(menu: QMenu, title: str, run: Callable[[], object]) -> QAction:
+    action = menu.addAction(title.replace("&", "&&"))
+    action.triggered.connect(lambda: run())
+    return action

@@ -340,11 +340,6 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         if seen or is_other:
             self.update()
 
-    def show_path(self, on_path: bool, slack: str) -> None:
-        """Mark the node as part of the critical path, or show its slack."""
-        if (on_path, slack) != (self.appearance.on_path, self.appearance.slack):
-            self.show_appearance(on_path=on_path, slack=slack)
-
     def boundingRect(self) -> QRectF:
         """The node with everything that is painted around it."""
         return self._area
