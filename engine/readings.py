@@ -16,12 +16,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cached_property, wraps
+from inspect import unwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.arguments import checked
 
+T = TypeVar("T")
 #: A question about a path; answers are compared, and shown by `repr` where a digest is made of them.
 PathQuestion = Callable[[Path], Any]
 #: A file that was written less than this before it was read may be written again within one tick of the file system's
@@ -29,40 +31,15 @@ PathQuestion = Callable[[Path], Any]
 _RACY_NS = 100_000_000
 
 
-def content(path: Path) -> bytes | str:
-    """Return a file's contents, or the system's reason why it can't be read."""
-    return ask(_content, path)  # type: ignore[no-any-return]
+def answered(question: Callable[[Path], T]) -> Callable[[Path], T]:
+    """Have the readings that are under way answer a question about a path; without one, the disk answers."""
 
+    @wraps(question)
+    def answer(path: Path) -> T:
+        known: T = _answer(_under_way.get(), question, path)
+        return known
 
-def digest(path: Path) -> bytes | str:
-    """Return a digest of a file's contents, or why it can't be read: for files that are too large to be kept."""
-    return ask(_digest, path)  # type: ignore[no-any-return]
-
-
-@checked()
-def read_bytes(path: Path) -> bytes:
-    """Return a file's contents, of which the current readings keep only a digest; OSError when it can't be read."""
-    held, reason = _read(path)
-    for reading in _under_way.get():
-        reading.answers.setdefault((_digest, path), _digest_of(held, reason))
-    if reason is not None:
-        raise reason
-    return held
-
-
-def is_file(path: Path) -> bool:
-    """True for a file that is there; an overlong name is not a file."""
-    return ask(_is_file, path)  # type: ignore[no-any-return]
-
-
-def resolved(path: Path) -> Path:
-    """Return a path whose symbolic links are followed."""
-    return ask(Path.resolve, path)  # type: ignore[no-any-return]
-
-
-def ask(question: PathQuestion, path: Path) -> Any:
-    """Answer a question about a path from the readings that are under way; without one, the disk answers."""
-    return _answer(_under_way.get(), question, path)
+    return answer
 
 
 def _answer(readings: tuple[Reading, ...], question: PathQuestion, path: Path) -> Any:
@@ -73,6 +50,43 @@ def _answer(readings: tuple[Reading, ...], question: PathQuestion, path: Path) -
     if key not in answers:
         answers[key] = _answer(readings[:-1], question, path)
     return answers[key]
+
+
+@answered
+def content(path: Path) -> bytes | str:
+    """Return a file's contents, or the system's reason why it can't be read."""
+    held, reason = _read(path)
+    return held if reason is None else _text(reason)
+
+
+@answered
+def digest(path: Path) -> bytes | str:
+    """Return a digest of a file's contents, or why it can't be read: for files that are too large to be kept."""
+    return _digest_of(*_read(path))
+
+
+@checked()
+def read_bytes(path: Path) -> bytes:
+    """Return a file's contents, of which the current readings keep only a digest; OSError when it can't be read."""
+    held, reason = _read(path)
+    for reading in _under_way.get():
+        reading.answers.setdefault((unwrap(digest), path), _digest_of(held, reason))
+    if reason is not None:
+        raise reason
+    return held
+
+
+@answered
+def is_file(path: Path) -> bool:
+    """True for a file that is there; an overlong name is not a file."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+#: Returns a path whose symbolic links are followed.
+resolved = answered(Path.resolve)
 
 
 def _read(path: Path) -> tuple[bytes, OSError | None]:
@@ -87,28 +101,12 @@ def _read(path: Path) -> tuple[bytes, OSError | None]:
         return b"", OSError(errno.ENOENT, str(reason))
 
 
-def _content(path: Path) -> bytes | str:
-    held, reason = _read(path)
-    return held if reason is None else _text(reason)
-
-
-def _digest(path: Path) -> bytes | str:
-    return _digest_of(*_read(path))
-
-
 def _digest_of(held: bytes, reason: OSError | None) -> bytes | str:
     return hashlib.sha256(held).digest() if reason is None else _text(reason)
 
 
 def _text(reason: OSError) -> str:
     return reason.strerror or str(reason)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 class Reading:
@@ -171,8 +169,9 @@ class Disk:
 
     def ask(self, question: PathQuestion, path: Path) -> Any:
         """Return the answer to a question about a path."""
-        key, stamp = (question, path), stamp_of(path)
-        if stamp is None or question not in (_content, _digest):
+        question, stamp = unwrap(question), stamp_of(path)
+        key = question, path
+        if stamp is None or question not in (unwrap(content), unwrap(digest)):
             self._known.pop(key, None)
             return question(path)
         known = self._known.get(key)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from engine.diagnostics import KernelError
 from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.readings import ask, resolved
+from engine.readings import answered, resolved
 
 #: Folders whose files may run: Warploom's kernels, and every folder of blocks, since its files run anyway.
 trusted_folders: set[Path] = {KERNELS_FOLDER}
@@ -16,11 +16,12 @@ class UntrustedKernel(KernelError):
 
 def require_trust(path: Path) -> None:
     """Raise UntrustedKernel unless a file lies in a trusted folder; symbolic links are followed."""
-    if not ask(_is_trusted, path):
+    if not _is_trusted(path):
         text = f"kernel file {path.name} must lie in a folder of blocks that is trusted, got {resolved(path).parent}"
         raise UntrustedKernel(text, file=str(path))
 
 
+@answered
 def _is_trusted(path: Path) -> bool:
     real = path.resolve()
     return any(real.is_relative_to(folder) for folder in tuple(trusted_folders))
