@@ -8,9 +8,7 @@ from pathlib import Path
 from engine.blocktypes.adaptive import readings, refresh
 from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
-from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import KernelError
-from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.watcher import SourceWatcher
 from engine.readings import Disk, Reading, stamp_of
 
@@ -24,18 +22,14 @@ LOOK_S = 0.4
 class SavedFiles:
     """Runs saved block files again, and makes interfaces again whose kernels were saved.
 
-    It follows Warploom's kernels, the folders beside the block types of `catalogue`, and every file that was read for
-    an interface or for one of `followed()`, even a missing one. Then it calls `on_kernels` with the files, on any
-    thread, after the listeners of `block_types`.
+    It follows the folders of block files, and every file that was read for an interface or for one of `followed()`,
+    even a missing one. Then it calls `on_kernels` with the files, on any thread, after the listeners of `block_types`.
     """
 
     def __init__(
-        self,
-        catalogue: Catalogue,
-        on_kernels: Callable[[frozenset[Path]], None],
-        followed: Callable[[], Iterable[Reading]] = tuple,
+        self, on_kernels: Callable[[frozenset[Path]], None], followed: Callable[[], Iterable[Reading]] = tuple
     ) -> None:
-        self._catalogue, self._on_kernels, self._followed = catalogue, on_kernels, followed
+        self._on_kernels, self._followed = on_kernels, followed
         self._disk = Disk()
         self._watched: set[Path] = set()
         #: The files that differ from their read contents, with the state that was reported last.
@@ -43,8 +37,8 @@ class SavedFiles:
         self._looking = threading.Lock()
         self._closed = threading.Event()
         self._watcher = SourceWatcher(self._look)
-        self._forget = block_types.subscribe(lambda _: self._watch_sources())
-        self._watch_sources()
+        self._forget = block_types.subscribe(lambda _: self._watch_blocks())
+        self._watch_blocks()
         self._look()
         self._thread = threading.Thread(target=self._look_on, name="saved-files", daemon=True)
         self._thread.start()
@@ -102,10 +96,9 @@ class SavedFiles:
         except (KernelError, OSError) as problem:  # they are checked anyway
             _log.warning("%s", problem)
 
-    def _watch_sources(self) -> None:
-        used = {block.source_folder() for block in self._catalogue.all()}
+    def _watch_blocks(self) -> None:
         is_more = False
-        for folder in {KERNELS_FOLDER, *(f for f in (*block_folders.paths, *used) if f is not None and f.is_dir())}:
+        for folder in filter(Path.is_dir, block_folders.paths):
             try:
                 is_more |= self._watcher.watch(folder)
             except KernelError as problem:  # only hot reload is lost

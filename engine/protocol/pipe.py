@@ -190,7 +190,7 @@ class PipeTransport:
             raise WarploomError("engine must be open, got one that was closed")
         if isinstance(question, WatchFiles) and self._saved_files is None:
             # The process follows its kernels; the patch here gets the ports and parameters of saved files by this.
-            self._saved_files = SavedFiles(self._patch.catalogue, lambda _: None)
+            self._saved_files = SavedFiles(lambda _: None)
         asked = self._send(question)
         try:
             answer: Answer = _answer_decoder(type(question)).decode(asked.result())

@@ -230,7 +230,6 @@ class LocalEngine:
         if self._saved_files is None:
             context = self.engine.context
             self._saved_files = SavedFiles(
-                self._patch.catalogue,
                 lambda files: self.post(KernelFilesChanged(files)),
                 lambda: (*context.services.modules.readings(), *context.registry.readings()),
             )

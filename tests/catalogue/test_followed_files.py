@@ -106,8 +106,8 @@ def test_a_save_without_a_change_is_not_reported(tmp_path: Path) -> None:
     file, reports = tmp_path / "k.cu", list[frozenset[Path]]()
     _header(tmp_path, 1)
     file.write_text(ADDED)
-    patch = _kernel(file)
-    with closing(SavedFiles(patch.catalogue, reports.append)) as files:
+    _kernel(file)
+    with closing(SavedFiles(reports.append)) as files:
         for text, reported in ((ADDED, []), (ADDED + "\n", [{file}])):
             file.write_text(text)
             files._look(frozenset({file}))

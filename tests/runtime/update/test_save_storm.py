@@ -213,7 +213,6 @@ def test_a_storm_of_saves_leaves_no_kernel_behind(tmp_path: Path, seed: int) -> 
 
             context = engine.core.context
             saved = SavedFiles(
-                storm.patch.catalogue,
                 follow,
                 lambda: (*context.services.modules.readings(), *context.registry.readings()),
             )
