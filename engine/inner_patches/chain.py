@@ -13,7 +13,7 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.handles import BufferHandle, ParameterHandle
 from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic, PatchError, error
+from engine.diagnostics import PatchError, error
 from engine.inner_patches.chain_members import (
     ENDS,
     INPUT,
@@ -188,16 +188,6 @@ class ChainPatch(InnerPatch):
     def chain(self) -> Chain:
         """The current calls, in order."""
         return Chain(self)
-
-    @property
-    def problems(self) -> Collection[Diagnostic]:
-        """The chain's faults, each with its block and port."""
-        return self.chain.problems
-
-    @property
-    def live(self) -> Collection[str]:
-        """The blocks on which outputs depend, and all ends."""
-        return self.feeding(node.id for node in self.nodes.values() if node.type in ENDS)
 
 
 class ChainBlock(InnerBlock, abstract=True):

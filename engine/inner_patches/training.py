@@ -16,7 +16,7 @@ from engine.descriptions.builder import BlockBuilder
 from engine.descriptions.entries import Kernel
 from engine.descriptions.handles import BufferHandle
 from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic, PatchError
+from engine.diagnostics import PatchError
 from engine.inner_patches.network_members import CATEGORIES, ENDS, LOSSES, MEMBERS, Member
 from engine.inner_patches.network_model import INPUTS, QUERY, Model
 from engine.inner_patches.train_settings import OPTIMISERS, SCHEDULES, UNSCHEDULED, TrainSettings
@@ -76,11 +76,6 @@ class NetworkPatch(InnerPatch):
     def model(self) -> Model:
         """The current network."""
         return Model(self)
-
-    @property
-    def problems(self) -> Collection[Diagnostic]:
-        """The network's faults, each with its node and port."""
-        return self.model.problems
 
     @property
     def live(self) -> Collection[str]:

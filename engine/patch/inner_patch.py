@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Self
 
@@ -50,14 +49,15 @@ class InnerPatch(Patch):
         return patch
 
     @property
-    @abstractmethod
     def problems(self) -> Collection[Diagnostic]:
-        """The patch's errors, each with its node and port."""
+        """The patch's errors, each with its node and port: those of `derived`, if a subclass doesn't define others."""
+        problems: Collection[Diagnostic] = getattr(self, self.derived).problems
+        return problems
 
     @property
-    @abstractmethod
     def live(self) -> Collection[str]:
-        """The nodes that have an effect."""
+        """The nodes that have an effect: all ends and their sources, if a subclass doesn't define others."""
+        return self.feeding(node.id for node in self.nodes.values() if node.type in self.ends)
 
     def feeding(self, ends: Iterable[str]) -> set[str]:
         """Return these nodes and all nodes that they depend on."""

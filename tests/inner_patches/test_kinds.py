@@ -3,9 +3,8 @@
 The kind here is a group of blocks, with ends for its ports; its content composes the blocks.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.catalogue.fixed_catalogue import row_block
 from engine.descriptions.ports import PortSpec
-from engine.diagnostics import Diagnostic, PatchError, error
+from engine.diagnostics import PatchError, error
 from engine.inner_patches.chain import ChainPatch
 from engine.inner_patches.editing import InnerEditing
 from engine.inner_patches.op_patch import OpPatch
@@ -44,11 +43,6 @@ class GroupCatalogue(Catalogue):
 
     def get(self, type_id: str) -> type[Block] | None:
         return _ENDS.get(type_id) or super().get(type_id)
-
-    def resolve(
-        self, type_id: str, said: Mapping[str, Any], folder: Callable[[], Path]
-    ) -> tuple[type[Block] | None, Diagnostic | None]:
-        return (_ENDS[type_id], None) if type_id in _ENDS else super().resolve(type_id, said, folder)
 
 
 class Group(Parts):
@@ -89,14 +83,6 @@ class GroupPatch(InnerPatch):
     @cached_property
     def group(self) -> Group:
         return Group(self)
-
-    @property
-    def problems(self) -> list[Diagnostic]:
-        return self.group.problems
-
-    @property
-    def live(self) -> set[str]:
-        return self.feeding(node.id for node in self.nodes.values() if node.type in _ENDS)
 
 
 @pytest.fixture(scope="module", autouse=True)
