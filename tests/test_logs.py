@@ -9,7 +9,7 @@ _log = logging.getLogger("engine.tested")
 
 
 def texts(log_buffer: LogBuffer) -> list[str]:
-    return [told.text for told in log_buffer.take()[0]]
+    return [record.text for record in log_buffer.take()[0]]
 
 
 def test_an_output_gets_the_records_of_its_level(log_buffer: LogBuffer) -> None:
@@ -69,7 +69,7 @@ def test_a_late_reader_gets_the_newest_records_and_is_told_how_many_are_lost() -
             _log.info("%d", number)
             assert log_buffer.waiting <= 3
         records, dropped = log_buffer.take()
-        assert ([told.text for told in records], dropped) == (["5", "6", "7"], 5)
+        assert ([record.text for record in records], dropped) == (["5", "6", "7"], 5)
         _log.info("8")
         assert log_buffer.take()[1] == 0
     finally:
@@ -97,7 +97,7 @@ def test_no_record_is_lost_or_doubled_between_threads() -> None:
         taken += records
         assert len(taken) + dropped + gone == 1500
         for name in "abc":
-            numbers = [int(told.text[2:]) for told in taken if told.text[0] == name]
+            numbers = [int(record.text[2:]) for record in taken if record.text[0] == name]
             assert numbers == sorted(set(numbers))
     finally:
         detach(log_buffer)
@@ -109,10 +109,10 @@ def test_a_record_keeps_its_traceback_and_where_it_came_from(log_buffer: LogBuff
         raise ZeroDivisionError("oh")
     except ZeroDivisionError:
         _log.exception("no %s", "luck")
-    (told,) = log_buffer.take()[0]
-    assert (told.level, told.logger, told.text) == (logging.ERROR, "engine.tested", "no luck")
-    assert told.trace.startswith("Traceback") and told.trace.endswith("ZeroDivisionError: oh")
-    assert told.thread == threading.current_thread().name
+    (record,) = log_buffer.take()[0]
+    assert (record.level, record.logger, record.text) == (logging.ERROR, "engine.tested", "no luck")
+    assert record.trace.startswith("Traceback") and record.trace.endswith("ZeroDivisionError: oh")
+    assert record.thread == threading.current_thread().name
 
 
 def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(log_buffer: LogBuffer) -> None:
@@ -125,7 +125,7 @@ def test_a_text_that_does_not_fit_its_arguments_is_listed_as_it_is(log_buffer: L
 
 def test_a_record_of_another_process_is_logged_with_its_own_time_and_place(log_buffer: LogBuffer) -> None:
     """A record from another process is logged with its own time and place, if an output wants its level."""
-    told = Logged(12.5, logging.WARNING, "engine.there", "100 %s {0}", "Traceback\nboom", "warploom-engine", 4711)
-    log_again(told)
+    record = Logged(12.5, logging.WARNING, "engine.there", "100 %s {0}", "Traceback\nboom", "warploom-engine", 4711)
+    log_again(record)
     log_again(Logged(13.0, logging.DEBUG, "engine.there", "no"))
-    assert log_buffer.take() == ((told,), 0)
+    assert log_buffer.take() == ((record,), 0)

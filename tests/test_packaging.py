@@ -84,11 +84,11 @@ def test_an_installed_warploom_runs_every_example_from_anywhere(environment: Pat
         name for name in tree(ROOT / "resources") if name.endswith(".loom") or name.startswith("media/")
     }
     assert set(tree(package / "kernels")) == {name for name in tree(ROOT / "kernels") if name != "README.md"}
-    told = json.loads(
+    result = json.loads(
         run(environment, tmp_path, "warploom", "run", "photo", "--device", "host", "--frames", "1", "--json")
     )
-    assert told["diagnostics"] == []
-    (saved,) = [output["path"] for output in told["outputs"] if output["path"]]
+    assert result["diagnostics"] == []
+    (saved,) = [output["path"] for output in result["outputs"] if output["path"]]
     assert Path(saved) == tmp_path / "edges.png"
     with Image.open(saved) as picture:
         assert picture.size > (100, 100)

@@ -200,7 +200,7 @@ def test_reshape_and_reinterpret_are_numpys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "parameters", "said"),
+    ("block", "parameters", "message"),
     [
         ("buffer.slice", {"axis": 3}, "axis of the slice must be one of shape [3, 5, 7], got 3"),
         ("buffer.slice", {"start": 3}, "slice must have elements within axis 0 of shape [3, 5, 7], got 3:"),
@@ -210,13 +210,13 @@ def test_reshape_and_reinterpret_are_numpys() -> None:
         ("buffer.reinterpret", {"dtype": "f64"}, "the last axis must be whole elements of f64"),
     ],
 )
-def test_a_view_that_can_t_be_says_why(block: str, parameters: dict[str, Any], said: str) -> None:
+def test_a_view_that_can_t_be_says_why(block: str, parameters: dict[str, Any], message: str) -> None:
     """The diagnostic is on the block, and names what was requested."""
     patch = Patch()
     node = patch.add(block, **parameters)
     patch.connect(patch.add("io.array", data=CUBE)["out"], node["x"])
     ((at, _, text),) = problems(patch)
-    assert at == node.id and said in text
+    assert at == node.id and message in text
 
 
 def test_a_block_that_takes_no_strides_asks_for_a_copy() -> None:
@@ -252,9 +252,9 @@ def test_assigning_to_a_slice_changes_the_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [(np.zeros((4, 3), np.float64), "got f64"), (np.zeros((3, 4), np.float32), "got [3, 4]")]
+    ("value", "message"), [(np.zeros((4, 3), np.float64), "got f64"), (np.zeros((3, 4), np.float32), "got [3, 4]")]
 )
-def test_an_assigned_array_must_have_the_targets_type_and_shape(value: Any, said: str) -> None:
+def test_an_assigned_array_must_have_the_targets_type_and_shape(value: Any, message: str) -> None:
     """An array of another type or shape is refused."""
     patch = Patch()
     assign = patch.add("buffer.assign")
@@ -262,7 +262,7 @@ def test_an_assigned_array_must_have_the_targets_type_and_shape(value: Any, said
     patch.connect(patch.add("io.array", data=value)["out"], assign["value"])
     ((at, port, text),) = problems(patch)
     assert (at, port) == (assign.id, "value")
-    assert said in text
+    assert message in text
 
 
 NUMBERS = ["float32", "float64", "float16", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"]

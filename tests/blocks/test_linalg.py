@@ -99,9 +99,9 @@ def test_a_matrix_that_cant_be_solved_gives_a_warning_while_it_is_there() -> Non
     patch.connect(source["out"], copied["x"])
     patch.connect(copied["out"], solve["a"])
     with Engine(patch, device="host") as engine:
-        (told,) = engine.step().diagnostics
-        assert (told.severity, told.node, told.port) == (Severity.WARNING, solve.id, "x")
-        assert told.message == "matrix must be invertible, got column 1 as a combination of those before it"
+        (reported,) = engine.step().diagnostics
+        assert (reported.severity, reported.node, reported.port) == (Severity.WARNING, solve.id, "x")
+        assert reported.message == "matrix must be invertible, got column 1 as a combination of those before it"
         patch.set(source, data=np.eye(3, dtype=np.float32))
         assert not engine.step().diagnostics
         assert np.array_equal(engine.read(solve["x"]), np.ones(3))

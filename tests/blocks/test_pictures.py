@@ -215,7 +215,7 @@ def test_numbers_become_light_by_the_space_that_the_file_names(depth: int) -> No
     def profile(gamma: float) -> bytes:
         return chunk(b"iCCP", b"name\0\0" + zlib.compress(icc_profile(P3, gamma)))
 
-    for said, expected in (
+    for declared, expected in (
         (chunk(b"sRGB", b"\0"), linear(shares)),
         (chunk(b"gAMA", struct.pack(">I", 100000)), shares),
         (chunk(b"gAMA", struct.pack(">I", 45455)), shares**2.2),
@@ -226,7 +226,7 @@ def test_numbers_become_light_by_the_space_that_the_file_names(depth: int) -> No
         (profile(1.8), shares**1.8 @ P3_TO_709.T),
         (profile(2.2), shares**2.2 @ P3_TO_709.T),
     ):
-        found = decode_picture(png(pixels, depth, said))
+        found = decode_picture(png(pixels, depth, declared))
         np.testing.assert_allclose(found[..., :3], expected, rtol=3e-4, atol=3e-4)
 
 

@@ -182,7 +182,7 @@ def test_a_saved_file_changes_the_nodes_that_were_made_of_it(tmp_path: Path) -> 
     assert "test.weighted" not in refresh(Disk())
     with Engine(patch, device="host") as engine:
         engine.step()
-        for text, expected, told in (
+        for text, expected, reported in (
             ("!", X + Y, ["terms must be names, got '!'"]),
             ("x", X, None),
             ("x y", X + Y, []),
@@ -192,8 +192,8 @@ def test_a_saved_file_changes_the_nodes_that_were_made_of_it(tmp_path: Path) -> 
             block_types.tell(["test.weighted"])
             patch.restore([BlockTypesChanged(frozenset({"test.weighted"}))])
             report = engine.step()
-            if told is not None:
-                assert [d.message for d in report.diagnostics] == told
+            if reported is not None:
+                assert [d.message for d in report.diagnostics] == reported
             np.testing.assert_array_equal(engine.read(PortRef("sum", "out")), expected)
     assert _ports(patch) == ["x", "y", "out"]
     assert patch.block_type("sum").ports == before.ports  # type: ignore[union-attr]
@@ -203,8 +203,8 @@ def test_names_that_a_block_can_not_have_are_refused() -> None:
     """The message names the port with the refused name."""
     patch = _patch("values")
     with Engine(patch, device="host") as engine:
-        (told,) = engine.step().diagnostics
+        (reported,) = engine.step().diagnostics
     assert (
-        told.message
+        reported.message
         == "block test.weighted: a port or parameter must have a name that blocks don't use themselves, got 'values'"
     )

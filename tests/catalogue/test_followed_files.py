@@ -145,8 +145,8 @@ def test_a_kernel_file_that_is_deleted_is_a_word_on_its_block(tmp_path: Path, de
         for _ in range(2):
             file.unlink()
             until(lambda: engine.step().diagnostics)
-            (told,) = engine.step().diagnostics
-            assert (told.node, told.message) == ("k", f"kernel file must exist, got {file}")
+            (reported,) = engine.step().diagnostics
+            assert (reported.node, reported.message) == ("k", f"kernel file must exist, got {file}")
             assert _shows(engine, X + 3)
             file.write_text(text)
             until(lambda: not engine.step().diagnostics)

@@ -86,11 +86,11 @@ def test_types_that_were_removed_from_a_file_disappear(folder: BlockFolder) -> N
     """A type that is renamed counts as removed, and its new name as another type."""
     folder.write("scale.py", block_text("live.scale"))
     trust_blocks(folder.path)
-    told: list[frozenset[str]] = []
-    stop = block_types.subscribe(told.append)
+    reported: list[frozenset[str]] = []
+    stop = block_types.subscribe(reported.append)
     save(folder, "scale.py", block_text("live.other"))
     stop()
-    assert told == [{"live.scale", "live.other"}]
+    assert reported == [{"live.scale", "live.other"}]
     assert default_catalogue().get("live.scale") is None
     assert block("live.other")
 
@@ -291,10 +291,10 @@ def test_a_composite_follows_its_children(folder: BlockFolder) -> None:
     folder.write("scale.py", block_text(gain="1.0, max=4"))
     folder.write("twice.py", COMPOSITE)
     assert trust_blocks(folder.path) == []
-    told: list[frozenset[str]] = []
-    stop = block_types.subscribe(told.append)
+    reported: list[frozenset[str]] = []
+    stop = block_types.subscribe(reported.append)
     save(folder, "scale.py", block_text(gain="2.0, max=8"))
-    assert told == [{"live.scale", "live.twice"}]
+    assert reported == [{"live.scale", "live.twice"}]
     gain = block("live.twice").parameters["gain"]
     assert (gain.default, gain.maximum) == (2.0, 8)
     save(folder, "scale.py", block_text(out="result"))
@@ -348,28 +348,28 @@ def test_a_listener_that_fails_keeps_nothing_from_the_others(
     folder: BlockFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The listener's error is logged, and the other listeners are called."""
-    told: list[frozenset[str]] = []
+    reported: list[frozenset[str]] = []
 
     def fail(_: frozenset[str]) -> None:
         raise ValueError("no")
 
-    stops = [block_types.subscribe(fail), block_types.subscribe(told.append)]
+    stops = [block_types.subscribe(fail), block_types.subscribe(reported.append)]
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     for stop in stops:
         stop()
-    assert told == [{"live.scale"}]
+    assert reported == [{"live.scale"}]
     assert "live.scale could not be followed" in caplog.text
 
 
 def test_listeners_hear_of_a_class_that_is_defined_again() -> None:
     """A class is defined again when the cell of a notebook is run again."""
-    told: list[frozenset[str]] = []
-    stop = block_types.subscribe(told.append)
+    reported: list[frozenset[str]] = []
+    stop = block_types.subscribe(reported.append)
     scope: dict[str, object] = {"__name__": __name__}
     try:
         for _ in range(2):
             exec(compile(block_text("live.cell"), "cell", "exec", dont_inherit=True), scope)
     finally:
         stop()
-    assert told == [{"live.cell"}]
+    assert reported == [{"live.cell"}]

@@ -248,8 +248,11 @@ def test_a_type_whose_file_still_runs_is_not_said_to_be_untrusted(folder: BlockF
     patch.restore([NodeAdded(Node(id="k", type="live.scale", parameters={"gain": 2.0}))])
     patch.restore([Connected(Connection(PortRef(x.id, "out"), PortRef("k", "x")))])
     with Engine(patch, "host") as engine:
-        (told,) = engine.step().diagnostics
-        assert told.message == "block type live.scale must be loaded first, and its file is still running, got scale.py"
+        (reported,) = engine.step().diagnostics
+        assert (
+            reported.message
+            == "block type live.scale must be loaded first, and its file is still running, got scale.py"
+        )
         gate.wait_until_reached()
         gate.open()
         until(lambda: not engine.step().diagnostics)

@@ -113,12 +113,12 @@ def test_a_value_without_a_parameter_is_reported_and_kept() -> None:
     text = dump_patch(patch_of("old", "old_"))
     define("new", "old")
     patch = parse_patch(text)
-    (told,) = [item for item in check_patch(patch) if item.node == "made"]
-    assert told.severity is Severity.WARNING
-    assert "got old_: its value 3.0 is kept and not used" in told.message
+    (reported,) = [item for item in check_patch(patch) if item.node == "made"]
+    assert reported.severity is Severity.WARNING
+    assert "got old_: its value 3.0 is kept and not used" in reported.message
     assert '"old_": 3.0' in dump_patch(patch)
     with Engine(patch, device="host") as engine:
-        assert told in engine.step().diagnostics
+        assert reported in engine.step().diagnostics
         patch.reset("made", "old_")
         assert not [item for item in engine.step().diagnostics if item.node == "made"]
 
@@ -131,8 +131,8 @@ def test_what_drove_a_parameter_that_is_gone_is_told_once() -> None:
     define("new", "old")
     with Engine(patch, device="host") as engine:
         for found in (check_patch(patch), engine.step().diagnostics):
-            (told,) = [item for item in found if item.node == "driven"]
-            assert told.message == "port of driven must be one of old, got 'old_': it is left out"
+            (reported,) = [item for item in found if item.node == "driven"]
+            assert reported.message == "port of driven must be one of old, got 'old_': it is left out"
         assert read(engine)[1] == 2.0
 
 

@@ -68,10 +68,10 @@ def test_the_command_line_runs_blocks_only_when_told(
         "trace": ["--out", str(tmp_path / "t.json"), "--device", "host"],
     }
     arguments = [command, str(patch_file), *options.get(command, [])]
-    said = "".join(warploom(*arguments)[1:])
+    output = "".join(warploom(*arguments)[1:])
     assert not (folder.path / "ran").exists()
-    assert "block type live.scale must come from files that are trusted" in said
-    assert "`--trust`" in said
+    assert "block type live.scale must come from files that are trusted" in output
+    assert "`--trust`" in output
     status, out, errors = warploom(*arguments, "--trust")
     assert status == 0, out + errors
     assert (folder.path / "ran").exists()
@@ -83,8 +83,8 @@ def test_a_check_of_json_tells_of_files_that_fail(patch_file: Path, folder: Bloc
     folder.write("other.py", "import nowhere\n" + block_text("live.other"))
     status, out, _ = warploom("check", patch_file, "--json", "--trust")
     assert status == 1
-    told = json.loads(out)["diagnostics"]
-    assert {(item["severity"], item["node"], Path(item["file"]).name, item["line"]) for item in told} == {
+    reported = json.loads(out)["diagnostics"]
+    assert {(item["severity"], item["node"], Path(item["file"]).name, item["line"]) for item in reported} == {
         ("error", "scale", "scale.py", 1),
         ("warning", None, "other.py", 1),
     }

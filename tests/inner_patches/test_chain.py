@@ -172,8 +172,8 @@ def test_a_call_in_a_chain_may_fail() -> None:
     chain.connect(norm["out"], chain.add("chain.output", node_id="length")["value"])
     patch, node = running(chain, np.zeros((3, 3), np.float32), np.ones((3, 1), np.float32))
     with Engine(patch, device="host") as engine:
-        (told,) = engine.step().diagnostics
-    assert (told.node, told.port) == (node.id, "length") and "must be invertible" in told.message
+        (reported,) = engine.step().diagnostics
+    assert (reported.node, reported.port) == (node.id, "length") and "must be invertible" in reported.message
 
 
 def in_place() -> ChainPatch:

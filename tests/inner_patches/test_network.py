@@ -203,7 +203,7 @@ def test_each_mistake_is_told_at_its_node(
     assert not any(".py" in str(problem) for problem in network.problems)
 
 
-def test_nodes_in_a_circle_are_told() -> None:
+def test_nodes_in_a_circle_are_reported() -> None:
     """A circle, which a file may contain, is reported at one of its nodes."""
     network = small().json()
     for item in network["connections"]:
@@ -254,10 +254,10 @@ def test_what_is_no_network_is_told_in_a_line() -> None:
     patch.restore([NodeAdded(Node(id="train", type="tensor.train", parameters={"graph": [1]}))])
     with Engine(patch, device="host") as engine:
         found = engine.step().nodes["train"].message
-    told = (
+    reported = (
         "parameter graph must be a JSON object of at most 100 levels, got [1]; its default stands in (set graph again)"
     )
-    assert found.splitlines()[0] == told
+    assert found.splitlines()[0] == reported
 
 
 def test_the_mistake_of_a_block_is_told_and_training_goes_on() -> None:
@@ -289,9 +289,9 @@ def test_a_mistake_is_told_once_at_the_block(runs_before: bool) -> None:
         network.set("y", shape="2")
         patch.set(node, graph=network.json())
         (problem,) = engine.step().diagnostics
-    told = "error.targets: outputs and targets must have one shape, got [1, 1] and [2, 1]"
+    reported = "error.targets: outputs and targets must have one shape, got [1, 1] and [2, 1]"
     remedy = "give it other sizes, or put a Reshape or a layer between"
-    assert (problem.node, problem.message, problem.remedy) == ("train", told, remedy)
+    assert (problem.node, problem.message, problem.remedy) == ("train", reported, remedy)
 
 
 def test_shapes_are_known_at_each_port() -> None:

@@ -82,7 +82,7 @@ def test_inputs_have_the_types_that_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "reported"),
     [
         (
             {"expression": "sin(x"},
@@ -99,11 +99,11 @@ def test_inputs_have_the_types_that_are_named() -> None:
         ({"sliders": "gain 3"}, "sliders must be like 'freq: 0..20 = 4; amp: 0..1', got 'gain 3'"),
     ],
 )
-def test_mistakes_are_told(values: dict[str, str], told: str) -> None:
+def test_mistakes_are_reported(values: dict[str, str], reported: str) -> None:
     """The message for a mistake says what must hold, and where."""
     patch = Patch()
     node = patch.add("kernel.expression", **values)
-    assert _problem(patch, node.id) == told
+    assert _problem(patch, node.id) == reported
 
 
 def test_cuda_code_in_a_block(device: Device) -> None:
@@ -119,6 +119,6 @@ def test_cuda_code_in_a_block(device: Device) -> None:
         assert engine.step().diagnostics == ()
         np.testing.assert_array_equal(engine.read(node["out"]), np.float32(3) + X + np.float32(2))
         patch.set(node, code=code.replace("gain * x[i]", "oops"))
-        (told,) = engine.step().diagnostics
-        assert (told.node, told.line) == (node.id, 9) and "oops" in told.message
+        (reported,) = engine.step().diagnostics
+        assert (reported.node, reported.line) == (node.id, 9) and "oops" in reported.message
         np.testing.assert_array_equal(engine.read(node["out"]), np.float32(3) + X + np.float32(2))

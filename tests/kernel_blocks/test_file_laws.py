@@ -192,11 +192,11 @@ def _opened(written: Written) -> Patch:
 
 def _wrong(engine: Engine, written: Written, ran: dict[str, list[np.ndarray]] | None = None) -> str:
     """Return the differences from the files; `ran` are the versions that may continue while a file is wrong."""
-    told = {item.node for item in engine.step().diagnostics}
+    reported = {item.node for item in engine.step().diagnostics}
     for file in written.files:
         node, expected = _node(file), written.expected(file)
-        if (node in told) is not (expected is None):
-            return f"{file} must {'be' if expected is None else 'not be'} told of"
+        if (node in reported) is not (expected is None):
+            return f"{file} must {'be' if expected is None else 'not be'} reported"
         may_be = [expected] if expected is not None else ran[node] if ran is not None else []
         if may_be:
             found = engine.read(PortRef(node, written.names[1] if file == PTX else "out"))

@@ -152,8 +152,8 @@ def test_what_could_not_be_read_can_be_read_later(
         patch = _placed(file)
         assert _ports(patch) == []
         with Engine(patch, device) as engine:
-            (told,) = engine.step().diagnostics
-            assert told.node == "k"
+            (reported,) = engine.step().diagnostics
+            assert reported.node == "k"
         file.write_text(text)
         assert _run(_placed(file), device) == expected.tolist()
 

@@ -160,7 +160,7 @@ def test_an_entry_point_is_chosen_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "reported"),
     [
         ({"over": "inn"}, "over must be a port (x, out), got 'inn'"),
         ({"shapes": "x: [3]"}, "shapes must name outputs (out), got x"),
@@ -168,11 +168,11 @@ def test_an_entry_point_is_chosen_by_name(tmp_path: Path) -> None:
         ({"thread_block": "many"}, "thread_block must be 1 to 3 numbers such as '16, 16', got 'many'"),
     ],
 )
-def test_wrong_wishes_are_told(tmp_path: Path, values: dict[str, object], told: str) -> None:
+def test_wrong_wishes_are_reported(tmp_path: Path, values: dict[str, object], reported: str) -> None:
     """The message for an impossible setting says what must hold."""
     patch = Patch()
     node = _place(patch, tmp_path / "sharpen.cu", SHARPEN, **values)
-    assert _problem(patch, node).message == told
+    assert _problem(patch, node).message == reported
 
 
 @pytest.mark.parametrize(
@@ -214,12 +214,12 @@ def test_files_that_are_missing_or_wrong_are_told_on_the_node(tmp_path: Path) ->
         assert waiting.is_incomplete
         assert (waiting.port, waiting.message) == ("file", "file must name a kernel, got nothing")
         patch.set(node, file=str(tmp_path / "none.cu"))
-        (told,) = engine.step().diagnostics
-        assert (told.node, told.message) == (node, f"kernel file must exist, got {tmp_path / 'none.cu'}")
+        (reported,) = engine.step().diagnostics
+        assert (reported.node, reported.message) == (node, f"kernel file must exist, got {tmp_path / 'none.cu'}")
         (tmp_path / "wrong.cu").write_text('extern "C" __global__ void k(float* out) {\n  out[0] = nothing;\n}\n')
         patch.set(node, file=str(tmp_path / "wrong.cu"))
-        (told,) = engine.step().diagnostics
-        assert (told.node, told.line) == (node, 2) and "nothing" in told.message
+        (reported,) = engine.step().diagnostics
+        assert (reported.node, reported.line) == (node, 2) and "nothing" in reported.message
         with pytest.raises(PatchError):
             patch[node]["out"]
 
@@ -258,7 +258,7 @@ def test_a_saved_file_swaps_code_and_changes_ports_while_the_patch_runs(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("told", "names"),
+    ("facts", "names"),
     [
         ({"needs_review": True}, "its parameters"),
         ({"needs_review": ["a", "k"]}, "a, k"),
@@ -267,7 +267,7 @@ def test_a_saved_file_swaps_code_and_changes_ports_while_the_patch_runs(tmp_path
     ],
 )
 def test_a_manifest_that_needs_review_is_a_warning_on_the_node(
-    tmp_path: Path, told: dict[str, object], names: str
+    tmp_path: Path, facts: dict[str, object], names: str
 ) -> None:
     """The kernel runs despite the warning, which goes once the manifest says that it was reviewed."""
     parameters = [
@@ -276,7 +276,7 @@ def test_a_manifest_that_needs_review_is_a_warning_on_the_node(
         {"index": 2, "name": "k", "ptx_type": "u32", "is_pointer": False},
     ]
     manifest = tmp_path / "twice.json"
-    manifest.write_text(json.dumps({"name": "twice", "parameters": parameters, **told}))
+    manifest.write_text(json.dumps({"name": "twice", "parameters": parameters, **facts}))
     patch = Patch()
     node = _place(patch, tmp_path / "twice.ptx", BY_HAND)
     source = patch.add("io.array", data=np.arange(5, dtype=np.float32))
@@ -299,6 +299,6 @@ def test_what_ptx_does_not_tell_is_a_warning_until_a_manifest_says_it(tmp_path: 
     node = _place(patch, tmp_path / "twice.ptx", hidden)
     source = patch.add("io.array", data=np.arange(8, dtype=np.float32))
     patch.connect(source["out"], patch[node]["a"])
-    (told,) = (item for item in check_patch(patch) if item.severity is Severity.WARNING)
-    assert told.message == "directions of a in twice must be reviewed, got a guess"
-    assert "twice.json" in told.remedy
+    (reported,) = (item for item in check_patch(patch) if item.severity is Severity.WARNING)
+    assert reported.message == "directions of a in twice must be reviewed, got a guess"
+    assert "twice.json" in reported.remedy

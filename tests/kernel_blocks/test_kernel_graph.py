@@ -59,8 +59,8 @@ def test_a_rewired_graph_runs_and_a_wrong_one_leaves_the_last_good_one() -> None
         wrong = graph_to_json(_ramp())
         wrong["nodes"][0]["type"] = "op.nothing"
         patch.set(node, graph=wrong)
-        told = engine.step().diagnostics
-        assert told[0].node == node.id and "op.nothing" in told[0].message
+        reported = engine.step().diagnostics
+        assert reported[0].node == node.id and "op.nothing" in reported[0].message
         np.testing.assert_array_equal(engine.read(node["out"]), np.arange(5) + 0.5)
         patch.undo()
         assert engine.step().diagnostics == ()

@@ -26,7 +26,7 @@ def _ports(patch: Patch, node: NodeRef) -> list[tuple[str, str]]:
     return [(port.name, port.direction) for port in found.ports.values()]
 
 
-def _told(patch: Patch) -> list[str]:
+def _reported(patch: Patch) -> list[str]:
     return [item.message for item in check_patch(patch)]
 
 
@@ -103,13 +103,13 @@ def test_threads_go_over_the_first_output_unless_another_port_is_named(device: D
     patch = Patch()
     node = patch.add("kernel.cuda", code=ROWS, shapes="out: [360]", thread_block="32")
     patch.connect(patch.add("io.array", data=np.arange(16, dtype=np.float32))["out"], node["x"])
-    (told,) = check_patch(patch)
-    assert (told.severity, told.port) == (Severity.WARNING, "over")
-    assert told.message == (
+    (reported,) = check_patch(patch)
+    assert (reported.severity, reported.port) == (Severity.WARNING, "over")
+    assert reported.message == (
         "over must be set, since the shape of out follows from no input; "
         "until then there is a thread for each of its elements"
     )
-    assert told.remedy == "set it to out, or to x"
+    assert reported.remedy == "set it to out, or to x"
     with Engine(patch, device=device) as engine:
         engine.step()
         np.testing.assert_array_equal(engine.read(node["out"]), np.arange(360) % 16 + 360)
@@ -135,9 +135,9 @@ def test_dynamic_shared_memory_is_a_parameter_of_the_block(device: Device) -> No
     node = patch.add("kernel.cuda", code=REVERSED, thread_block="64")
     x = np.arange(64, dtype=np.float32)
     patch.connect(patch.add("io.array", data=x)["out"], node["x"])
-    assert _told(patch) == ["shared_bytes must be the bytes of shared memory that reversed needs, got nothing"]
+    assert _reported(patch) == ["shared_bytes must be the bytes of shared memory that reversed needs, got nothing"]
     patch.set(node, shared_bytes=256)
-    assert _told(patch) == []
+    assert _reported(patch) == []
     with Engine(patch, device=device) as engine:
         assert engine.step().diagnostics == ()
         np.testing.assert_array_equal(engine.read(node["out"]), x[::-1])
@@ -177,8 +177,8 @@ def test_what_a_manifest_can_not_mean_is_refused(
 ) -> None:
     """The node names the manifest's file and the impossible field."""
     (tmp_path / "fill.ptx").write_text(PTX)
-    told = {"name": "fill", "parameters": [{"index": 0, "name": "a", "is_pointer": True, **parameter}], **fields}
-    (tmp_path / "fill.json").write_text(json.dumps(told))
+    manifest = {"name": "fill", "parameters": [{"index": 0, "name": "a", "is_pointer": True, **parameter}], **fields}
+    (tmp_path / "fill.json").write_text(json.dumps(manifest))
     patch = Patch()
     found = _problem(patch, patch.add("kernel.file", file=str(tmp_path / "fill.ptx")))
     assert message in found and "fill.json" in found
@@ -229,6 +229,6 @@ def test_an_image_that_is_read_elsewhere_is_no_stack(device: Device, read: str, 
     for port, size in (("x", (3, 4)), ("image", shape)):
         patch.connect(patch.add("io.array", data=np.ones(size, np.float32))["out"], node[port])
     with Engine(patch, device=device) as engine:
-        told = [(item.port, item.message) for item in engine.step().diagnostics]
+        reported = [(item.port, item.message) for item in engine.step().diagnostics]
         text = "image must have at most 2 axes, since the kernel counts along 2: reshape it"
-        assert told == ([("image", text)] if shape[0] == 2 else [])
+        assert reported == ([("image", text)] if shape[0] == 2 else [])

@@ -104,7 +104,7 @@ def test_what_reaches_a_kernel_is_what_is_shown_or_it_is_refused(device: Device,
     patch = Patch()
     node = patch.add("kernel.cuda", code=_source(kinds, random), shapes=f"out: [{16 * len(kinds)}]", over="out")
     patch.connect(patch.add("io.array", data=np.ones(5, np.float32))["out"], node["unused"])
-    told: dict[int, float] = {}
+    passed: dict[int, float] = {}
     with Engine(patch, device=device) as engine:
         for _ in range(6):
             for index, kind in enumerate(kinds):
@@ -112,12 +112,12 @@ def test_what_reaches_a_kernel_is_what_is_shown_or_it_is_refused(device: Device,
                 try:
                     patch.set(node, **{f"p{index}": value})
                     assert fits, (kind, value)
-                    told[index] = value
+                    passed[index] = value
                 except PatchError:
                     assert not fits, (kind, value)
             assert engine.step().diagnostics == ()
             found = engine.read(node["out"]).tobytes()
-            for index, value in told.items():
+            for index, value in passed.items():
                 expected = _bytes(kinds[index], value)
                 assert found[16 * index : 16 * index + len(expected)] == expected, (kinds[index], value)
 
@@ -215,11 +215,11 @@ def test_a_block_of_ones_own_passes_what_the_kernel_takes(tmp_path: Path, kinds:
     with Engine(patch, device="host") as engine:
         assert engine.step().diagnostics == ()
         patch.set(node, k=fits + 1)
-        (told,) = engine.step().diagnostics
+        (reported,) = engine.step().diagnostics
         (checked,) = check_patch(patch)
     kind = "s16" if fits == 32767 else "u16"
-    assert f"must fit in {kind}, got {fits + 1}" in told.message
-    assert (checked.node, checked.message) == (node.id, told.message)
+    assert f"must fit in {kind}, got {fits + 1}" in reported.message
+    assert (checked.node, checked.message) == (node.id, reported.message)
     (tmp_path / "shorts.cu").write_text(
         'extern "C" __global__ void shorts(unsigned char* out, int k, char n) { out[0] = k; out[1] = n; }'
     )

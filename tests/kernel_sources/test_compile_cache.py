@@ -68,8 +68,8 @@ def test_what_can_not_be_written_is_told_once(tmp_path: Path, caplog: pytest.Log
         cache = CompileCache(tmp_path / name / "cache")
         for _ in range(3):
             cache.put("key", ENTRY)
-    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert [text.partition(" cannot be written")[0] for text in told] == [
+    messages = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [text.partition(" cannot be written")[0] for text in messages] == [
         f"cache {tmp_path / n / 'cache'}" for n in "ab"
     ]
 

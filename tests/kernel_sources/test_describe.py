@@ -51,12 +51,12 @@ def test_what_the_library_declares_const_is_read_and_all_else_is_written(path: P
     found = {manifest.name: manifest for manifest in describe_kernels(load_image(path, HOST_ARCHITECTURE))}
     for name, text in re.findall(r"__global__[^;{]*?\b(\w+)\(([^)]*)\)\s*{", path.read_text()):
         declared = [parameter.split("//")[0].strip() for parameter in re.split(r",(?:\s*//.*)?", text)]
-        told = found.pop(name).parameters
-        assert len(told) == len(declared)
-        for parameter, said in zip(told, declared, strict=True):
-            assert bool(parameter.is_pointer) is ("*" in said), said
-            expected = ("in",) if said.startswith("const ") else ("out", "inout")
-            assert "*" not in said or parameter.direction in expected, said
+        described = found.pop(name).parameters
+        assert len(described) == len(declared)
+        for parameter, written in zip(described, declared, strict=True):
+            assert bool(parameter.is_pointer) is ("*" in written), written
+            expected = ("in",) if written.startswith("const ") else ("out", "inout")
+            assert "*" not in written or parameter.direction in expected, written
     assert not found
 
 

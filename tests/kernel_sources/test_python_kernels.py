@@ -140,8 +140,8 @@ def test_autotune_gives_its_first_configuration(device: Device, load: Callable[.
 def test_a_triton_kernel_brings_its_launch(load: Callable[..., KernelImage]) -> None:
     """The launch has names, types, directions, threads, shared memory and constants, and hides Triton's parameters."""
     (manifest,) = describe_kernels(load("triton_kernels.py", "matmul", num_warps=2))
-    told = [(p.name, p.ptx_type, p.element_type, p.direction) for p in manifest.parameters]
-    assert told == [
+    parameters = [(p.name, p.ptx_type, p.element_type, p.direction) for p in manifest.parameters]
+    assert parameters == [
         ("a", "u64", "f16", "in"), ("b", "u64", "f16", "in"), ("c", "u64", "f32", "out"),
         ("m", "u32", None, "in"), ("n", "u32", None, "in"), ("k", "u32", None, "in"),
     ]  # fmt: skip
@@ -180,8 +180,8 @@ def test_mistakes_in_a_triton_kernel_have_their_place(
 def test_a_numba_kernel_equals_numpy(device: Device, load: Callable[..., KernelImage]) -> None:
     """For each array, numba passes the address and those of its other fields that the kernel reads."""
     image = load("numba_kernels.py", "wave")
-    told = [(p.name, p.semantic, p.element_type) for p in describe_kernels(image)[0].parameters]
-    assert told == [
+    parameters = [(p.name, p.semantic, p.element_type) for p in describe_kernels(image)[0].parameters]
+    assert parameters == [
         ("x", None, "f32"), ("x_width", "width(x)", None),
         ("out_size", "size(out)", None), ("out", None, "f64"), ("out_width", "width(out)", None),
     ]  # fmt: skip

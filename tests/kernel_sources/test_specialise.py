@@ -100,7 +100,7 @@ def test_structs_vectors_offsets_guards_and_neighbours(device: Device) -> None:
 
 
 @pytest.mark.parametrize(
-    ("read", "value", "told"),
+    ("read", "value", "message"),
     [
         ("mov.b64 %rd, k; ld.param.u32 %r, [%rd];", 1, "k must be read by ld.param alone"),
         ("ld.param.u32 %r, [k+4];", 1, "k must be read by ld.param alone"),
@@ -108,10 +108,10 @@ def test_structs_vectors_offsets_guards_and_neighbours(device: Device) -> None:
         ("ld.param.u32 %r, [k];", 0.5, "k must be an integer"),
     ],
 )
-def test_what_is_no_constant_is_refused(read: str, value: float, told: str) -> None:
+def test_what_is_no_constant_is_refused(read: str, value: float, message: str) -> None:
     """The message names the parameter whose address is taken, whose end is exceeded, or that can't hold the number."""
     text = f"{HEAD}.visible .entry it(.param .u32 k)\n{{ .reg .b64 %rd; .reg .b32 %r; {read} ret; }}\n"
-    with pytest.raises(KernelError, match=told):
+    with pytest.raises(KernelError, match=message):
         specialised_ptx(text, parse(text).signatures["it"], {0: value})
 
 

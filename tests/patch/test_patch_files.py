@@ -319,8 +319,8 @@ def test_a_value_that_its_type_refuses_is_kept_and_reported(value: Any, message:
     patch = parse_patch(document(node(parameters={"a": value})), "p")
     assert patch.value("n", "a") == patch.catalogue.require("math.saxpy").parameters["a"].default
     assert json.loads(dump_patch(patch))["nodes"][0]["parameters"] == {"a": value}
-    told = [item for item in check_patch(patch) if item.message.startswith(f"parameter a {message}")]
-    assert [(item.severity, item.node) for item in told] == [(Severity.ERROR, "n")]
+    reported = [item for item in check_patch(patch) if item.message.startswith(f"parameter a {message}")]
+    assert [(item.severity, item.node) for item in reported] == [(Severity.ERROR, "n")]
 
 
 def encoded(**changed: Any) -> dict[str, Any]:

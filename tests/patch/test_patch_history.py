@@ -298,12 +298,12 @@ def test_listener_that_fails_does_not_split_an_edit() -> None:
 
 def test_the_end_of_an_edit_is_announced_once_after_its_changes() -> None:
     """The end is announced for edits of many changes, nested or failed edits, undo and redo; an empty edit has none."""
-    patch, told = Patch(), []
-    end = patch.subscribe(lambda change: told.append(type(change).__name__), lambda: told.append("done"))
+    patch, reported = Patch(), []
+    end = patch.subscribe(lambda change: reported.append(type(change).__name__), lambda: reported.append("done"))
 
     def heard() -> list[str]:
-        found = told.copy()
-        told.clear()
+        found = reported.copy()
+        reported.clear()
         return found
 
     with patch.edit("Two"):

@@ -241,9 +241,9 @@ def test_warnings_of_a_process_are_logged_here(caplog: pytest.LogCaptureFixture)
     """Logged warnings carry the process id, also if the function raises; the next job's warnings don't repeat them."""
     with pytest.raises(KernelError):
         run(jobs.log_and_fail)
-    (told,) = (record for record in caplog.records if record.name == "engine.tested")
-    assert (told.levelname, told.getMessage()) == ("WARNING", "cache c cannot be written")
-    assert told.process != os.getpid()
+    (reported,) = (record for record in caplog.records if record.name == "engine.tested")
+    assert (reported.levelname, reported.getMessage()) == ("WARNING", "cache c cannot be written")
+    assert reported.process != os.getpid()
     caplog.clear()
     run(jobs.add, 1, 2)
     assert not caplog.records
