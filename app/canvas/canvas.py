@@ -93,7 +93,7 @@ class Canvas(QWidget):
         self.view.nodes_dropped.connect(self._move)
         self.view.files_dropped.connect(self._place_files)
         self.view.move_refused.connect(self._say)
-        self.view.connections_cut.connect(self._cut)
+        self.view.connections_cut.connect(lambda crossed: node_edits.cut(self.patch, crossed))
         self.view.slider_moved.connect(self._slide)
         self.view.pressed.connect(self._notice.hide)
         self.view.hovering_ended.connect(self._notice.hide)
@@ -224,9 +224,6 @@ class Canvas(QWidget):
 
     def _move_refusal(self, nodes: Sequence[str], scope: str) -> str | None:
         return regions.move_refusal(self.patch, nodes, scope)
-
-    def _cut(self, connections: list[Connection]) -> None:
-        node_edits.cut(self.patch, connections)
 
     # Connecting
 

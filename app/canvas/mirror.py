@@ -61,6 +61,7 @@ class Mirror:
         )
         if gone or not ports_stay or wanted.keys() != shown:
             self._structure_changed()
+        scene.hold_selection()
         for connection in shown - wanted.keys():
             scene.remove_connection(connection)
         for node in gone:
@@ -71,4 +72,4 @@ class Mirror:
         for connection in wanted:
             scene.show_connection(connection, patch.sentinels.get(connection.source))
         scene.regions.touch()
-        scene.settle_selection()
+        scene.release_selection()

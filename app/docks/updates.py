@@ -47,32 +47,6 @@ class Row:
     record: UpdateRecord
     clock: str
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts of the row, column by column."""
-        record = self.record
-        return (
-            self.clock,
-            LEVELS[record.level][0],
-            record.cause,
-            record.source,
-            f"{record.frame:,}",
-            format_time(record.cost_ns),
-            format_time(record.swap_ns),
-        )
-
-    @property
-    def tooltip(self) -> str:
-        """All details, for columns that are too narrow."""
-        record = self.record
-        lines = [record.cause, LEVELS[record.level][1]]
-        if record.beside_ns:
-            lines.append(f"Prepared beside the running graph: {format_time(record.beside_ns)}")
-        lines.append(f"The frame waited: {format_time(record.swap_ns)}")
-        if record.nodes:
-            lines.append(f"Click to go to {record.nodes[0]}")
-        return "\n".join(lines)
-
 
 class UpdateRows(ListModel[Row]):
     """The updates, oldest first, with their counts by level."""
@@ -102,10 +76,20 @@ class UpdateRows(ListModel[Row]):
         self.add([Row(record, time.strftime("%H:%M:%S"))])
 
     def texts(self, row: Row) -> Sequence[str]:
-        return row.texts
+        record = row.record
+        times = format_time(record.cost_ns), format_time(record.swap_ns)
+        return row.clock, LEVELS[record.level][0], record.cause, record.source, f"{record.frame:,}", *times
 
     def tooltip(self, row: Row, column: int) -> str:
-        return row.tooltip
+        """All details, for columns that are too narrow."""
+        record = row.record
+        lines = [record.cause, LEVELS[record.level][1]]
+        if record.beside_ns:
+            lines.append(f"Prepared beside the running graph: {format_time(record.beside_ns)}")
+        lines.append(f"The frame waited: {format_time(record.swap_ns)}")
+        if record.nodes:
+            lines.append(f"Click to go to {record.nodes[0]}")
+        return "\n".join(lines)
 
     def colour(self, row: Row, column: int) -> str:
         tokens = colours.current()

@@ -59,11 +59,6 @@ class Problem:
         return self.sighting is not None and self.sighting.count > 1
 
     @property
-    def headline(self) -> str:
-        """The line that fits into a row."""
-        return self._lines[0]
-
-    @property
     def details(self) -> list[str]:
         """The rest of a compiler's message, without the quoted code."""
         return self._lines[1:]
@@ -84,7 +79,7 @@ class Problem:
         file = f"{Path(found.file).name}{line}" if found.file else ""
         count = f"{seen.count:,}" if seen is not None else ""
         last = "" if seen is None else _clock(seen.last_s) if seen.is_fading else "now"
-        return self.headline, place, found.source.capitalize(), file, found.remedy, count, last
+        return self._lines[0], place, found.source.capitalize(), file, found.remedy, count, last
 
     @property
     def history(self) -> str:

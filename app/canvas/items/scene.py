@@ -1,6 +1,6 @@
 """The canvas scene: nodes, connections and boxes by the patch's ids, and the items under a point."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QPainterPath
@@ -30,8 +30,7 @@ class GraphScene(QGraphicsScene):
         #: The last reported values of value blocks' outputs, by "node.port".
         self.values: dict[str, float] = {}
         self.regions = RegionBoxes(self, self._place_of)
-        self._is_selecting = False
-        self._has_lost_selected = False
+        self._is_held = self._has_changed = False
         self.selectionChanged.connect(self._pass_on_selection)
         self.selection_settled.connect(self.regions.show_selection)
 
@@ -53,10 +52,9 @@ class GraphScene(QGraphicsScene):
         view.move_to(QPointF(*position))
 
     def remove_node(self, node_id: str) -> None:
-        """Remove a node, whose connections are already removed. After the last one, call `settle_selection`."""
+        """Remove a node, whose connections are already removed."""
         self.regions.remove(node_id)
-        view = self.nodes.pop(node_id)
-        self._take_away(view, lambda: self.removeItem(view))
+        self.removeItem(self.nodes.pop(node_id))
         if not self.nodes:
             self.filled.emit(False)
 
@@ -82,8 +80,7 @@ class GraphScene(QGraphicsScene):
 
     def remove_connection(self, connection: Connection) -> None:
         """Remove a connection."""
-        view = self.connections.pop(connection)
-        self._take_away(view, view.delete)
+        self.connections.pop(connection).delete()
         self._repaint_ends(connection)
 
     def empty(self) -> None:
@@ -112,13 +109,12 @@ class GraphScene(QGraphicsScene):
     def select(self, node_ids: Iterable[str]) -> None:
         """Select these nodes and nothing else."""
         chosen = set(node_ids)
-        self._is_selecting = True
+        self.hold_selection()
         for node_id, node in self.nodes.items():
             node.setSelected(node_id in chosen)
         for connection in self.connections.values():
             connection.setSelected(False)
-        self._is_selecting = False
-        self.selection_settled.emit()
+        self.release_selection()
 
     def select_connection(self, connection: Connection) -> None:
         """Select this connection and nothing else."""
@@ -126,30 +122,20 @@ class GraphScene(QGraphicsScene):
         self.connections[connection].setSelected(True)
 
     def hold_selection(self) -> None:
-        """Don't report the selection until `release_selection`, since a box changes it at every move."""
-        self._is_selecting = True
+        """Don't report the selection until `release_selection`, since several items change it."""
+        self._is_held = True
 
     def release_selection(self) -> None:
         """Report the selection if it changed since `hold_selection`."""
-        if self._is_selecting:
-            self._is_selecting = False
+        self._is_held = False
+        if self._has_changed:
+            self._has_changed = False
             self.selection_settled.emit()
-
-    def settle_selection(self) -> None:
-        """Report the selection if a selected item was removed."""
-        if self._has_lost_selected:
-            self._has_lost_selected = False
-            self.selection_settled.emit()
-
-    def _take_away(self, item: NodeView | ConnectionView, remove: Callable[[], None]) -> None:
-        self._has_lost_selected = self._has_lost_selected or item.isSelected()
-        self._is_selecting = True
-        remove()
-        self._is_selecting = False
 
     def _pass_on_selection(self) -> None:
-        if not self._is_selecting:
-            self.selection_settled.emit()
+        self._has_changed = True
+        if not self._is_held:
+            self.release_selection()
 
     # Places
 

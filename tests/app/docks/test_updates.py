@@ -45,7 +45,7 @@ def test_a_row_shows_level_cause_author_frame_and_cost(updates: Updates) -> None
     """A row has the level, cause, author, frame and cost of an update, with units."""
     updates.add(record(COLD, "connection a.out to b.x", source="undo"))
     assert texts(updates) == [["Cold", "connection a.out to b.x", "undo", "1,017", "3.00 ms", "200 µs"]]
-    tooltip = updates.rows.rows[0].tooltip
+    tooltip = updates.rows.tooltip(updates.rows.rows[0], 0)
     assert "Prepared beside the running graph: 2.80 ms" in tooltip
 
 
