@@ -92,14 +92,11 @@ class Canvas(QWidget):
         self.setFocusProxy(self.view)
         self.view.nodes_dropped.connect(self._move)
         self.view.files_dropped.connect(self._place_files)
-        self.view.move_refused.connect(self._say)
+        self.view.move_explained.connect(self._explain)
         self.view.connections_cut.connect(lambda crossed: node_edits.cut(self.patch, crossed))
         self.view.slider_moved.connect(self._slide)
         self.view.pressed.connect(self._notice.hide)
-        self.view.hovering_ended.connect(self._notice.hide)
-        self.connecting.promised.connect(self._tell)
-        self.connecting.warned.connect(self._say)
-        self.connecting.hushed.connect(self._notice.hide)
+        self.connecting.explained.connect(self._explain)
         self.view.node_double_clicked.connect(self.node_activated)
         self.view.connection_double_clicked.connect(self._insert_at_pointer)
         self.view.canvas_double_clicked.connect(self.open_search)
@@ -236,8 +233,14 @@ class Canvas(QWidget):
     def _say(self, text: str) -> None:
         self._notice.show_at(self.view.cursor_position, text, self.view.tray_area())
 
-    def _tell(self, text: str) -> None:
-        self._notice.tell_at(self.view.cursor_position, text, self.view.tray_area())
+    def _explain(self, text: str, is_refused: bool) -> None:
+        """Show what a drop would do, or why it would be refused."""
+        if is_refused and text:
+            self._say(text)
+        elif text:
+            self._notice.tell_at(self.view.cursor_position, text, self.view.tray_area())
+        else:
+            self._notice.hide()
 
     def _refuse(self, reason: str) -> None:
         self._say(reason)

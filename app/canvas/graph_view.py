@@ -56,12 +56,11 @@ class GraphView(ZoomableView):
     """
 
     nodes_dropped = Signal(NodeDrop)
-    move_refused = Signal(str)  # the reason why dragged nodes can't be dropped at the pointer
+    move_explained = Signal(str, bool)  # why dragged nodes can't be dropped at the pointer; "" if they can
     slider_moved = Signal(SliderMove)
     connections_cut = Signal(list)  # Connections
     pressed = Signal()  # a gesture may begin
     entered = Signal()  # the pointer has entered the canvas
-    hovering_ended = Signal()  # dropping the dragged nodes would not be refused
     node_double_clicked = Signal(str)
     connection_double_clicked = Signal(Connection)
     canvas_double_clicked = Signal()
@@ -159,10 +158,8 @@ class GraphView(ZoomableView):
                 self._gesture = BoxSelect(self, self._graph, point)
 
     def _drag_nodes(self, anchor: str, point: QPointF) -> NodeDrag:
-        return NodeDrag(self._graph, self._move_refusal, self._explain_move, self.nodes_dropped.emit, anchor, point)
-
-    def _explain_move(self, reason: str | None) -> None:
-        self.move_refused.emit(reason) if reason is not None else self.hovering_ended.emit()
+        explain, drop = self.move_explained.emit, self.nodes_dropped.emit
+        return NodeDrag(self._graph, self._move_refusal, explain, drop, anchor, point)
 
     def _press_strip(self, event: QMouseEvent) -> bool:
         """Select a region block, as a click on the block does, and grasp the region at its box's title strip."""

@@ -10,7 +10,9 @@ from app.canvas.gestures.zoomable_view import ZoomableView
 from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortView
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.items.scene import GraphScene
-from engine.patch.changes import Connection
+from app.view_models.connection_preview import preview
+from app.view_models.drive_candidates import drive_candidates
+from engine.patch.changes import Connection, PortRef
 
 #: The distance in pixels from a port's centre that counts as the port.
 REACH = 10.0
@@ -43,7 +45,8 @@ class ConnectionDrag(Gesture):
             self._line.input_port = start
         else:
             self._line.output_port = start
-        self._fitting = edits.fitting(start.ref)
+        self._fitting = edits.patch.fitting_ends(start.ref)
+        self._explained: tuple[PortRef, tuple[str, bool]] | None = None  # the last end, and the text about it
         keys: dict[str, set[tuple[str, bool]]] = defaultdict(set)
         for ref in self._fitting:
             keys[ref.node].add((ref.port, not start.model.is_input))
@@ -62,13 +65,18 @@ class ConnectionDrag(Gesture):
             self._enter(self._scene.node_at(point))
         target = self._target_at(point)
         self._line.draw_path(None, cursor_pos=point if target.at is None else target.at)
-        if target.end is not None:
-            # At every move, because the text follows the pointer.
-            self._edits.explain(self._start.ref, target.end, self._picked_up)
-        elif target.node is not None:
-            self._edits.explain_node(target.node)
-        else:
-            self._edits.hushed.emit()
+        # At every move, because the text follows the pointer.
+        self._edits.explained.emit(*self._explanation(target))
+
+    def _explanation(self, target: DropTarget) -> tuple[str, bool]:
+        """Return the effect and cost of a drop, or why it is refused; and whether it is refused."""
+        patch = self._edits.patch
+        if target.end is None:
+            return (f"Drop on a parameter of {patch.title(target.node)}" if target.node is not None else ""), False
+        if self._explained is None or self._explained[0] != target.end:
+            text = preview(patch, self._start.ref, target.end, self._picked_up, self._edits.cost)
+            self._explained = target.end, text
+        return self._explained[1]
 
     def _target_at(self, point: QPointF) -> DropTarget:
         """Return the target of a drop at a point: a row of the tray, a port there, or the node's first fitting port."""
@@ -108,7 +116,7 @@ class ConnectionDrag(Gesture):
             node.show_appearance(fitting=None)
         if self._picked_up in self._scene.connections:
             self._scene.connections[self._picked_up].show()
-        self._edits.hushed.emit()
+        self._edits.explained.emit("", False)
 
     def _enter(self, node: NodeView | None) -> None:
         """Unfold the tray of the node under the pointer, and fold any other tray."""
@@ -118,7 +126,7 @@ class ConnectionDrag(Gesture):
         if self._tray is not None:
             self._scene.removeItem(self._tray)
             self._tray = None
-        candidates = self._edits.candidates(self._start.ref, node.id) if node is not None else ()
+        candidates = drive_candidates(self._edits.patch, self._start.ref, node.id) if node is not None else ()
         if node is not None and candidates:
             self._tray = ParameterTray(node.id, candidates, node.place, self._view.seen(), self._view.zoom)
             self._scene.addItem(self._tray)

@@ -1,4 +1,4 @@
-"""A dragged connection: the text shown during the drag, and the edit when it is dropped."""
+"""A dragged connection: the edit when it is dropped."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.canvas.drawing.node_layout import node_size
 from app.edits import nodes as node_edits
 from app.edits.remedies import connection_remedies
-from app.view_models.connection_preview import Costing, preview
-from app.view_models.drive_candidates import DriveCandidate, drive_candidates
+from app.view_models.connection_preview import Costing
+from app.view_models.drive_candidates import drive_candidates
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
@@ -27,9 +27,7 @@ class DropTarget:
 class ConnectionEdits(QObject):
     """Edits the connections of `patch`; `cost`, once set, returns what changes would cost."""
 
-    promised = Signal(str)  # what a drop would do
-    warned = Signal(str)  # the reason why a drop would be refused
-    hushed = Signal()  # a drop would do nothing
+    explained = Signal(str, bool)  # what a drop would do, or why it would be refused; "" if it would do nothing
     refused = Signal(str)  # the reason why something is not done
     offered = Signal(str, list)  # the same, with remedies
     dropped_on_nothing = Signal(QPointF, PortRef)  # a connection from this port, at a point of the scene
@@ -39,32 +37,6 @@ class ConnectionEdits(QObject):
         self._room = parent
         self.patch = Patch()
         self.cost: Costing | None = None
-        self._explained: tuple[PortRef, PortRef, Connection | None] | None = None
-        self._explanation: tuple[str, bool] = ("", False)
-
-    def fitting(self, start: PortRef) -> set[PortRef]:
-        """Return the ports and parameters that a connection from a port may end at."""
-        self._explained = None
-        return self.patch.fitting_ends(start)
-
-    def candidates(self, start: PortRef, node: str) -> list[DriveCandidate]:
-        """Return the parameters that a node offers to a connection from a port."""
-        return drive_candidates(self.patch, start, node)
-
-    def explain(self, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
-        """Show the effect and cost of a drop at `end`, or why it is refused.
-
-        `picked_up` is the connection whose end is being dragged; a drop removes it.
-        """
-        if self._explained != (start, end, picked_up):
-            self._explained = (start, end, picked_up)
-            self._explanation = preview(self.patch, start, end, picked_up, self.cost)
-        text, is_refused = self._explanation
-        (self.warned if is_refused else self.promised).emit(text)
-
-    def explain_node(self, node: str) -> None:
-        """Show the effect of a drop on a node with several parameters."""
-        self.promised.emit(f"Drop on a parameter of {self.patch.title(node)}")
 
     def drop(
         self, start: PortRef, target: DropTarget, picked_up: Connection | None, point: QPointF, position: QPoint
@@ -87,7 +59,7 @@ class ConnectionEdits(QObject):
 
     def _choose(self, start: PortRef, node: str, picked_up: Connection | None, position: QPoint) -> None:
         """Ask which parameter of a node to connect to."""
-        candidates = self.candidates(start, node)
+        candidates = drive_candidates(self.patch, start, node)
         open_ones = [candidate for candidate in candidates if candidate.reason is None]
         if len(open_ones) == 1:
             self._connect(start, open_ones[0].ref, picked_up)

@@ -81,14 +81,14 @@ class NodeDrag(Gesture):
     """A drag of the selected nodes, including those in dragged regions, from a point.
 
     The node at that point, or under its box's title strip, is the anchor. `explain` gets the reason why a drop would be
-    refused, or None.
+    refused, or "", and True, since it is a refusal.
     """
 
     def __init__(
         self,
         scene: GraphScene,
         refusal: Refusal,
-        explain: Callable[[str | None], object],
+        explain: Callable[[str, bool], object],
         drop: Callable[[NodeDrop], object],
         anchor: str,
         point: QPointF,
@@ -119,7 +119,7 @@ class NodeDrag(Gesture):
                 self._scene.nodes[node_id].move_to(place + offset)
         reason = self._target.follow(point)
         self._scene.regions.settle()
-        self._explain(reason)
+        self._explain(reason or "", True)
 
     def release(self, point: QPointF, *, moved: bool) -> None:
         """Drop the nodes that moved."""
@@ -134,4 +134,4 @@ class NodeDrag(Gesture):
         self._target.end()
         for node_id, place in self._before.items():
             self._scene.nodes[node_id].move_to(place)
-        self._explain(None)
+        self._explain("", True)
