@@ -47,30 +47,24 @@ class _StandardError(logging.Handler):
             self.handleError(record)
 
 
-class _Outputs:
-    """The outputs of this program, while `log_outputs` is entered."""
-
-    def __init__(self) -> None:
-        self.screen = _StandardError()
-        self.file = LogFile(user_state_path("warploom"))
-
-
-_outputs: _Outputs | None = None
+#: Standard error and the log file, while `log_outputs` is entered.
+_outputs: tuple[_StandardError, LogFile] | None = None
 
 
 @contextmanager
 def log_outputs() -> Iterator[None]:
     """Print warnings and errors, and write the log file. Errors that end a thread or a finaliser are logged too."""
     global _outputs  # a program has one standard error and one log file
-    _outputs, hooks = _Outputs(), (threading.excepthook, sys.unraisablehook)
+    outputs = _outputs = _StandardError(), LogFile(user_state_path("warploom"))
+    hooks = threading.excepthook, sys.unraisablehook
     threading.excepthook, sys.unraisablehook = _on_thread, _on_unraisable
-    attach(_outputs.screen)
-    attach(_outputs.file)
+    for output in outputs:
+        attach(output)
     try:
         yield
     finally:
         threading.excepthook, sys.unraisablehook = hooks
-        for output in (_outputs.screen, _outputs.file):
+        for output in outputs:
             detach(output)
             output.close()
         _outputs = None
@@ -83,18 +77,19 @@ def choose_levels(verbosity: int, *, prints: bool = True, writes: bool = True) -
     error that ends the program.
     """
     if _outputs is not None:
+        screen, file = _outputs
         asked = logging.DEBUG if verbosity > 1 else logging.INFO
-        _outputs.screen.is_verbose = verbosity > 0
+        screen.is_verbose = verbosity > 0
         usual = logging.WARNING if prints else logging.CRITICAL
-        set_level(_outputs.screen, asked if verbosity else usual)
-        set_level(_outputs.file, asked if writes else logging.CRITICAL)
+        set_level(screen, asked if verbosity else usual)
+        set_level(file, asked if writes else logging.CRITICAL)
 
 
 def details_place() -> str:
     """Return the place of an error's details, once it is logged."""
     if _outputs is None:
         return "the log"
-    file = _outputs.file
+    _, file = _outputs
     return f"no file, since {file.problem}" if file.problem else str(file.path)
 
 

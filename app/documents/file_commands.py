@@ -69,7 +69,9 @@ class FileCommands(QObject):
     def new(self) -> None:
         """Start an empty patch."""
         if self.may_close():
-            self._replace(Patch())
+            self._session.replace(Patch())
+            self._recovery.clear()
+            self._is_copy = False
 
     def open(self) -> None:
         """Ask for a file and open it."""
@@ -275,11 +277,6 @@ class FileCommands(QObject):
             self._trust.decide(path, answer)
         except OSError as problem:
             self.noted.emit(f"trust must be writable to the state folder, got: {problem}")
-
-    def _replace(self, patch: Patch) -> None:
-        self._session.replace(patch)
-        self._recovery.clear()
-        self._is_copy = False
 
     def _save_to(self, path: Path) -> bool:
         if path.resolve().parent == EXAMPLES_FOLDER:

@@ -132,7 +132,7 @@ class Session(QObject):
             self._unsubscribe = None
         self.patch, self._is_saved, self._file_differs = patch, is_saved, False
         if patch is not None:
-            self._unsubscribe = patch.subscribe(self._on_change)
+            self._unsubscribe = patch.subscribe(lambda change: self.notify())
             self._start_engine(patch)
         self.replaced.emit(patch)
         self.engine_changed.emit(self.engine)
@@ -289,9 +289,6 @@ class Session(QObject):
         """Remove the time limit of kernels, for this patch and later ones, and start a new engine."""
         self.kernel_time_limit_s = None
         self.restart_engine()
-
-    def _on_change(self, change: Change) -> None:
-        self._later.start()
 
     def _on_types(self, types: frozenset[str]) -> None:
         if self.patch is not None:

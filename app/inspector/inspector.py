@@ -205,7 +205,7 @@ class Inspector(EmptyState, Dock):
         page = QWidget()
         column = QVBoxLayout(page, contentsMargins=QMargins(12, 8, 12, 8), spacing=8)
         self.header = NodeHeader(patch, self._nodes, block_type)
-        self.header.renamed.connect(self._rename)
+        self.header.renamed.connect(lambda title: self._do("", self._renaming(title)))
         self.header.given_up.connect(lambda title: self._give_up(self._renaming(title)))
         self.header.finished.connect(self.renaming_ended)
         column.addWidget(self.header)
@@ -328,9 +328,6 @@ class Inspector(EmptyState, Dock):
         text = self._patch.value(self._nodes[0], CONSTANTS)
         known = [row.editor.spec.name for row in self.rows.values() if row.editor.spec.can_be_constant]
         self._edit(CONSTANTS, marked(text, name, is_constant=is_constant, known=known))
-
-    def _rename(self, title: str) -> None:
-        self._do("", self._renaming(title))
 
     def _do(self, parameter: str, edit: Callable[[Patch], None]) -> None:
         try:

@@ -3,14 +3,23 @@
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QPoint, QTimer
+from PySide6.QtCore import QEvent, QMargins, QPoint, QTimer
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QMainWindow,
+    QMenu,
+    QPushButton,
+    QSizePolicy,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.canvas.canvas import Canvas
 from app.canvas.inner_room import InnerRoom
 from app.commands.actions import Actions
-from app.commands.commands import CONTEXT_MENUS, make_menus
+from app.commands.commands import CONTEXT_MENUS, TOOLBAR, make_menus
 from app.commands.help_dialogs import make_shortcut_list, show_about
 from app.docks.dock import D
 from app.docks.log import Log
@@ -35,7 +44,7 @@ from app.window.docks import LISTS, Docks, arrange, remember, restore, size_dock
 from app.window.engine_badge import EngineBadge
 from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
-from app.window.toolbars import ProblemCount, add_toolbar, list_button, under_banners
+from app.window.problem_count import ProblemCount
 from app.window.transport import TransportBar
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
@@ -114,9 +123,13 @@ class MainWindow(QMainWindow):
         self.files.blocks_asked.connect(self.blocks_banner.show_notice)
         self.outside.noticed.connect(self.file_banner.show_notice)
         banners = self.banner, self.trust_banner, self.blocks_banner, self.file_banner
+        page = QWidget()
+        column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
+        for part in (*banners, self.kernel.breadcrumb, self.canvas):
+            column.addWidget(part)
         self._central = QStackedWidget()
         self._central.addWidget(self.welcome)
-        self._central.addWidget(under_banners(*banners, self.kernel.breadcrumb, self.canvas))
+        self._central.addWidget(page)
         self.setCentralWidget(self._central)
 
     def _make_bars(self) -> None:
@@ -126,13 +139,19 @@ class MainWindow(QMainWindow):
         self.transport = TransportBar(self, self.session, self.bridge, self.actions_by_id)
         self.badge = EngineBadge()
         self.badge.follow(self.session, self.bridge)
-        add_toolbar(self, self.actions_by_id, self.transport, self.badge)
+        toolbar, spacer = self.actions_by_id.make_toolbar(TOOLBAR), QWidget()
+        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        for part in (self.transport, spacer, self.badge):
+            toolbar.addWidget(part)
+        self.addToolBar(toolbar)
+        self.menu("view").addAction(toolbar.toggleViewAction())
         self.problem_count = ProblemCount()
         self.problem_count.clicked.connect(lambda: self.docks.toggle(Problems.name))
         self.docks.widget(Problems).counted.connect(self.problem_count.show_count)
         self.statusBar().addPermanentWidget(self.problem_count)  # where no message covers it
         for name in LISTS[1:]:
-            button = list_button(self.docks[name].windowTitle())
+            text = self.docks[name].windowTitle()
+            button = QPushButton(text, flat=True, objectName="listToggle", toolTip=f"Show or hide: {text}")
             button.clicked.connect(partial(self.docks.toggle, name))
             self.statusBar().addPermanentWidget(button)
         self.statusBar().setSizeGripEnabled(False)

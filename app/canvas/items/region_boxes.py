@@ -54,10 +54,6 @@ class RegionView(QGraphicsItem):
             self.appearance = appearance
             self.update()
 
-    def is_grasped_at(self, point: QPointF) -> bool:
-        """Return whether a point of the scene is on the title strip."""
-        return self.layout is not None and self.layout.strip.contains(point)
-
     def boundingRect(self) -> QRectF:
         """The box, its outline, and the title, which grows beyond its top when zoomed out."""
         if self.layout is None:
@@ -180,7 +176,7 @@ class RegionBoxes(QObject):
         """Return the region block of the foremost box whose title strip is at a point of the scene."""
         self.settle()
         views = (item for item in self._scene.items(point) if isinstance(item, RegionView))
-        return next((view.id for view in views if view.is_grasped_at(point)), None)
+        return next((view.id for view in views if view.layout and view.layout.strip.contains(point)), None)
 
     def scope_at(self, point: QPointF) -> str:
         """Return the scope of the innermost box at a point of the scene; "" outside all boxes."""

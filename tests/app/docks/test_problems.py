@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.docks.problems import Problems
 from app.view_models.problems import ProblemColumn, Rank
-from app.window.toolbars import count_text
+from app.window.problem_count import count_text
 from engine.diagnostics import Mend, Sighting, Source, error, warning
 from engine.patch.document import Patch
 
