@@ -324,15 +324,6 @@ def _adds_to_selection(event: QMouseEvent) -> bool:
 
 def _shift_as_control(event: QMouseEvent) -> QMouseEvent:
     """Treat Shift like Ctrl, since Qt adds to the selection only with Ctrl."""
-    if not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-        return event
-    return QMouseEvent(
-        event.type(),
-        event.position(),
-        event.scenePosition(),
-        event.globalPosition(),
-        event.button(),
-        event.buttons(),
-        event.modifiers() | Qt.KeyboardModifier.ControlModifier,
-        event.pointingDevice(),
-    )
+    if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+        event.setModifiers(event.modifiers() | Qt.KeyboardModifier.ControlModifier)
+    return event
