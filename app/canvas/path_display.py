@@ -81,7 +81,7 @@ class PathDisplay(QWidget):
         for node_id, view in self._scene.nodes.items():
             view.show_appearance(on_path=node_id in marks.nodes, slack=marks.slack.get(node_id, ""))
         for connection, line in self._scene.connections.items():
-            line.show_path(connection in marks.connections)
+            line.show_appearance(on_path=connection in marks.connections)
         if is_other:
             self.setAccessibleName(marks.text)
             self.updateGeometry()

@@ -3,7 +3,6 @@
 from PySide6.QtCore import QObject
 
 from app.canvas.drawing.node_painter import NEAR
-from app.canvas.drawing.size_label import SIZES_FROM
 from app.canvas.graph_view import GraphView
 from app.canvas.heat_legend import HeatLegend
 from app.canvas.items.scene import GraphScene
@@ -59,7 +58,7 @@ class ReportDisplay(QObject):
             view.show_appearance(state=found.state if found else NodeState.OK)
         found_at = {(item.node, item.port) for item in report.diagnostics if item.source is Source.SENTINEL}
         for connection, line in self._scene.connections.items():
-            line.show_found((connection.source.node, connection.source.port) in found_at)
+            line.show_appearance(has_found=(connection.source.node, connection.source.port) in found_at)
 
     def _show_measured(self) -> None:
         """Show times, heat and sizes where they changed."""
@@ -75,13 +74,10 @@ class ReportDisplay(QObject):
             shown = view.appearance
             if badge != shown.badge or degree != shown.degree:
                 view.show_measured(badge, degree, seen=seen)
-        seen = self._view.zoom >= SIZES_FROM
         for connection, line in self._scene.connections.items():
             key = str(connection.source)
             buffer = report.buffers.get(key)
-            size = size_text(buffer, report.counts.get(key)) if buffer is not None else ""
-            if size != line.size:
-                line.show_size(size, seen=seen)
+            line.show_appearance(size=size_text(buffer, report.counts.get(key)) if buffer is not None else "")
 
     def _show_values(self) -> None:
         """Repaint the numbers that changed and can be seen; others are painted when they come into view."""

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -103,6 +103,19 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
         self.owner.show_appearance(hovered=None)
 
 
+@dataclass(frozen=True)
+class ConnectionAppearance:
+    """A connection's momentary appearance."""
+
+    #: The size of its data as text; "" when nothing is stored.
+    size: str = ""
+    on_path: bool = False
+    #: Its sentinel, if any; below, whether that has found a wrong element.
+    sentinel: Sentinel | None = None
+    has_found: bool = False
+    hovered: bool = False
+
+
 class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     """A connection. While it is dragged, it has one port, and its other end follows the pointer."""
 
@@ -110,16 +123,10 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         QGraphicsPathItem.__init__(self)  # `PipeItem` would add an arrow, and colours that `paint` takes from the theme
         self._input_port: PortView | None = None
         self._output_port: PortView | None = None
-        self._is_hovered = False
         self._shape: QPainterPath | None = None
         self._ends, self._middle = (QPointF(), QPointF()), QPointF()
-        self._area = QRectF()
-        #: The size of its data as text; "" when nothing is stored.
-        self.size = ""
-        self._is_on_path = False
-        #: Its sentinel, if any; below, whether that has found a wrong element.
-        self._sentinel: Sentinel | None = None
-        self._has_found, self._mark = False, QPointF()
+        self._area, self._mark = QRectF(), QPointF()
+        self.appearance = ConnectionAppearance()
         self.connection = connection
         self.setPen(_REACH_PEN)
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable)
@@ -142,45 +149,25 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             self._shape = None
             self._cover()
 
-    def show_size(self, size: str, *, seen: bool) -> None:
-        """Change the label. If it isn't `seen`, it is painted when it comes into view."""
-        self.prepareGeometryChange()
-        self.size = size
-        self._cover()
-        if seen or self.isSelected():
-            self.update()
-
-    def show_path(self, on_path: bool) -> None:
-        """Mark or unmark the connection as part of the critical path."""
-        if on_path != self._is_on_path:
-            self._is_on_path = on_path
-            self.update()
-
-    def show_sentinel(self, sentinel: Sentinel | None) -> None:
-        """Show the check of its elements; None if there is none."""
-        if sentinel != self._sentinel:
+    def show_appearance(self, **changes: Any) -> None:
+        """Change fields of the appearance, and repaint if anything changed."""
+        appearance = replace(self.appearance, **changes)
+        if appearance != self.appearance:
             self.prepareGeometryChange()
-            self._sentinel = sentinel
+            self.appearance = appearance
             self._cover()
             self.update()
 
-    def show_found(self, has_found: bool) -> None:
-        """Show whether the sentinel has found a wrong element."""
-        if has_found != self._has_found:
-            self._has_found = has_found
-            if self._sentinel is not None:
-                self.update()
-
     def _cover(self) -> None:
         self._area = super().boundingRect()
-        if self._sentinel is not None:
+        if self.appearance.sentinel is not None:
             source, target = self._ends
             away = target - source
             # Beside the output rather than on the line, so that the connections of one output share the mark.
             self._mark = source + QPointF(min(AWAY, max(abs(away.x()), abs(away.y())) / 2), 0.0)
             self._area |= mark_area(self._mark)
-        if self.size:
-            self._area |= label_area(self.size, self._middle)
+        if self.appearance.size:
+            self._area |= label_area(self.appearance.size, self._middle)
 
     def boundingRect(self) -> QRectF:
         """The line, and its label at its largest size."""
@@ -196,20 +183,20 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         """Paint the line in the colour and width for its data."""
-        theme = colours.current()
+        theme, shown = colours.current(), self.appearance
         port = self.output_port or self.input_port
         style = PORT_STYLES[port.model.kind]
         colour, width = style.colour(theme), style.width
         if self.is_dangling:
             colour = theme.warning
-        if self._is_on_path:
+        if shown.on_path:
             colour, width = theme.text, max(width, _PATH_WIDTH)
         if self.isSelected():
             colour = theme.accent
         scale = option.levelOfDetailFromTransform(painter.worldTransform())
-        emphasised = self.isSelected() or self._is_hovered
+        emphasised = self.isSelected() or shown.hovered
         width += 1.0 if emphasised else 0.0
-        if self._is_on_path:
+        if shown.on_path:
             width /= min(scale, 1.0)  # visible at any zoom
         pen = QPen(qcolor(colour), width)
         if width * scale <= 1.0:
@@ -219,26 +206,23 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             pen.setStyle(Qt.PenStyle.DashLine)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, scale >= NEAR / 4)
-        painter.setOpacity(1.0 if emphasised or self._is_on_path or self.connection is None else 0.85)
+        painter.setOpacity(1.0 if emphasised or shown.on_path or self.connection is None else 0.85)
         # Not `drawPath`: it releases Python's lock, and each of a thousand connections would wait for a busy engine.
         painter.strokePath(self.path(), pen)
-        if self.size and scale >= NEAR and (self.isSelected() or has_room(self.size, *self._ends, scale)):
-            painter.setOpacity(1.0)
-            paint_label(painter, self.size, self._middle, theme.text, theme, scale)
-        if self._sentinel is not None:
-            painter.setOpacity(1.0)
-            freezes, has_found = self._sentinel.freezes, self._has_found
+        painter.setOpacity(1.0)
+        if shown.size and scale >= NEAR and (self.isSelected() or has_room(shown.size, *self._ends, scale)):
+            paint_label(painter, shown.size, self._middle, theme.text, theme, scale)
+        if shown.sentinel is not None:
+            freezes, has_found = shown.sentinel.freezes, shown.has_found
             paint_mark(painter, self._mark, theme, scale, freezes=freezes, has_found=has_found)
 
     def hoverEnterEvent(self, event: Any) -> None:
         """Mark the connection."""
-        self._is_hovered = True
-        self.update()
+        self.show_appearance(hovered=True)
 
     def hoverLeaveEvent(self, event: Any) -> None:
         """Remove the mark."""
-        self._is_hovered = False
-        self.update()
+        self.show_appearance(hovered=False)
 
 
 for _view in (PortView, ConnectionView):

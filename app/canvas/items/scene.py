@@ -76,7 +76,7 @@ class GraphScene(QGraphicsScene):
             self.addItem(view)
             view.draw_path(None)
             self._repaint_ends(connection)
-        view.show_sentinel(sentinel)
+        view.show_appearance(sentinel=sentinel)
 
     def remove_connection(self, connection: Connection) -> None:
         """Remove a connection."""

@@ -107,7 +107,7 @@ def test_a_connection_tells_its_bytes_from_near_or_when_selected(
 ) -> None:
     """A connection shows its bytes when zoomed in or selected, since at 100 % a patch would be full of numbers."""
     canvas.show_report(make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 512)}))
-    assert canvas.scene.connections[LINE].size == "256 B"
+    assert canvas.scene.connections[LINE].appearance.size == "256 B"
     canvas.view.set_zoom(zoom)
     canvas.scene.connections[LINE].setSelected(selected)
     assert is_labelled(canvas) is expected
@@ -132,9 +132,9 @@ def test_an_append_buffers_label_follows_its_count(canvas: Canvas, qtbot: QtBot)
     line = canvas.scene.connections[LINE]
     buffer = BufferReport("f32", (100_000,), 400_000, 400_000)
     canvas.show_report(make_report(buffers={"source.out": buffer}, counts={"source.out": 45_231}))
-    assert line.size == "45,231 of 100,000"
+    assert line.appearance.size == "45,231 of 100,000"
     canvas.show_report(make_report(buffers={"source.out": buffer}, counts={"source.out": 45_232}))
-    qtbot.waitUntil(lambda: line.size == "45,232 of 100,000")
+    qtbot.waitUntil(lambda: line.appearance.size == "45,232 of 100,000")
     fused = BufferReport("f32", (64,), 256, 256, lifetime="fused")
     canvas.show_report(make_report(buffers={"source.out": fused}))
-    qtbot.waitUntil(lambda: line.size == "")
+    qtbot.waitUntil(lambda: line.appearance.size == "")

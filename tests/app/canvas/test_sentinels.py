@@ -134,7 +134,7 @@ def test_a_checked_connection_has_a_mark(
     patch.redo()
     canvas.set_patch(None)
     canvas.set_patch(patch)
-    assert hand.scene.connections[patch.connections[0]]._sentinel == Sentinel(), "also when it is opened"
+    assert hand.scene.connections[patch.connections[0]].appearance.sentinel == Sentinel(), "also when it is opened"
 
 
 def test_the_tooltip_says_what_is_checked_and_what_was_found(patch: Patch) -> None:
