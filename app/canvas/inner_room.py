@@ -127,11 +127,11 @@ class InnerRoom(QObject):
         view = self._canvas.view
         self._view = view.zoom, view.mapToScene(view.viewport().rect().center())
         self._swap_recent()
-        self._stop = [
+        self._show(editing.patch, editing.shelve)
+        self._stop = [  # after the canvas, which must have a node before its state
             editing.patch.subscribe(lambda change: None, self._show_state),
             patch.subscribe(lambda change: None, self._name_it),
         ]
-        self._show(editing.patch, editing.shelve)
         self._canvas.setFocus()
         # Describe all blocks once in advance, to know which of them a chain may have before a person searches for one.
         self._beside("Searching the blocks …", editing.patch.catalogue.all, lambda: None)

@@ -105,6 +105,13 @@ def test_tab_searches_the_ops_and_places_one(inside: MainWindow) -> None:
     assert "op.tanh" not in inside.canvas.search.recent
 
 
+def test_a_new_op_shows_its_state_at_once(inside: MainWindow) -> None:
+    """A new op that lacks an input is shown as incomplete."""
+    assert inside.kernel.graph is not None
+    new = inside.kernel.graph.add("op.tanh")
+    assert inside.canvas.scene.nodes[new.id].appearance.state is NodeState.INCOMPLETE
+
+
 def test_ops_are_copied_and_pasted(inside: MainWindow) -> None:
     inside.canvas.select(["times"])
     inside.canvas.edits.copy()
