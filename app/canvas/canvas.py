@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.canvas.block_search import BlockSearch, Goal
 from app.canvas.gestures.connection_edits import ConnectionEdits
-from app.canvas.gestures.slider_drag import SliderMove
 from app.canvas.graph_view import GraphView
 from app.canvas.heat_legend import HeatLegend
 from app.canvas.items.scene import GraphScene
@@ -227,8 +226,8 @@ class Canvas(QWidget):
     def _search_for_end(self, point: QPointF, start: PortRef) -> None:
         self._open_search_for(self.view.mapFromScene(point), start)
 
-    def _slide(self, slide: SliderMove) -> None:
-        node_edits.set_parameter(self.patch, [slide.node], slide.parameter, slide.value, gesture=slide.gesture)
+    def _slide(self, node: str, parameter: str, value: float, gesture: object) -> None:
+        node_edits.set_parameter(self.patch, [node], parameter, value, gesture=gesture)
 
     def _say(self, text: str) -> None:
         self._notice.show_at(self.view.cursor_position, text, self.view.tray_area())

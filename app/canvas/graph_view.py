@@ -29,7 +29,7 @@ from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.gestures.gesture import Gesture
 from app.canvas.gestures.knife import Knife
 from app.canvas.gestures.node_drag import NodeDrag, Refusal
-from app.canvas.gestures.slider_drag import SliderDrag, SliderMove, slider_at
+from app.canvas.gestures.slider_drag import SliderDrag, slider_at
 from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
 from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.scene import GraphScene
@@ -57,7 +57,7 @@ class GraphView(ZoomableView):
 
     nodes_dropped = Signal(NodeDrop)
     move_explained = Signal(str, bool)  # why dragged nodes can't be dropped at the pointer; "" if they can
-    slider_moved = Signal(SliderMove)
+    slider_moved = Signal(str, str, float, object)  # a node, its parameter, the new value, and the gesture
     connections_cut = Signal(list)  # Connections
     pressed = Signal()  # a gesture may begin
     entered = Signal()  # the pointer has entered the canvas
