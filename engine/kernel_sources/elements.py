@@ -108,7 +108,7 @@ def probe_types(
         )
         probe = image.text + _PROBE % {"vectors": _VECTORS} + variables
         try:
-            compiled, _ = compile_source(source, probe, architecture, cache)
+            compiled = compile_source(source, probe, architecture, cache)
         except KernelError:
             # The file itself compiles, so one of these entries can't be named. Try each alone, and leave out any that
             # fails.

@@ -139,18 +139,17 @@ def _lower(text: str) -> str:
 class KernelImage:
     """A kernel source compiled for one architecture.
 
-    `signatures` maps entry points to their parameters. `dependencies` are the files that the image was made from: its
-    own file first, then its includes or its manifests, even if missing. `reading` has the contents of these files, and
-    of all files that were looked for, at that time. `manifests` are by entry point. `text` is the compiled CUDA C++, ""
-    for other kinds of source. The threads of `is_free` kernels don't depend on each other, so any thread block works.
-    `uses` has, by entry point, the accesses of CUDA C++ and `.ptx` kernels through their parameters.
+    `signatures` maps entry points to their parameters. `reading` has the contents of the files that the image was made
+    from, such as includes and manifests, and of all files that were looked for. `manifests` are by entry point. `text`
+    is the compiled CUDA C++, "" for other kinds of source. The threads of `is_free` kernels don't depend on each other,
+    so any thread block works. `uses` has, by entry point, the accesses of CUDA C++ and `.ptx` kernels through their
+    parameters.
     """
 
     source: KernelSource
     ptx: str
     cubin: bytes | None
     signatures: Mapping[str, KernelSignature]
-    dependencies: tuple[Path, ...]
     manifests: Mapping[str, KernelManifest] = field(default_factory=dict)
     text: str = field(default="", repr=False)
     is_free: bool = False

@@ -37,7 +37,7 @@ from engine.kernel_sources.nvrtc import (
     toolkit_folders,
 )
 from engine.kernel_sources.python.files import kernels_in
-from engine.kernel_sources.python.load import importable_files, load_python
+from engine.kernel_sources.python.load import load_python
 from engine.kernel_sources.sources import (
     CudaFile,
     CudaOptions,
@@ -147,26 +147,6 @@ def _placed(options: CudaOptions, search: Sequence[Path], more: Sequence[str] = 
     return replace(options, include_folders=(*folders, *more)) if folders or more else options
 
 
-def source_files(source: KernelSource) -> frozenset[Path]:
-    """Return a source's file and its includes, as they are now; only the file if one of them can't be read.
-
-    A source with its files' contents (`held`) no longer depends on the files.
-    """
-    if source.held is not None:
-        return frozenset()
-    if isinstance(source, SpecialisedKernel):
-        return source_files(source.source)
-    if isinstance(source, PythonKernel):
-        return importable_files(source)
-    own = frozenset({Path(source.file)} if source.file else ())
-    if not isinstance(source, CudaFile | CudaText):
-        return own
-    try:
-        return own | find_includes(read_cuda(source), _origin(source), _folders(source)).files.keys()
-    except KernelError:
-        return own
-
-
 def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
     """Return the file `name` in the first of the `search` folders that has it, or in Warploom's `kernels/`.
 
@@ -186,13 +166,13 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
 def load_cuda(source: CudaFile | CudaText, architecture: str, cache: CompileCache) -> KernelImage:
     """Compile CUDA C++ for `architecture`. Raise KernelError with file and line if it has mistakes or no kernel."""
     text = read_cuda(source)
-    compiled, dependencies = compile_source(source, text, architecture, cache, compile_kernels)
+    compiled = compile_source(source, text, architecture, cache, compile_kernels)
     if not compiled.signatures:
         raise KernelError(
             f'{source.label} must define a kernel (extern "C" __global__ void name(...)), got none', file=source.file
         )
     found = compiled.ptx, compiled.cubin, compiled.signatures
-    return KernelImage(source, *found, dependencies, text=text, uses=compiled.uses)
+    return KernelImage(source, *found, text=text, uses=compiled.uses)
 
 
 def read_cuda(source: CudaFile | CudaText) -> str:
@@ -206,11 +186,10 @@ def compile_source(
     architecture: str,
     cache: CompileCache,
     compiler: Callable[..., CompiledSource] = compile_cuda,
-) -> tuple[CompiledSource, tuple[Path, ...]]:
+) -> CompiledSource:
     """Have a worker process compile `text`, the text of `source` or derived from it, unless the cache has the result.
 
-    Also return the dependencies: the source's file, then its includes. Raise KernelError, with file and line, if the
-    text is wrong.
+    Raise KernelError, with file and line, if the text is wrong.
     """
     origin, folders, flags = _origin(source), _folders(source), source.options.flags
     architecture = source.options.architecture or architecture
@@ -241,7 +220,7 @@ def compile_source(
             "compiled %s for %s in %.0f ms", source.label, architecture, (time.perf_counter_ns() - begun_ns) / 1e6
         )
         cache.put(key, compiled)
-    return compiled, (*([origin] if source.file else []), *includes.files)
+    return compiled
 
 
 def _origin(source: CudaFile | CudaText) -> Path:
@@ -313,13 +292,11 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
     signatures, uses = module.signatures, kernel_uses(module, {})
     if not signatures:
         raise KernelError(f"{path.name} must define a kernel (.entry), got none", file=str(path))
-    # A manifest is a dependency even if it does not exist: writing it changes the image.
-    paths = manifest_paths(path, signatures)
-    manifests = {place: read_manifest(place) for place in paths if is_file(place)}
+    manifests = {place: read_manifest(place) for place in manifest_paths(path, signatures) if is_file(place)}
     for place, manifest in manifests.items():
         _check_parameters(manifest, signatures, place)
     by_entry = {manifest.name: manifest for manifest in manifests.values()}
-    image = KernelImage(source, text, None, signatures, (path, *paths), by_entry, uses=uses)
+    image = KernelImage(source, text, None, signatures, by_entry, uses=uses)
     found = {manifest.name: manifest for manifest in describe_kernels(image)} if manifests else {}
     for place, manifest in manifests.items():
         if refuted := list(contradictions(manifest, found[manifest.name])):
@@ -345,7 +322,7 @@ def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache)
     best = BestCode(partial(_best_ptx, op_graphs.shared(source), elements), elements, is_free=kernel.is_free)
     # No GPU reports the line of a fault, and line information takes a tenth of the driver's compile time.
     ptx = without_lines(kernel.ptx) if on_gpu else kernel.ptx
-    return KernelImage(source, ptx, None, read_signatures(ptx), (), is_free=kernel.is_free, best=best)
+    return KernelImage(source, ptx, None, read_signatures(ptx), is_free=kernel.is_free, best=best)
 
 
 def _best_ptx(source: OpGraphSource, elements_per_thread: Literal[1, 4]) -> str:
@@ -364,7 +341,7 @@ def load_specialised(source: SpecialisedKernel, architecture: str, cache: Compil
     if isinstance(general, CudaFile | CudaText):
         text = specialised_cuda(image.text, signature, source.values)
         if text is not None:
-            made, _ = compile_source(general, text, architecture, cache, compile_kernels)
+            made = compile_source(general, text, architecture, cache, compile_kernels)
             return dataclasses.replace(image, ptx=made.ptx, cubin=made.cubin)
     return dataclasses.replace(image, ptx=specialised_ptx(image.ptx, signature, source.values), cubin=None)
 

@@ -67,7 +67,7 @@ def test_a_cuda_file_becomes_an_image(scale: Path, cache: CompileCache) -> None:
     image = load_image(scale, "sm_90", cache)
     assert list(image.signatures) == ["scale"]
     assert [p.size_bytes for p in image.signature("scale").parameters] == [8, 4]
-    assert image.dependencies == (scale, scale.with_name("factor.cuh"))
+    assert {scale, scale.with_name("factor.cuh")} <= image.reading.files
     assert image.payload("sm_90") == image.cubin
     assert image.payload("compute_75") == image.ptx
 
@@ -124,7 +124,7 @@ def test_kernels_may_include_from_the_library(
     monkeypatch.setattr(loader, "KERNELS_FOLDER", library)
     path = tmp_path / "k.cu"
     path.write_text('#include "one.cuh"\nextern "C" __global__ void k(int* a) { a[0] = ONE; }\n')
-    assert load_image(path, "compute_75", cache).dependencies == (path, library / "one.cuh")
+    assert {path, library / "one.cuh"} <= load_image(path, "compute_75", cache).reading.files
 
 
 def test_a_cuda_file_without_kernels_is_an_error(tmp_path: Path, cache: CompileCache) -> None:
@@ -154,7 +154,7 @@ def test_a_ptx_file_loads_as_it_is(tmp_path: Path, cache: CompileCache) -> None:
         ("value", 8, "f32"),
     ]
     assert image.manifests == {}
-    assert image.dependencies == (path, tmp_path / "fill.json")
+    assert {path, tmp_path / "fill.json"} <= image.reading.files
 
 
 def test_wrong_ptx_is_an_error_with_its_file(tmp_path: Path, cache: CompileCache) -> None:

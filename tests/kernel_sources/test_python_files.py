@@ -11,7 +11,7 @@ from engine.catalogue.block_files import holds_only_kernels
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
 from engine.device.host import HostDevice
 from engine.diagnostics import KernelError
-from engine.kernel_sources.loader import find_source, load_image, source_files
+from engine.kernel_sources.loader import find_source, load_image
 from engine.kernel_sources.python.entry_points import renamed, with_static_shared, without_unused
 from engine.kernel_sources.python.files import kernels_in, local_modules
 from engine.kernel_sources.python.run_file import PythonText, running
@@ -184,9 +184,6 @@ def test_a_python_file_is_a_source_for_each_kernel(folder: Path) -> None:
     assert find_source("two", [folder], "b") == PythonKernel(str(folder / "two.py"), "b")
     with pytest.raises(KernelError, match=r"^kernel of two\.py must be chosen by its name, one of a, b$"):
         find_source("two.py", [folder])
-    (folder / "helper.py").write_text("")
-    (folder / "one.py").write_text("import helper\n")
-    assert source_files(PythonKernel(str(folder / "one.py"), "work")) == {folder / "one.py", folder / "helper.py"}
 
 
 @pytest.mark.parametrize(

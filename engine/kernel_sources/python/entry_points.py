@@ -50,7 +50,7 @@ def with_static_shared(ptx: str, name: str, size_bytes: int) -> str:
 def finished(source: PythonKernel, ptx: str, given: KernelManifest) -> CompiledPython:
     """Return a kernel with its manifest, which combines the compiler's facts, `given`, and those of the PTX."""
     signatures = read_signatures(ptx)
-    (found,) = describe_kernels(KernelImage(source, ptx, None, signatures, ()))
+    (found,) = describe_kernels(KernelImage(source, ptx, None, signatures))
     parameters = [
         replace(
             seen,

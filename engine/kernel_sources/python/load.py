@@ -54,16 +54,7 @@ def load_python(source: PythonKernel, architecture: str, cache: CompileCache) ->
         made.put(key, compiled)
     manifest = compiled.manifest
     signatures = {manifest.name: compiled.signature}
-    return KernelImage(source, compiled.ptx, None, signatures, (path, *modules.values()), {manifest.name: manifest})
-
-
-def importable_files(source: PythonKernel) -> frozenset[Path]:
-    """Return a kernel's file and the files beside it that it may import, with their present contents."""
-    path = Path(source.path)
-    try:
-        return frozenset({path, *local_modules(read_source(path), path).values()})
-    except KernelError:
-        return frozenset({path})
+    return KernelImage(source, compiled.ptx, None, signatures, {manifest.name: manifest})
 
 
 def _version(compiler: Compiler) -> str:

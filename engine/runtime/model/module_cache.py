@@ -26,7 +26,7 @@ from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, Mend, Tra
 from engine.kernel_sources import op_graphs
 from engine.kernel_sources.elements import declared_types, typed_parameters
 from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.loader import find_source, load_image, source_files
+from engine.kernel_sources.loader import find_source, load_image
 from engine.kernel_sources.python.trust import UntrustedKernel
 from engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile
 from engine.ops import OpError
@@ -93,8 +93,8 @@ class ModuleCache:
         self._failed: dict[KernelSource, KernelError] = {}
         #: The contents of each source's files when it was last loaded, or when that failed.
         self._readings: dict[KernelSource, Reading] = {}
-        #: The sources being compiled; `overtake` reads it while other threads hold the lock.
-        self._under_way: dict[KernelSource, CancelScope] = {}
+        #: The sources being compiled, each with what was read of it; `overtake` looks here without the lock.
+        self._under_way: dict[KernelSource, tuple[CancelScope, Reading]] = {}
 
     def load(self, kernels: Iterable[tuple[Kernel, tuple[str, ...]]]) -> None:
         """Load the sources of kernels, several at once.
@@ -115,8 +115,8 @@ class ModuleCache:
 
     def overtake(self, files: Collection[Path]) -> None:
         """Restart current compiles of files that were saved again: only the newest text counts."""
-        for source, scope in tuple(self._under_way.items()):
-            if not source_files(source).isdisjoint(files):
+        for scope, reading in tuple(self._under_way.values()):
+            if not reading.files.isdisjoint(files):
                 scope.cancel()
 
     def kernel(self, kernel: Kernel, folders: Iterable[str] = ()) -> TypedKernel:
@@ -132,9 +132,9 @@ class ModuleCache:
             return loaded.image
 
     def dependencies(self) -> frozenset[Path]:
-        """Return every file that a loaded kernel comes from or includes."""
+        """Return every file that was read or looked for to load a kernel."""
         with self._lock:
-            return frozenset(path for loaded in self._loaded.values() for path in loaded.image.dependencies)
+            return frozenset(path for loaded in self._loaded.values() for path in loaded.image.reading.files)
 
     def readings(self) -> list[Reading]:
         """Return the contents of sources' files when they were last loaded, or failed to; any thread may ask."""
@@ -266,9 +266,8 @@ class ModuleCache:
 
     def _load(self, source: KernelSource) -> LoadedModule:
         while True:
-            scope = self._under_way[source] = CancelScope()
+            scope, reading = self._under_way[source] = CancelScope(), Reading()
             try:
-                reading = Reading()
                 with scope.entered(), reading.under_way(alone=True):
                     return self._load_once(source)
             except Cancelled:
