@@ -6,33 +6,27 @@ Inference", Pisarchyk and Lee, 2020). If many earlier buffers block it, `Cells` 
 have one size, and may be all that a patch has; they are placed in columns without a search.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from engine.compiler.memory.reuse_order import ReuseOrder, SharingGroup
 
-#: The most cells that are searched for the best gap, in total and per buffer; after that a good gap is enough.
-_BUDGET, _BUDGET_A_BUFFER = 10_000, 30
-#: The number of places next to shareable buffers that are tried for a good gap.
-_TRIES = 10
+#: The most cells that are searched for a gap: the last ones.
+_SEARCHED = 500
 
 
 class Cells:
     """The arena, cut at every buffer's start and end, to search for gaps. Each piece has a mask of its buffers."""
 
-    def __init__(self, offsets: Sequence[int]) -> None:
-        self.offsets = offsets
+    def __init__(self) -> None:
         self._starts = [0]
         self._masks: list[int] = []  # of the cell from each start to the next
-        self._budget = _BUDGET + _BUDGET_A_BUFFER * len(offsets)
-        self._latest = 0
 
     def add(self, buffer: int, start: int, end: int) -> None:
         """Record the place of a buffer."""
         first, last = self._cut(start), self._cut(end)
-        self._latest = start
         bit = 1 << buffer
         for cell in range(first, last):
             self._masks[cell] |= bit
@@ -50,18 +44,12 @@ class Cells:
             masks.insert(cell, masks[cell - 1])
         return cell
 
-    def find(self, blocked: int, free: int, size: int) -> int:
-        """Return the start of a gap between the buffers in mask `blocked`; those in `free` may share bytes."""
-        if self._budget > 0:
-            self._budget -= len(self._masks)
-            return self._tightest(blocked, size)
-        return self._near(blocked, free, size)
-
-    def _tightest(self, blocked: int, size: int) -> int:
-        starts = self._starts
+    def find(self, blocked: int, size: int) -> int:
+        """Return the start of the tightest gap between the buffers in mask `blocked`."""
+        starts, first = self._starts, max(len(self._masks) - _SEARCHED, 0)
         best = -1
-        tightest = end = 0  # of the last blocked cell
-        for cell, mask in enumerate(self._masks):
+        tightest, end = 0, starts[first]  # of the last blocked cell
+        for cell, mask in enumerate(self._masks[first:], first):
             if mask & blocked:
                 gap = starts[cell] - end
                 if gap >= size and (best < 0 or gap < tightest):
@@ -69,38 +57,9 @@ class Cells:
                 end = starts[cell + 1]
         return end if best < 0 else best
 
-    def _near(self, blocked: int, free: int, size: int) -> int:
-        """Return a gap after the buffer placed last, or at a `free` buffer, or else the end of all buffers."""
-        starts, masks, count = self._starts, self._masks, len(self._masks)
-        tries = _TRIES
-        cell = bisect_right(starts, self._latest)
-        while True:
-            if cell < count and not masks[cell] & blocked:
-                first, last = cell, cell + 1
-                while first and not masks[first - 1] & blocked:
-                    first -= 1
-                while last < count and starts[last] - starts[first] < size and not masks[last] & blocked:
-                    last += 1
-                if starts[last] - starts[first] >= size:
-                    return starts[first]
-                for at in range(first, last):
-                    free &= ~masks[at]
-            elif cell < count:
-                free &= ~masks[cell]
-            if not free or not tries:
-                return starts[-1]
-            tries -= 1
-            # Try the first and the last of the shareable buffers in turn.
-            buffer = (free if tries & 1 else free & -free).bit_length() - 1
-            cell = bisect_right(starts, self.offsets[buffer]) - 1
-            free &= ~(1 << buffer)
-
 
 #: If more buffers than this block a gap, it is searched in the cells instead of between these buffers.
 _MANY = 12
-#: With at most this many buffers, other orders are tried as well.
-_FEW = 64
-
 
 #: The offset of a buffer that has separate memory, beside the arena.
 BESIDE = -1
@@ -135,26 +94,12 @@ def _pack_group(sizes: Sequence[int], reuse: ReuseOrder, group: SharingGroup, of
         return sizes[members[0]]
     packer = _Packer(sizes, reuse)
     best = packer.run(sorted(members, key=lambda b: (-sizes[b], b)))
-    if best.size_bytes > least and len(members) <= _FEW:
-        tries = [_Packer(sizes, reuse).run(order) for order in _other_orders(members, sizes, reuse)]
-        best = min((best, *tries), key=lambda packing: packing.size_bytes)
     if best.size_bytes > least and not packer.used_cells:
         other = _Packer(sizes, reuse, ceiling=least).run(members)
         best = min((best, other), key=lambda packing: packing.size_bytes)
     for buffer in members:
         offsets[buffer] = best.offsets[buffer]
     return best.size_bytes
-
-
-def _other_orders(members: list[int], sizes: Sequence[int], reuse: ReuseOrder) -> list[list[int]]:
-    """Return orders to try: from first to last, from last to first, and least shareable first."""
-    sharable = {b: reuse.after[b].bit_count() + reuse.before[b].bit_count() for b in members}
-    return [
-        members,
-        members[::-1],
-        sorted(members, key=lambda b: (-sizes[b] * (len(members) - sharable[b]), b)),
-        sorted(members, key=lambda b: (sharable[b], -sizes[b], b)),
-    ]
 
 
 @dataclass(frozen=True)
@@ -229,7 +174,7 @@ class _Packer:
             elif not free and not ceiling:
                 offset = self._top
             elif blocked.bit_count() > _MANY:
-                offset = self._found_cells().find(blocked, free, size)
+                offset = self._found_cells().find(blocked, size)
             elif ceiling and not self._hanging >> blocked.bit_length() - 1 & 1:
                 offset = self._high_gap(blocked, size)
                 self._hanging |= 1 << buffer
@@ -299,7 +244,7 @@ class _Packer:
 
     def _found_cells(self) -> Cells:
         if self._cells is None:
-            self._cells = Cells(self.offsets)
+            self._cells = Cells()
             for buffer in (b for b in range(len(self._sizes)) if self._placed >> b & 1):
                 self._cells.add(buffer, self.offsets[buffer], self.offsets[buffer] + self._sizes[buffer])
         return self._cells
