@@ -104,11 +104,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
 
     def touches(self, owners: AbstractSet[PortRef]) -> bool:
         """True when the access reads or writes one of these buffers."""
-        for places in (self.reads, self.writes):
-            for place in places:
-                if place.owner in owners:
-                    return True
-        return False
+        return any(place.owner in owners for place in (*self.reads, *self.writes))
 
 
 def owners(accesses: Iterable[Access]) -> set[PortRef]:
@@ -175,12 +171,8 @@ def find_users(operations: Iterable[Operation]) -> Users:
     for index, operation in enumerate(operations):
         if type(operation.entry) is RegionEntry:
             continue
-        access = operation.access
-        for places in (access.writes, access.reads):
-            for place in places:
-                known = users.get(place.owner)
-                if known is None:
-                    users[place.owner] = [index]
-                elif known[-1] != index:
-                    known.append(index)
+        for place in (*operation.access.writes, *operation.access.reads):
+            known = users.setdefault(place.owner, [])
+            if not known or known[-1] != index:
+                known.append(index)
     return users

@@ -35,21 +35,15 @@ def node_kernels(compiled: CompiledGraph) -> dict[str, Kernels]:
     others: dict[str, dict[str, None]] = {}
     for node, found in compiled.plan.fused_into.items():
         others.setdefault(owner(node), {}).update(dict.fromkeys(map(owner, found)))
-    known: dict[tuple[int, int], Kernels] = {}  # of unfused nodes, and the same for most nodes of a type
     kernels: dict[str, Kernels] = {}
     for block in described.nodes:
-        description, node = block.description, owner(block.id)
+        node = owner(block.id)
         into = tuple(other for other in others.get(node, ()) if other != node)
-        if node != block.id:
-            if node not in described.by_id:
-                kernels[node] = Kernels(numbers[node], into)
-        elif into:
-            kernels[node] = Kernels(numbers[node], into, tuple(_parts(description.work)))
-        else:
-            key = numbers[node], id(description)
-            if key not in known:
-                known[key] = Kernels(numbers[node], (), tuple(_parts(description.work)))
-            kernels[node] = known[key]
+        if node == block.id:
+            work = block.description.work
+            kernels[node] = Kernels(numbers[node], into, tuple(_parts(work)) if work else ())
+        elif node not in described.by_id:
+            kernels[node] = Kernels(numbers[node], into)
     return kernels
 
 
@@ -105,19 +99,12 @@ class NodeReports:
         if not changed:
             return
         reports, placed = dict(self.reports), self._context.registry.placed
-        alike: dict[tuple[str, Kernels], NodeReport] = {}  # for running nodes without further information
         for node in changed:
-            known = reports.get(node)
-            if node not in placed:
+            if node in placed:
+                reports[node] = self._report(node)
+            else:
                 reports.pop(node, None)
                 self._times_ns.pop(node, None)
-            elif known is None and node in self._kernels and node not in self._of_node and node not in self._parts_ns:
-                key = placed[node].type_id, self._kernels[node]
-                if key not in alike:
-                    alike[key] = self._report(node)
-                reports[node] = alike[key]
-            else:
-                reports[node] = self._report(node)
         self.reports = reports
 
     def measure(self, profile: Profile) -> None:
@@ -217,18 +204,15 @@ def _text(item: Diagnostic) -> str:
 def buffer_reports(plan: Plan, memory: Mapping[PortRef, Memory]) -> dict[str, BufferReport]:
     """Return the buffers of all output ports of the patch's nodes, by "node.port"; `memory` is by owner."""
     blocks, allocations = plan.buffers.blocks, plan.buffers.allocations
-    known: dict[tuple[int, int, Lifetime], BufferReport] = {}  # many ports have the same
     reports: dict[str, BufferReport] = {}
 
     def add(node: str, port: str, block: BlockBuffers, name: str) -> None:
         layout, whole = block.layouts.layouts[name], block.places[name].owner
         lifetime = allocations[whole].lifetime
         allocated = memory[whole].size_bytes if lifetime is not Lifetime.FUSED else 0
-        report = known.get(key := (id(layout), allocated, lifetime))
-        if report is None:
-            report = BufferReport(str(layout.dtype), layout.shape, layout.size_bytes, allocated, str(lifetime))
-            known[key] = report
-        reports[f"{node}.{port}"] = report
+        reports[f"{node}.{port}"] = BufferReport(
+            str(layout.dtype), layout.shape, layout.size_bytes, allocated, str(lifetime)
+        )
 
     for node in plan.description.nodes:
         if "/" not in node.id:
