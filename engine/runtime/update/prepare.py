@@ -45,9 +45,13 @@ class Prepared:
     `same_graph` leads to a plan for which at most contents that blocks provide must be uploaded again. If none of the
     three is set, `diagnostics` has the reasons; with `refused` there was a plan that a kernel or the device didn't
     accept.
+
+    After saved kernels there is no `description`, and at most an adjustment in the same memory. Where they need
+    `rebuild`, that continues the cause: "with other parameters".
     """
 
-    description: PatchDescription
+    description: PatchDescription | None = None
+    rebuild: str = ""
     compiled: CompiledGraph | None = None
     same_graph: Difference | None = None
     adjustment: Adjustment | None = None
@@ -64,8 +68,8 @@ class Prepared:
     memory: GraphMemory | None = None
     #: The buffer of every output port of the new graph, by "node.port".
     buffers: dict[str, BufferReport] = field(default_factory=dict)
-    #: The kernels of each node of the new graph; None when the running graph is changed in place.
-    kernels: Mapping[str, Kernels] | None = None
+    #: The kernels of each node of the `compiled` graph.
+    kernels: Mapping[str, Kernels] = field(default_factory=dict)
 
     def abandon(self, services: DeviceServices) -> None:
         """Free everything that was built and claimed for a graph that won't run."""
@@ -270,8 +274,8 @@ def _resources(
 
 def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
     """Compute everything about the new graph that the swap and the frames after it need."""
-    plan, compiled, memory = prepared.plan, prepared.compiled, prepared.memory
-    assert plan is not None and memory is not None
+    plan, compiled, memory, description = prepared.plan, prepared.compiled, prepared.memory, prepared.description
+    assert plan is not None and memory is not None and description is not None
     if compiled is not None:
         kernels = compiled.kernels
         _ = compiled.is_still  # computed once, here
@@ -284,8 +288,8 @@ def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
         kernels = _adjusted_kernels(prepared.adjustment)
     prepared.launch_warnings = launch_warnings(kernels, services.device.info)
     prepared.buffers = buffer_reports(plan, memory.by_owner)
-    described = prepared.description.inlined.description.by_id.keys() - plan.description.by_id.keys()
-    prepared.left_out = prepared.description.undescribed | described
+    described = description.inlined.description.by_id.keys() - plan.description.by_id.keys()
+    prepared.left_out = description.undescribed | described
 
 
 def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
@@ -303,20 +307,7 @@ def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
 # Saved kernels are compiled and checked beside the running graph, which is then adjusted.
 
 
-@dataclass(frozen=True)
-class PreparedCode:
-    """The effect of saved files on the running graph: its adjustment, or why it must be rebuilt.
-
-    `rebuild` continues the cause: "with other parameters". `stale` are kernels whose newest version doesn't compile.
-    """
-
-    adjustment: Adjustment | None = None
-    rebuild: str = ""
-    launch_warnings: list[Diagnostic] = field(default_factory=list)
-    stale: list[Diagnostic] = field(default_factory=list)
-
-
-def prepare_code(services: DeviceServices, current: Current | None, inlined: Inlined) -> PreparedCode:
+def prepare_code(services: DeviceServices, current: Current | None, inlined: Inlined) -> Prepared:
     """Load saved files again and find out how the current graph, which this does not touch, gets their functions."""
     services.device.activate()
     modules = services.modules
@@ -324,7 +315,7 @@ def prepare_code(services: DeviceServices, current: Current | None, inlined: Inl
     stale = stale_kernels(modules, inlined.description.nodes)
     fresh = _changed_kernels(modules, current.compiled) if current is not None else frozenset()
     if current is None or not fresh:
-        return PreparedCode(stale=stale)
+        return Prepared(stale=stale)
     plan, image_of = current.compiled.plan, modules.image
     resources = _resources(services, plan, current.memory, plan.inlined.all_values(current.values))
     try:
@@ -333,13 +324,13 @@ def prepare_code(services: DeviceServices, current: Current | None, inlined: Inl
     except GraphValidationError:
         adjustment = None
     if adjustment is None:
-        return PreparedCode(rebuild="with other parameters", stale=stale)
+        return Prepared(rebuild="with other parameters", stale=stale)
     if count_problems(plan, image_of, fresh):
-        return PreparedCode(rebuild="without a loop over its grid", stale=stale)
+        return Prepared(rebuild="without a loop over its grid", stale=stale)
     if argument_problems(plan, image_of, fresh):
-        return PreparedCode(rebuild="with other elements", stale=stale)  # the build reports the problem on the node
+        return Prepared(rebuild="with other elements", stale=stale)  # the build reports the problem on the node
     warnings = launch_warnings(_adjusted_kernels(adjustment), services.device.info)
-    return PreparedCode(adjustment, "", warnings, stale)
+    return Prepared(adjustment=adjustment, launch_warnings=warnings, stale=stale)
 
 
 def _changed_kernels(modules: ModuleCache, compiled: CompiledGraph) -> frozenset[int]:

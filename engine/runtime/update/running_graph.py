@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from engine.compiler.difference import Difference
-from engine.compiler.executable.adjust import Adjustment
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import ParameterRef, changed_values
 from engine.compiler.plan import Plan
@@ -63,17 +62,16 @@ class RunningGraph:
             prepared.memory.take_over(old_memory)
         return Retired(self._services, old, old_memory)
 
-    def adjust(self, adjustment: Adjustment, prepared: Prepared | None = None) -> tuple[Retired, Values]:
+    def adjust(self, prepared: Prepared) -> tuple[Retired, Values]:
         """Change nodes in place; when the device refuses, raise DeviceError and change nothing.
 
-        `prepared` has the memory, if that is another. Return the replaced parts, and the parameter values to write into
-        the graph, by (node, name).
+        Return the replaced parts, and the parameter values to write into the graph, by (node, name).
         """
-        given = self._given(adjustment.plan)
-        adjustment.apply()
-        if prepared is None:
+        assert self.memory is not None and prepared.adjustment is not None
+        given = self._given(prepared.adjustment.plan)
+        prepared.adjustment.apply()
+        if prepared.memory is None:
             return Retired(self._services), given
-        assert self.memory is not None and prepared.memory is not None
         self._services.states.commit(prepared.memory.states, prepared.left_out)
         prepared.memory.take_over(self.memory)
         old_memory, self.memory = self.memory, prepared.memory

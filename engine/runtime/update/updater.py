@@ -14,7 +14,6 @@ from statistics import median_low
 
 from engine.blocktypes.adaptive import refresh
 from engine.blocktypes.block import block_types
-from engine.compiler.executable.adjust import Adjustment
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import ParameterRef, owner
 from engine.device.arguments import ArgumentError
@@ -31,8 +30,8 @@ from engine.runtime.model.context import Cause, CudaContext, UpdateSource
 from engine.runtime.report.diagnostics_store import DiagnosticsStore
 from engine.runtime.report.node_reports import Kernels
 from engine.runtime.update.cost import Published
-from engine.runtime.update.prepare import Current, Prepared, PreparedCode, level_in_place, prepare, prepare_code
-from engine.runtime.update.running_graph import Retired, RunningGraph
+from engine.runtime.update.prepare import Current, Prepared, level_in_place, prepare, prepare_code
+from engine.runtime.update.running_graph import RunningGraph
 from engine.runtime.update.worker import Applied, Finish, Job, Worker
 
 _log = logging.getLogger(__name__)
@@ -289,6 +288,7 @@ class Updater:
 
     def _swap_graph(self, prepared: Prepared, cause: str, rebuild: bool) -> Applied:
         found, description = self.diagnostics, prepared.description
+        assert description is not None
         self.context.adopt(description.nodes)
         found.blocks, found.stale, found.inlined = prepared.diagnostics, prepared.stale, description.inlined
         self._held = prepared.held if prepared.plan is not None else None
@@ -302,37 +302,33 @@ class Updater:
             self._try_again()  # or with the next value
             return _NOTHING
         if prepared.compiled is not None:
-            level, retired = UpdateLevel.COLD, self.running.replace(prepared)
+            applied: Applied = UpdateLevel.COLD, self.running.replace(prepared)
             changed = self.context.parameters.take_changed()
             self._give(prepared.compiled.plan.inlined.set_places(changed))
+            self.kernels, found.launches = prepared.kernels, prepared.launch_warnings
         else:
-            adjustment = prepared.adjustment
-            assert adjustment is not None
-            level = level_in_place(swaps_code=adjustment.swaps_code, captures=adjustment.captures_again)
-            done = self._adjust(adjustment, cause, prepared)
-            if done is None:
-                prepared.abandon(self.context.services)
-                return _NOTHING
-            retired = done
-        found.launches, self.buffers = prepared.launch_warnings, prepared.buffers
-        if prepared.kernels is not None:
-            self.kernels = prepared.kernels
-        return level, retired
+            applied = self._adjust(prepared, cause)
+            if applied is _NOTHING:
+                return applied
+        self.buffers = prepared.buffers
+        return applied
 
-    def _adjust(
-        self, adjustment: Adjustment, cause: str, prepared: Prepared | None = None, source: UpdateSource = "engine"
-    ) -> Retired | None:
-        """Change the running graph in place and return the replaced parts; None to rebuild it."""
+    def _adjust(self, prepared: Prepared, cause: str, source: UpdateSource = "engine") -> Applied:
+        """Change the running graph in place, or ask for a rebuild if the device refuses."""
+        adjustment = prepared.adjustment
+        assert adjustment is not None
         try:
-            retired, given = self.running.adjust(adjustment, prepared)
+            retired, given = self.running.adjust(prepared)
         except DeviceError:  # a device that has failed will refuse the rebuild too
             _log.warning("the device did not take %s in place", cause, exc_info=True)
             self.rebuild(f"{cause}, which the device does not take in place", source)
-            return None
+            prepared.abandon(self.context.services)
+            return _NOTHING
         self._give(given)
-        return retired
+        self.diagnostics.launches = prepared.launch_warnings
+        return level_in_place(swaps_code=adjustment.swaps_code, captures=adjustment.captures_again), retired
 
-    def _swap_code(self, prepared: PreparedCode, cause: str, types: Collection[str]) -> Applied:
+    def _swap_code(self, prepared: Prepared, cause: str, types: Collection[str]) -> Applied:
         self.diagnostics.stale = prepared.stale
         if types:
             block_types.tell(types)
@@ -341,13 +337,7 @@ class Updater:
             self.context.dirty.mark_structure(cause, source="kernel file")  # a block that was left out may run now
         if prepared.rebuild:
             self.rebuild(f"{cause} {prepared.rebuild}", "kernel file")
-        if prepared.adjustment is None:
-            return _NOTHING
-        retired = self._adjust(prepared.adjustment, cause, source="kernel file")
-        if retired is None:
-            return _NOTHING
-        self.diagnostics.launches = prepared.launch_warnings
-        return UpdateLevel.CODE, retired
+        return self._adjust(prepared, cause, "kernel file") if prepared.adjustment is not None else _NOTHING
 
     def _try_again(self) -> None:
         """Request a refused rebuild again, when a value that has changed may fix its error.
