@@ -7,9 +7,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from engine.profiling.exports import profile_object
-from engine.profiling.statistics import percentile
 
 if TYPE_CHECKING:
     from engine.profiling.profile import Profile
@@ -48,7 +48,7 @@ class RunResult:
             "frames": self.frames,
             "frozen_frame": self.frozen_frame,
             "frame_time_ms": {
-                name: _milliseconds(percentile(times_ns, part)) if times_ns else None
+                name: _milliseconds(np.quantile(times_ns, part, method="inverted_cdf").item()) if times_ns else None
                 for name, part in (("median", 0.5), ("p99", 0.99))
             },
             "first_frame_ms": _milliseconds(self._times_ns[0]) if self._times_ns else None,

@@ -47,7 +47,7 @@ def parse_rule(text: str) -> ShapeRule:
         case ast.Name(id="scalar"):
             return ShapeRule(lambda _: ())
         case ast.Name(id="same"):
-            return ShapeRule(_first_input, ("0",))
+            return ShapeRule(lambda context: context.shape("0"), ("0",))
         case ast.Call(func=ast.Name(id="same"), args=arguments, keywords=[]) if arguments:
             names = _port_names(text, arguments)
             return ShapeRule(_same(names), names, alternatives=True)
@@ -97,21 +97,12 @@ def _names_in(tree: ast.expr) -> tuple[str, ...]:
     return tuple(dict.fromkeys("0" if name == "N" else name for name in found if name == "N" or name not in _WORDS))
 
 
-def _first_input(context: ShapeContext) -> Shape:
-    for shape in context.inputs.values():
-        if shape is not None:
-            return shape
-        break
-    return context.shape("0")  # raises the error that names the missing input
-
-
 def _same(names: tuple[str, ...]) -> Callable[[ShapeContext], Shape]:
     def shape(context: ShapeContext) -> Shape:
-        if len(names) > 1:
-            for name in names:
-                found = context.inputs.get(context.resolve(name))
-                if found is not None:
-                    return found
+        for name in names:
+            found = context.inputs.get(context.resolve(name))
+            if found is not None:
+                return found
         return context.shape(names[0])
 
     return shape

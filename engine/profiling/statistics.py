@@ -1,7 +1,7 @@
 """Running statistics of times that are measured again and again."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from statistics import median_low
 from typing import Any
@@ -34,15 +34,6 @@ class Average:
     def median(self) -> int | None:
         """The lower median, which a single slow one doesn't move; None before the first value."""
         return median_low(self._values) if self._values else None
-
-
-def percentile(values: Iterable[float], fraction: float) -> float:
-    """Return the smallest value that is not less than `fraction` of the values; 0 for no values."""
-    ordered = sorted(values)
-    if not ordered:
-        return 0.0
-    index = min(len(ordered) - 1, max(0, -(-len(ordered) * fraction // 1) - 1))
-    return ordered[int(index)]
 
 
 class RecentRows:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
-from engine.profiling.statistics import WINDOW, Average, RecentRows, percentile
+from engine.profiling.statistics import WINDOW, Average, RecentRows
 
 values = st.lists(st.integers(0, 10**9), min_size=1, max_size=2 * WINDOW)
 
@@ -25,17 +25,6 @@ def test_average_is_the_mean_of_the_last_values(numbers: list[int]) -> None:
     assert average.median == np.quantile(numbers[-WINDOW:], 0.5, method="lower")
 
 
-@given(values, st.sampled_from((0.0, 0.01, 0.5, 0.9, 0.99, 1.0)))
-def test_percentile_is_numpys_inverted_distribution(numbers: list[int], fraction: float) -> None:
-    """A percentile is the smallest value that at least this share of the values does not exceed."""
-    assert percentile(numbers, fraction) == np.quantile(numbers, fraction, method="inverted_cdf")
-
-
-def test_percentile_of_nothing_is_zero() -> None:
-    """A report before the first frame has no times."""
-    assert percentile([], 0.5) == 0.0
-
-
 @given(st.lists(st.tuples(*[st.integers(0, 10**9)] * 3), max_size=12), st.integers(1, 12))
 def test_a_history_has_statistics_of_each_column(rows: list[tuple[int, int, int]], window: int) -> None:
     """Statistics cover the last rows only; before the first row they are zeros."""
@@ -45,10 +34,10 @@ def test_a_history_has_statistics_of_each_column(rows: list[tuple[int, int, int]
     kept = np.array(rows[-window:] or [(0, 0, 0)])
     assert history.is_empty is (not rows)
     np.testing.assert_allclose(history.means(), kept.mean(axis=0))
-    wanted = [percentile(column, 0.9) for column in kept.T.tolist()]
+    wanted = [np.quantile(column, 0.9, method="inverted_cdf") for column in kept.T.tolist()]
     assert history.percentiles(0.9).tolist() == wanted
     groups = [(0, 2), (1,), (2, 1, 0)]
-    wanted = [percentile(kept[:, group].sum(axis=1).tolist(), 0.9) for group in groups]
+    wanted = [np.quantile(kept[:, group].sum(axis=1), 0.9, method="inverted_cdf") for group in groups]
     assert history.percentiles_of_sums(groups, 0.9).tolist() == wanted
     assert history.percentiles_of_sums([], 0.9).tolist() == []
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from typing import Protocol
 
 from engine.compiler.description import GraphDescription
@@ -52,31 +53,26 @@ def units(operations: Sequence[Operation], scopes: Sequence[Scope], description:
 def _order(
     operations: Sequence[Operation], scopes: Sequence[Scope], unit_of: Mapping[int, Unit]
 ) -> tuple[list[Unit], set[Unit]]:
-    """Return the units, each after its dependencies and otherwise by first operation, and the groups on a cycle."""
-    if not unit_of:
-        return [(index,) for index in range(len(operations))], set()
-    missing: dict[Unit, int] = {}
-    following: dict[Unit, list[Unit]] = {}
+    """Return the units, each after its dependencies and otherwise by first operation, or the groups on a cycle."""
+    sorter: TopologicalSorter[Unit] = TopologicalSorter()
     for index, operation in enumerate(operations):
         unit = unit_of.get(index, (index,))
-        missing.setdefault(unit, 0)
         before = {unit_of.get(i, (i,)) for i in operation.after} - {unit}
         if operation.scope:  # a body's operations need their region's node first
             before.add((scopes[operation.scope].region,))
-        for other in before:
-            following.setdefault(other, []).append(unit)
-            missing[unit] += 1
-    ready = [unit for unit, count in missing.items() if not count]
-    heapify(ready)
-    ordered = []
-    while ready:
-        unit = heappop(ready)
-        ordered.append(unit)
-        for other in following.get(unit, ()):
-            missing[other] -= 1
-            if not missing[other]:
-                heappush(ready, other)
-    return ordered, {unit for unit, count in missing.items() if count and len(unit) > 1}
+        sorter.add(unit, *before)
+    try:
+        sorter.prepare()
+    except CycleError as problem:
+        return [], {unit for unit in problem.args[1] if len(unit) > 1}
+    ready: list[Unit] = []
+    ordered: list[Unit] = []
+    while sorter.is_active():
+        for unit in sorter.get_ready():
+            heappush(ready, unit)
+        ordered.append(heappop(ready))
+        sorter.done(ordered[-1])
+    return ordered, set()
 
 
 _KINDS = {

@@ -278,7 +278,8 @@ def compile_plan(
             built = build_graph(plan, device, replace(resources, memory=memory))
             variants.append(_instantiate(built))
     except BaseException:
-        _destroy(variants)
+        for variant in variants:
+            variant.destroy()
         raise
     return CompiledGraph(plan, variants, resources.status)
 
@@ -290,8 +291,3 @@ def _instantiate(built: BuiltGraph) -> Variant:
         built.graph.destroy()
         raise
     return Variant(built, executable)
-
-
-def _destroy(variants: Iterable[Variant]) -> None:
-    for variant in variants:
-        variant.destroy()
