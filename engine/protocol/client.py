@@ -81,15 +81,11 @@ class Client:
         The patch's time advances by one `time_step_s`, so that the same edits give the same frames on every run; with
         `real_time` it advances by the time since the previous step.
         """
-        if real_time is not False and real_time is not True:
-            self._check_step(real_time=real_time)
+        if problem := check_of(bool)(real_time, "real_time"):  # quicker than `checked`
+            raise WarploomError(problem)
         if self._changes:
             self._send_edit()
         return self._step(real_time)
-
-    @checked()
-    def _check_step(self, *, real_time: bool) -> None:
-        """Refuse a value that is no bool; `step` itself must be quick."""
 
     @checked()
     def trace(self, frames: Annotated[int, Meta(ge=0)]) -> list[TraceSlice]:

@@ -3,9 +3,10 @@
 import gc
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,19 +18,17 @@ from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import Device, DeviceInfo
 from engine.device.open import check_device_name, open_device
 from engine.diagnostics import DeviceError, PatchError, WarploomError
-from engine.patch.changes import BlockTypesChanged
+from engine.patch.changes import BlockTypesChanged, PortRef
 from engine.patch.document import Patch
 from engine.patch.trust import SavePlace
 from engine.processes.pool import warm_up
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.nvtx import attached_profiler
-from engine.profiling.profile import Profile
-from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
 from engine.protocol.client import Client
-from engine.protocol.flight_record import FlightRecord
-from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Message, Saved, SetFusing
+from engine.protocol.messages import FrameReport, KernelFilesChanged, Message, Saved, SetFusing
 from engine.protocol.outbox import Outbox
+from engine.protocol.pacing import Pacing
 from engine.protocol.pipe import connect
 from engine.protocol.questions import Answer, Question
 from engine.runtime.frame.cuda_engine import CudaEngine
@@ -152,49 +151,58 @@ class LocalEngine:
         """Answer a question; WarploomError when it can't be, or the engine is closed."""
         if self._closed:
             raise _closed()
-        answer: Answer = _ANSWERS[type(question)](self, question)
+        answer: Answer = self._answer(question)
         return answer
+
+    def _answer(self, question: Question[Any]) -> Any:
+        engine = self.engine
+        match question:
+            case questions.Step(real_time):
+                return self.step(real_time)
+            case questions.Trace(frames):
+                with self.lock:
+                    return trace_frames(engine, frames)
+            case questions.ReadProfile():
+                with self.lock:
+                    return engine.profiler.profile()
+            case questions.ReadRecorder():
+                return engine.recorder.record()
+            case questions.Start(pacing, deterministic):
+                return self._start(pacing, deterministic=deterministic)
+            case questions.Stop():
+                return self._stop()
+            case questions.Read(port):
+                return self._read(port)
+            case questions.SaveTo(folder):
+                return self._save(folder)
+            case questions.WatchFiles(folders):
+                return self._watch(folders)
+            case questions.CostOf(edits):
+                return cost_of(edits, self._patch, engine.updates.published)
 
     def step(self, real_time: bool, /) -> FrameReport:
         """Do one frame, see `Client.step`; WarploomError when the engine is closed."""
         if self._closed:
             raise _closed()
-        engine, lock = self.engine, self.lock
-        if not lock.acquire(False):  # a `with` statement would cost every frame 0.15 us more
-            lock.wait()
-        try:
-            if engine.launcher.launches:
-                return engine.frame(real_time=real_time)
+        with self.lock:
+            if self.engine.launcher.launches:
+                return self.engine.frame(real_time=real_time)
             with _without_collections():
-                return engine.frame(real_time=real_time)
-        finally:
-            lock.release()
+                return self.engine.frame(real_time=real_time)
 
-    def _trace(self, question: questions.Trace) -> list[TraceSlice]:
-        with self.lock:
-            return trace_frames(self.engine, question.frames)
-
-    def _read_profile(self, question: questions.ReadProfile) -> Profile:
-        with self.lock:
-            return self.engine.profiler.profile()
-
-    def _read_recorder(self, question: questions.ReadRecorder) -> FlightRecord:
-        return self.engine.recorder.record()
-
-    def _start(self, question: questions.Start) -> None:
+    def _start(self, pacing: Pacing, *, deterministic: bool) -> None:
         if self._loop is None or not self._loop.is_alive:
-            self.engine.pacing = question.pacing
-            _log.debug("frames begin, paced by %s", question.pacing)
-            self._loop = EngineLoop(self.engine, self.lock, real_time=not question.deterministic)
+            self.engine.pacing = pacing
+            _log.debug("frames begin, paced by %s", pacing)
+            self._loop = EngineLoop(self.engine, self.lock, real_time=not deterministic)
 
-    def _stop(self, question: questions.Stop | None = None) -> None:
+    def _stop(self) -> None:
         if self._loop is not None:
             self._loop.stop()
             _log.debug("frames end after frame %d", self.engine.clock.moment.frame)
             self._loop = None
 
-    def _read(self, question: questions.Read) -> np.ndarray[Any, Any]:
-        port = question.port
+    def _read(self, port: PortRef) -> np.ndarray[Any, Any]:
         with self.lock:
             compiled = self.engine.updates.compiled
             # A started engine may not have run its first frame yet.
@@ -209,13 +217,13 @@ class LocalEngine:
                 raise PatchError(f"port {port} must be part of the running graph{': ' + reasons if reasons else ''}")
             return self.engine.read(port)
 
-    def _save(self, question: questions.SaveTo) -> list[Saved]:
+    def _save(self, folder: Path | None) -> list[Saved]:
         with self.lock:
             compiled = self.engine.updates.compiled
             if compiled is None:
                 raise PatchError("outputs must come from a running patch; step it first")
             self.engine.settle()
-            place = SavePlace(self._patch.folder, question.folder, trusted=self.engine.context.trusted)
+            place = SavePlace(self._patch.folder, folder, trusted=self.engine.context.trusted)
             saved, problems = [], []
             for output in read_outputs(compiled, self.engine.context.services, place):
                 try:
@@ -226,7 +234,7 @@ class LocalEngine:
                 raise PatchError("; ".join(map(str, problems)))
             return saved
 
-    def _watch(self, question: questions.WatchFiles) -> None:
+    def _watch(self, folders: Collection[Path]) -> None:
         if self._saved_files is None:
             context = self.engine.context
             self._saved_files = SavedFiles(
@@ -236,10 +244,7 @@ class LocalEngine:
             # Kernels will probably be saved.
             host = ("engine.device.host.modules.build",) if self.info.name == "host" else ()
             warm_up("engine.kernel_sources.nvrtc", *host)
-        self._saved_files.watch(question.folders)
-
-    def _cost_of(self, question: questions.CostOf) -> EditCost:
-        return cost_of(question.changes, self._patch, self.engine.updates.published)
+        self._saved_files.watch(folders)
 
     def close(self) -> None:
         """Stop and free all resources; safe to call again. DeviceError when the device fails only now."""
@@ -305,17 +310,3 @@ def _without_collections() -> Iterator[None]:
 
 def _closed() -> WarploomError:
     return WarploomError("engine must be open, got one that was closed")
-
-
-_ANSWERS: dict[type[Question[Any]], Callable[[LocalEngine, Any], Any]] = {
-    questions.Step: lambda engine, question: engine.step(question.real_time),
-    questions.Trace: LocalEngine._trace,
-    questions.ReadProfile: LocalEngine._read_profile,
-    questions.ReadRecorder: LocalEngine._read_recorder,
-    questions.Start: LocalEngine._start,
-    questions.Stop: LocalEngine._stop,
-    questions.Read: LocalEngine._read,
-    questions.SaveTo: LocalEngine._save,
-    questions.WatchFiles: LocalEngine._watch,
-    questions.CostOf: LocalEngine._cost_of,
-}
