@@ -60,6 +60,8 @@ class Cells:
 
 #: If more buffers than this block a gap, it is searched in the cells instead of between these buffers.
 _MANY = 12
+#: With at most this many buffers, they are also placed from first to last, and from last to first.
+_FEW = 64
 
 #: The offset of a buffer that has separate memory, beside the arena.
 BESIDE = -1
@@ -94,7 +96,10 @@ def _pack_group(sizes: Sequence[int], reuse: ReuseOrder, group: SharingGroup, of
         return sizes[members[0]]
     packer = _Packer(sizes, reuse)
     best = packer.run(sorted(members, key=lambda b: (-sizes[b], b)))
-    if best.size_bytes > least and not packer.used_cells:
+    if best.size_bytes > least and len(members) <= _FEW:
+        tries = [_Packer(sizes, reuse).run(order) for order in (members, members[::-1])]
+        best = min((best, *tries), key=lambda packing: packing.size_bytes)
+    if best.size_bytes > least and packer.cells is None and packer.columns <= _MANY:
         other = _Packer(sizes, reuse, ceiling=least).run(members)
         best = min((best, other), key=lambda packing: packing.size_bytes)
     for buffer in members:
@@ -149,14 +154,9 @@ class _Packer:
         self.offsets = [0] * len(sizes)
         self._placed = 0
         self._top = 0
-        self._cells: Cells | None = None
+        self.cells: Cells | None = None
         self._hanging = 0
-        self._columns = 0
-
-    @property
-    def used_cells(self) -> bool:
-        """True when many buffers blocked a gap, so that cells or columns were used."""
-        return self._cells is not None or self._columns > _MANY
+        self.columns = 0
 
     def run(self, order: Sequence[int]) -> Packing:
         """Place buffers in this order."""
@@ -182,8 +182,8 @@ class _Packer:
                 offset = self._gap(blocked, size)
             offsets[buffer] = offset
             self._placed = placed | 1 << buffer
-            if self._cells is not None:
-                self._cells.add(buffer, offset, offset + size)
+            if self.cells is not None:
+                self.cells.add(buffer, offset, offset + size)
             if offset + size > self._top:
                 self._top = offset + size
         return Packing(offsets, self._top)
@@ -211,7 +211,7 @@ class _Packer:
                 offsets[buffer] = top
                 top += size
                 ends |= bit
-                self._columns += 1
+                self.columns += 1
             placed |= bit
             count += 1
         self._placed, self._top = placed, top
@@ -243,11 +243,11 @@ class _Packer:
         return refused
 
     def _found_cells(self) -> Cells:
-        if self._cells is None:
-            self._cells = Cells()
+        if self.cells is None:
+            self.cells = Cells()
             for buffer in (b for b in range(len(self._sizes)) if self._placed >> b & 1):
-                self._cells.add(buffer, self.offsets[buffer], self.offsets[buffer] + self._sizes[buffer])
-        return self._cells
+                self.cells.add(buffer, self.offsets[buffer], self.offsets[buffer] + self._sizes[buffer])
+        return self.cells
 
     def _gap(self, blocked: int, size: int) -> int:
         """Return the tightest place between the buffers of mask `blocked`; the end of the last one counts too."""
