@@ -26,11 +26,6 @@ class Frame(Struct):
     seed: u32
 
 
-def pack_frame(target: memoryview, index: int, time_s: float, time_step_s: float) -> None:
-    """Write the uniforms of one frame to the start of `target`; the index wraps at 2^32."""
-    _pack(target, 0, index & 0xFFFFFFFF, time_s, time_step_s, 0)
-
-
 class FrameUniforms:
     """The uniforms of the frames in flight. Each frame has its own pinned array, which its launch reads."""
 
@@ -48,8 +43,8 @@ class FrameUniforms:
         self._ring.rotate(1)
 
     def pack(self, index: int, time_s: float, time_step_s: float) -> None:
-        """Write one frame's uniforms to the current array."""
-        pack_frame(self._ring[0][1], index, time_s, time_step_s)
+        """Write one frame's uniforms to the current array; the index wraps at 2^32."""
+        _pack(self._ring[0][1], 0, index & 0xFFFFFFFF, time_s, time_step_s, 0)
 
     def free(self) -> None:
         """Free the arrays."""

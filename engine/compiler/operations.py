@@ -6,7 +6,6 @@ A region is one operation. Its bodies are scopes of their own, whose operations 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -101,10 +100,6 @@ class Access(msgspec.Struct, frozen=True, gc=False):
 
     reads: tuple[Place, ...]
     writes: tuple[Place, ...]
-
-    def touches(self, owners: AbstractSet[PortRef]) -> bool:
-        """True when the access reads or writes one of these buffers."""
-        return any(place.owner in owners for place in (*self.reads, *self.writes))
 
 
 def owners(accesses: Iterable[Access]) -> set[PortRef]:

@@ -20,7 +20,8 @@ def with_copies(
 
     `outputs` maps ports of composites to ports of blocks; the returned mapping includes the copies.
     """
-    if not any(node.region and _is_there(node) for node in description.nodes):
+    blocks = (node.description for node in description.nodes if node.region)
+    if not any(block.contents or block.externals for block in blocks):
         return description, dict(outputs)
     try:
         leaving, looked_at = _leaving(description)
@@ -38,10 +39,6 @@ def with_copies(
     connections += [Connection(port, PortRef(copy.node, "x")) for port, copy in copies.items()]
     ends = {outer: copies.get(inner, inner) for outer, inner in outputs.items()} | copies
     return GraphDescription((*description.nodes, *nodes), tuple(connections)), ends
-
-
-def _is_there(node: BlockNode) -> bool:
-    return bool(node.description.contents or node.description.externals)
 
 
 def _leaving(description: GraphDescription) -> tuple[set[Connection], list[PortRef]]:

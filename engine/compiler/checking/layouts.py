@@ -161,7 +161,8 @@ def node_layouts(
     work = _Work(description, rules, layouts, context, outputs, problems)
     launches: dict[int, LaunchConfig] = {}
     if not problems:
-        _add_outputs(work)
+        for output in rules.outputs:
+            _add_output(work, output)
         if not problems and not outputs_only:
             _add_rest(work, launches, workspace_of)
     return NodeLayouts(
@@ -193,11 +194,6 @@ def outputs_that_follow(
         if rule.name not in outputs:
             missing.add(rule.name)
     return {name: work.layouts[name] for name in outputs}
-
-
-def _add_outputs(work: _Work) -> None:
-    for rule in work.rules.outputs:
-        _add_output(work, rule)
 
 
 def _add_output(work: _Work, rule: OutputRule) -> None:

@@ -15,7 +15,7 @@ from engine.compiler.fusion.groups import FusedGroup, find_groups
 from engine.compiler.fusion.stages import Stage, extent, find_stage, thread_counts
 from engine.compiler.hazards import PendingOperation, make_schedule
 from engine.compiler.memory.placement import sharable
-from engine.compiler.operations import Access, FusedEntry, Operation, OperationSchedule, RegionEntry
+from engine.compiler.operations import Access, FusedEntry, Operation, OperationSchedule, RegionEntry, owners
 from engine.descriptions.entries import THREAD_BLOCKS, Argument, FrameArgument, Kernel, KernelEntry, ValueArgument
 from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
@@ -205,7 +205,7 @@ def _rewrite(
             was = known.get((operation.node, operation.place))
             if was is not None and was.entry == entry and was.access == access:
                 entry, access = was.entry, was.access
-        elif type(entry) is RegionEntry and access.touches(inner):
+        elif type(entry) is RegionEntry and not inner.isdisjoint(owners([access])):
             access = _merged([access], inner)
         numbers[index] = len(steps)
         steps.append((operation.node, entry, access, operation.scope, operation.place))

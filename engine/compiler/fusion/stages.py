@@ -19,7 +19,6 @@ from engine.descriptions.entries import (
     KernelEntry,
     ValueArgument,
 )
-from engine.descriptions.extents import Extent, ShapeContext
 from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import (
@@ -142,7 +141,8 @@ def find_stage(entry: KernelEntry, place: int, buffers: BlockBuffers) -> Stage |
     if len(shapes) != 1:
         return None
     (shape,) = shapes
-    threads = tuple(_evaluate(size, buffers.layouts.context) for size in entry.num_threads)
+    context = buffers.layouts.context
+    threads = tuple(size if isinstance(size, int) else size.evaluate(context) for size in entry.num_threads)
     if not aggregates and threads != thread_counts(shape, kernel):
         return None
     if not _has_said_sizes(
@@ -200,7 +200,3 @@ def extent(shape: Shape, kind: str) -> int:
 def _is_number(dtype: DType) -> bool:
     """True for elements that op graphs can read as single numbers."""
     return dtype.components == 1 and str(dtype) in ELEMENTS
-
-
-def _evaluate(size: Extent | int, context: ShapeContext) -> int:
-    return size if isinstance(size, int) else size.evaluate(context)
