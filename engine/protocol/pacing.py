@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Protocol
+from threading import Lock
+from typing import Annotated
 
 import msgspec
 
@@ -75,13 +76,6 @@ class Pacing(msgspec.Struct, frozen=True):
         return cls(PacingMode.DISPLAY, rate)
 
 
-class Wake(Protocol):
-    """Ends a wait early: a lock that is released to wake the waiter. Waiting for a lock makes no objects."""
-
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Wait for at most `timeout` seconds; True when woken."""
-
-
 class Pacer:
     """Computes when the next frame is due, and waits for it.
 
@@ -129,8 +123,8 @@ class Pacer:
             self._start_ns, self._count = soon_ns, 0
             self.due_ns = soon_ns
 
-    def wait(self, wake: Wake) -> bool:
-        """Wait until the next frame is due; True when `wake` ended the wait.
+    def wait(self, wake: Lock) -> bool:
+        """Wait until the next frame is due; True when `wake` was released. Waiting for a lock makes no objects.
 
         One long sleep and then short ones. The long sleep ends early by as much as earlier ones ended late, since the
         system's timer is inexact. The short ones take less than half a millisecond a frame, and let other threads run.

@@ -1,10 +1,12 @@
 """Phase 7, build: a `Plan` becomes a device graph, node by node."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from engine.compiler.description import GraphDescription
 from engine.compiler.executable.arguments import Resources
@@ -18,6 +20,9 @@ from engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
 from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef
 from engine.processes.scope import check_cancelled
+
+if TYPE_CHECKING:
+    from engine.compiler.executable.clocks import SpanTimer
 
 #: One step of building: the operations of a child graph, or a single operation.
 Unit = tuple[int, ...]
@@ -83,20 +88,6 @@ _KINDS = {
 }
 
 
-class Timer(Protocol):
-    """Adds nodes before and after operations."""
-
-    def before(
-        self, graph: Graph, index: int, after: Sequence[GraphNode], handles: Mapping[int, GraphNode]
-    ) -> Sequence[GraphNode]:
-        """Return the dependencies of operation `index`, otherwise `after`; `handles` are the existing nodes."""
-        ...
-
-    def behind(self, graph: Graph, index: int, handles: dict[int, GraphNode]) -> None:
-        """Let later operations wait for other nodes in place of an operation's own, `handles[index]`."""
-        ...
-
-
 @dataclass
 class BuiltGraph:
     """The device graph before it is instantiated, with the memory of each buffer by owner.
@@ -120,7 +111,7 @@ def build_graph(
     device: Device,
     resources: Resources,
     maker: NodeMaker | None = None,
-    timer: Timer | None = None,
+    timer: SpanTimer | None = None,
 ) -> BuiltGraph:
     """Add a node for every operation, and those of a `timer` around them.
 
@@ -140,7 +131,9 @@ def build_graph(
 
 
 class _Builder:
-    def __init__(self, plan: Plan, device: Device, built: BuiltGraph, maker: NodeMaker, timer: Timer | None) -> None:
+    def __init__(
+        self, plan: Plan, device: Device, built: BuiltGraph, maker: NodeMaker, timer: SpanTimer | None
+    ) -> None:
         self._plan, self._operations = plan, plan.operations
         self._device = device
         self._built = built

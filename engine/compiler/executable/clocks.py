@@ -269,6 +269,7 @@ class SpanTimer:
     def before(
         self, graph: Graph, index: int, after: Sequence[GraphNode], handles: Mapping[int, GraphNode]
     ) -> Sequence[GraphNode]:
+        """Return the dependencies of operation `index`, otherwise `after`; `handles` are the existing nodes."""
         if self._surveyor is not None:
             after = self._surveyor.add(graph, index, after, is_before=True)
         number = self._of.get(index)
@@ -284,6 +285,7 @@ class SpanTimer:
         return [*after, begin]
 
     def behind(self, graph: Graph, index: int, handles: dict[int, GraphNode]) -> None:
+        """Let later operations wait for other nodes in place of an operation's own, `handles[index]`."""
         self.operations[handles[index]] = index
         number = self._of.get(index)
         if number is None:

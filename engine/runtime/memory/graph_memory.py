@@ -117,22 +117,39 @@ def require_memory(
 
     `kept` are the buffers that exist already; with `has_arena`, so does the memory that the others share.
     """
-    total = _total(plan, kept, has_arena=has_arena)
-    if total == 0:  # as after most edits; asking how much is free takes long
+    if _total(plan, kept, has_arena=has_arena) == 0:  # as after most edits; asking how much is free takes long
         return
     available = device.memory_free_bytes + pool.idle_bytes
-    if total > available:
-        wanted = _wanted(plan, kept, has_arena=has_arena)
-        raise MemoryRefused(_problems(plan, wanted, total, available, device.info.name))
+    if problems := out_of_memory_errors(plan, available, device.info.name, kept, has_arena=has_arena):
+        raise MemoryRefused(problems)
 
 
-def out_of_memory_errors(plan: Plan, available: int, device: str) -> list[Diagnostic]:
+def out_of_memory_errors(
+    plan: Plan, available: int, device: str, kept: AbstractSet[PortRef] = frozenset(), *, has_arena: bool = False
+) -> list[Diagnostic]:
     """Return an error at each of the largest buffers when a plan needs more than the `available` bytes of a device.
 
-    It names as many as must be removed for the rest to fit, at most three.
+    It names as many as must be removed for the rest to fit, at most three. The last arguments are those of
+    `require_memory`.
     """
-    total = _total(plan, frozenset(), has_arena=False)
-    return _problems(plan, _wanted(plan, frozenset(), has_arena=False), total, available, device)
+    allocations, wanted = plan.buffers.allocations, _wanted(plan, kept, has_arena=has_arena)
+    problems: list[Diagnostic] = []
+    left = total = _total(plan, kept, has_arena=has_arena)
+    for owner in sorted(wanted, key=lambda owner: allocations[owner].layout.size_bytes, reverse=True)[:MOST_NAMED]:
+        if left <= available:
+            break
+        left -= wanted[owner]
+        size = format_bytes(allocations[owner].layout.size_bytes)
+        text = f"buffers must fit in the memory of {device}: all together need {format_bytes(total)}, "
+        text += f"{format_bytes(available)} are there; this one is {size}"
+        place = {
+            "node": owner.node,
+            "port": owner.port,
+            "remedy": "make it smaller, or close other programs that use the memory",
+            "source": Source.CAPACITY,
+        }
+        problems.append(error(text, expected=f"at most {format_bytes(available)}", found=format_bytes(total), **place))
+    return problems
 
 
 def _total(plan: Plan, kept: AbstractSet[PortRef], *, has_arena: bool) -> int:
@@ -151,28 +168,6 @@ def _wanted(plan: Plan, kept: AbstractSet[PortRef], *, has_arena: bool) -> dict[
         for owner, buffer in plan.buffers.allocations.items()
         if owner not in there and buffer.lifetime is not Lifetime.EXTERNAL and buffer.lifetime is not Lifetime.FUSED
     }
-
-
-def _problems(plan: Plan, wanted: dict[PortRef, int], total: int, available: int, device: str) -> list[Diagnostic]:
-    """Return an error at each of the largest wanted buffers that must be removed for the rest to fit, at most three."""
-    allocations = plan.buffers.allocations
-    problems: list[Diagnostic] = []
-    left = total
-    for owner in sorted(wanted, key=lambda owner: allocations[owner].layout.size_bytes, reverse=True)[:MOST_NAMED]:
-        if left <= available:
-            break
-        left -= wanted[owner]
-        size = format_bytes(allocations[owner].layout.size_bytes)
-        text = f"buffers must fit in the memory of {device}: all together need {format_bytes(total)}, "
-        text += f"{format_bytes(available)} are there; this one is {size}"
-        place = {
-            "node": owner.node,
-            "port": owner.port,
-            "remedy": "make it smaller, or close other programs that use the memory",
-            "source": Source.CAPACITY,
-        }
-        problems.append(error(text, expected=f"at most {format_bytes(available)}", found=format_bytes(total), **place))
-    return problems
 
 
 def _adopt_array(plan: Plan, device: Device, owner: PortRef) -> Memory:
