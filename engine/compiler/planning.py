@@ -19,7 +19,6 @@ from engine.compiler.scheduling import region_outputs, schedule
 from engine.compiler.verifying.verify import require_sound
 from engine.diagnostics import Diagnostic, GraphValidationError, Source, error
 from engine.libraries.call import WorkspaceOf
-from engine.patch.changes import PortRef
 from engine.patch.regions import region_of
 
 _log = logging.getLogger(__name__)
@@ -28,27 +27,24 @@ _log = logging.getLogger(__name__)
 def make_plan(
     description: GraphDescription,
     *,
-    pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
     fuses: bool = True,
     workspace_of: WorkspaceOf | None = None,
 ) -> Plan:
     """Run the phases in order. Raise a GraphValidationError that lists every problem.
 
-    The contents of `pinned` ports must last to the end of the frame. With `previous`, the plan of an earlier version of
-    the description, each phase keeps the results of blocks for which none of its inputs changed. Without `fuses`, no
-    operations are fused. `workspace_of` returns the scratch memory that library calls need on the device; without it,
-    they need none. With WARPLOOM_VERIFY=1 in the environment, the plan is verified, and BrokenPlan names the rules that
-    it breaks.
+    With `previous`, the plan of an earlier version of the description, each phase keeps the results of blocks for which
+    none of its inputs changed. Without `fuses`, no operations are fused. `workspace_of` returns the scratch memory that
+    library calls need on the device; without it, they need none. With WARPLOOM_VERIFY=1 in the environment, the plan is
+    verified, and BrokenPlan names the rules that it breaks.
     """
     inlined = inline(description)
-    return _plan(inlined.description, inlined, pinned, previous, fuses, workspace_of=workspace_of)
+    return _plan(inlined.description, inlined, previous, fuses, workspace_of=workspace_of)
 
 
 def _plan(
     description: GraphDescription,
     inlined: Inlined,
-    pinned: frozenset[PortRef],
     previous: Plan | None,
     fuses: bool = False,
     shares: bool = True,
@@ -65,7 +61,7 @@ def _plan(
     looked = description.looked_at if shares else description.looked_at | description.outputs
     defaults = region_outputs(description, buffers, nesting, looked)
     unfused = schedule(description, order, buffers, defaults, previous.unfused if previous is not None else None)
-    places = (buffers.find(port.node, port.port) for port in (pinned | looked | description.kept))
+    places = (buffers.find(port.node, port.port) for port in (looked | description.kept))
     lasting = frozenset([place.owner for place in places if place is not None] if shares else buffers.allocations)
     scheduled = unfused
     if fuses and shares:
@@ -97,7 +93,6 @@ def plan_what_can_run(
     problems: Iterable[Diagnostic],
     running: frozenset[str],
     *,
-    pinned: frozenset[PortRef] = frozenset(),
     previous: Plan | None = None,
     fuses: bool = True,
     shares: bool = True,
@@ -127,7 +122,7 @@ def plan_what_can_run(
                 idle |= more
                 continue
         try:
-            plan = _plan(whole.description.without(left_out), whole, pinned, previous, fuses, shares, workspace_of)
+            plan = _plan(whole.description.without(left_out), whole, previous, fuses, shares, workspace_of)
         except GraphValidationError as problem:
             at_held = {item.node for item in problem.errors if item.node and owner(item.node) in held}
             if at_held and previous is not None:  # these blocks had no errors with the same sources
@@ -196,7 +191,7 @@ def _culprit(description: GraphDescription, inlined: Inlined, previous: Plan | N
     for node_id in sorted(below, key=lambda node_id: len(below[node_id]), reverse=True):
         others = {other for other in below if other != node_id and node_id not in below[other]}
         try:
-            _plan(description.without(description.dependents(others) - {node_id}), inlined, frozenset(), None)
+            _plan(description.without(description.dependents(others) - {node_id}), inlined, None)
         except GraphValidationError:
             continue
         except Exception:  # noqa: BLE001 - as the whole description did

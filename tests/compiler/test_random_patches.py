@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.inlining import inline
 from engine.compiler.plan import Plan
-from engine.compiler.planning import make_plan
+from engine.compiler.planning import make_plan, plan_what_can_run
 from engine.compiler.verifying.touches import Reach, all_touches, is_fill
 from engine.compiler.verifying.verify import verify
 from engine.device.device import Device
@@ -74,8 +75,8 @@ def test_random_patches_do_what_the_interpreter_does(device: Device, modules: Mo
     """Frames with and without measuring, with shared and with separate memory, agree; the plan breaks no rule."""
     patch, plan = planned(seed, size_of(seed))
     assert verify(plan) == []
-    alone = make_plan(plan.description, pinned=frozenset(plan.buffers.allocations))
-    assert not alone.placement.offsets
+    alone = plan_what_can_run(inline(plan.description), [], frozenset(), shares=False).plan
+    assert alone is not None and not alone.placement.offsets
     for each, level in ((plan, LEVELS[seed % 3]), (alone, ProfilingLevel.NONE)):
         expected = Interpreter(patch.description, patch.values, KERNELS)
         running = Running(each, device, modules, patch.values, level=level)

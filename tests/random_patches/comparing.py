@@ -96,11 +96,9 @@ class _KeptModule:
         """Do nothing: the owner of the kernels unloads it."""
 
 
-def _plan_apart(inlined: Inlined, *problems: Any, fuses: bool, **options: Any) -> PartialPlan:
-    """Plan separate memory for each output unless kernels are fused, so that the plain engine shares none."""
-    nodes = inlined.description.nodes if not fuses else ()
-    pinned = frozenset(PortRef(node.id, spec.name) for node in nodes for spec in node.description.outputs)
-    return plan_what_can_run(inlined, *problems, fuses=fuses, pinned=pinned, **options)
+def _plan_apart(inlined: Inlined, *problems: Any, fuses: bool, shares: bool, **options: Any) -> PartialPlan:
+    """Plan separate memory for each buffer unless kernels are fused, so that the plain engine shares none."""
+    return plan_what_can_run(inlined, *problems, fuses=fuses, shares=shares and fuses, **options)
 
 
 class KeptKernels:

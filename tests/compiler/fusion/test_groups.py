@@ -130,7 +130,6 @@ def test_a_buffer_that_is_shown_is_stored() -> None:
         )
     )
     assert kernels(plan) == ["a b"] and dropped(plan) == {"a.out"}
-    assert make_plan(plan.description, pinned=frozenset({PortRef("a", "out")})).fused_into == {}
     assert make_plan(plan.description, fuses=False).fused_into == {}
 
 
