@@ -74,7 +74,7 @@ class LaunchRule(msgspec.Struct, frozen=True, gc=False):
 
 
 class BlockRules(msgspec.Struct, frozen=True, gc=False):
-    """The rules of a block; `needed` inputs must be connected; `moves` are the fills, copies and delays."""
+    """The rules of a block; `moves` are its fills, copies and delays."""
 
     inputs: tuple[InputRule, ...]
     outputs: tuple[OutputRule, ...]
@@ -83,7 +83,6 @@ class BlockRules(msgspec.Struct, frozen=True, gc=False):
     #: Further expressions: those of requirements, then the capacities of status words.
     extents: tuple[Dimension, ...]
     parameters: Mapping[str, int]
-    needed: tuple[str, ...]
     input_of: Mapping[str, InputRule]
     output_of: Mapping[str, OutputRule]
     moves: tuple[Entry, ...]
@@ -144,7 +143,6 @@ def block_rules(
             *(_dimension(capacity.extent) for capacity in capacities if isinstance(capacity, ExtentArgument)),
         ),
         parameters=dict(structural),
-        needed=tuple(rule.name for rule in inputs if not rule.spec.optional),
         input_of={rule.name: rule for rule in inputs},
         output_of={rule.name: rule for rule in outputs},
         typed_inputs=tuple(spec for spec in ports if spec.is_input and spec.dtype_rule and spec.dtype.kind == "any"),

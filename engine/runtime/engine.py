@@ -255,31 +255,23 @@ class LocalEngine:
         if self._saved_files is not None:
             self._saved_files.close()
         self.engine.cancel()
+        timer = threading.Timer(PATIENCE_S, self._hurry)
+        timer.daemon = True
+        timer.start()
         try:
-            with self._impatience():
-                self._stop()
-                with self.lock:
-                    self.engine.close()
+            self._stop()
+            with self.lock:
+                self.engine.close()
         finally:
+            timer.cancel()
             if self._own_device is not None:
                 self._own_device.close()
             _log.info("engine on %s is closed", self.info.name)
 
-    @contextmanager
-    def _impatience(self) -> Iterator[None]:
-        """Abandon a block's code or a kernel for which the work inside waits too long."""
-
-        def give_up() -> None:
-            self.engine.context.give_up_block_code()
-            self.device.interrupt()
-
-        timer = threading.Timer(PATIENCE_S, give_up)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+    def _hurry(self) -> None:
+        """Abandon a block's code or a kernel for which closing waits."""
+        self.engine.context.give_up_block_code()
+        self.device.interrupt()
 
 
 @contextmanager

@@ -61,15 +61,16 @@ def missing_inputs(node: BlockNode, connected: Container[str]) -> Iterator[Diagn
     Only a kernel can do without an optional input; a buffer that is filled, copied or shown must exist.
     """
     block = node.description
-    for name in block.rules.needed:
-        if name not in connected:
-            yield _missing(node, name, f"required input '{name}' must be connected, got nothing")
     moved = {a.name for entry in block.rules.moves for a in buffer_arguments(entry)}
     moved |= {display.buffer for display in block.displays}
-    for rule in block.rules.inputs:
-        if rule.spec.optional and rule.name in moved and rule.name not in connected:
-            text = f"optional input '{rule.name}' must be connected to be filled, copied or shown, got nothing"
-            yield _missing(node, rule.name, text)
+    for name, rule in block.rules.input_of.items():
+        if name in connected:
+            continue
+        if not rule.spec.optional:
+            yield _missing(node, name, f"required input '{name}' must be connected, got nothing")
+        elif name in moved:
+            text = f"optional input '{name}' must be connected to be filled, copied or shown, got nothing"
+            yield _missing(node, name, text)
 
 
 def unconnected(node: BlockNode, name: str) -> Diagnostic:
