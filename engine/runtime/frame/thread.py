@@ -68,14 +68,10 @@ class FrameLock(RLock):  # type: ignore[misc]  # not final at run time; as a bas
 
     def __enter__(self) -> bool:  # type: ignore[override]  # the base has `acquire` for this
         if not self.acquire(False):
-            self.wait()
+            self.waiting.append(None)
+            self.acquire()
+            self.waiting.pop()
         return True
-
-    def wait(self) -> None:
-        """Acquire it after another thread."""
-        self.waiting.append(None)
-        self.acquire()
-        self.waiting.pop()
 
 
 class EngineLoop:
