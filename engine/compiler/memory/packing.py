@@ -99,6 +99,7 @@ def _pack_group(sizes: Sequence[int], reuse: ReuseOrder, group: SharingGroup, of
     if best.size_bytes > least and len(members) <= _FEW:
         tries = [_Packer(sizes, reuse).run(order) for order in (members, members[::-1])]
         best = min((best, *tries), key=lambda packing: packing.size_bytes)
+    # Not where many buffers block each other, so that cells or columns were used.
     if best.size_bytes > least and packer.cells is None and packer.columns <= _MANY:
         other = _Packer(sizes, reuse, ceiling=least).run(members)
         best = min((best, other), key=lambda packing: packing.size_bytes)
