@@ -263,7 +263,9 @@ def _frame(function: Function, size: int, callees: dict[str, Function]) -> tuple
     """
     is_recursive = any(entry.opcode == "call" for entry in function.instructions) and (
         any(target_of(entry) for item in callees.values() for entry in item.instructions)
-        or function.name in _called(function, callees)
+        or any(
+            function in reachable_functions(callees[name], callees, {}) for name in symbols(function) if name in callees
+        )
     )
     if not size and not is_recursive:
         return "  %local = alloca [1 x i8], align 16\n", ""
@@ -294,18 +296,6 @@ frame.begin:
   store i64 %local.next, ptr %local.top
 """
     return begin, end
-
-
-def _called(function: Function, callees: dict[str, Function]) -> set[str]:
-    """Return the names of the functions that a function may call, directly or through others."""
-    found: set[str] = set()
-    pending = [function]
-    while pending:
-        for name in symbols(pending.pop()):
-            if name in callees and name not in found:
-                found.add(name)
-                pending.append(callees[name])
-    return found
 
 
 def _check_local(function: Function, body: Body) -> None:

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from engine.ptx.tree import Instruction
+from engine.ptx.tree import REGISTER_TYPES, Instruction, type_size
 
 #: f16 and bf16 are kept as their bits: their arithmetic is done in wider types (`opcodes/half.py`).
 _LLVM = {"pred": "i1", "f32": "float", "f64": "double"}
@@ -17,17 +17,9 @@ PACKED = {
     "u8x4": "u8",
     "s8x4": "s8",
 }
-_FLOATS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
-_INTEGERS = {f"{kind}{bits}": bits for kind in "bus" for bits in (8, 16, 32, 64)}
-TYPES = {
-    **_INTEGERS,
-    **_FLOATS,
-    **{kind: 64 if kind == "f32x2" else 32 for kind in PACKED},
-    "b128": 128,
-    "u128": 128,
-    "s128": 128,
-    "pred": 1,
-}
+_FLOATS = ("f16", "bf16", "f32", "f64")
+#: The bits of each type; tf32 is kept as b32.
+TYPES = {kind: 8 * type_size(kind) for kind in REGISTER_TYPES - {"tf32"}} | {"pred": 1}
 
 
 def llvm_type(ptx_type: str) -> str:

@@ -222,6 +222,16 @@ def writes(function: ptx.Function) -> dict[str, list[ptx.Instruction]]:
 
 
 @fact
+def written_once(function: ptx.Function) -> dict[str, ptx.Instruction]:
+    """Return the registers that one instruction without a guard writes, as its whole result, and no other."""
+    return {
+        name: items[0]
+        for name, items in writes(function).items()
+        if len(items) == 1 and items[0].guard is None and items[0].operands[0] == ptx.Register(name)
+    }
+
+
+@fact
 def unwritten(function: ptx.Function) -> frozenset[str]:
     """Return the registers that may be read before they are written; they hold zero then."""
     return control_flow(function).live_in(0)

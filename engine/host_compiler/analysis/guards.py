@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 
-from engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow, fact, writes
+from engine.host_compiler.analysis.control_flow import BasicBlock, ControlFlow, written_once
 from engine.host_compiler.types import TYPES
 from engine.ptx.tree import Function, Guard, Instruction, Integer, Operand, Register, Symbol
 
@@ -42,7 +42,7 @@ class Guards:
         passed: Collection[int] = (),
     ) -> None:
         self._flow, self._start, self._is_fresh = flow, start, is_fresh
-        self._setters = _setters(function)
+        self._setters = written_once(function)
         self._before: dict[int, set[int]] = {index: set() for index in pieces}
         for index in self._before:
             if not flow.blocks[index].suspends or index in passed:
@@ -99,16 +99,6 @@ class Guards:
             for register, comparison, other, is_unsigned, setter in found
             if all(not isinstance(item, Register) or self._is_fresh(item, setter) for item in (register, other))
         )
-
-
-@fact
-def _setters(function: Function) -> dict[str, Instruction]:
-    """Return the instruction that writes each register, for those written once and as the first result."""
-    return {
-        name: items[0]
-        for name, items in writes(function).items()
-        if len(items) == 1 and items[0].guard is None and items[0].operands[0] == Register(name)
-    }
 
 
 def _holds(

@@ -18,7 +18,7 @@ from engine.host_compiler.analysis.control_flow import (
     fact,
     predecessors,
     used,
-    writes,
+    written_once,
 )
 from engine.host_compiler.analysis.reachability import members
 from engine.host_compiler.analysis.rematerialise import is_pure, rematerialisable
@@ -74,7 +74,6 @@ def phase_values(
     """
     stale = _stale(flow, pieces, restored, passed)
     known = rematerialisable(function)
-    written = writes(function)
     derived: dict[str, Instruction] = {}
     before = flow.live_in(start)
     own = {name for index in pieces for item in flow.blocks[index].instructions for name in defined(item)}
@@ -97,25 +96,22 @@ def phase_values(
     for name in before:
         derives(name)
     keeps_shared = not any(may_change_shared(item) for index in pieces for item in flow.blocks[index].instructions)
-    for index in pieces:
-        for item in flow.blocks[index].instructions:
-            target = item.operands[0] if item.operands else None
-            if (
-                isinstance(target, Register)
-                and item.guard is None
-                and len(written.get(target.name, ())) == 1
-                and target.name not in known
-                and target.name not in before
-                and (is_pure(function, item) or (keeps_shared and reads_shared_variable(item)))
-                and all(
-                    name in known
-                    or name in derived
-                    or name in SPECIAL
-                    or (name in restored and name not in stale[id(item)])
-                    for name in used(item)
-                )
-            ):
-                derived[target.name] = item
+    written = {id(item): name for name, item in written_once(function).items()}
+    for item in (item for index in pieces for item in flow.blocks[index].instructions if id(item) in written):
+        name = written[id(item)]
+        if (
+            name not in known
+            and name not in before
+            and (is_pure(function, item) or (keeps_shared and reads_shared_variable(item)))
+            and all(
+                source in known
+                or source in derived
+                or source in SPECIAL
+                or (source in restored and source not in stale[id(item)])
+                for source in used(item)
+            )
+        ):
+            derived[name] = item
     return PhaseValues(restored, derived, stale)
 
 
@@ -150,12 +146,7 @@ def availability(function: Function) -> Callable[[int], dict[str, Instruction]]:
     They come in the order in which the function computes them. Blocks end at suspension points.
     """
     flow = control_flow(function, is_suspension_point)
-    candidates = [
-        item
-        for name, items in writes(function).items()
-        for item in items
-        if len(items) == 1 and item.guard is None and item.operands[0] == Register(name) and is_pure(function, item)
-    ]
+    candidates = [item for item in written_once(function).values() if is_pure(function, item)]
     numbers = {id(item): number for number, item in enumerate(candidates)}
     readers: dict[str, int] = {}
     for number, item in enumerate(candidates):

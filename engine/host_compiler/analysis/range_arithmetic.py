@@ -161,13 +161,6 @@ class RangeArithmetic:
             return self._divided(opcode, values[0], values[1])
         if opcode in _PARTS:  # lanes, warps and the like: parts of a number that is not negative
             return self._bits(opcode, values[0], values[1].constant)
-        if opcode == "or":
-            if not all(item.is_single and item.slope == 0 for item in values):
-                return None
-            for item in values:
-                self.at_least_zero(item)
-            single = self.value(f"or i64 {values[0].low}, {values[1].low}")
-            return Range(single, single, ANY)
         return None
 
     def sum(self, a: Range, b: Range) -> Range:

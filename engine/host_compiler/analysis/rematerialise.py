@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from engine.host_compiler.analysis.control_flow import fact, used, writes
+from engine.host_compiler.analysis.control_flow import fact, used, writes, written_once
 from engine.host_compiler.special_registers import SPECIAL
 from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
@@ -74,17 +74,9 @@ def _computable(function: Function, opcodes: frozenset[str]) -> dict[str, Instru
 
 def computed_once(function: Function, opcodes: frozenset[str] = PURE) -> Iterator[tuple[str, Instruction]]:
     """Give the registers that one pure instruction without a guard writes, and no other, in order; no clock is read."""
-    written = writes(function)
-    for instruction in function.instructions:
-        target = instruction.operands[0] if instruction.operands else None
-        if (
-            isinstance(target, Register)
-            and instruction.guard is None
-            and len(written.get(target.name, ())) == 1
-            and is_pure(function, instruction, opcodes)
-            and not any(name in _VOLATILE for name in used(instruction))
-        ):
-            yield target.name, instruction
+    for name, instruction in written_once(function).items():
+        if is_pure(function, instruction, opcodes) and used(instruction).isdisjoint(_VOLATILE):
+            yield name, instruction
 
 
 def is_pure(function: Function, instruction: Instruction, opcodes: frozenset[str] = PURE) -> bool:

@@ -15,6 +15,7 @@ from engine.host_compiler.analysis.control_flow import (
     has_result,
     used,
     writes,
+    written_once,
 )
 from engine.host_compiler.analysis.reachability import members
 from engine.host_compiler.analysis.uniformity import PURE
@@ -52,20 +53,18 @@ def split_webs(function: Function, flow: ControlFlow) -> Function:
 def with_immediate_operands(function: Function, wanted: Callable[[Instruction], bool]) -> Function:
     """Return a function in which the wanted instructions name numbers instead of registers that only hold these."""
     assert function.body is not None
-    numbers: dict[str, Integer] = {}
-    for name, items in writes(function).items():
-        item = items[0]
-        if len(items) == 1 and item.opcode == "mov" and item.guard is None and len(item.operands) == 2:
-            source = item.operands[1]
-            if isinstance(source, Integer) and item.operands[0] == Register(name):
-                numbers[name] = source
+    numbers = {
+        name: item.operands[1]
+        for name, item in written_once(function).items()
+        if item.opcode == "mov" and isinstance(item.operands[1], Integer)
+    }
     body = tuple(
         _by_numbers(item, numbers) if isinstance(item, Instruction) and wanted(item) else item for item in function.body
     )
     return replace(function, body=body)
 
 
-def _by_numbers(item: Instruction, numbers: dict[str, Integer]) -> Instruction:
+def _by_numbers(item: Instruction, numbers: Mapping[str, Operand]) -> Instruction:
     first = int(has_result(item))
     sources = (
         numbers.get(operand.name, operand) if isinstance(operand, Register) else operand
