@@ -3,11 +3,10 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from engine.ptx import tree as ptx
 from engine.ptx.constants import constant_integer, immediate, offset
-from engine.ptx.lexer import Cursor, PtxSyntaxError, Token, tokenize
+from engine.ptx.lexer import Cursor
 
 #: Bytes or half words of a register, as video instructions select them.
 _SELECTOR = re.compile(r"b[0-7]{1,4}|h[0-3]{1,2}")
@@ -41,34 +40,13 @@ def instruction_operands(
     while not cursor.accept(";"):
         if operands:
             cursor.expect(",")
-        following = cursor.following.text
-        if following in (",", ";") and (single := _name_or_number(cursor.token, resolve)) is not None:
-            cursor.take()
-            operands.append(single)
-        elif following == "[" and cursor.token.kind == "word":
+        if cursor.following.text == "[" and cursor.token.kind == "word":
             operands.append(_element(cursor, resolve))
         else:
             found = operand(cursor, resolve, groups=groups)
             is_sum = bool(operands) and isinstance(found, ptx.Register) and cursor.at("+")
             operands.append(Sum(found, offset(cursor)) if is_sum and isinstance(found, ptx.Register) else found)
     return tuple(operands)
-
-
-def _name_or_number(token: Token, resolve: Resolve) -> ptx.Operand | None:
-    """Return an operand that is one register or one number, as most are; None for any other."""
-    if token.kind == "word" and "." not in token.text:
-        found = resolve(token.text)
-        return found if isinstance(found, ptx.Register) else None
-    return _number(token.text) if token.kind == "number" else None
-
-
-@lru_cache(4096)
-def _number(text: str) -> ptx.Integer | ptx.Float | None:
-    """Return a number; None if it is invalid, so that the parser reports it."""
-    try:
-        return immediate(Cursor(tokenize(text)))
-    except PtxSyntaxError:
-        return None
 
 
 def operand_list(cursor: Cursor, resolve: Resolve, end: str) -> tuple[ptx.Operand, ...]:

@@ -20,7 +20,7 @@ from engine.host_compiler.types import TYPES
 from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
 #: Opcodes whose result has bounds that are bounds of the first operand, too.
-_INVERTIBLE = frozenset(("mov", "shr", "and", "add"))
+_INVERTIBLE = frozenset(("shr", "and", "add"))
 
 
 class Ranges(RangeArithmetic):
@@ -82,9 +82,9 @@ class Ranges(RangeArithmetic):
         instruction = self._instructions.get(name)
         if instruction is None or instruction.opcode not in _INVERTIBLE or name in self._values.restored:
             return
-        source, *rest = instruction.operands[1:]
+        source, other = instruction.operands[1:3]
         have = self._found.get(source.name) if isinstance(source, Register) else None
-        by = self._operand(rest[0], 32) if rest else self.constant(0)
+        by = self._operand(other, 32)
         if not isinstance(source, Register) or have is None or have.is_single or have.granule > 1:
             return
         if by is None or by.constant is None:
@@ -352,7 +352,7 @@ class Ranges(RangeArithmetic):
         """
         opcode, kind = instruction.opcode, kinds[-1]
         bits, is_unsigned = TYPES[kind], kind[0] == "u" or (opcode == "shr" and kind[0] == "b")
-        wide = wide and is_unsigned and opcode in ("mul", "mad")
+        wide = wide and is_unsigned and opcode == "mul"
         high = opcode == "mul" and is_unsigned and bits == 32 and "hi" in instruction.modifiers
         if not (wide or high) and opcode not in ("and", "or", "xor", "not", "shr", "div", "rem", "cvt"):
             return None
@@ -360,7 +360,7 @@ class Ranges(RangeArithmetic):
             return None
         values: list[str] = []
         for index, operand in enumerate(instruction.operands[1:]):
-            size = 64 if wide and index == 2 else 32 if opcode == "shr" and index == 1 else bits
+            size = 32 if opcode == "shr" and index == 1 else bits
             found = self.of(operand) if isinstance(operand, Register) else self._operand(operand, size)
             if found is None or not found.is_single or found.slope != 0:
                 return None
@@ -373,8 +373,6 @@ class Ranges(RangeArithmetic):
             case "mul":
                 result = self.value(f"mul i64 {first}, {second}")
                 result = self.value(f"lshr i64 {result}, 32") if high else result
-            case "mad":
-                result = self.value(f"add i64 {self.value(f'mul i64 {first}, {values[1]}')}, {second}")
             case "not":
                 result = self.value(f"xor i64 {first}, -1")
             case "cvt":
