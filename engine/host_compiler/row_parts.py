@@ -4,7 +4,7 @@ The optimiser runs many threads of a row at once and masks the operations that a
 costs as much as if all threads performed them, and much more for stores. Three kinds of guards need no masks:
 
 - If all that a piece does is guarded by `i < n`, the loop over threads ends at `n`.
-- If a guard holds in a whole row or in an interval of it, these threads run one version, the others another.
+- If a guard has the same result in a whole row, rows in which it holds run one version, and the others another.
 - If the loops of a piece are guarded by `t == 0` and leave no register behind, the whole row runs without them, and
   then that thread runs a version that stores nothing else.
 """
@@ -21,7 +21,6 @@ from engine.host_compiler.analysis.suspension_points import is_suspension_point
 from engine.host_compiler.analysis.uniformity import PURE
 from engine.host_compiler.body import Body
 from engine.host_compiler.runtime.thread_loops import RowPart
-from engine.host_compiler.types import TYPES
 from engine.ptx.tree import Instruction
 
 #: The cost of a masked store, in loads.
@@ -47,7 +46,6 @@ class Version:
     condition: str = ""
     first: str = ""
     end: str = ""
-    is_outside: bool = False
 
     def limit(self, body: Body, guards: Guards | None) -> None:
         """Remove the version's work from a body."""
@@ -57,7 +55,7 @@ class Version:
 
     def part(self, body: Body, before: str = "", after: str = "", slots: Mapping[str, str] = _NONE) -> RowPart:
         """Return the loop over the threads that run a body of this version."""
-        threads = self.condition, self.first, self.end, self.is_outside, self.acts is not None
+        threads = self.condition, self.first, self.end, self.acts is not None
         return RowPart(body, before, after, "", *threads, slots)
 
 
@@ -198,39 +196,22 @@ class RowParts:
         most = 0
         for index in self._pieces:
             guard = tuple(item for item in self._known[index] if self._is_decidable(item))
-            blocks = [item for item in self._pieces if set(guard) <= set(self._known[item])]
-            is_common = all(self._is_common(item) for item in guard)
-            weight = sum(self._weight(item, is_common=is_common) for item in blocks) if self._is_wide(guard) else 0
-            if weight > most:
-                best, most = guard, weight
+            if guard and all(map(self._is_common, guard)):
+                weight = sum(self._weight(item) for item in self._pieces if set(guard) <= set(self._known[item]))
+                if weight > most:
+                    best, most = guard, weight
         if not best:
             return [Version()]
         first, end, held = self._interval(best)
         never = frozenset(item for item in self._pieces if set(held) <= set(self._known[item]))
-        if all(self._is_common(item) for item in held):
-            holds, fails = f"%row.holds.{self._count}", f"%row.fails.{self._count}"
-            self.bounds += f"  {holds} = icmp slt i32 {first}, {end}\n  {fails} = xor i1 {holds}, true\n"
-            return [Version(held, condition=holds), Version(never=never, condition=fails)]
-        return [
-            Version(held, first=first, end=end),
-            Version(never=never, first=first, end=end, is_outside=True),
-        ]
+        holds, fails = f"%row.holds.{self._count}", f"%row.fails.{self._count}"
+        self.bounds += f"  {holds} = icmp slt i32 {first}, {end}\n  {fails} = xor i1 {holds}, true\n"
+        return [Version(held, condition=holds), Version(never=never, condition=fails)]
 
-    def _is_wide(self, guard: tuple[Comparison, ...]) -> bool:
-        """Whether a guard holds in whole rows, or in intervals that are worth a loop."""
-        return bool(guard) and all(
-            self._is_common(item) or (item[1] != "eq" and not self._rows.width) for item in guard
-        )
-
-    def _weight(self, index: int, *, is_common: bool) -> int:
-        """Return the expected cost of a masked block: loads of whole words cost little in an interval."""
-        weight = 0
-        for item in self._flow.blocks[index].instructions:
-            if item.opcode == "st":
-                weight += _STORE
-            if item.opcode == "ld" and (is_common or any(TYPES.get(name, 32) < 32 for name in item.modifiers)):
-                weight += 1
-        return weight
+    def _weight(self, index: int) -> int:
+        """Return the expected cost of a block if it is masked."""
+        weights = {"st": _STORE, "ld": 1}
+        return sum(weights.get(item.opcode, 0) for item in self._flow.blocks[index].instructions)
 
     # -- guards ----------------------------------------------------------------------------------------------------
 

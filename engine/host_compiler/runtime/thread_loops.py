@@ -43,8 +43,7 @@ class RowPart:
     """Some threads of a row, the body that they run, and the code of each before it, at an exit, and at the end.
 
     `finish` also runs after a jump from the body to `thread.done`. The threads are all of a row if `condition` (i1)
-    holds; with `first` and `end` (i32), those from `first` on that come before `end`, or the others if `is_outside`.
-    `is_single`: there is at most one.
+    holds; with `first` and `end` (i32), those from `first` on that come before `end`. `is_single`: at most one.
     `slots` are stack slots that the part shares with the first part, by their names here. A row in which `gate` (i1) is
     false leaves out this part and all that follow; `resolve` is text that runs before the first thread of any other.
     `kind` is the metadata of the loop if it differs from that of the other parts.
@@ -57,7 +56,6 @@ class RowPart:
     condition: str = ""
     first: str = ""
     end: str = ""
-    is_outside: bool = False
     is_single: bool = False
     slots: Mapping[str, str] = field(default_factory=dict)
     gate: str = ""
@@ -159,7 +157,7 @@ def _look_ahead(body: Body, at: str, edges: tuple[str, str]) -> tuple[str, str]:
 def _part(part: RowPart, at: str, leave: str, edges: tuple[str, str], kind: str, *, is_lane: bool) -> str:
     """Return the loop over x of a part, which is entered from the block `at`."""
     first, end = edges
-    enter, rest = "  br label %loop.x\n", ""
+    enter = "  br label %loop.x\n"
     if part.condition:
         enter = f"  br i1 {part.condition}, label %loop.x, label %{leave}\n"
     if part.first:
@@ -167,15 +165,6 @@ def _part(part: RowPart, at: str, leave: str, edges: tuple[str, str], kind: str,
         if is_lane:
             enter = f"  %x.begin = sub i32 {begin}, %row.begin\n  %x.stop = sub i32 {stop}, %row.begin\n"
             begin, stop = "%x.begin", "%x.stop"
-        if part.is_outside:  # once below the interval, once above it
-            enter += f"""  br label %x.side
-x.side:
-  %x.above = phi i1 [false, %{at}], [true, %x.sides]
-  %x.from = select i1 %x.above, i32 {stop}, i32 {first}
-  %x.to = select i1 %x.above, i32 {end}, i32 {begin}
-"""
-            rest = f"x.sides:\n  br i1 %x.above, label %{leave}, label %x.side\n"
-            begin, stop, at, leave = "%x.from", "%x.to", "x.side", "x.sides"
         enter += f"  %x.any = icmp slt i32 {begin}, {stop}\n  br i1 %x.any, label %loop.x, label %{leave}\n"
         first, end = begin, stop
     counter, lane = ("%lane", _LANE) if is_lane else ("%tid.x", "")
@@ -197,7 +186,7 @@ thread.done:
 latch.x:
   %x.next = add nuw nsw i32 {counter}, 1
   %x.more = icmp slt i32 %x.next, {end}
-{onward}{rest}"""
+{onward}"""
 
 
 _DEFINED = re.compile(r"^(?:  %([\w.]+) =|([\w.]+):)", re.M)
