@@ -318,7 +318,7 @@ def load_op_graph(source: OpGraphSource, architecture: str, cache: CompileCache)
     except OpError as problem:
         raise CompileError(str(problem)) from None
     on_gpu = not architecture.startswith("compute_")
-    elements: Literal[1, 4] = 4 if on_gpu and kernel.is_free and kernel.rank == 1 else 1
+    elements: Literal[1, 4] = 4 if on_gpu and kernel.takes_several else 1
     best = BestCode(partial(_best_ptx, op_graphs.shared(source), elements), elements, is_free=kernel.is_free)
     # No GPU reports the line of a fault, and line information takes a tenth of the driver's compile time.
     ptx = without_lines(kernel.ptx) if on_gpu else kernel.ptx

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import msgspec
 
-from engine.arguments import shown
 from engine.diagnostics import Diagnostic, WarploomError, error
 
 #: The scope outside all regions. A region op's id names the scope of its body, "id.else" that of its other branch.
@@ -36,8 +35,8 @@ class OpNode(msgspec.Struct, frozen=True):
 class OpConnection(msgspec.Struct, frozen=True):
     """A connection from an output to an input; both are written "node.port"."""
 
-    source: str
-    target: str
+    source: Annotated[str, msgspec.Meta(pattern=r"\.")]
+    target: Annotated[str, msgspec.Meta(pattern=r"\.")]
 
 
 class OpGraph(msgspec.Struct, frozen=True):
@@ -102,61 +101,14 @@ class NodeHandle:
 
 def graph_to_json(graph: OpGraph) -> dict[str, Any]:
     """Return a graph as a JSON object. Connections are sorted, since their order has no meaning."""
-    nodes = []
-    for node in graph.nodes:
-        item: dict[str, Any] = {"id": node.id, "type": node.type}
-        if node.region:
-            item["region"] = node.region
-        if node.parameters:
-            item["parameters"] = node.parameters
-        nodes.append(item)
-    ties = sorted({(c.target, c.source) for c in graph.connections})
+    nodes = [{name: value for name, value in msgspec.structs.asdict(node).items() if value} for node in graph.nodes]
+    ties = sorted({(tie.target, tie.source) for tie in graph.connections})
     return {"nodes": nodes, "connections": [{"source": source, "target": target} for target, source in ties]}
 
 
 def graph_from_json(data: object) -> OpGraph:
     """Return the graph of a JSON object, without fields that only an editor uses. Raise OpError if it is malformed."""
-    if not isinstance(data, Mapping):
-        raise _malformed("op graph", "an object with nodes and connections", data)
-    nodes = [_node(item) for item in _items(data, "nodes")]
-    ties = [_connection(item) for item in _items(data, "connections")]
-    return OpGraph(tuple(nodes), tuple(ties))
-
-
-def _items(data: Mapping[str, Any], field: str) -> Sequence[Any]:
-    items = data.get(field, [])
-    if not isinstance(items, (list, tuple)):
-        raise _malformed(f"{field} of an op graph", "a list", items)
-    return items
-
-
-def _node(item: object) -> OpNode:
-    if not isinstance(item, Mapping):
-        raise _malformed("a node of an op graph", "an object", item)
-    texts: dict[str, Any] = {
-        "region": TOP,
-        **{field: item.get(field) for field in ("id", "type", "region") if field in item},
-    }
-    for field in ("id", "type", "region"):
-        if not isinstance(texts.get(field), str):
-            raise _malformed(f"{field} of a node of an op graph", "text", texts.get(field))
-    parameters = item.get("parameters", {})
-    if not isinstance(parameters, Mapping) or not all(isinstance(name, str) for name in parameters):
-        raise _malformed(f"parameters of op {texts['id']}", "an object", parameters)
-    return OpNode(texts["id"], texts["type"], texts["region"], dict(parameters))
-
-
-def _connection(item: object) -> OpConnection:
-    if not isinstance(item, Mapping):
-        raise _malformed("a connection of an op graph", "an object", item)
-    ends: list[str] = []
-    for field in ("source", "target"):
-        end = item.get(field)
-        if not isinstance(end, str) or "." not in end:
-            raise _malformed(f"{field} of a connection of an op graph", 'text such as "node.port"', end)
-        ends.append(end)
-    return OpConnection(*ends)
-
-
-def _malformed(subject: str, rule: str, got: object) -> OpError:
-    return OpError([error(f"{subject} must be {rule}, got {shown(got)}")])
+    try:
+        return msgspec.convert(data, OpGraph)
+    except msgspec.ValidationError as problem:
+        raise OpError([error(f"op graph must have the form of one, got {problem}")]) from None

@@ -12,9 +12,9 @@ import msgspec
 from engine.diagnostics import Severity
 from engine.ops.analysis import Analysis
 from engine.ops.graph import OpError, OpGraph, OpNode
-from engine.ops.types import BufferType, ValueType
+from engine.ops.types import TOLD, BufferType, ValueType
 from engine.ops.wiring import PlacedOp
-from engine.types import DType, f64
+from engine.types import NAMED, DType, f64
 
 #: Threads of a thread block in kernels with aggregates.
 SHARE_THREADS = 256
@@ -91,6 +91,13 @@ class OpInterface(msgspec.Struct, frozen=True, kw_only=True):
     def is_free(self) -> bool:
         """True when threads don't depend on each other, so any thread block works."""
         return self.is_independent and self.thread_block is None
+
+    @property
+    def takes_several(self) -> bool:
+        """True when a thread may compute several elements. GPUs are slower with several vectors of 8 bytes or more."""
+        names = {port.dtype for port in self.inputs} | {port.dtype for port in self.outputs}
+        dtypes = [NAMED[name] for name in names - TOLD.keys()]
+        return self.is_free and self.rank == 1 and all(d.components == 1 or d.size_bytes < 8 for d in dtypes)
 
 
 def interface_of(analysis: Analysis, rank: int = 0) -> OpInterface:

@@ -1,6 +1,6 @@
 """The ops of the table, one file per category. Importing this package registers all ops."""
 
-from engine.ops.library import (
+from engine.ops.library import (  # noqa: F401 - importing them registers their ops
     arithmetic,
     bits,
     buffers,
@@ -17,21 +17,3 @@ from engine.ops.library import (
     vectors,
     warps,
 )
-
-__all__ = [
-    "arithmetic",
-    "bits",
-    "buffers",
-    "control",
-    "conversions",
-    "functions",
-    "images",
-    "indices",
-    "interface",
-    "logic",
-    "noise",
-    "shaping",
-    "threads",
-    "vectors",
-    "warps",
-]

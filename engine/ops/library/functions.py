@@ -12,44 +12,6 @@ from engine.types import DType
 
 #: Functions that return whole numbers unchanged.
 _ROUNDING = ("floor", "ceil", "trunc", "round", "round_away")
-_TITLES = {
-    "sin": "Sine",
-    "cos": "Cosine",
-    "tan": "Tangent",
-    "asin": "Arc Sine",
-    "acos": "Arc Cosine",
-    "atan": "Arc Tangent",
-    "atan2": "Arc Tangent 2",
-    "sinh": "Hyperbolic Sine",
-    "cosh": "Hyperbolic Cosine",
-    "tanh": "Hyperbolic Tangent",
-    "asinh": "Inverse Hyperbolic Sine",
-    "acosh": "Inverse Hyperbolic Cosine",
-    "atanh": "Inverse Hyperbolic Tangent",
-    "exp": "Exponential",
-    "exp2": "Power of 2",
-    "exp10": "Power of 10",
-    "expm1": "Exponential Minus 1",
-    "log": "Logarithm",
-    "log2": "Logarithm to Base 2",
-    "log10": "Logarithm to Base 10",
-    "log1p": "Logarithm of 1 Plus",
-    "pow": "Power",
-    "sqrt": "Square Root",
-    "rsqrt": "Reciprocal Square Root",
-    "cbrt": "Cube Root",
-    "hypot": "Hypotenuse",
-    "floor": "Floor",
-    "ceil": "Ceiling",
-    "trunc": "Truncate",
-    "round": "Round",
-    "round_away": "Round Away",
-    "fract": "Fraction",
-    "erf": "Error Function",
-    "erfc": "Complementary Error Function",
-}
-#: Functions that have no op here: op.modulo and op.remainder do the same, and take whole numbers too.
-_ELSEWHERE = ("mod", "fmod")
 _PRECISION = OpSetting(
     "precision",
     "str",
@@ -72,7 +34,7 @@ def _register(function: MathFunction) -> None:
 
     op = OpType(
         f"op.{function.name}",
-        _TITLES[function.name],
+        function.title,
         "Functions",
         function.doc.strip(),
         tuple(take(name, "The operand." if len(names) == 1 else f"Operand {name}.") for name in names),
@@ -86,5 +48,5 @@ def _register(function: MathFunction) -> None:
 
 
 for _function in FUNCTIONS.values():
-    if _function.name not in _ELSEWHERE:
+    if _function.title:
         _register(_function)

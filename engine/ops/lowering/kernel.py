@@ -93,11 +93,10 @@ def compile_graph(
     """Return the kernel of an op graph. Raise OpError when the graph is wrong.
 
     Threads count the elements along as many axes as the ops need, and along at least `rank`. With several elements per
-    thread, a GPU reads and writes faster, but the kernel takes longer to compile. A kernel whose threads depend on each
-    other, or count along several axes, always has one element per thread; its `elements_per_thread` says so. The same
-    graph always gives the same PTX, and any number of elements per thread gives the same bits. A kernel with `is_told`
-    reads `numbers` from its arguments. Otherwise the numbers are constants in its code, which compiles faster, and the
-    kernel ignores the argument.
+    thread, a GPU reads and writes faster, but the kernel takes longer to compile. Unless the interface `takes_several`,
+    each thread computes one; `elements_per_thread` says so. The same graph always gives the same PTX, and any number of
+    elements per thread gives the same bits. A kernel with `is_told` reads `numbers` from its arguments. Otherwise the
+    numbers are constants in its code, which compiles faster, and the kernel ignores the argument.
     """
     return lower(analyse(graph), entry, rank, elements_per_thread, is_told=is_told)
 
@@ -158,7 +157,7 @@ class _Lowering:
             if port.dtype in TOLD:
                 emission.argument(ElementNumber(port.name), I32)
         aggregates = self._aggregates()
-        count = elements_per_thread if interface.is_free and emission.rank == 1 and not aggregates else 1
+        count = elements_per_thread if interface.takes_several else 1
         if aggregates:
             emit_shares(emission, self._own_inputs(), aggregates, self._body)
         elif count > 1:
