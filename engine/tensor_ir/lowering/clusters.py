@@ -1,8 +1,8 @@
 """Clusters: decides which nodes are stored, and which of those one kernel computes, with all nodes in between.
 
 An element-wise node (`TensorOperation.is_elementwise`) needs no memory unless something else reads it. Such a node is
-written into the kernels of its readers, more than once where that is cheap. The remaining nodes are steps, and each
-step writes one node in its own way. A cluster of stored nodes of one type is computed by one kernel.
+written into the kernels of all its readers. The remaining nodes are steps, and each step writes one node in its own
+way. A cluster of stored nodes of one type is computed by one kernel.
 """
 
 from __future__ import annotations
@@ -75,13 +75,7 @@ class _Clustering:
                     self.store(other)
         for node in self._order:
             self._look_inside(node)
-        clusters = self._group()
-        if self._store_repeated(clusters):
-            self._inside.clear()
-            for node in self._order:
-                self._look_inside(node)
-            clusters = self._group()
-        return clusters
+        return self._group()
 
     def _look_inside(self, node: TensorNode) -> None:
         """Find the nodes that a kernel computes together with a node; store inputs if these are too many."""
@@ -163,30 +157,6 @@ class _Clustering:
                     seen.add((other, moved))
                     waiting.append((other, moved))
         return found
-
-    def _store_repeated(self, clusters: Sequence[Cluster]) -> bool:
-        """Store expensive nodes that several kernels would compute. Return whether there are any."""
-        kernels: dict[TensorNode, set[int]] = {}
-        for number, cluster in enumerate(clusters):
-            for node in cluster.nodes:
-                for other in self._inside[node]:
-                    kernels.setdefault(other, set()).add(number)
-        #: Nodes that all their kernels compute only as parts of the same other node.
-        covered = {
-            other
-            for node, numbers in kernels.items()
-            if len(numbers) > 1 and node not in self._stored
-            for other in node.inputs
-            if kernels.get(other) == numbers
-        }
-        repeated = [
-            node
-            for node, numbers in kernels.items()
-            if len(numbers) > 1 and node not in covered and node not in self._stored
-            if not is_cheap(self._inside[node])
-        ]
-        self._stored.update(repeated)
-        return bool(repeated)
 
 
 def is_cheap(nodes: Collection[TensorNode]) -> bool:
