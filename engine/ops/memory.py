@@ -56,7 +56,6 @@ def load(emission: Emission, buffer: OpBuffer, index: ir.Value) -> OpValue:
         places = [_component(emission, address, scalar, at) for at in range(dtype.components)]
         parts = [builder.load(place, align=scalar.alignment, typ=stored(scalar)) for place in places]
     kind = read_as(dtype)
-    assert kind is not None
     return OpValue(kind, tuple(_widen(emission, scalar, part) for part in parts))
 
 
@@ -81,7 +80,6 @@ def load_each(emission: Emission, buffer: OpBuffer, indices: Sequence[ir.Value])
     if buffer.told is None:
         return [load(emission, buffer, index) for index in indices]
     builder, kind = emission.builder, read_as(buffer.type.dtype)
-    assert kind is not None
     after, other = emission.block("told"), emission.block("other")
     choice = builder.switch(buffer.told, other)
     ends: list[tuple[ir.Block, list[ir.Value]]] = []
@@ -147,7 +145,6 @@ def load_many(emission: Emission, buffer: OpBuffer, first: ir.Value, count: int)
     if dtype.components > 1 or at_once <= 1:
         return load_each(emission, buffer, [builder.add(first, ir.Constant(I32, at)) for at in range(count)])
     kind, found = read_as(dtype), []
-    assert kind is not None
     layout = ir.VectorType(stored(dtype), at_once)
     for start in range(0, count, at_once):
         place = _address(emission, stored(dtype), buffer, builder.add(first, ir.Constant(I32, start)))

@@ -132,8 +132,7 @@ def by_component(emit: Scalar) -> EmitOp:
 
     def each(emission: Emission, code: OpCode) -> dict[str, OpValue]:
         operands = [emission.parts(code.value(name)) for name in code.signature.inputs]
-        kind = code.signature.outputs["out"]
-        assert isinstance(kind, ValueType)
+        kind = code.out
         operand = next(iter(code.signature.inputs.values()))
         columns = zip(*operands, strict=True)
         return {"out": OpValue(kind, tuple(emit(emission, operand.scalar, *column) for column in columns))}

@@ -123,6 +123,13 @@ class OpCode:
     used: Collection[str]
     region: Region
 
+    @property
+    def out(self) -> ValueType:
+        """The type of the output `out`, which is a value."""
+        kind = self.signature.outputs["out"]
+        assert isinstance(kind, ValueType)
+        return kind
+
     def value(self, name: str) -> OpValue:
         """Return an input that the type rule declared a value."""
         given = self.inputs[name]

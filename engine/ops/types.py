@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, replace
 
-from engine.types import NAMED, DType, bf16, boolean, f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64
+from engine.types import NAMED, DType, bf16, boolean, f16, f32, f64, number_range, s8, s16, s32, s64, u8, u16, u32, u64
 
 #: Numbers in the order of promotion: two types become the later one, as in C++.
 RANKS: dict[DType, int] = {boolean: 0, s32: 1, u32: 2, s64: 3, u64: 4, f32: 5, f64: 6}
@@ -77,17 +77,17 @@ Type = ValueType | BufferType
 BOOLEAN, S32, U32, F32 = ValueType(boolean), ValueType(s32), ValueType(u32), ValueType(f32)
 
 
-@functools.cache
-def read_as(dtype: DType) -> ValueType | None:
-    """Return the type that an element of a buffer is read as; None if kernels of ops can't hold it."""
-    scalar = dtype.of if dtype.kind == "vector" else dtype
-    if scalar is None or (scalar not in RANKS and scalar not in WIDENED):
-        return None
-    return ValueType(WIDENED.get(scalar, scalar), dtype.components)
-
-
+_READ_AS = {**{dtype: dtype for dtype in RANKS}, **WIDENED}
 #: The element types that inputs, outputs and shared memory may have.
-ELEMENTS = tuple(name for name, dtype in NAMED.items() if read_as(dtype) is not None)
+ELEMENTS = tuple(name for name, dtype in NAMED.items() if (dtype.of or dtype) in _READ_AS)
+
+
+@functools.cache
+def read_as(dtype: DType) -> ValueType:
+    """Return the type that an element of a buffer is read as; `dtype` is one of ELEMENTS."""
+    return ValueType(_READ_AS[dtype.of or dtype], dtype.components)
+
+
 #: The types that elements are read as if their type is passed at launch: as numbers, or as whether they are not 0.
 TOLD: dict[str, DType] = {"number": f64, "any": boolean}
 #: Further outputs of such an input: the element as a whole number, whether it is one, and whether a buffer exists.
@@ -115,8 +115,5 @@ def promote(a: ValueType, b: ValueType) -> ValueType | None:
 
 def can_hold(scalar: DType, number: float) -> bool:
     """Return whether a type can represent a number; floats may round it."""
-    if scalar.kind == "float":
-        return True
-    bits = 1 if scalar.kind == "boolean" else scalar.size_bytes * 8
-    least = -(1 << bits - 1) if scalar in (s32, s64) else 0
-    return number == int(number) and least <= number < least + (1 << bits)
+    least, most = number_range(scalar)
+    return scalar.kind == "float" or (number == int(number) and least <= number <= most)

@@ -38,13 +38,8 @@ class Wiring:
     ops: dict[str, PlacedOp] = field(default_factory=dict)
     order: dict[str, list[str]] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
-
     #: Ops with side effects, and region ops around them.
     acting: set[str] = field(default_factory=set)
-
-    def acts(self, node_id: str) -> bool:
-        """Return whether an op, or an op in its region, has side effects."""
-        return node_id in self.acting
 
     def chain(self, scope: str) -> list[str]:
         """Return a scope and the scopes around it, outermost first."""
@@ -253,7 +248,7 @@ def _kahn(found: Wiring, needs: dict[str, set[str]], place: dict[str, int]) -> l
     for node, before in needs.items():
         for source in before:
             followers[source].append(node)
-    ready = [(found.acts(node), place[node], node) for node, count in missing.items() if count == 0]
+    ready = [(node in found.acting, place[node], node) for node, count in missing.items() if count == 0]
     heapq.heapify(ready)
     order = []
     while ready:
@@ -262,5 +257,5 @@ def _kahn(found: Wiring, needs: dict[str, set[str]], place: dict[str, int]) -> l
         for follower in followers[node]:
             missing[follower] -= 1
             if missing[follower] == 0:
-                heapq.heappush(ready, (found.acts(follower), place[follower], follower))
+                heapq.heappush(ready, (follower in found.acting, place[follower], follower))
     return order

@@ -293,17 +293,10 @@ class TensorGraph:
         return self._nodes
 
     def add(
-        self,
-        operation: TensorOperation,
-        inputs: Sequence[TensorNode] = (),
-        *,
-        name: str = "",
-        requires_grad: bool | None = None,
-        origin: Origin | None = None,
-        parts: tuple[str, ...] | None = None,
+        self, operation: TensorOperation, inputs: Sequence[TensorNode] = (), **options: Unpack[NodeOptions]
     ) -> TensorNode:
         """Apply an operation. On error, raise ShapeMismatch or InvalidOperation with the line of the user's code."""
-        origin = origin or caller()
+        origin = options["origin"] = options.get("origin") or caller()
         if not isinstance(operation, TensorOperation):
             raise InvalidOperation(f"operation must be a TensorOperation, got {shown(operation)}")
         try:
@@ -314,7 +307,6 @@ class TensorGraph:
             for node in inputs:
                 if node.graph is not graph:
                     graph = graph.merge(node.graph)
-            options: NodeOptions = {"name": name, "requires_grad": requires_grad, "origin": origin, "parts": parts}
             return graph.enter(operation, tuple(inputs), type_, **options)
         except TensorError as problem:
             given = ", ".join(repr(node) for node in inputs)

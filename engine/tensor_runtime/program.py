@@ -28,9 +28,10 @@ from engine.runtime.memory.graph_memory import GraphMemory, allocate_buffers
 from engine.runtime.model.module_cache import PlanKernels
 from engine.tensor_ir.errors import ExecutionFailed, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode
+from engine.tensor_ir.types import TensorType
 from engine.tensor_runtime.program_block import MEMORY, PROGRAM, ProgramBlock, Wanted
 from engine.tensor_runtime.tensors import TensorBuffer, Tensors
-from engine.types import DType
+from engine.types import DType, u32
 from engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: The number of batch sizes for which a program stays compiled.
@@ -77,7 +78,9 @@ class Program:
         #: The types of wanted nodes that have their own buffers, in order.
         self.output_types = tuple(store.node.type for store in stores if store.over is None)
         self._lowered = ProgramBlock(inputs, stores, names or {}, is_loop=is_loop)
-        self._turns = tensors.turns() if is_loop else None
+        #: The number of turns of a loop in device memory, and as it was written last.
+        self._turns = tensors.buffer(TensorType((1,), u32)) if is_loop else None
+        self._last_turns = 0
         #: Compiled programs by batch size and alignments of the buffers.
         self._compiled: OrderedDict[tuple[int, Sequence[int]], _Compiled] = OrderedDict()
 
@@ -100,7 +103,9 @@ class Program:
                     raise ShapeMismatch(f"{kind} buffer must hold {batch} examples, got {buffer.shape[0]}")
         memories = [buffer.memory for buffer in (*inputs, *outputs)]
         if self._turns is not None:
-            self._turns.write(turns)
+            if turns != self._last_turns:
+                self._turns.write(np.array([turns]))
+                self._last_turns = turns
             memories.append(self._turns.memory)
         elif turns != 1:
             raise ExecutionFailed(f"turns of a program that is no loop must be 1, got {turns}")

@@ -17,7 +17,6 @@ from engine.diagnostics import DeviceError
 from engine.runtime.model.context import DeviceServices
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.types import TensorType
-from engine.types import u32
 
 
 class Tensors:
@@ -45,10 +44,6 @@ class Tensors:
         layout = (*((batch,) if type_.batched else ()), *type_.stored_shape)
         size = max(prod(layout) * type_.stored_dtype.size_bytes, 1)
         return TensorBuffer(self, type_, layout, self.services.pool.acquire(size, zeroed=zeroed))
-
-    def turns(self) -> Turns:
-        """Return memory for a loop's number of turns."""
-        return Turns(self, self.services.pool.acquire(u32.size_bytes))
 
     def synchronize(self) -> None:
         """Wait until all launched work is done."""
@@ -101,24 +96,6 @@ class TensorBuffer:
             self.memory.free()
         else:
             self.tensors.services.pool.release(self.memory)
-
-
-class Turns:
-    """The number of turns of a loop, in device memory."""
-
-    def __init__(self, tensors: Tensors, memory: Memory) -> None:
-        self._tensors, self.memory, self._count = tensors, memory, 0
-
-    def write(self, count: int) -> None:
-        """Set the number, unless it is set already."""
-        if count != self._count:
-            self._tensors.synchronize()
-            self._tensors.device.write(self.memory, np.array([count], np.uint32))
-            self._count = count
-
-    def free(self) -> None:
-        """Free the memory."""
-        self._tensors.services.pool.release(self.memory)
 
 
 class Storage:

@@ -98,10 +98,7 @@ class ValueStep:
         problem, changed = self.gave_up or self._start_problem or self._settings_problem, False
         if problem is None:
             if self._ours:
-                try:
-                    values: list[float] | Diagnostic = self._updated(now)
-                except (Exception, SystemExit) as raised:  # noqa: BLE001 - for the node to show
-                    values = self._failed("update", raised)
+                values = self._code.run(partial(self._updated, now), partial(self._failed, "update"), ours=True)
             else:
                 if self._call is None:
                     self._call = self._code.begin(partial(self._updated, now), partial(self._failed, "update"))

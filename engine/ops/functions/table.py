@@ -107,11 +107,7 @@ def definition(name: str) -> Definition:
     )
 
 
-def _table(*functions: MathFunction) -> dict[str, MathFunction]:
-    return {function.name: function for function in functions}
-
-
-FUNCTIONS = _table(
+_FUNCTIONS = (
     MathFunction("sin", "Sine", trigonometric.sin, 1.3, fast.sin),
     MathFunction("cos", "Cosine", trigonometric.cos, 1.3, fast.cos),
     MathFunction("tan", "Tangent", trigonometric.tan, 1.3, fast.tan),
@@ -149,3 +145,4 @@ FUNCTIONS = _table(
     MathFunction("erf", "Error Function", exponential.erf, 1.1),
     MathFunction("erfc", "Complementary Error Function", exponential.erfc, 1.6),
 )
+FUNCTIONS = {function.name: function for function in _FUNCTIONS}

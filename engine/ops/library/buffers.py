@@ -42,7 +42,6 @@ def _index_types(call: OpCall) -> dict[str, ValueType]:
 
 def _load_type(call: OpCall) -> Signature:
     kind = read_as(call.buffer("buffer").dtype)
-    assert kind is not None
     return Signature(_index_types(call), {"out": kind})
 
 
@@ -69,7 +68,6 @@ def load_at(emission: Emission, buffer: OpBuffer, indices: list[ir.Value], bound
     if inside is None:
         return memory.load(emission, buffer, index)
     kind = read_as(buffer.type.dtype)
-    assert kind is not None
     parts = emission.when(inside, lambda: list(memory.load(emission, buffer, index).parts), memory.zeros(kind))
     return OpValue(kind, tuple(parts))
 

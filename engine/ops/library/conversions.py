@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.ops.emission import LLVM, Emission, OpValue
 from engine.ops.rules import OUT, take
 from engine.ops.table import Misuse, OpCall, OpCode, OpSetting, OpType, Signature, register
-from engine.ops.types import NUMBERS, ValueType
+from engine.ops.types import NUMBERS
 from engine.types import NAMED, DType, f32, f64, s32, s64, u32, u64
 
 _CATEGORY = "Conversion"
@@ -19,8 +19,7 @@ def _convert_type(call: OpCall) -> Signature:
 
 
 def _convert(emission: Emission, code: OpCode) -> dict[str, OpValue]:
-    kind = code.signature.outputs["out"]
-    assert isinstance(kind, ValueType)
+    kind = code.out
     return {"out": emission.convert(code.value("x"), kind)}
 
 
@@ -49,8 +48,7 @@ def _bits_type(call: OpCall) -> Signature:
 
 
 def _bits(emission: Emission, code: OpCode) -> dict[str, OpValue]:
-    kind = code.signature.outputs["out"]
-    assert isinstance(kind, ValueType)
+    kind = code.out
     parts = (emission.builder.bitcast(part, LLVM[kind.scalar]) for part in code.value("x").parts)
     return {"out": OpValue(kind, tuple(parts))}
 

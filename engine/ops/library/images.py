@@ -32,7 +32,6 @@ _SETTINGS = (
 
 def _sample_type(call: OpCall, axes: str) -> Signature:
     kind = read_as(call.buffer("buffer").dtype)
-    assert kind is not None
     for axis in axes:
         scalar(call, axis)
     return Signature(dict.fromkeys(axes, F32), {"out": kind if kind.is_float else kind.of(f32)})
@@ -40,8 +39,7 @@ def _sample_type(call: OpCall, axes: str) -> Signature:
 
 def _sample(emission: Emission, code: OpCode, axes: str) -> dict[str, OpValue]:
     buffer, builder = code.buffer("buffer"), emission.builder
-    kind = code.signature.outputs["out"]
-    assert isinstance(kind, ValueType)
+    kind = code.out
     places = [code.value(axis).parts[0] for axis in axes]
     if code.settings["coordinates"] == "unit":
         extents = [buffer.extent(name) for name in (("size",) if len(axes) == 1 else ("width", "height"))]

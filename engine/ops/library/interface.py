@@ -59,8 +59,7 @@ def _constant_type(call: OpCall) -> Signature:
 
 
 def _constant(emission: Emission, code: OpCode) -> dict[str, OpValue]:
-    kind = code.signature.outputs["out"]
-    assert isinstance(kind, ValueType)
+    kind = code.out
     if kind.weak:
         return {"out": OpValue(kind, (), code.settings["value"])}
     return {"out": OpValue(kind, (constant(kind.scalar, code.settings["value"]),))}
@@ -97,7 +96,6 @@ def _input_type(call: OpCall) -> Signature:
     if name in TOLD:
         return Signature({}, {"value": ValueType(TOLD[name]), **TOLD_PORTS, **sizes})
     value = read_as(NAMED[name])
-    assert value is not None
     return Signature({}, {"value": value, "buffer": BufferType(NAMED[name]), **sizes})
 
 
@@ -138,7 +136,6 @@ def _told(emission: Emission, code: OpCode, buffer: OpBuffer, number: ir.Value) 
 def own_element(emission: Emission, buffer: OpBuffer) -> OpValue:
     """Return the element at this thread's own index, or zeros if the thread has no element."""
     kind = read_as(buffer.type.dtype)
-    assert kind is not None
     known = emission.own.get(buffer.pointer.name)
     if known is not None and known.type == kind:
         return known
@@ -232,8 +229,6 @@ def _output_type(call: OpCall) -> Signature:
             raise Misuse(f"type must be {rule}, got {given or 'nothing connected'}", "value" if given else "type")
     else:
         dtype = NAMED[name]
-    kind = read_as(dtype)
-    assert kind is not None
     if given is None:
         return Signature({}, {"buffer": BufferType(dtype, writable=True)})
     if call.settings["shape"]:
@@ -247,7 +242,6 @@ def _output_type(call: OpCall) -> Signature:
 def type_as_element(given: ValueType, dtype: DType, port: str) -> ValueType:
     """Return a value's type when it is stored as an element. Raise Misuse if the conversion would lose too much."""
     kind = read_as(dtype)
-    assert kind is not None
     if given.components not in (1, kind.components):
         message = f"{port} must have the components of {dtype}, got {given}"
         raise Misuse(message, port, str(dtype), str(given))

@@ -125,7 +125,7 @@ def _atomic_type(call: OpCall) -> Signature:
     kind = read_as(buffer.dtype)
     if not buffer.writable:
         raise Misuse("buffer must be that of an output or of shared memory, got an input", "buffer", "output", "input")
-    if kind is None or buffer.dtype is not kind.scalar or kind.is_boolean:
+    if buffer.dtype is not kind.scalar or kind.is_boolean:
         message = f"buffer must have elements of 32 or 64 bits, got {buffer.dtype}"
         raise Misuse(message, "buffer", "s32, u32, f32 ...", str(buffer.dtype))
     if kind.is_float and call.settings.get("operation") in ("and", "or", "xor"):
@@ -141,7 +141,6 @@ def _atomic_type(call: OpCall) -> Signature:
 def _atomic(emission: Emission, code: OpCode) -> dict[str, OpValue | OpBuffer]:
     buffer, builder = code.buffer("buffer"), emission.builder
     kind = read_as(buffer.type.dtype)
-    assert kind is not None
     index, inside = place(emission, buffer, [code.value("index").parts[0]], code.settings["boundary"])
     word = ir.IntType(kind.scalar.size_bytes * 8)
     (value,) = code.value("value").parts

@@ -32,8 +32,7 @@ def _vector_type(call: OpCall) -> Signature:
 
 
 def _vector(emission: Emission, code: OpCode) -> dict[str, OpValue]:
-    kind = code.signature.outputs["out"]
-    assert isinstance(kind, ValueType)
+    kind = code.out
     return {"out": OpValue(kind, tuple(code.value(name).parts[0] for name in code.signature.inputs))}
 
 
@@ -95,8 +94,7 @@ def _swizzle_type(call: OpCall) -> Signature:
 
 
 def _swizzle(emission: Emission, code: OpCode) -> dict[str, OpValue]:
-    kind = code.signature.outputs["out"]
-    assert isinstance(kind, ValueType)
+    kind = code.out
     return {"out": OpValue(kind, tuple(code.value("x").parts[at] for at in _places(code)))}
 
 
@@ -179,8 +177,7 @@ def _define(
 ) -> None:
     def write(emission: Emission, code: OpCode) -> dict[str, OpValue]:
         operands = [code.value(port.name) for port in inputs]
-        kind = code.signature.outputs["out"]
-        assert isinstance(kind, ValueType)
+        kind = code.out
         return {"out": OpValue(kind, emit(emission, operands[0].type, *(operand.parts for operand in operands)))}
 
     register(OpType(f"op.{name}", title, _CATEGORY, doc, inputs, OUT, rule, write, tags=tuple(tags.split())))

@@ -232,6 +232,5 @@ def _store_totals(
     with builder.if_then(builder.icmp_unsigned("==", thread, ir.Constant(I32, 0))):
         for aggregate, held in zip(aggregates, buffers, strict=True):
             kind = read_as(aggregate.buffer.type.dtype)
-            assert kind is not None
             total = emission.convert(memory.load(emission, held, thread), kind)
             memory.store(emission, aggregate.buffer, block, total.parts)

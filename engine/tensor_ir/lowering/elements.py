@@ -9,6 +9,7 @@ from typing import Any
 from engine.descriptions.handles import BufferHandle
 from engine.ops import OpGraph, OpGraphBuilder
 from engine.ops.graph import NodeHandle, OpPort
+from engine.ops.types import read_as
 from engine.tensor_ir.graph import TensorNode
 from engine.tensor_ir.lowering.places import ElementPlace, IndexArithmetic, Whole
 from engine.tensor_ir.types import TensorType
@@ -146,11 +147,9 @@ class Element:
 
     def constant(self, value: float, dtype: DType) -> OpPort:
         """Return a constant of a type."""
-        return constant(self.graph, value, dtype)
+        return self.op("constant", value=value, type=str(computed_type(dtype)))
 
 
-def constant(graph: OpGraphBuilder, value: float, dtype: DType) -> OpPort:
-    """Return a constant of the type that elements are read as."""
-    name = str(dtype)
-    kind = {"f16": "f32", "bf16": "f32", "u8": "u32", "u16": "u32", "s8": "s32", "s16": "s32"}.get(name, name)
-    return graph.add("op.constant", value=value, type=kind)["out"]
+def computed_type(dtype: DType) -> DType:
+    """Return the type in which op graphs compute elements."""
+    return read_as(dtype).scalar

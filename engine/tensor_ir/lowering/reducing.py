@@ -10,8 +10,8 @@ from math import prod
 from engine.descriptions.entries import Kernel
 from engine.descriptions.extents import Extent
 from engine.descriptions.handles import BufferHandle
-from engine.ops.types import read_as
 from engine.tensor_ir.graph import TensorNode
+from engine.tensor_ir.lowering.elements import computed_type
 from engine.tensor_ir.lowering.step import (
     LoweringStep,
     element_kernel,
@@ -49,7 +49,7 @@ def is_whole(node: TensorNode) -> bool:
 def write_whole(step: LoweringStep, operation: str) -> None:
     """Reduce a node's input to one number; the kernel also computes the element-wise part of the input."""
     given = step.node.inputs[0]
-    dtype = sum_type(given.type.dtype)
+    dtype = computed_type(given.type.dtype)
     kernel = step.kernel(given.type)
     count = step.count(given.type)
     shares = f"min({PARTS}, ceil(({count}) / {LEAST}))"
@@ -68,13 +68,6 @@ def write_whole(step: LoweringStep, operation: str) -> None:
 
 def _has_size(a: TensorType, b: TensorType) -> bool:
     return (a.size, a.batched, a.nnz) == (b.size, b.batched, None)
-
-
-def sum_type(dtype: DType) -> DType:
-    """Return the type in which op graphs sum elements."""
-    kind = read_as(dtype)
-    assert kind is not None
-    return kind.scalar
 
 
 def memory_axes(step: LoweringStep, type_: TensorType, reduced: Sequence[bool], *, batch: bool) -> list[Axis]:

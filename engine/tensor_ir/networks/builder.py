@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import index
-from types import MappingProxyType
 
 from engine.descriptions.checks import shown
 from engine.tensor_ir.errors import InvalidOperation
@@ -59,31 +58,14 @@ class NetworkBuilder:
         self.dtype = dtype
         self._seed = seed
         self._graph = _Graph()
-        self._inputs: dict[str, TensorNode] = {}
-        self._weights: dict[str, TensorNode] = {}
-        self._initial: dict[str, FirstWeights] = {}
-        self._kept: dict[str, TensorNode] = {}
+        #: The inputs, and the weights, frozen ones included.
+        self.inputs: dict[str, TensorNode] = {}
+        self.trained: dict[str, TensorNode] = {}
+        #: The recipes for the initial weights; they are not evaluated yet.
+        self.initial: dict[str, FirstWeights] = {}
+        #: Nodes that can be read after training steps.
+        self.kept: dict[str, TensorNode] = {}
         self._root: TensorNode | None = None
-
-    @property
-    def inputs(self) -> Mapping[str, TensorNode]:
-        """The inputs by name."""
-        return MappingProxyType(self._inputs)
-
-    @property
-    def trained(self) -> Mapping[str, TensorNode]:
-        """The weights by name, frozen ones included."""
-        return MappingProxyType(self._weights)
-
-    @property
-    def initial(self) -> Mapping[str, FirstWeights]:
-        """The recipes for the initial weights, by name; they are not evaluated yet."""
-        return MappingProxyType(self._initial)
-
-    @property
-    def kept(self) -> Mapping[str, TensorNode]:
-        """Nodes that can be read after training steps, by name."""
-        return MappingProxyType(self._kept)
 
     def dense_input(self, name: str, shape: Sequence[int], *, batched: bool = True) -> TensorNode:
         """Add an input of this shape, with one value per example, or with `batched=False` one for all examples."""
@@ -107,9 +89,9 @@ class NetworkBuilder:
         `init` is a name of `INITIALISATIONS`, a number, or an array.
         """
         type_ = TensorType(self._shape(name, shape), self.dtype)
-        self._initial[name] = FirstWeights.of(name, type_.shape, init, self._seed)
+        self.initial[name] = FirstWeights.of(name, type_.shape, init, self._seed)
         node = self._graph.add(Leaf(type_), name=name, requires_grad=not frozen)
-        self._weights[name] = node
+        self.trained[name] = node
         return node
 
     def affine(
@@ -135,7 +117,7 @@ class NetworkBuilder:
         """Name a node, so that its value can be read after each step even if it is fused. Return the node."""
         self._check_new(name)
         self._check_node("node to keep", node)
-        self._kept[name] = node
+        self.kept[name] = node
         return node
 
     @property
@@ -159,14 +141,14 @@ class NetworkBuilder:
         Raise InvalidOperation, with the node's name, unless it is one number.
         """
         root = self.root
-        verify_nodes([root, *self._kept.values()], "building")
+        verify_nodes([root, *self.kept.values()], "building")
         if root.type.size != 1 or root.type.nnz is not None:
             where = f" ({root.origin})" if root.origin else ""
             raise InvalidOperation(f"root must be one number, got {root!r}{where}; reduce it with sum() or mean()")
         return root
 
     def _input(self, name: str, type_: TensorType) -> TensorNode:
-        node = self._inputs[name] = self._graph.add(Leaf(type_), name=name, requires_grad=False)
+        node = self.inputs[name] = self._graph.add(Leaf(type_), name=name, requires_grad=False)
         return node
 
     def _shape(self, name: str, shape: Sequence[int]) -> Shape:
@@ -190,5 +172,5 @@ class NetworkBuilder:
             raise InvalidOperation(f"name must be an identifier, got {name!r}")
         if name in RESERVED:
             raise InvalidOperation(f"name must not be one of {', '.join(sorted(RESERVED))}, got {name!r}")
-        if name in {*self._inputs, *self._weights, *self._kept}:
+        if name in {*self.inputs, *self.trained, *self.kept}:
             raise InvalidOperation(f"name must be new, got {name!r} again")

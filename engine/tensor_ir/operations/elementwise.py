@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.ops import OpGraphBuilder
 from engine.ops.graph import OpPort
-from engine.ops.types import read_as
+from engine.ops.types import ELEMENTS, read_as
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.operations.rules import RULES, GraphValue, Rule
@@ -158,10 +158,9 @@ class Cast(ElementwiseOperation):
 
     @property
     def _wide(self) -> DType:
-        kind = read_as(self.dtype) if isinstance(self.dtype, DType) else None
-        if kind is None or kind.components != 1:
+        if not isinstance(self.dtype, DType) or str(self.dtype) not in ELEMENTS or self.dtype.components != 1:
             raise InvalidOperation(f"element type must be one of numbers such as f32, got {self.dtype!r}")
-        return kind.scalar
+        return read_as(self.dtype).scalar
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Cast the gradient back; whole numbers get none."""

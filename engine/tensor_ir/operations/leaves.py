@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.ops.types import read_as
 from engine.tensor_ir.errors import ExecutionFailed, InvalidOperation
 from engine.tensor_ir.graph import TensorNode, TensorOperation
+from engine.tensor_ir.lowering.elements import computed_type
 from engine.tensor_ir.lowering.step import LoweringStep, element_kernel, size_argument, write_only
 from engine.tensor_ir.types import TensorType, require_floats
 from engine.types import DType, f64, u32
@@ -97,9 +97,7 @@ class Numbers(KnownTensor):
         number = at.place.number
         if isinstance(number, int):
             return at.constant(number, self.type.dtype)
-        kind = read_as(self.type.dtype)
-        assert kind is not None  # a tensor's elements are numbers
-        return at.op("convert", x=number, type=str(kind.scalar))
+        return at.op("convert", x=number, type=str(computed_type(self.type.dtype)))
 
 
 #: The type of a seed.

@@ -184,7 +184,11 @@ class Softmax(TensorOperation):
 
     def result(self, *inputs: TensorType) -> TensorType:
         """Return the operand's type."""
-        return _result(self.axis, *inputs)
+        (given,) = inputs
+        require_floats(given)
+        if not 0 <= self.axis < len(given.shape):
+            raise ShapeMismatch(f"axis must be at least 0 and below {len(given.shape)}, got {self.axis}")
+        return given
 
     def evaluate(self, *inputs: Array) -> Array:
         """Compute the operation with numpy; the largest element is subtracted first to prevent overflow."""
@@ -198,18 +202,12 @@ class Softmax(TensorOperation):
 
     def lower(self, step: LoweringStep) -> None:
         """Write one kernel."""
-        write_softmax(step, self.axis, logarithm=False)
+        write_softmax(step, self.axis, logarithm=isinstance(self, LogSoftmax))
 
 
 @dataclass(frozen=True)
-class LogSoftmax(TensorOperation):
+class LogSoftmax(Softmax):
     """The logarithm of softmax, computed directly, so that it is finite where softmax rounds to 0."""
-
-    axis: int
-
-    def result(self, *inputs: TensorType) -> TensorType:
-        """Return the operand's type."""
-        return _result(self.axis, *inputs)
 
     def evaluate(self, *inputs: Array) -> Array:
         """Compute the operation with numpy."""
@@ -220,17 +218,6 @@ class LogSoftmax(TensorOperation):
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return g - softmax * sum(g)."""
         return [gradient - node.exp() * gradient.sum(self.axis, keepdims=True)]
-
-    def lower(self, step: LoweringStep) -> None:
-        """Write one kernel."""
-        write_softmax(step, self.axis, logarithm=True)
-
-
-def _result(axis: int, given: TensorType) -> TensorType:
-    require_floats(given)
-    if not 0 <= axis < len(given.shape):
-        raise ShapeMismatch(f"axis must be at least 0 and below {len(given.shape)}, got {axis}")
-    return given
 
 
 def _below_largest(array: Array, axis: int) -> Array:

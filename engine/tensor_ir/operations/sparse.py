@@ -12,6 +12,7 @@ from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
 from engine.tensor_ir.graph import TensorNode, TensorOperation
 from engine.tensor_ir.lowering.sparse import write_sparse_outer, write_sparse_product
 from engine.tensor_ir.lowering.step import LoweringStep
+from engine.tensor_ir.operations.indexing import Gather, ScatterAdd
 from engine.tensor_ir.operations.reductions import for_each_example
 from engine.tensor_ir.types import TensorType, require_floats
 from engine.types import Array, DType, s32
@@ -40,9 +41,8 @@ class SparseMatMul(TensorOperation):
         """Compute the operation with numpy."""
         weights, column = inputs
         table = weights[0] if self.transpose_a else weights[0].T
-        padded = np.concatenate([table, np.zeros_like(table[:1], shape=(1, table.shape[1]))])
-        inside = (column >= 0) & (column < len(table))
-        summed: Array = padded[np.where(inside, column, len(table))].sum(axis=1, dtype=weights.dtype)
+        rows = Gather(0).evaluate(table[np.newaxis], column)
+        summed: Array = rows.sum(axis=1, dtype=weights.dtype)
         return summed[..., np.newaxis]
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
@@ -80,14 +80,9 @@ class SparseOuter(TensorOperation):
     def evaluate(self, *inputs: Array) -> Array:
         """Compute the operation with numpy."""
         dense, column = inputs
-        (batch,) = np.broadcast_shapes(dense.shape[:1], column.shape[:1])
-        rows = np.broadcast_to(dense[..., 0], (batch, dense.shape[1]))
-        numbers = np.broadcast_to(column, (batch, column.shape[1]))
-        total = np.zeros((self.size + 1, dense.shape[1]), dense.dtype)
-        inside = (numbers >= 0) & (numbers < self.size)
-        np.add.at(total, np.where(inside, numbers, self.size), rows[:, np.newaxis])
-        total = total[: self.size]
-        return (total if self.transpose_a else total.T)[np.newaxis]
+        rows = np.repeat(dense[:, np.newaxis, :, 0], column.shape[1], axis=1)
+        total = ScatterAdd(0, self.size, sum_batch=True).evaluate(column, rows)
+        return total if self.transpose_a else total.swapaxes(-1, -2)
 
     def backward(self, node: TensorNode, gradient: TensorNode) -> Sequence[TensorNode | None]:
         """Return the sum of the gradient's columns at the rows of the sparse column."""

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from engine.descriptions.checks import shown
 from engine.diagnostics import DeviceError
+from engine.ops.types import can_hold
 from engine.tensor_ir import gradients as differentiation
 from engine.tensor_ir.arithmetic import Arithmetic, Number
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
@@ -98,7 +99,7 @@ class Tensor(TensorOperand):
         """Return a tensor whose elements all have one value."""
         type_ = TensorType(_shape(shape), _element_type(dtype))
         number = real_number("value", value)
-        if type_.dtype.kind in ("integer", "boolean") and not _is_within(type_.dtype, number):
+        if type_.dtype.kind in ("integer", "boolean") and not can_hold(type_.dtype, number):
             raise InvalidOperation(f"value must be one that {type_.dtype} can hold, got {value}; give another dtype")
         return cls._made(Constant(number, type_), device)
 
@@ -340,14 +341,6 @@ def _tensor_of(node: LazyNode) -> Tensor:
 
 def _remark(node: TensorNode) -> str:
     return "computed" if isinstance(node, LazyNode) and node.value is not None else ""
-
-
-def _is_within(dtype: DType, number: float) -> bool:
-    """Whether an integer element type can represent this number."""
-    if dtype.kind == "boolean":
-        return number in (0, 1)
-    info = np.iinfo(dtype.numpy)
-    return number.is_integer() and info.min <= number <= info.max
 
 
 def _element_type(dtype: object) -> DType:

@@ -13,9 +13,17 @@ from engine.tensor_ir.operations.rules.rule import GraphValue, Rule, from_input,
 from engine.types import Array
 
 
-def _tie(g: TensorNode, chosen: TensorNode, other: TensorNode, is_chosen: TensorNode) -> TensorNode:
-    """Return the gradient of an operand of maximum or minimum; equal operands get half of it each."""
-    return chosen.equal(other).where(g * 0.5, is_chosen.where(g, 0.0))
+def _extreme(name: str, evaluate: Callable[..., Any], comparison: str) -> Rule:
+    """Return the row of a maximum or minimum; equal operands get half of the gradient each."""
+
+    def to(at: int) -> Callable[[TensorNode, TensorNode], TensorNode]:
+        def gradient(g: TensorNode, n: TensorNode) -> TensorNode:
+            own, other = n.inputs[at], n.inputs[1 - at]
+            return own.equal(other).where(g * 0.5, own.elementwise(comparison, other).where(g, 0.0))
+
+        return gradient
+
+    return Rule("number", 2, op(name), evaluate, (to(0), to(1)))
 
 
 def _to_base(g: TensorNode, n: TensorNode) -> TensorNode:
@@ -78,26 +86,8 @@ ARITHMETIC: Mapping[str, Rule] = {
         np.divide,
         (lambda g, n: g / n.inputs[1], lambda g, n: -g * (n / n.inputs[1])),
     ),
-    "maximum": Rule(
-        "number",
-        2,
-        op("maximum"),
-        np.maximum,
-        (
-            lambda g, n: _tie(g, n.inputs[0], n.inputs[1], n.inputs[0].greater(n.inputs[1])),
-            lambda g, n: _tie(g, n.inputs[1], n.inputs[0], n.inputs[1].greater(n.inputs[0])),
-        ),
-    ),
-    "minimum": Rule(
-        "number",
-        2,
-        op("minimum"),
-        np.minimum,
-        (
-            lambda g, n: _tie(g, n.inputs[0], n.inputs[1], n.inputs[0].less(n.inputs[1])),
-            lambda g, n: _tie(g, n.inputs[1], n.inputs[0], n.inputs[1].less(n.inputs[0])),
-        ),
-    ),
+    "maximum": _extreme("maximum", np.maximum, "greater"),
+    "minimum": _extreme("minimum", np.minimum, "less"),
     "neg": Rule("number", 1, op("negate"), np.negative, (lambda g, n: -g,)),
     "abs": Rule("number", 1, op("absolute"), np.abs, (lambda g, n: g * n.inputs[0].sign(),)),
     "sign": Rule("number", 1, op("sign"), np.sign, (None,)),
@@ -118,21 +108,15 @@ ARITHMETIC: Mapping[str, Rule] = {
 }
 
 
-def _comparison(name: str, evaluate: Callable[..., Any]) -> Rule:
-    return Rule("comparison", 2, op(name), evaluate, (None, None))
-
-
 def _logic(name: str, arity: int, evaluate: Callable[..., Any]) -> Rule:
     return Rule("boolean", arity, op(name), evaluate, (None,) * arity)
 
 
 CONDITIONS: Mapping[str, Rule] = {
-    "equal": _comparison("equal", np.equal),
-    "not_equal": _comparison("not_equal", np.not_equal),
-    "less": _comparison("less", np.less),
-    "less_equal": _comparison("less_equal", np.less_equal),
-    "greater": _comparison("greater", np.greater),
-    "greater_equal": _comparison("greater_equal", np.greater_equal),
+    **{
+        name: Rule("comparison", 2, op(name), getattr(np, name), (None, None))
+        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+    },
     "and": _logic("and", 2, np.logical_and),
     "or": _logic("or", 2, np.logical_or),
     "xor": _logic("xor", 2, np.logical_xor),
