@@ -89,12 +89,6 @@ def value_area(port: PortViewModel, centre: QPointF, placed: NodeLayout) -> QRec
     return QRectF(left, centre.y() - ROW / 2, width, ROW)
 
 
-def painted_area(port: PortViewModel, centre: QPointF, placed: NodeLayout) -> QRectF:
-    """Return the area that a port's number may cover at any zoom; it grows to both sides."""
-    area = value_area(port, centre, placed)
-    return area.adjusted(-area.width() / 2, -ROW / 4, area.width() / 2, ROW / 4)
-
-
 def value_width() -> float:
     """Return the width reserved for a number."""
     return text_width(WIDEST, SMALL, False)

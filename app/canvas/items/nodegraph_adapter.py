@@ -20,7 +20,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
-from app.canvas.drawing.node_layout import layout, painted_area
+from app.canvas.drawing.node_layout import layout
 from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, NodePainter
 from app.canvas.drawing.sentinel_mark import AWAY, mark_area, paint_mark
 from app.canvas.drawing.shapes import connection_path, on_screen, qcolor
@@ -293,15 +293,11 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         self.moved()
 
     def refresh_values(self) -> None:
-        """Repaint only the numbers that changed."""
-        for key, port in self.ports.items():
-            live = port.model.live
-            if live is None:
-                continue
-            text = live.text(self.values)
-            if text != self._shown_values.get(key):
-                self._shown_values[key] = text
-                self.update(painted_area(port.model, port.pos(), self.layout))
+        """Repaint the node if one of its numbers changed."""
+        texts = self._value_texts()
+        if texts != self._shown_values:
+            self._shown_values = texts
+            self.update()
 
     def _value_texts(self) -> dict[tuple[str, bool], str]:
         found = ((key, port.model.live) for key, port in self.ports.items())
