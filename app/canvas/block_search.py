@@ -35,11 +35,6 @@ class BlockSearch(QObject):
         self.popup = SearchPopup(parent)
         self.popup.chosen.connect(self._place)
 
-    @property
-    def is_open(self) -> bool:
-        """True while the popup is shown."""
-        return self.popup.isVisible()
-
     def open(self, patch: Patch, position: QPoint, point: QPointF, goal: Goal, scope: str = "") -> None:
         """Show the popup at a position of the canvas; the chosen type is placed at `point` of the scene, in `scope`."""
         self._patch, self._point, self._goal, self._scope = patch, point, goal, scope
@@ -51,10 +46,6 @@ class BlockSearch(QObject):
             case None:
                 hint = f"Add {patch.catalogue.member}"
         self.popup.open(position, self._find, hint)
-
-    def close(self) -> None:
-        """Hide the popup."""
-        self.popup.close_search()
 
     def _find(self, text: str) -> list[Group]:
         """Return the block types that match a text and fit the goal; without a text and a goal, return the palette."""

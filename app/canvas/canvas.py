@@ -107,7 +107,7 @@ class Canvas(QWidget):
     def set_patch(self, patch: Patch | None) -> None:
         """Show a patch, or none."""
         self._mirror.stop()
-        self.search.close()
+        self.search.popup.close_search()
         self.view.cancel_drag()
         self._display.clear()
         self.path.set_patch(patch)
@@ -145,7 +145,7 @@ class Canvas(QWidget):
 
     def _show_hint(self) -> None:
         """Show a hint on an empty canvas, unless the search is open."""
-        self._hint.setVisible(not self.scene.nodes and not self.search.is_open)
+        self._hint.setVisible(not self.scene.nodes and not self.search.popup.isVisible())
 
     # Selection
 
@@ -271,8 +271,8 @@ class Canvas(QWidget):
 
         If it is already open, close it.
         """
-        if self.search.is_open:
-            self.search.close()
+        if self.search.popup.isVisible():
+            self.search.popup.close_search()
         else:
             self._open_search_for(position)
 

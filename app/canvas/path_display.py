@@ -34,14 +34,10 @@ class PathDisplay(QWidget):
         self._patch = Patch()
         self._report: FrameReport | None = None
         self._profile: Profile | None = None
-        self._marks = _NOTHING
+        #: The present marks.
+        self.marks = _NOTHING
         self._marking = Throttle(self._mark, _INTERVAL_MS, self)
         self._budget_ns = BUDGET_NS
-
-    @property
-    def marks(self) -> PathMarks:
-        """The present marks."""
-        return self._marks
 
     def set_patch(self, patch: Patch | None) -> None:
         """Follow another patch, whose frames have not been measured yet."""
@@ -77,7 +73,7 @@ class PathDisplay(QWidget):
         self._show(marks)
 
     def _show(self, marks: PathMarks) -> None:
-        is_other, self._marks = marks.text != self._marks.text, marks
+        is_other, self.marks = marks.text != self.marks.text, marks
         for node_id, view in self._scene.nodes.items():
             view.show_appearance(on_path=node_id in marks.nodes, slack=marks.slack.get(node_id, ""))
         for connection, line in self._scene.connections.items():
@@ -90,7 +86,7 @@ class PathDisplay(QWidget):
 
     def sizeHint(self) -> QSize:
         """The box and its distance from the corner."""
-        lines = self._marks.text.splitlines()
+        lines = self.marks.text.splitlines()
         width = max((text_width(line, SMALL, False) for line in lines), default=0.0)
         return QSize(round(width) + 2 + _SAMPLE + 2 * _PADDING + _AWAY, _LINE * len(lines) + 2 * _PADDING - 6 + _AWAY)
 
@@ -106,7 +102,7 @@ class PathDisplay(QWidget):
         middle = area.top() + _LINE / 2
         painter.setPen(QPen(qcolor(theme.text), 3.0, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
         painter.drawLine(round(area.left() + 1), round(middle), round(area.left() + _SAMPLE - 8), round(middle))
-        for number, line in enumerate(self._marks.text.splitlines()):
+        for number, line in enumerate(self.marks.text.splitlines()):
             place = QRectF(area.left() + _SAMPLE, area.top() + number * _LINE, area.width() - _SAMPLE, _LINE)
             paint_text(painter, place, line, theme.text_dim if number else theme.text, SMALL)
         painter.end()

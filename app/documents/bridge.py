@@ -41,7 +41,8 @@ class Bridge(QObject):
         self._engine: Client | None = None
         self._observed: dict[str, Viewing] = {}
         self._is_told = True  # whether the engine has the newest `_observed`
-        self._profile: Profile | None = None
+        #: The newest profile of this engine; None without a watcher, and before the first one arrives.
+        self.profile: Profile | None = None
         self._profile_watchers: set[object] = set()
         self._asks_profiles = False  # what the engine was last asked for
         self._active = True
@@ -64,7 +65,7 @@ class Bridge(QObject):
     def set_engine(self, engine: Client | None) -> None:
         """Follow another engine, or none."""
         self._engine, self.has_stopped = engine, False
-        self._profile, self._asks_profiles = None, False
+        self.profile, self._asks_profiles = None, False
         self._post_observed()
         self._ask_profiles()
         self._update_timer()
@@ -75,11 +76,6 @@ class Bridge(QObject):
         self._observed, self._is_told = viewers, False
         if others:
             self._post_observed()
-
-    @property
-    def profile(self) -> Profile | None:
-        """The newest profile of this engine; None without a watcher, and before the first one arrives."""
-        return self._profile
 
     def watch_profile(self, watcher: object, watches: bool) -> None:
         """Start or stop watching profiles. The engine reports them while there is a watcher."""
@@ -114,7 +110,7 @@ class Bridge(QObject):
         if self._asks_profiles:
             profile = engine.take_profile()
             if profile is not None:
-                self._profile = profile
+                self.profile = profile
                 self.profiled.emit(profile)
         for event in engine.take_events():
             match event:
@@ -146,7 +142,7 @@ class Bridge(QObject):
                 self._engine.take_profile()  # it may be left over from an earlier watcher
             self._engine.post(ObserveProfile(asks))
         if not self._profile_watchers:
-            self._profile = None  # it would be outdated for the next watcher
+            self.profile = None  # it would be outdated for the next watcher
 
     @property
     def _pace(self) -> float:

@@ -76,7 +76,8 @@ class Inspector(EmptyState, Dock):
         super().__init__(scroll, _HINT)
         self._scroll = scroll
         self._patch = Patch()
-        self._nodes: list[str] = []
+        #: Ids of the nodes that are being edited.
+        self.nodes: list[str] = []
         self._known: frozenset[str] = frozenset()
         self._forget_stale()
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -115,11 +116,6 @@ class Inspector(EmptyState, Dock):
         self.renaming_ended.connect(canvas.setFocus)
         self.remedy_chosen.connect(editor.mend)
 
-    @property
-    def nodes(self) -> list[str]:
-        """Ids of the nodes that are being edited."""
-        return list(self._nodes)
-
     def editor(self, parameter: str) -> ParameterEditor:
         """Return the editor of a parameter."""
         return self.rows[parameter].editor
@@ -146,7 +142,7 @@ class Inspector(EmptyState, Dock):
         """Show the parameters of these nodes; unfinished code stays while its node is shown."""
         drafts: dict[str, Draft] = {}
         for name, row in tuple(self.rows.items()):
-            if isinstance(row.editor, CodeEditor) and list(nodes) == self._nodes:
+            if isinstance(row.editor, CodeEditor) and list(nodes) == self.nodes:
                 drafts[name] = row.editor.take_draft()
             else:
                 row.editor.enter()
@@ -154,29 +150,29 @@ class Inspector(EmptyState, Dock):
             self.header.title.enter()
         before = self._scroll.takeWidget()
         self._end_gesture()
-        self._nodes = [node for node in nodes if node in self._patch.nodes]
-        self._known = frozenset(self._nodes)
+        self.nodes = [node for node in nodes if node in self._patch.nodes]
+        self._known = frozenset(self.nodes)
         self._forget_stale()
         self.rows, self.header, self.status, self._told = {}, None, None, None
-        self._drives.show_rows(self._patch, self._nodes, self.rows)
+        self._drives.show_rows(self._patch, self.nodes, self.rows)
         del before
-        if not self._nodes:
+        if not self.nodes:
             self.hint.setText(_HINT)
             self.set_filled(False)
             return
-        if len({self._patch.block_type(node) or self._patch.nodes[node].type for node in self._nodes}) > 1:
+        if len({self._patch.block_type(node) or self._patch.nodes[node].type for node in self.nodes}) > 1:
             self.hint.setText(
-                f"{len(self._nodes)} blocks of different types.\nSelect blocks of one type to edit them together"
+                f"{len(self.nodes)} blocks of different types.\nSelect blocks of one type to edit them together"
             )
             self.set_filled(False)
             return
-        self._scroll.setWidget(self._build(self._patch, self._patch.block_type(self._nodes[0])))
+        self._scroll.setWidget(self._build(self._patch, self._patch.block_type(self.nodes[0])))
         self.set_filled(True)
         for name, row in self.rows.items():
             self._refresh(row)
             if isinstance(row.editor, CodeEditor) and name in drafts:
                 row.editor.continue_with(drafts[name])
-        self._drives.show_rows(self._patch, self._nodes, self.rows)
+        self._drives.show_rows(self._patch, self.nodes, self.rows)
         if self._report is not None:
             self.show_report(self._report)
 
@@ -184,11 +180,11 @@ class Inspector(EmptyState, Dock):
         """Show the state, time and buffers of the node."""
         self._report = report
         self._drives.show_report(report)
-        if self.status is not None and len(self._nodes) == 1:
-            self.status.show_report(self._patch, self._nodes[0], report)
+        if self.status is not None and len(self.nodes) == 1:
+            self.status.show_report(self._patch, self.nodes[0], report)
             if report.diagnostics is not self._told:
                 self._told = report.diagnostics
-                self._offer_remedies(self.status, self._nodes[0])
+                self._offer_remedies(self.status, self.nodes[0])
 
     def _offer_remedies(self, status: NodeStatus, node: str) -> None:
         """Show a button for each problem of the node that one click can fix."""
@@ -197,14 +193,14 @@ class Inspector(EmptyState, Dock):
 
     def begin_rename(self) -> None:
         """Put the cursor into the title, when one block is shown."""
-        if self.header is not None and len(self._nodes) == 1:
+        if self.header is not None and len(self.nodes) == 1:
             self.header.title.setFocus()
             self.header.title.selectAll()
 
     def _build(self, patch: Patch, block_type: type[Block] | None) -> QWidget:
         page = QWidget()
         column = QVBoxLayout(page, contentsMargins=QMargins(12, 8, 12, 8), spacing=8)
-        self.header = NodeHeader(patch, self._nodes, block_type)
+        self.header = NodeHeader(patch, self.nodes, block_type)
         self.header.renamed.connect(lambda title: self._do("", self._renaming(title)))
         self.header.given_up.connect(lambda title: self._give_up(self._renaming(title)))
         self.header.finished.connect(self.renaming_ended)
@@ -269,8 +265,8 @@ class Inspector(EmptyState, Dock):
     def _refresh(self, row: ParameterRow) -> None:
         name = row.editor.spec.name
         typed = {node: edit.value for edit in self._waiting if edit.name == name for node in edit.nodes}
-        row.editor.show_values([typed.get(node, self._patch.value(node, name)) for node in self._nodes])
-        row.show_is_set(any(name in self._patch.nodes[node].parameters for node in self._nodes))
+        row.editor.show_values([typed.get(node, self._patch.value(node, name)) for node in self.nodes])
+        row.show_is_set(any(name in self._patch.nodes[node].parameters for node in self.nodes))
 
     # Editing
 
@@ -279,7 +275,7 @@ class Inspector(EmptyState, Dock):
             self._gesture = object()
         if not self._dragging:
             self._idle.start()
-        patch, nodes, gesture = self._patch, self._nodes, (self._gesture, name)
+        patch, nodes, gesture = self._patch, self.nodes, (self._gesture, name)
         work = setting_work(patch, nodes, name, value)
         if work is None:
             self._do(name, self._setting(name, value, gesture))
@@ -301,11 +297,11 @@ class Inspector(EmptyState, Dock):
             self._set_compiled(self._waiting[0])
 
     def _setting(self, name: str, value: Any, gesture: object = None) -> Callable[[Patch], None]:
-        nodes = self._nodes
+        nodes = self.nodes
         return lambda patch: node_edits.set_parameter(patch, nodes, name, value, gesture=gesture)
 
     def _renaming(self, title: str) -> Callable[[Patch], None]:
-        node = self._nodes[0]
+        node = self.nodes[0]
         return lambda patch: patch.rename(node, title)
 
     def _give_up(self, edit: Callable[[Patch], None]) -> None:
@@ -320,12 +316,12 @@ class Inspector(EmptyState, Dock):
 
     def _reset(self, name: str) -> None:
         self.enter_typed()
-        self._do(name, lambda patch: node_edits.reset_parameter(patch, self._nodes, name))
+        self._do(name, lambda patch: node_edits.reset_parameter(patch, self.nodes, name))
 
     def _mark(self, name: str, *, is_constant: bool) -> None:
         """Make a parameter a constant of the kernel, or one that is passed to it."""
         self.enter_typed()
-        text = self._patch.value(self._nodes[0], CONSTANTS)
+        text = self._patch.value(self.nodes[0], CONSTANTS)
         known = [row.editor.spec.name for row in self.rows.values() if row.editor.spec.can_be_constant]
         self._edit(CONSTANTS, marked(text, name, is_constant=is_constant, known=known))
 
@@ -365,7 +361,7 @@ class Inspector(EmptyState, Dock):
 
     def _refresh_stale(self) -> None:
         if self._has_other_rows:
-            self.show_nodes(self._nodes)
+            self.show_nodes(self.nodes)
         for name in self._stale_values & self.rows.keys():
             self._refresh(self.rows[name])
         for name in self._stale_drives & self.rows.keys():
