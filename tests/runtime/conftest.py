@@ -1,5 +1,6 @@
 """Blocks with kernels in files of their own, and a patch of them."""
 
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -48,9 +49,13 @@ class Kernels:
 
 
 @pytest.fixture
-def kernels(tmp_path: Path) -> Kernels:
-    """Define the blocks test_run.count, .scale, .show, .save and .tell, and write their kernels."""
-    folder = tmp_path / "kernels"
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
+    """Define the blocks test_run.count, .scale, .show, .save and .tell, and write their kernels.
+
+    The folder has the same path in each test, since a kernel is compiled again where its path is another.
+    """
+    folder = tmp_path_factory.getbasetemp() / "kernels"
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     made = Kernels(folder)
     for name, text in (("count.cu", COUNT), ("scale.cu", SCALE), ("show.cu", SHOW), ("tell.cu", FRAME)):

@@ -59,8 +59,11 @@ def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, log_buf
     ]
 
 
-def test_details_of_a_build_are_logged_when_they_are_wanted(patch: Patch, log_buffer: LogBuffer) -> None:
+def test_details_of_a_build_are_logged_when_they_are_wanted(
+    patch: Patch, kernels: Kernels, log_buffer: LogBuffer
+) -> None:
     """Compiles, loads and allocations are logged in this order."""
+    kernels.write("scale.cu", SCALE + "// No other test has compiled this text.\n")
     set_level(log_buffer, logging.DEBUG)
     with Engine(patch, "host") as engine:
         engine.step()
