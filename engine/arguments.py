@@ -1,11 +1,12 @@
 """Checks the arguments of public functions, and messages to the engine, by their type hints, with one wording.
 
-A value is "*subject* must *rule*, got *value*". `Annotated` with `msgspec.Meta` gives a range, which the decoder of an
-engine in another process checks as well.
+A value is "*subject* must *rule*, got *value*". `Annotated` with `msgspec.Meta` gives a range or
+a pattern, which the decoder of an engine in another process checks as well.
 """
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable
 from functools import cache, wraps
 from types import NoneType, UnionType
@@ -26,6 +27,7 @@ _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "ge": ("of at least", lambda value, bound: value >= bound),
     "gt": ("above", lambda value, bound: value > bound),
     "le": ("of at most", lambda value, bound: value <= bound),
+    "pattern": ("that matches", lambda value, bound: re.search(bound, value) is not None),
 }
 
 
@@ -92,7 +94,11 @@ def _rule(hint: Any) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         bounds = [(field, getattr(meta, field)) for meta in arguments[1:] for field in _BOUNDS]
-        rules = (f"{_BOUNDS[field][0]} {bound:g}" for field, bound in bounds if bound is not None)
+        rules = (
+            f"{_BOUNDS[field][0]} {bound if isinstance(bound, str) else f'{bound:g}'}"
+            for field, bound in bounds
+            if bound is not None
+        )
         return f"{_rule(arguments[0])} {' and '.join(rules)}"
     if origin in (Union, UnionType):
         return " or ".join(map(_rule, arguments))
@@ -129,7 +135,7 @@ def _bounded(inner: Check, metas: Iterable[Any], rule: str) -> Check:
     bounds = [(holds, getattr(meta, field)) for meta in metas for field, (_, holds) in _BOUNDS.items()]
 
     def check(value: object, name: str) -> str:
-        fits = not inner(value, name) and _is_finite(value)
+        fits = not inner(value, name) and (isinstance(value, str) or _is_finite(value))
         fits = fits and all(bound is None or holds(value, bound) for holds, bound in bounds)
         return "" if fits else _wrong(name, rule, value)
 
