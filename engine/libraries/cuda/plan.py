@@ -49,7 +49,7 @@ class Addresses:
 
 
 class LibraryPlan(Protocol):
-    """A call, made ready for operands of certain layouts; it lives as long as something that was captured with it."""
+    """A call, made ready for operands of certain layouts; it lives as long as a capture that uses it."""
 
     @property
     def workspace_bytes(self) -> int:
