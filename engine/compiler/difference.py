@@ -54,7 +54,7 @@ class Difference:
 
     @cached_property
     def other_arrays(self) -> dict[PortRef, Lifetime]:
-        """The buffers for which blocks bring other arrays than before, if layouts are the same, with their lifetimes.
+        """The buffers for which blocks now provide other arrays of the same layout, with their lifetimes.
 
         They are contents, initial state, or memory of the user's own.
         """

@@ -3,7 +3,7 @@
 Buffers are placed by size, the largest first. Each goes into the tightest gap that the earlier ones leave; the gap may
 be memory of buffers used before or after it (greedy by size, as in "Efficient Memory Management for Deep Neural Net
 Inference", Pisarchyk and Lee, 2020). If many earlier buffers block it, `Cells` finds the gap. The largest buffers often
-have one size, and may be all that a patch has; they are placed in columns without a search.
+have one size, and a patch may have no others; they are placed in columns without a search.
 """
 
 from bisect import bisect_left
