@@ -364,7 +364,7 @@ class CudaEngine:
         updates, context, moment, level = self.updates, self.context, self.clock.moment, _NONE
         updates.is_settled = context.value_graph.is_empty and not updates.pending
         if not updates.is_settled:
-            if by_hand and updates.preparing:  # values are computed with everything that was edited
+            if by_hand and updates.preparing:  # values are computed with all edits applied
                 level = updates.catch_up(moment.frame)
             if not context.value_graph.is_empty:
                 at_interval = advance and not by_hand and self.frames_left is None

@@ -134,7 +134,7 @@ class FrameProfiler:
         self._graph.let_go()
 
     def graph_changed(self) -> None:
-        """Follow a change of the running graph above HOT: nothing that was under way counts."""
+        """Follow a change of the running graph above HOT: measurements under way are discarded."""
         self._graph.forget()
         self.operations = None
         self._was_copy, self._measured = False, None
@@ -208,7 +208,7 @@ class FrameProfiler:
     def profile(self, *, times_only: bool = False) -> Profile:
         """Return the profile of the last measured frame.
 
-        `times_only` leaves out all that costs more: spans have no `after`, `moved_bytes` and `kernel`, and there are no
+        `times_only` leaves out the costly parts: spans have no `after`, `moved_bytes` and `kernel`, and there are no
         sums, buffers and side work.
         """
         found: list[SpanProfile] = []

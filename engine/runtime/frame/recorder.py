@@ -51,7 +51,7 @@ class FlightRecorder:
         self._slow.append(self._slow_frame(Stamps(*self._frames[-1]), pictures_ns, updates))
 
     def record(self) -> FlightRecord:
-        """Return a copy of all that is held."""
+        """Return a copy of the whole record."""
         # `copy` is one step for other threads; `tuple` may begin a collection halfway, and with it another thread.
         log, noted, slow = self._updates.diagnostics.log.changes.copy(), self._noted.copy(), self._slow.copy()
         frames = list(self._frames.copy())

@@ -1,4 +1,4 @@
-"""The block registry: every node of the patch with its block type, as it was described last."""
+"""The block registry: every node of the patch with its block type and its last description."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
@@ -56,7 +56,7 @@ class BlockRegistry:
         self._put(replace(self.placed[node_id], block=None, gave_up=False))
 
     def read_again(self, files: Collection[Path]) -> list[str]:
-        """Have the blocks described again that were made of one of `files`, and return them.
+        """Have the blocks described again that were made from one of `files`, and return them.
 
         A running block stays unchanged until its successor could be described.
         """
@@ -110,7 +110,7 @@ class BlockRegistry:
             if not newest.is_value or block is not None or placed.block_type is None:
                 self._place(made, block)
                 return True
-            self._put(replace(placed, stale=made.problems, declared=newest.declared))  # the version before runs on
+            self._put(replace(placed, stale=made.problems, declared=newest.declared))  # the old version stays
         return False
 
     def snapshot(

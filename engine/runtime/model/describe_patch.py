@@ -69,7 +69,7 @@ class PlacedNode(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def is_to_be_described(self) -> bool:
-        """True when `described` may bring something new."""
+        """True when `described` may return a new description."""
         return self.successor is not None or (
             self.block is None and self.block_type is not None and not (self.gave_up or self.block_type.is_value)
         )

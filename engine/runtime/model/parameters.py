@@ -286,7 +286,7 @@ class ParameterStore:
     def read(self, inbox: deque[Message]) -> Message | None:
         """Write the values at the front of an inbox that fit unchanged; return the first other message, or None.
 
-        A frame may bring a thousand such values, so this calls nothing but their writers. `set` takes the first value
+        A frame may have a thousand such values, so only their writers are called here. `set` takes the first value
         of a parameter, and those that stand for the default or must be made to fit.
         """
         routes, take = self._routes, inbox.popleft
@@ -350,7 +350,7 @@ def _homeless(node: _Node, node_id: str, name: str) -> Diagnostic | None:
 def fit(
     node_id: str, specs: Specs, patch_values: Mapping[str, object], folder: Callable[[], Path]
 ) -> tuple[dict[str, Any], dict[str, Diagnostic]]:
-    """Return the values of parameters as their types take them, and an error for each value that a type refuses.
+    """Return the values of parameters converted to their types, and an error for each value that a type refuses.
 
     Defaults replace missing and refused values. Paths of files that are read start at `folder()`.
     """

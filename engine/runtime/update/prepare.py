@@ -345,7 +345,7 @@ def _changed_kernels(modules: ModuleCache, compiled: CompiledGraph) -> frozenset
             continue
         try:
             kernel = newest[node.operation]
-        except KernelError:  # its file is gone, as `stale_kernels` reports; the loaded kernel runs on
+        except KernelError:  # its file is gone, as `stale_kernels` reports; the loaded kernel stays
             gone.add((entry.kernel, folders))
             continue
         if kernel is not node.kernel:
