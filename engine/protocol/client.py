@@ -76,7 +76,7 @@ class Client:
         self._transport.post(message)
 
     def step(self, *, real_time: bool = False) -> FrameReport:
-        """Do one frame now, with everything that was edited, and return its report.
+        """Do one frame now, with all edits applied, and return its report.
 
         The patch's time advances by one `time_step_s`, so that the same edits give the same frames on every run; with
         `real_time` it advances by the time since the previous step.

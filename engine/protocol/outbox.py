@@ -34,7 +34,7 @@ class Outbox:
         return self._previews.pop(node, None) is not None
 
     def put_event(self, event: Happening) -> None:
-        """Add something that happened."""
+        """Add an event."""
         self._events.append(event)
 
     def take_report(self) -> FrameReport | None:
