@@ -269,7 +269,7 @@ def _hidden(path: Path, first: Path, folder: Path) -> Diagnostic:
 
 
 def _known_file(path: Path, module: str) -> BlockFile:
-    """Return a file before its first run here; a file of an imported package has types already."""
+    """Return a file that has not run here yet; a file of an imported package may have types already."""
     types = [type_id for type_id, block in block_types.all().items() if block.__module__ == module]
     return BlockFile(path, module, types=frozenset(types))
 
