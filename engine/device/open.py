@@ -35,8 +35,8 @@ def open_device(name: str = "auto", *, plain_edges: bool = False, kernel_time_li
     The host stops a kernel that computes for longer than `kernel_time_limit_s`, with a KernelFault; by default there is
     no limit. A CUDA device can't stop kernels, so the limit has no effect there.
 
-    With `plain_edges`, no node of a graph starts before the nodes that it waits for are complete. Without, kernels on a
-    CUDA device may start early and then wait. The results are the same. Raise a DeviceError with the reason when the
+    With `plain_edges`, no node of a graph starts before the nodes that it waits for are complete; otherwise, kernels on
+    a CUDA device may start early and then wait. The results are the same. Raise a DeviceError with the reason when the
     named device can't be used.
     """
     check_device_name(name)

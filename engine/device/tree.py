@@ -202,7 +202,7 @@ class GraphTree:
         self._has_executable = True
 
     def forget(self, node: GraphNode) -> None:
-        """Drop a node that could not be created, and everything that was added after it."""
+        """Drop a node that could not be created, and all nodes added after it."""
         del self.nodes[node:]
         graphs = [index for index, owner in enumerate(self.owners) if owner is not None and owner >= node]
         for index in reversed(graphs):

@@ -71,11 +71,11 @@ def _check_place(pointer: int, ordinal: int) -> None:
     code, is_managed = driver.cuPointerGetAttribute(_Attribute.CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer)
     if code == driver.CUresult.CUDA_ERROR_INVALID_VALUE:
         raise DeviceError(f"external array must be in memory that CUDA knows, got the address {pointer:#x}")
-    check((code, is_managed), "looking at an external array")
+    check((code, is_managed), "querying an external array")
     if is_managed:
         return
     kind, on = (
-        int(check(driver.cuPointerGetAttribute(attribute, pointer), "looking at an external array"))
+        int(check(driver.cuPointerGetAttribute(attribute, pointer), "querying an external array"))
         for attribute in (
             _Attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
             _Attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,

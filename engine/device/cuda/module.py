@@ -193,7 +193,7 @@ def _look_at(handle: Any, name: str, elements_per_thread: int) -> _Function:
 
 
 def _attribute(which: Any, function: Any, name: str) -> int:
-    return int(check(driver.cuFuncGetAttribute(which, function), f"looking at kernel {name}"))
+    return int(check(driver.cuFuncGetAttribute(which, function), f"querying kernel {name}"))
 
 
 def _max_threads(function: Any, name: str) -> int:
@@ -401,6 +401,6 @@ def _parameters(function: Any, name: str, count: int | None) -> tuple[KernelPara
         result = driver.cuFuncGetParamInfo(function, len(parameters))
         if result[0] == _Result.CUDA_ERROR_INVALID_VALUE:  # one past the last parameter
             return tuple(parameters)
-        offset, size = check(result, f"looking at the parameters of kernel {name}")
+        offset, size = check(result, f"querying the parameters of kernel {name}")
         parameters.append(KernelParameter(f"{name}_param_{len(parameters)}", int(offset), int(size)))
     return tuple(parameters)

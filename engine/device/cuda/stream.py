@@ -43,7 +43,7 @@ class CudaEvent:
         (code,) = driver.cuEventQuery(self.handle)
         if code == driver.CUresult.CUDA_ERROR_NOT_READY:
             return False
-        check((code,), "looking at an event")
+        check((code,), "querying an event")
         return True
 
     def synchronize(self) -> None:
