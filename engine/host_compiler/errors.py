@@ -25,7 +25,7 @@ def error_at(line: int, text: str) -> KernelError:
 
 
 def unsupported(instruction: Instruction, instead: str) -> KernelError:
-    """Return the error for a form of an instruction that the host does not run, with what to use instead."""
+    """Return the error for a form of an instruction that the host does not run; `instead` is the advice."""
     return error_at(instruction.line, f"{instruction.text} must not be used on the host device; {instead}")
 
 

@@ -236,7 +236,7 @@ class MemoryChecks:
 
 
 def range_of_argument(name: str, parameter: int) -> str:
-    """Return the text that looks up where the buffer begins and how long it is whose address is a parameter."""
+    """Return the text that looks up the beginning and the size of the buffer whose address is a parameter."""
     return (
         f"  {name}.given.at = getelementptr i8, ptr %params, i64 {parameter}\n"
         f"  {name}.given = load i64, ptr {name}.given.at, !invariant.load !0\n"

@@ -93,7 +93,7 @@ def translate_module(
     runtime = library.needed(text) if quickly else ""
 
     def complete(text: str, runtime: str, *, defines: bool) -> str:
-        """Return kernels with all that they need."""
+        """Return kernels with all functions and variables that they use."""
         data = (definition if defines else declared for definition, declared in globals_)
         return _complete((runtime, text), triple, cpu, features, (*linked, *data), flushes=flushes)
 

@@ -154,7 +154,7 @@ class Operands:
             return
         if not isinstance(operand, ptx.Register):
             raise PtxOperandError("destination must be a register")
-        # A value that is computed without branches is there for all that follows in its PTX block.
+        # A value that is computed without branches is available to all later instructions of its PTX block.
         is_value = operand.name in self.local_registers and self.code.blocks == self.code.blocks_before
         slot, kind = ("", self.register_type(operand.name)) if is_value else self.register_slot(operand.name)
         have = llvm_type(ptx_type)

@@ -35,7 +35,7 @@ class Provenance:
 
 
 def provenance(function: Function, layout: MemoryLayout) -> Provenance:
-    """Return the roots of the 64-bit registers that are made from one pointer."""
+    """Return the roots of the 64-bit registers that are computed from one pointer."""
     parameters, variables = layout.parameters, layout.module.keys()
     only_converted = any(
         instruction.opcode == "cvta" and "global" in instruction.modifiers for instruction in function.instructions

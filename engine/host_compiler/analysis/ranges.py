@@ -219,7 +219,7 @@ class Ranges(RangeArithmetic):
         return any(item is not None for item in known) or self.of(register) is not None
 
     def attempt(self, succeeds: Callable[[], bool]) -> bool:
-        """Return a function's result; if it is False, drop what the function required."""
+        """Return a function's result; if it is False, drop its requirements."""
         conditions, known = len(self.conditions), set(self._found)
         is_done = succeeds()
         if not is_done:

@@ -1,7 +1,7 @@
 """Suspension points: the instructions at which a thread waits for others, and the values that they exchange there.
 
-A thread that arrives writes its operands to its places in the exchange arrays. When all that must arrive have done so,
-the point's collective fills the result arrays, and each thread reads its results as it continues.
+A thread that arrives writes its operands to its places in the exchange arrays. When all threads that must arrive have
+arrived, the point's collective fills the result arrays, and each thread reads its results as it continues.
 """
 
 from collections.abc import Callable

@@ -135,8 +135,8 @@ def _bounded(body: Body, name: str, value: str, bound: str) -> str:
     """Return the minimum or maximum of an f32 and a parameter, as `extreme` does; any NaN will do.
 
     A comparison and a selection, which are one instruction of the processor, are right for every bound but NaN and one
-    of the zeros. Those two get another comparison. The optimiser makes a jump of this choice, as it is the same for all
-    threads.
+    of the zeros. Those two get another comparison. The optimiser turns this choice into a jump, as it is the same for
+    all threads.
     """
     code = body.code
     beyond, reaches, zero, end = (

@@ -11,7 +11,7 @@ Emit = Callable[[Body, Instruction], None]
 OPCODES: dict[str, Emit] = {}
 
 
-#: Instructions of hardware that the host does not imitate, with what to use instead.
+#: Instructions of hardware that the host does not imitate, with advice for each.
 _INSTEAD = {
     **dict.fromkeys(
         ("tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"),

@@ -182,7 +182,7 @@ class _Choice:
         return _Exit(strided, strided)
 
     def _holds(self, predicate: str, test: Predicate) -> bool:
-        """Whether every varying comparison that a predicate is made from passes a test."""
+        """Whether every varying comparison from which a predicate is computed passes a test."""
         if self._is_uniform(predicate):
             return True
         written = self._writes.get(predicate, [])

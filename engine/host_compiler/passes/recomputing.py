@@ -76,7 +76,9 @@ def _first_read(instructions: Collection[Instruction]) -> list[str]:
 
 
 def _may_compute(name: str, cheap: Mapping[str, tuple[Instruction, int]], known: Collection[str]) -> bool:
-    """Whether a register, and each that it is made from, still has the value that its instruction would compute."""
+    """Whether a register, and each one from which it is computed, still has the value that its instruction would
+    compute.
+    """
     return name in known and all(_may_compute(item, cheap, known) for item in used(cheap[name][0]) if item in cheap)
 
 

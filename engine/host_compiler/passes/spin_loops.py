@@ -52,7 +52,7 @@ def counts(loop: Loop, flow: ControlFlow) -> bool:
 
 
 def _makes_progress(condition: str, makers: Makers, always: set[int]) -> bool:
-    """Whether a condition depends on a register that every round adds to, and on nothing that others may change."""
+    """Whether a condition depends on a register that every round adds to, and on no memory that others may change."""
     names = _origins(condition, makers) | {condition}
     steps = False
     for name in names & makers.keys():

@@ -205,7 +205,7 @@ class PhaseFunction:
         return PhaseEndWriter(phase.ends, body, self._shared.spills, self._shared.points, self._warp, own)
 
     def _gate(self, step: PhaseStep) -> str:
-        """Return the i1 that says which rows go on to a step; "" when all do."""
+        """Return the i1 that selects the rows in which a step follows; "" for all."""
         link = step.link
         if not link.others:
             return ""

@@ -157,7 +157,7 @@ class Spills:
         return kind.base if kind is not None else ""
 
     def _rematerialise(self, body: Body, wanted: set[str]) -> None:
-        """Compute the wanted registers again where possible, with those that they are made from."""
+        """Compute the wanted registers again where possible, with the registers from which they are computed."""
         needed, pending = set[str](), [name for name in wanted if name in self._rematerialised]
         while pending:
             name = pending.pop()

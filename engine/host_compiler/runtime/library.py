@@ -23,7 +23,7 @@ def _definitions() -> dict[str, tuple[str, set[str]]]:
 
 
 def needed(text: str) -> str:
-    """Return the functions of the library that LLVM text refers to, with all that they need themselves."""
+    """Return the functions of the library that LLVM text refers to, with all functions that these call."""
     definitions = _definitions()
     found: set[str] = set()
     pending = definitions.keys() & set(_FUNCTION.findall(text))
