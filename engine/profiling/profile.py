@@ -53,8 +53,9 @@ class SpanProfile(msgspec.Struct, frozen=True):
 
     `after` are the spans that end before this one may begin, as indices into the profile's; all are in the same body.
 
-    `moved_bytes` is the size of all that it declares to read and to write in one turn; a kernel that leaves out some of
-    that moves less. A region's own span moves nothing: the spans inside it do. `kernel` describes a single kernel.
+    `moved_bytes` is the size of all buffers that it declares to read and to write in one turn; a kernel that skips
+    parts of them moves less. A region's own span moves nothing: the spans inside it do. `kernel` describes a single
+    kernel.
 
     `parts` are those parts of the node, such as layers of a network, for which a single operation's time counts in
     equal shares.
@@ -92,7 +93,7 @@ def is_outside(span: SpanProfile) -> bool:
 
 
 def node_times(spans: Iterable[SpanProfile]) -> dict[str, int]:
-    """Return the mean time of each node of the patch in nanoseconds; regions count all that is in them."""
+    """Return the mean time of each node of the patch in nanoseconds; a region's time includes the blocks inside."""
     times: dict[str, int] = {}
     for span in spans:
         node = span.node.partition("/")[0]
@@ -114,7 +115,7 @@ def part_times(spans: Iterable[SpanProfile]) -> dict[str, dict[str, int]]:
 def work_share(time_ns: float, work_ns: float | None) -> float | None:
     """Return the share that something has in the work of the same frames, from 0 to 1; None while that is not measured.
 
-    The shares of all that is outside of regions add up to 1, also where some of it runs side by side.
+    The shares of all work outside of regions add up to 1, also where some of it runs side by side.
     """
     return time_ns / work_ns if work_ns else None
 

@@ -9,11 +9,11 @@ _LONGEST_NS = 2_000_000_000
 
 
 class Sampler:
-    """Spreads samples so that they take no more than `share` (0 to 1) of the time, with all that belongs to them."""
+    """Spreads samples so that they take no more than `share` (0 to 1) of the time, including all their costs."""
 
     def __init__(self, share: float = SHARE) -> None:
         self.share = share
-        #: When the time that has passed pays for all that was spent: then another sample is due.
+        #: The time at which the costs so far are within `share`, so another sample is due.
         self.due_ns = 0
 
     def spend(self, now_ns: int, cost_ns: int) -> None:

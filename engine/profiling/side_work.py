@@ -59,7 +59,7 @@ class SideTimes:
         self.more: list[Callable[[], Iterator[SideWork]]] = []
 
     def add(self, kind: SideKind, name: str, time_ns: int, size_bytes: int = 0) -> None:
-        """Take the time of something that was done."""
+        """Add the time that one task took."""
         with self._lock:
             known = self._known[kind]
             times = known[name] = known.pop(name) if name in known else _Times()
