@@ -95,7 +95,7 @@ def substitute(wanted: Sequence[TensorNode], values: Mapping[TensorNode, TensorN
 def copied_nodes(
     wanted: Sequence[TensorNode], graph: TensorGraph, *, differentiable: bool = True
 ) -> dict[TensorNode, TensorNode]:
-    """Copy the wanted nodes, and all that they are computed from, to another graph. Return the copies by node.
+    """Copy the wanted nodes, and all nodes from which they are computed, to another graph. Return the copies by node.
 
     Copies that aren't `differentiable` need no gradient, so passes may change them freely.
     """
