@@ -49,7 +49,7 @@ class Segment:
 
 
 def compute(device: LazyDevice, wanted: Sequence[LazyNode]) -> None:
-    """Compute nodes of one graph, with all that they need. If this raises ExecutionFailed, earlier results stay."""
+    """Compute nodes of a graph and all nodes that they need. If this raises ExecutionFailed, earlier results stay."""
     order = topological_order(wanted, _has_value)
     segments = find_segments([node for node in order if not _shares(node)], wanted)
     del order  # drop nodes as soon as nothing needs them

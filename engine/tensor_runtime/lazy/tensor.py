@@ -39,8 +39,8 @@ class Tensor(TensorOperand):
     """An array of any shape on a device, which is computed when it is needed.
 
     Operators and methods create other tensors and compute nothing. `execute`, `numpy` and `item` compute a tensor on
-    its device, and all that it needs. A result is kept as long as it has a tensor, or as long as another tensor that is
-    not computed yet needs it; then its memory is freed.
+    its device, and all tensors that it needs. A result is kept as long as it has a tensor, or as long as another tensor
+    that is not computed yet needs it; then its memory is freed.
 
     Tensors belong to the thread that created them, together with all tensors that they are combined with. `hand_over`
     passes them to another thread. Contents never change.
@@ -192,7 +192,7 @@ class Tensor(TensorOperand):
     # Computing
 
     def execute(self) -> Tensor:
-        """Compute this tensor, and all that it needs. Return the tensor itself.
+        """Compute this tensor, and all tensors that it needs. Return the tensor itself.
 
         An ExecutionFailed states what could not be computed; all tensors stay usable.
         """
