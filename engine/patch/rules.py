@@ -65,7 +65,7 @@ def check_node_id(node_id: object) -> None:
 
 
 def checked_title(title: object) -> str:
-    """Return a node's title. Raise PatchError when it is not a text, has half a surrogate pair, or is too long."""
+    """Return a node's title. Raise PatchError if it is not a text, has half a surrogate pair, or is too long."""
     if not isinstance(title, str) or len(title) > LONGEST_TITLE or any("\ud800" <= c <= "\udfff" for c in title):
         raise PatchError(f"title must be a text of at most {LONGEST_TITLE} characters, got {shown(title)}")
     return str.__str__(title)
