@@ -1,4 +1,4 @@
-"""The folders of blocks, and the patches, that the person trusts. Answers hold until the program ends, or for good.
+"""The folders of blocks, and the patches, that the person trusts. Answers hold until the program ends, or permanently.
 
 The files of a trusted folder may run; a trusted patch may write files outside its folder and listen to the network.
 """
