@@ -15,7 +15,7 @@ from PySide6.QtCore import QAbstractEventDispatcher, QObject, Qt, QTimer
 
 #: The interval at which the event loop is woken, which is the longest sleep of a turn.
 BEAT_MS = 2
-#: Longer stalls are recorded, with what the other threads did.
+#: Longer stalls are recorded, with the other threads' stacks.
 TELL_MS = 4.0
 #: How many of the longest stalls are kept.
 KEPT = 200

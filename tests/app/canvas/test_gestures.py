@@ -334,7 +334,7 @@ def test_fit_shows_every_node_at_no_more_than_full_size(canvas: Canvas, hand: Ha
 
 
 def test_undo_in_the_middle_of_a_drag_ends_it(hand: Hand, patch: Patch) -> None:
-    """Undo during a drag ends the drag, which never keeps something that was removed."""
+    """Undo during a drag ends the drag, which never keeps removed nodes."""
     hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200), release=False)
     patch.remove("source")
     assert shown(hand.scene) == documented(patch)
