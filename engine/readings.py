@@ -1,4 +1,4 @@
-"""`Reading`: the contents of files at the time when something was made of them. Each question about the disk is asked
+"""`Reading`: the contents of files at the time when a result was made from them. Each question about the disk is asked
 once.
 
 The ports and the code of a kernel come from the same bytes since both are made with the same reading, even if its files
