@@ -139,7 +139,8 @@ class KeptKernels:
             patch.setattr(ModuleCache, "_load_once", load_once)
             patch.setattr(ModuleCache, "find", staticmethod(lru_cache(4096)(ModuleCache.find)))
             # Blocks of the library always return, so they need no thread that can be abandoned.
-            patch.setattr(CodeRunner, "call_all", lambda _, calls, late: [call() for call in calls])
+            run = CodeRunner.run
+            patch.setattr(CodeRunner, "run", lambda runner, call, failed, ours: run(runner, call, failed, ours=True))
             patch.setattr(describe_patch, "_description", described)
             patch.setattr(prepare, "plan_what_can_run", _plan_apart)
             try:
