@@ -9,8 +9,7 @@ class Svd(Block, id="linalg.svd", tags=("singular", "values", "pca", "rank", "ps
     for principal components, ranks and compression. The signs of singular vectors are not determined. Leading axes are
     batch axes: each matrix is decomposed separately.
 
-    On CUDA, k is at most 512. There, if a has more than 32 rows or columns, singular vectors are less exact where the
-    singular value is near 0 relative to the largest. Elements are f32, f64, c64 or c128.
+    On CUDA, k is at most 512. Elements are f32, f64, c64 or c128.
     """
 
     a: In[any_type] = port(strided=True, doc="Matrix [..., m, n].")

@@ -210,3 +210,42 @@ def test_types_and_gaps_that_dont_fit_are_refused() -> None:
         Qr().results({"a": Layout(f16, (3, 3))})
     with pytest.raises(OperandError, match="must lie at equal distances"):
         Svd().results({"a": Layout(f32, (3, 2, 5, 7), (1000, 50, 7, 1))})
+
+
+def degenerate(m: int, n: int, dtype: DType) -> dict[str, Array]:
+    """Return matrices with equal or vanishing singular values, and with columns of very different sizes."""
+    a = numbers((m, n), dtype)
+    made = {
+        "equal elements": np.full((m, n), 0.8084371131140085),
+        "ones": np.ones((m, n)),
+        "zeros": np.zeros((m, n)),
+        "identity": np.eye(m, n),
+        "rank one": a[:, :1] @ a[:1],
+        "equal columns": np.repeat(a[:, :1], n, 1),
+        "half of the rank": a[:, : n // 2 + 1] @ a[: n // 2 + 1],
+        "pairs": np.kron(np.eye(m), np.ones((2, 2)))[:m, :n],
+        "decades": a * 10.0 ** -(np.arange(n) % 30),
+        "huge": a * 1e30,
+        "tiny": a * 1e-30,
+    }
+    return {name: matrix.astype(dtype.numpy) for name, matrix in made.items()}
+
+
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (16, 16), (17, 17), (40, 33), (65, 64)])
+def test_degenerate_matrices_have_factors(caller: Caller, dtype: DType, shape: tuple[int, int]) -> None:
+    """Vectors of equal and of vanishing values are orthonormal as well, and multiply back to the matrix."""
+    for name, tall in degenerate(*shape, dtype).items():
+        scale = np.abs(tall).max() or 1
+        for a in (tall, np.ascontiguousarray(tall.T)):
+            found = caller(Svd(), {"a": np.stack([a, a])})
+            u, s, vh = found["u"], found["s"], found["vh"]
+            assert found["info"] == 0 and orthonormal(u, dtype) and orthonormal(adjoint(vh), dtype), name
+            assert close(wide(u) * (s / scale)[..., None, :] @ wide(vh), np.stack([a, a]) / scale, dtype), name
+        if name in ("huge", "tiny") or shape[0] != shape[1]:
+            continue
+        h = tall + adjoint(tall)
+        found = caller(Eigh(), {"a": np.stack([h, h])})
+        assert found["info"] == 0 and orthonormal(found["vectors"], dtype), name
+        vectors, values = wide(found["vectors"]), found["values"][..., None, :]
+        assert np.abs(wide(h) @ vectors - vectors * values).max() <= 60 * ROUNDING[dtype] * scale, name

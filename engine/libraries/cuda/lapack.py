@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from nvmath.bindings import cublas, cusolverDn
+from nvmath.bindings import cublas
 
 from engine.libraries.call import LibraryCall, OperandError
 from engine.libraries.cuda.matrices import MatrixPart, by_columns, transposed
 from engine.libraries.cuda.plan import Addresses, Handles, PlanMaker
 from engine.libraries.cuda.solver import LapackPlan
 from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
-from engine.libraries.matrices import Stack, stack_of
+from engine.libraries.matrices import stack_of
 from engine.types.layout import Layout
 
 #: Matrices up to this size are factored all at once, larger ones one after another.
 _MOST_BATCHED = 512
-#: The limits of what can be captured: the most rows or columns for eigenvalues and singular values, and for Jacobi's
-#: method.
-_MOST_VALUES, _MOST_JACOBI = 512, 32
+#: The most rows whose eigenvalues cuSOLVER finds in a capture, and of columns in `kernels/orthogonal.cu`.
+_MOST_VALUES = 512
 
 
 class _FactoredPlan(LapackPlan):
@@ -186,7 +185,7 @@ class LeastSquaresPlan(LapackPlan):
 
 
 class EighPlan(LapackPlan):
-    """Eigenvalues and eigenvectors."""
+    """Eigenvalues and eigenvectors. Those that cuSOLVER finds for equal eigenvalues may not be orthogonal at first."""
 
     def __init__(self, call: Eigh, layouts: Mapping[str, Layout], handles: Handles) -> None:
         _check_captured("rows", layouts["a"].shape[-1])
@@ -198,6 +197,7 @@ class EighPlan(LapackPlan):
         """Compute the vectors in place of a, and copy them."""
         self._begin(stream, at)
         self._call("xsyev_batched", at)
+        self._kernels.orthonormalize(stream, self._address(at, "a"), self._a)
         self._kernels.copy(stream, (at.operands["vectors"], self._vectors), (self._address(at, "a"), self._a))
         self._end(stream, at)
 
@@ -205,7 +205,8 @@ class EighPlan(LapackPlan):
 class SvdPlan(LapackPlan):
     """Singular values and vectors of a, or of its transpose when a is wide: A^T = U S V^H means A = conj(V) S U^T.
 
-    Small matrices use Jacobi's method; for larger ones, only cuSOLVER's approximate method can be captured.
+    Our own kernel computes them: of cuSOLVER's routines that can be captured, one takes at most 32 rows and the other
+    is wrong for matrices without full rank.
     """
 
     def __init__(self, call: Svd, layouts: Mapping[str, Layout], handles: Handles) -> None:
@@ -213,23 +214,18 @@ class SvdPlan(LapackPlan):
         m, n = max(rows, columns), min(rows, columns)
         _check_captured("rows or columns", n)
         super().__init__(layouts, handles)
-        self._set_sizes(m, n)
         self._is_wide = rows < columns
         self._left, self._right = stack_of(layouts["u"]), stack_of(layouts["vh"])
-        is_jacobi = m <= _MOST_JACOBI
-        u_size = m * (m if is_jacobi else n)  # Jacobi's method returns all of U
-        self._u, self._v = Stack(self._count, m, n, (u_size, 1, m)), by_columns(self._count, n, n)
-        self._take("u", u_size * self._size)
+        self._u, self._v = by_columns(self._count, m, n), by_columns(self._count, n, n)
+        self._take_stack("u", self._u)
         self._take_stack("v", self._v)
-        self._numbers["jacobi"] = handles.get(cusolverDn.create_gesvdj_info, cusolverDn.destroy_gesvdj_info)
-        self._decompose = "gesvdj_batched" if is_jacobi else "gesvda_strided_batched"
-        self._use(self._decompose)
+        self._take_stack("w", self._v)
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Decompose, and copy the vectors; for a wide a, left and right ones change places."""
         self._begin(stream, at, turned=self._is_wide)
-        self._call(self._decompose, at)
-        u, v = self._address(at, "u"), self._address(at, "v")
+        a, w, u, v, codes = (self._address(at, part) for part in ("a", "w", "u", "v", "code"))
+        self._kernels.singular_values(stream, a, w, u, at.operands["s"], v, codes, self._u)
         left, right = (at.operands["u"], self._left), (at.operands["vh"], self._right)
         if self._is_wide:
             self._kernels.copy(stream, left, (v, self._v), conjugate=True)
@@ -242,7 +238,7 @@ class SvdPlan(LapackPlan):
 
 def _check_captured(what: str, size: int) -> None:
     if size > _MOST_VALUES:
-        text = f"matrix must have at most {_MOST_VALUES} {what} on CUDA, where more can't be captured, got {size}"
+        text = f"matrix must have at most {_MOST_VALUES} {what} on CUDA, got {size}"
         raise OperandError("a", text)
 
 

@@ -15,7 +15,14 @@ from engine.types.layout import ALLOCATION_ALIGNMENT
 
 #: Element types as `kernels/lapack.cu` numbers them.
 _TYPES: Mapping[DType, int] = {f32: 0, f64: 1, c64: 2, c128: 3}
-_FILE = "lapack.cu"
+#: Element types as `kernels/orthogonal.cu` names them.
+_ELEMENTS: Mapping[DType, str] = {
+    f32: "RealElements<float>",
+    f64: "RealElements<double>",
+    c64: "ComplexElements<float>",
+    c128: "ComplexElements<double>",
+}
+_FILE, _ORTHOGONAL = "lapack.cu", "orthogonal.cu"
 
 
 class MatrixPart(IntEnum):
@@ -53,11 +60,12 @@ class Scratch:
 
 
 class MatrixKernels:
-    """The kernels of `kernels/lapack.cu`, launched on a stream."""
+    """The kernels of `kernels/lapack.cu` and `kernels/orthogonal.cu`, launched on a stream."""
 
     def __init__(self, handles: Handles, dtype: DType) -> None:
-        self._handles, self._type = handles, _TYPES[dtype]
+        self._handles, self._type, self._elements = handles, _TYPES[dtype], _ELEMENTS[dtype]
         handles.load(_FILE)  # before anything is captured
+        handles.load(_ORTHOGONAL, self._elements)
 
     def copy(
         self,
@@ -97,6 +105,25 @@ class MatrixKernels:
         """Turn pivots into the order of rows; sizes are rows, pivots and matrices."""
         numbers = [(size, c_int) for size in sizes]
         self._launch("row_order", sizes[2], stream, (order, c_void_p), (pivots, c_void_p), *numbers)
+
+    def orthonormalize(self, stream: int, vectors: int, stack: Stack) -> None:
+        """Make the unit columns of square matrices, stored by columns, orthogonal."""
+        sizes = (stack.rows, c_int), (stack.count, c_int)
+        self._launch_each("orthonormalize", stack, stream, (vectors, c_void_p), *sizes)
+
+    def singular_values(self, stream: int, a: int, w: int, u: int, s: int, v: int, codes: int, stack: Stack) -> None:
+        """Decompose matrices a, stored by columns; all but the stack are addresses."""
+        addresses = [(address, c_void_p) for address in (a, w, u, s, v, codes)]
+        sizes = [(size, c_int) for size in (stack.rows, stack.columns, stack.count)]
+        self._launch_each("singular_values", stack, stream, *addresses, *sizes)
+
+    def _launch_each(self, entry: str, stack: Stack, stream: int, *arguments: tuple[int, Any]) -> None:
+        """Launch one thread block per matrix, with a warp for each two columns."""
+        thread_block = 32 * min(-(-stack.columns // 2), 32)
+        threads, elements = stack.count * thread_block, self._elements
+        self._handles.launch(
+            _ORTHOGONAL, entry, threads, stream, *arguments, thread_block=thread_block, elements=elements
+        )
 
     def _launch(self, entry: str, threads: int, stream: int, *arguments: tuple[int, Any]) -> None:
         self._handles.launch(_FILE, entry, threads, stream, *arguments)

@@ -18,6 +18,7 @@ from engine.device.device import Device
 from engine.device.protocol import Memory, Module
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import load_image
+from engine.kernel_sources.sources import CudaFile, CudaOptions
 from engine.libraries.call import scaling_type
 from engine.types import DType, bf16, c64, c128, f16, f32, f64
 from engine.types.layout import Layout
@@ -83,7 +84,7 @@ class Handles:
         self.info = device.info
         self._device = device
         self._zero: Memory | None = None
-        self._modules: dict[str, Module] = {}
+        self._modules: dict[tuple[str, str], Module] = {}
         self._created: dict[object, tuple[Any, Callable[[Any], None]]] = {}
         self._numbers = count()
         #: The resources of plans by number, each with the function that destroys it.
@@ -138,19 +139,34 @@ class Handles:
             self._device.fill(self._zero, 0)
         return self._zero.pointer
 
-    def load(self, file: str) -> Module:
-        """Return the kernels of a file of `kernels/`; the first use compiles them, which nothing may capture."""
-        if file not in self._modules:
-            image = load_image(KERNELS_FOLDER / file, self.info.architecture)
-            self._modules[file] = self._device.load_module(image.payload(self.info.architecture))
-        return self._modules[file]
+    def load(self, file: str, elements: str = "") -> Module:
+        """Return the kernels of a file of `kernels/`, whose macro ELEMENTS is `elements`.
 
-    def launch(self, file: str, entry: str, threads: int, stream: int, *arguments: tuple[int, Any]) -> None:
+        The first use compiles them, which nothing may capture.
+        """
+        module = self._modules.get((file, elements))
+        if module is None:
+            options = CudaOptions(defines={"ELEMENTS": elements} if elements else {})
+            image = load_image(CudaFile(str(KERNELS_FOLDER / file), options=options), self.info.architecture)
+            module = self._device.load_module(image.payload(self.info.architecture))
+            self._modules[file, elements] = module
+        return module
+
+    def launch(
+        self,
+        file: str,
+        entry: str,
+        threads: int,
+        stream: int,
+        *arguments: tuple[int, Any],
+        thread_block: int = THREADS,
+        elements: str = "",
+    ) -> None:
         """Launch a kernel of a file for some threads, or fewer that loop; arguments have their type from `ctypes`."""
         values, types = zip(*arguments, strict=True)
-        blocks = min(-(-threads // THREADS), _MOST_BLOCKS)
-        kernel = own_kernel(self.load(file).kernel(entry)).handle
-        where = blocks, 1, 1, THREADS, 1, 1, 0, stream
+        blocks = min(-(-threads // thread_block), _MOST_BLOCKS)
+        kernel = own_kernel(self.load(file, elements).kernel(entry)).handle
+        where = blocks, 1, 1, thread_block, 1, 1, 0, stream
         check(driver.cuLaunchKernel(kernel, *where, (values, types), 0), f"launching {entry}")
 
     def close(self) -> None:

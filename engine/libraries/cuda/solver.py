@@ -33,9 +33,6 @@ ROUTINES: Mapping[str, str] = {
     "ormqr": "solver LEFT adjoint m r n a m tau b m (work) (unread)",
     "trsm_64": "blas LEFT UPPER N NON_UNIT n r one a m b m",
     "xsyev_batched": "solver params VECTORS LOWER n kind a n real values kind (work) (code) count",
-    "gesvdj_batched": "solver VECTORS m n a m s u m v n (work) (code) jacobi count",
-    # The zero: no residuals, which would go to the host.
-    "gesvda_strided_batched": "solver VECTORS n m n a m m*n s n u m m*n v n n*n (work) (code) (zero) count",
 }
 #: A stand-in address for queries of scratch memory's size, which depends on the matrices' sizes alone.
 _ANY = 256
@@ -80,9 +77,9 @@ class LapackPlan:
             "UPPER": cublas.FillMode.UPPER,
             "NON_UNIT": cublas.DiagType.NON_UNIT,
             "VECTORS": 1,
-            "zero": 0,
         }
-        self._set_sizes(self._a.rows, self._a.columns)
+        m, n = self._a.rows, self._a.columns
+        self._numbers |= {"m": m, "n": n, "k": min(m, n)}
         self._take_stack("a", self._a)
         self._take("code", 4)
         self._take("unread", 4, shared=True)  # codes about parameters
@@ -91,9 +88,6 @@ class LapackPlan:
     def workspace_bytes(self) -> int:
         """Bytes of scratch memory."""
         return self._scratch.size_bytes
-
-    def _set_sizes(self, m: int, n: int) -> None:
-        self._numbers |= {"m": m, "n": n, "k": min(m, n), "m*n": m * n, "n*n": n * n}
 
     def _take(self, part: str, bytes_each: int, *, shared: bool = False) -> None:
         """Take scratch memory for a part of each matrix, or for one that they share."""
