@@ -6,17 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.profiling.side_work import SideKind, SideTimes, SideWork
+from engine.profiling.statistics import WINDOW
 
 
-@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=50))
+@given(st.integers(1, 2 * WINDOW).flatmap(lambda n: st.lists(st.integers(0, 10**9), min_size=n, max_size=n)))
 def test_times_of_one_thing_are_counted_and_averaged(times_ns: list[int]) -> None:
-    """The mean covers the last thirty times, and the size is the last one."""
+    """The mean covers the last `WINDOW` times, and the size is the last one."""
     times = SideTimes()
     for number, time_ns in enumerate(times_ns):
         times.add(SideKind.UPLOAD, "a.out", time_ns, number)
     (told,) = times.summary()
     assert (told.kind, told.name, told.count, told.last_ns) == (SideKind.UPLOAD, "a.out", len(times_ns), times_ns[-1])
-    assert told.mean_ns == round(np.mean(times_ns[-30:])) and told.size_bytes == len(times_ns) - 1
+    assert told.mean_ns == round(np.mean(times_ns[-WINDOW:])) and told.size_bytes == len(times_ns) - 1
 
 
 def test_kinds_come_in_order_and_the_oldest_names_are_forgotten() -> None:
