@@ -30,7 +30,7 @@ class SideWork(msgspec.Struct, frozen=True):
     """Work of one kind on one thing; times are nanoseconds.
 
     `name` is a kernel's source, an update level, "node.port", a viewer or a file. `count` is the number of times;
-    `mean_ns` is that of the last thirty. `size_bytes` is the amount moved the last time, or 0 if there is none.
+    `mean_ns` covers the last 50 times. `size_bytes` is the amount moved the last time, or 0 if there is none.
     """
 
     kind: SideKind

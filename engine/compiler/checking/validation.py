@@ -79,7 +79,7 @@ def unconnected(node: BlockNode, name: str) -> Diagnostic:
         f"optional input '{name}' has no connection",
         node=node.id,
         port=name,
-        remedy="connect it, or leave it if the block's help says what happens then",
+        remedy="connect it, or read in the block's help what it does without one",
         expected="a connection",
         found="nothing",
     )

@@ -349,7 +349,7 @@ def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:
     saved = " and save it" if problem.file else ""
     remedy = f"correct the kernel{saved}"
     if isinstance(problem, CompilerCrash):
-        remedy = f"change the kernel{saved}: its compiler fails on it as it is"
+        remedy = f"change the kernel{saved}: its compiler can't compile this version"
     elif isinstance(problem, TranslatorBug):
         remedy = ""
     if isinstance(problem, UntrustedKernel):

@@ -85,7 +85,7 @@ def cost_of(changes: Sequence[CostedEdit], patch: Patch, published: Published) -
     return EditCost(found.level, found.cause, estimate, found.at_most)
 
 
-_FREE = EditCost(UpdateLevel.NONE, "nothing that runs changes")
+_FREE = EditCost(UpdateLevel.NONE, "the running graph stays the same")
 
 
 class _Edits:
