@@ -2,6 +2,9 @@
 //
 // Matrices lie one after another, column by column. The thread blocks have whole warps, and at most 1024 threads.
 // ELEMENTS is the type of elements: RealElements or ComplexElements of float or double.
+#ifndef ELEMENTS
+#define ELEMENTS RealElements<float>
+#endif
 
 constexpr int MOST_COLUMNS = 512, MOST_SWEEPS = 40;
 

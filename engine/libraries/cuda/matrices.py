@@ -120,10 +120,10 @@ class MatrixKernels:
     def _launch_each(self, entry: str, stack: Stack, stream: int, *arguments: tuple[int, Any]) -> None:
         """Launch one thread block per matrix, with a warp for each two columns."""
         thread_block = 32 * min(-(-stack.columns // 2), 32)
-        threads, elements = stack.count * thread_block, self._elements
-        self._handles.launch(
-            _ORTHOGONAL, entry, threads, stream, *arguments, thread_block=thread_block, elements=elements
-        )
+        sizes: dict[str, Any] = {"thread_block": thread_block, "elements": self._elements}
+        self._launch(entry, stack.count * thread_block, stream, *arguments, file=_ORTHOGONAL, **sizes)
 
-    def _launch(self, entry: str, threads: int, stream: int, *arguments: tuple[int, Any]) -> None:
-        self._handles.launch(_FILE, entry, threads, stream, *arguments)
+    def _launch(
+        self, entry: str, threads: int, stream: int, *arguments: tuple[int, Any], file: str = _FILE, **more: Any
+    ) -> None:
+        self._handles.launch(file, entry, threads, stream, *arguments, **more)
