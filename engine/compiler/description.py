@@ -69,8 +69,20 @@ class GraphDescription:
     @cached_property
     def looked_at(self) -> frozenset[PortRef]:
         """Buffers that are read after a frame: displayed ones, and unconnected outputs."""
-        shown = [PortRef(node.id, display.buffer) for node in self.nodes for display in node.description.displays]
-        return self.outputs.difference([c.source for c in self.connections]).union(shown)
+        feeding = {c.source.node for c in self.connections}
+        found = []
+        several = []  # blocks with several outputs, some of which may be unconnected
+        for node in self.nodes:
+            outputs = node.description.rules.outputs
+            if node.id not in feeding:
+                found += [PortRef(node.id, rule.name) for rule in outputs]
+            elif len(outputs) > 1:
+                several += [PortRef(node.id, rule.name) for rule in outputs]
+        if several:
+            found += set(several).difference([c.source for c in self.connections])
+        if any(kind.displays for kind in self.kinds):
+            found += [PortRef(n.id, display.buffer) for n in self.nodes for display in n.description.displays]
+        return frozenset(found)
 
     @property
     def outputs(self) -> frozenset[PortRef]:

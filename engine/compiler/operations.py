@@ -166,8 +166,12 @@ def find_users(operations: Iterable[Operation]) -> Users:
     for index, operation in enumerate(operations):
         if type(operation.entry) is RegionEntry:
             continue
-        for place in (*operation.access.writes, *operation.access.reads):
-            known = users.setdefault(place.owner, [])
-            if not known or known[-1] != index:
-                known.append(index)
+        access = operation.access
+        for places in (access.writes, access.reads):
+            for place in places:
+                known = users.get(place.owner)
+                if known is None:
+                    users[place.owner] = [index]
+                elif known[-1] != index:
+                    known.append(index)
     return users

@@ -146,6 +146,7 @@ class _Builder:
 
     def build(self) -> None:
         operations, handles = self._operations, self._handles
+        self._maker.read_addresses()
         for unit in units(operations, self._plan.scopes, self._plan.description):
             if len(unit) == 1:
                 (index,) = unit

@@ -31,7 +31,7 @@ from engine.descriptions.entries import (
 from engine.device.arguments import ArgumentError, ArgumentLayout, KernelArguments, layout_of, pack_arguments
 from engine.device.device import Device
 from engine.device.graph import Graph
-from engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory, part_of
+from engine.device.protocol import Capture, Condition, GraphNode, LaunchConfig, Memory, MemoryPart, part_of
 from engine.diagnostics import DeviceError, GraphValidationError, Source, error
 from engine.libraries.call import BoundCall, LibraryError, OperandMemory
 from engine.patch.changes import PortRef
@@ -88,11 +88,25 @@ class NodeMaker:
         self._operations, self._blocks = plan.operations, plan.buffers.blocks
         self._device = device
         self._resources = resources
-        self._addresses = _Addresses(resources.memory)
+        self._addresses: Mapping[PortRef, int] = _Addresses(resources.memory)
         #: Kernel, launch and arguments by entry and layouts, which blocks of one description share.
         self._launches: dict[tuple[int, int], _Launch] = {}
         #: Sizes of buffers as arguments, by recipe and kind.
         self._sizes: dict[tuple[int, tuple[int, ...]], bytes] = {}
+
+    def read_addresses(self) -> None:
+        """Look up all addresses at once, for a graph that has most of the buffers."""
+        addresses: dict[PortRef, int] = {}
+        pointers: dict[int, int] = {}  # of whole allocations, each of which holds many buffers
+        for owner, memory in self._resources.memory.items():
+            if isinstance(memory, MemoryPart):
+                whole = pointers.get(id(memory.whole))
+                if whole is None:
+                    whole = pointers[id(memory.whole)] = memory.whole.pointer
+                addresses[owner] = whole + memory.offset
+            else:
+                addresses[owner] = memory.pointer
+        self._addresses = addresses
 
     def kernel(self, index: int, entry: KernelEntry, condition: Condition | None) -> KernelNode:
         """Return the launch and arguments of a kernel that is not in a graph yet.
