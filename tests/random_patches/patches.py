@@ -78,6 +78,8 @@ _CAPS = {
     "radius": 20,
     "rate": 1e4,
 }
+#: Switches that must fit other values. A sparse matrix that isn't checked may read anything.
+_KEPT = ("checked", "transpose", "transpose_a", "transpose_b")
 
 
 class RandomPatch(Chooser):
@@ -336,9 +338,7 @@ class RandomPatch(Chooser):
         if spec.choices:
             return self.any_of(spec.choices)
         if spec.type == "bool":
-            return (
-                None if spec.structural and spec.name in ("transpose", "transpose_a", "transpose_b") else self.maybe()
-            )
+            return None if spec.structural and spec.name in _KEPT else self.maybe()
         if spec.type not in ("float", "int") or (spec.structural and spec.type == "int" and spec.name != "seed"):
             return None
         low, high = spec.minimum, spec.maximum
