@@ -75,7 +75,7 @@ class ParameterStore:
         self.misfits: dict[ParameterRef, Diagnostic] = {}
         self.is_written = self._records = self._holds = False
         #: Values that wait, by `hold`.
-        self._held: dict[ParameterRef, None] = {}
+        self.held: dict[ParameterRef, None] = {}
         self.refused: ArgumentError | None = None
         self._folder = folder
         self._nodes: dict[str, _Node] = {}
@@ -136,10 +136,11 @@ class ParameterStore:
         self._routes.clear()
         self._forget_misfits(node_id, self._nodes.pop(node_id))
         self._outdated.add(node_id)
-        changed, values = self.changed, self.values.pop(node_id)
-        self._removed[node_id] = {name: value for name, value in values.items() if (node_id, name) not in changed}
+        values, unwritten = self.values.pop(node_id), {**self.changed, **self.held}
+        self._removed[node_id] = {name: value for name, value in values.items() if (node_id, name) not in unwritten}
         for name in values:
-            changed.pop((node_id, name), None)
+            self.changed.pop((node_id, name), None)
+            self.held.pop((node_id, name), None)
 
     def set(self, node_id: str, name: str, value: object) -> bool:
         """Set the patch's value of a parameter, None for none; return whether its misfit has changed."""
@@ -164,7 +165,7 @@ class ParameterStore:
             self._put(node, place, values[name])
             if after is not None:
                 self._routes.pop(place, None)
-            elif _is_live(node, name) and place in self._writers and not (self._records or self._held):
+            elif _is_live(node, name) and place in self._writers and not (self._records or self.held):
                 facts = self.values[node_id], node.patch_values, name, self._writers[place]
                 self._routes[place] = _Route(*facts, *_range_of(spec))
         return before != after
@@ -257,15 +258,15 @@ class ParameterStore:
 
     def write_held(self) -> None:
         """Write the values that waited."""
-        held, self._held = self._held, {}
+        held, self.held = self.held, {}
         for node_id, name in held:
             if name in (values := self.values.get(node_id, {})):
                 self.write((node_id, name), values[name])
 
     def write(self, place: ParameterRef, value: object) -> None:
         """Write a live value into the running graph, unless it must wait."""
-        if self._holds or place in self._held:
-            self._held[place] = None
+        if self._holds or place in self.held:
+            self.held[place] = None
             self._outdated.add(place[0])
             return
         write = self._writers.get(place)

@@ -96,8 +96,9 @@ class Updater:
     @property
     def pending(self) -> bool:
         """True while a change waits for an update, or a job is under way."""
-        context, dirty = self.context, self.context.dirty
-        return bool(dirty.structure or context.parameters.changed or dirty.kernel_files or self._worker.is_busy)
+        dirty, parameters = self.context.dirty, self.context.parameters
+        waits = dirty.structure or dirty.kernel_files or parameters.changed or parameters.held
+        return bool(waits or self._worker.is_busy)
 
     def set_fusing(self, fuses: bool, shares: bool = True) -> None:
         """Fuse kernels of neighbouring blocks and share memory among buffers, or not, which takes a rebuild."""

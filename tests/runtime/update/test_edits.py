@@ -200,3 +200,32 @@ def test_a_block_that_leaves_and_returns_at_once_keeps_its_warnings(gone: str) -
         patch.remove(gone)
         patch.undo()
         assert sorted(item.node or "" for item in engine.step().diagnostics) == ["array_3", "bad"]
+
+
+def test_values_of_an_edit_arrive_with_the_rest_of_it(device: Device) -> None:
+    """Also those of an edit that needs no build, and of a node that leaves and returns while values wait."""
+    patch = Patch()
+    ones = patch.add("io.array", data=np.ones(3, np.float32))
+    slider, scale = patch.add("value.slider", setting=1.0, high=3.0), patch.add("math.scale_offset", scale=2.0)
+    patch.connect(ones["out"], scale["x"])
+    patch.connect(slider["value"], scale["scale"])
+    with Engine(patch, device) as engine:
+        engine.step()
+        assert (engine.read(scale["out"]) == 3).all()
+        patch.remove(slider)
+        engine.step()
+        assert (engine.read(scale["out"]) == 2).all()
+        with patch.edit("move"):
+            patch.set(scale, scale=4.0)
+            patch.move(scale, (5.0, 5.0))
+        engine.step()
+        assert (engine.read(scale["out"]) == 4).all()
+        with patch.edit("gone"):
+            patch.set(scale, scale=5.0)
+            patch.remove(scale)
+        with patch.edit("back"):
+            patch.undo()
+            scale = patch[scale.id]
+            patch.set(scale, scale=5.0)
+        engine.step()
+        assert (engine.read(scale["out"]) == 5).all()
