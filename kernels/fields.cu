@@ -96,7 +96,7 @@ extern "C" __global__ void drop(
 // Counts the drop; run by a single thread.
 extern "C" __global__ void count_drop(unsigned int* number) { ++*number; }
 
-// Sets 1 at the first of each `period` calls, otherwise 0; run by a single thread.
+// Sets `due` to 1 in the first of every `period` calls, otherwise to 0. Run by a single thread.
 extern "C" __global__ void every(unsigned int* calls, unsigned int* due, int period) {
     *due = *calls % static_cast<unsigned int>(period) == 0;
     *calls = (*calls + 1) % static_cast<unsigned int>(period);

@@ -67,7 +67,7 @@ class Inspector(EmptyState, Dock):
     renaming_ended = Signal()
     #: The person asked to see a node that drives a shown parameter.
     node_followed = Signal(str)
-    #: A `Remedy` of a problem of the shown node.
+    #: The person chose a `Remedy` for a problem of the shown node.
     remedy_chosen = Signal(Remedy)
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ class Random(ValueBlock, id="value.random", tags=("noise", "chance", "seed", "wa
     low: float = param(0.0, min=-1e9, max=1e9, doc="Smallest number.")
     high: float = param(1.0, min=-1e9, max=1e9, doc="Upper end of the range, not included.")
     interval: float = param(0.0, min=0, max=3600, unit="s", doc="Time between picks; 0 picks in every frame.")
-    smooth: bool = param(False, doc="Interpolate between picks; no effect when every frame picks.")
+    smooth: bool = param(False, doc="Interpolate between picks; no effect if the interval is 0.")
     seed: int = param(
         1, min=0, max=2**31 - 1, fresh=True, doc="Start of the random sequence; each new block has its own seed."
     )

@@ -181,7 +181,10 @@ def _files(block_type: type[AdaptiveBlock], values: Mapping[str, Any]) -> list[P
 
 
 def _subclass(block_type: type[AdaptiveBlock], made_of: Interface) -> type[AdaptiveBlock]:
-    """Return the type with an interface; BlockDefinitionError when the interface is wrong."""
+    """Create a subclass with the ports and parameters of an interface.
+
+    Raise BlockDefinitionError if the interface is invalid.
+    """
     made: type[AdaptiveBlock] = types.new_class(block_type.__name__, (block_type,), {"abstract": True})
     made.ports = {**block_type.ports, **{spec.name: spec for spec in made_of.ports}}
     made.parameters = {**block_type.parameters, **{spec.name: spec for spec in made_of.parameters}}

@@ -206,8 +206,9 @@ class NodeReport(msgspec.Struct, frozen=True):
     """One node: its state, its problem, and its last measured time.
 
     `fused_into` are the nodes whose kernels do some or all of its work; they include its time if it has no `kernels`.
-    `waits_for` is the node that keeps it from running; `message` has its id. `parts` are its separately
-    measured parts, if any, such as layers. A node inside a block has a `share` of that block's time, from 0 to 1.
+    `waits_for` is the id of the node that must be corrected before this one can run; `message` contains that id.
+    `parts` are its separately measured parts, if any, such as layers. A node inside a block has a `share` of that
+    block's time, from 0 to 1.
     """
 
     type: str

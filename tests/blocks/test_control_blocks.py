@@ -172,7 +172,7 @@ def test_for_runs_as_often_as_it_says(count: int) -> None:
 
 
 def test_the_count_of_a_for_is_live() -> None:
-    """Another count is a parameter write."""
+    """A new count is a HOT update and applies from the next frame."""
     patch, loop, store = _summing(count=3)
     with Engine(patch, device="host") as engine:
         engine.step()

@@ -167,7 +167,7 @@ def colours() -> Array:
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_a_conversion_is_pythons(apply_to_image: Any, conversion: str) -> None:
-    """Conversions are right for greys and pure colours too, whose hue is a convention; alpha stays."""
+    """Conversions agree with Python's, also for pure colours and for greys, whose hue is 0. Alpha is unchanged."""
     image = colours()
     found = apply_to_image("image.convert_color", image, conversion=conversion)
     expected = [[CONVERSIONS[conversion](*map(float, pixel[:3])) for pixel in row] for row in image]

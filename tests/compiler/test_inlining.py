@@ -141,7 +141,10 @@ def test_only_numbers_that_changed_are_passed_to_a_running_graph() -> None:
 
 
 def test_exposed_numbers_are_passed_on_as_they_are_now() -> None:
-    """The current numbers are passed on, not those of the description; if the exposed set changes, all are."""
+    """Exposed parameters get their current values, not the description's.
+
+    If the set of exposed parameters changes, all numbers of the node are passed again.
+    """
     empty, first, second = GraphDescription((), ()), {"gain": 1.0, "bias": 0.0}, {"gain": 2.0, "bias": 0.0}
     gain, bias = {("n", "p"): (("n/a", "gain"),)}, {("n", "p"): (("n/a", "bias"),)}
     before, after = (Inlined(empty, parameters=gain, values={"n/a": given}) for given in (first, second))

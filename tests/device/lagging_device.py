@@ -22,7 +22,7 @@ Work = Callable[[], object]
 
 
 class LaggingEvent(HostEvent):
-    """An event that is reached when its stream executes its record."""
+    """An event that is reached when the stream executes the event's record."""
 
     def __init__(self, device: LaggingDevice) -> None:
         super().__init__()

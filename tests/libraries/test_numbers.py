@@ -99,7 +99,10 @@ def _wide(dtype: str) -> np.dtype[Any]:
 
 @pytest.mark.parametrize(("call", "dtype"), CASES, ids=[f"{call.label}-{dtype}" for call, dtype in CASES])
 def test_numbers_of_a_call_are_those_that_are_shown(device: Device, call: LibraryCall, dtype: str) -> None:
-    """A call computes with the numbers that the node shows, passed in any way; changing a live one is HOT."""
+    """A call computes with its numbers, whether they are known, live or in a buffer.
+
+    Changing a live number is a HOT update.
+    """
     operands, oracle = _operands(call, dtype), CALLS[call][2]
     own = {**_CSR, "values": np.array([2, 3, 5], dtype)} if isinstance(call, SparseProduct) else {}
     wide = {slot: values.astype(_wide(dtype)) for slot, values in operands.items()}

@@ -277,7 +277,8 @@ class NodePainter:
         at = handle_at(slider, track)
         painter.setBrush(qcolor(colour))
         zero = handle_at(replace(slider, value=min(max(0.0, slider.minimum), slider.maximum)), track)
-        start = zero if slider.minimum < 0 < slider.maximum else line.left()  # one with both signs is filled from 0
+        # A slider whose range includes negative and positive values is filled from 0.
+        start = zero if slider.minimum < 0 < slider.maximum else line.left()
         filled = QRectF(QPointF(min(start, at), line.top()), QPointF(max(start, at), line.bottom()))
         painter.drawRoundedRect(filled, _TRACK / 2, _TRACK / 2)
         painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))

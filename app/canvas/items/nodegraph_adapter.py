@@ -120,7 +120,8 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
     """A connection. While it is dragged, it has one port, and its other end follows the pointer."""
 
     def __init__(self, connection: Connection | None = None) -> None:
-        QGraphicsPathItem.__init__(self)  # `PipeItem` would add an arrow, and colours that `paint` takes from the theme
+        # `PipeItem.__init__` would add an arrow and fixed colours; `paint` uses the theme's colours instead.
+        QGraphicsPathItem.__init__(self)
         self._input_port: PortView | None = None
         self._output_port: PortView | None = None
         self._shape: QPainterPath | None = None

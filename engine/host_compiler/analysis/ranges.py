@@ -262,7 +262,7 @@ class Ranges(RangeArithmetic):
         return None if found is not None and self._whole is not None and not self._whole.knows(operand) else found
 
     def _restored(self, name: str) -> Range | None:
-        """Return the range of a register that is its base plus something uniform."""
+        """Return the range of a restored register: its `base`, if any, plus a uniform value."""
         base, value = self._values.restored[name].base, self._values.restored[name].value
         only = Range(value, value, ANY)
         if not base:

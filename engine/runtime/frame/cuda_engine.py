@@ -453,7 +453,7 @@ class CudaEngine:
             self.outbox.put_event(record)
             recorder.note_update(record, ended_ns)
         if frame is not None:
-            if last_ended_ns > began_ns:  # behind others of its burst
+            if last_ended_ns > began_ns:  # an earlier frame of the same burst ended after the burst began
                 due_ns = began_ns = last_ended_ns
             due_ns, launcher = due_ns or began_ns, self.launcher
             times = launcher.room_ns, launcher.launching_ns, launcher.launched_ns

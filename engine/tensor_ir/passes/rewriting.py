@@ -74,7 +74,7 @@ def _parts_of_replaced(node: TensorNode, made: Sequence[TensorNode], uses: NodeU
 
 
 def rebuilt(node: TensorNode, became: Mapping[TensorNode, TensorNode]) -> TensorNode:
-    """Return a node with new inputs, or the node itself if its inputs stay."""
+    """Return a node with new inputs, or the node itself if its inputs are unchanged."""
     inputs = tuple([became.get(other, other) for other in node.inputs])
     if inputs == node.inputs:
         return node

@@ -160,7 +160,7 @@ class FakePinned:
 
 @dataclass
 class FakeKernel:
-    """A kernel that takes a number of 8-byte arguments."""
+    """A kernel with given parameters."""
 
     name: str
     parameters: tuple[KernelParameter, ...]

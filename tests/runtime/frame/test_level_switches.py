@@ -70,7 +70,7 @@ class Editor:
 
 
 def held(device: Device) -> int:
-    """Return how much a device holds: ranges of memory on the host, and all objects of the driver on a GPU."""
+    """Return the number of resources that are not released: memory ranges on the host, driver objects on a GPU."""
     if isinstance(device, HostDevice):
         return len(device.table.snapshot())
     assert isinstance(device, CudaDevice)

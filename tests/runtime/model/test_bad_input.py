@@ -241,7 +241,7 @@ def break_by_shape(patch: Patch, chain: list[NodeRef]) -> Callable[[], None]:
 
 
 def break_by_region(patch: Patch, chain: list[NodeRef]) -> Callable[[], None]:
-    """The start moves into a region that does not exist."""
+    """The second block moves into the first one, which is not a region block."""
     patch.restore([NodeRegionChanged(chain[1].id, chain[0].id, "")])
     return lambda: patch.restore([NodeRegionChanged(chain[1].id, "", chain[0].id)])
 

@@ -114,7 +114,7 @@ def test_a_text_is_a_kernel(patch: Patch, device: Device) -> None:
 
 
 def test_a_text_may_choose_its_architecture(patch: Patch, device: Device) -> None:
-    """Without a choice, the host has the features of GPUs since sm_90, and a GPU has its own."""
+    """Without a choice, kernels are compiled for compute_90 on the host, and for a GPU's own architecture on a GPU."""
     newest = 900 if device.info.name == "host" else 10 * int(device.info.architecture.removeprefix("sm_"))
     for architecture in ("", "compute_75", "compute_80"):
         node = patch.add("test_sources.text", node_id=f"n{architecture}", text=SUM, architecture=architecture)

@@ -95,7 +95,8 @@ class Pair:
         compiled, held = self.engine.core.updates.compiled, self.engine.core.updates.published.held
         assert compiled is not None and held is not None
         running = {node.partition("/")[0] for node in compiled.nodes}
-        now, before = self.editor.patch.excerpt(running), self.reference.patch.excerpt(running)
+        patches = self.editor.patch, self.reference.patch
+        now, before = (patch.excerpt(running & patch.nodes.keys()) for patch in patches)
         parts = ((before, held), (now, running - held))
         nodes = [NodeAdded(node) for part, of in parts for node in part.nodes.values() if node.id in of]
         connections = [Connected(c) for part, of in parts for c in part.connections if c.target.node in of]

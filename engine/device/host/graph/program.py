@@ -105,7 +105,7 @@ class GraphProgram:
         self._enter_kernels(self._works)
 
     def launch(self, index: int) -> Launch:
-        """Return the launch of a kernel, which is created on first use."""
+        """Return the launch record of a kernel; it is created on first use."""
         found = self._launches.get(index)
         if found is None:
             work = self._works[index]
