@@ -67,7 +67,7 @@ def digest(path: Path) -> bytes | str:
 
 @checked()
 def read_bytes(path: Path) -> bytes:
-    """Return a file's contents, of which the current readings keep only a digest; OSError when it can't be read."""
+    """Return a file's contents, of which the current readings keep only a digest. Raise OSError if it can't be read."""
     held, reason = _read(path)
     for reading in _under_way.get():
         reading.answers.setdefault((unwrap(digest), path), _digest_of(held, reason))

@@ -23,7 +23,7 @@ _ATTRIBUTES = re.compile(r"^attributes (#\d+) = \{ (.*) \}$", re.M)
 
 
 def version(clang: str = CLANG) -> str:
-    """Return a compiler's version; OSError when there is no such program."""
+    """Return a compiler's version. Raise OSError if there is no such program."""
     text = subprocess.run([clang, "--version"], check=True, capture_output=True, text=True).stdout
     found = re.search(r"version (\d+\.\d+\.\d+)", text)
     return found[1] if found else ""

@@ -118,7 +118,7 @@ class Block:
             self.set(name, value)
 
     def set(self, name: str, value: Any) -> None:
-        """Give a parameter a value; PatchError when there is no such parameter or the value does not fit."""
+        """Give a parameter a value. Raise PatchError if there is no such parameter or the value does not fit."""
         self.values[name] = self.parameter(name).coerce(value)
 
     @classmethod
@@ -132,7 +132,7 @@ class Block:
 
     @classmethod
     def declare(cls) -> None:
-        """Set the type's ports and parameters from its declarations; BlockDefinitionError when these are wrong."""
+        """Set the type's ports and parameters from its declarations. Raise BlockDefinitionError if these are wrong."""
         ports, parameters = cls._declared()
         if not ports and not cls.is_value and not cls.is_adaptive:
             raise BlockDefinitionError(f"block {cls.id} must have at least one port, got none")
@@ -365,7 +365,7 @@ def describe(block: Block) -> BlockDescription:
 
 
 def run_describe(block: Block, build: BlockBuilder) -> None:
-    """Call a block's `describe`; BlockCallError when it isn't a plain function, whose code would never run."""
+    """Call a block's `describe`. Raise BlockCallError if it isn't a plain function, whose code would never run."""
     returned: object = block.describe(build)
     if inspect.iscoroutine(returned):
         returned.close()

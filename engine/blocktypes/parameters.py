@@ -130,7 +130,7 @@ class ParameterSpec:
 
 
 def given(spec: ParameterSpec, patch_values: Mapping[str, Any], folder: Callable[[], Path]) -> Any:
-    """Return the value of a parameter, given a node's values in the patch by name; PatchError when it doesn't fit.
+    """Return the value of a parameter, given a node's values in the patch by name. Raise PatchError if it doesn't fit.
 
     A value under a former name counts too; if there is none, return the default. Paths of files that
     are read start at `folder()`.
@@ -239,8 +239,9 @@ _MUST_BE = {
 
 
 def parse_text(spec: ParameterSpec, text: str) -> Any:
-    """Return the value a person typed for this parameter (command line, inspector); PatchError when the text is no such
-    value.
+    """Return the value a person typed for this parameter (command line, inspector).
+
+    Raise PatchError if the text is no such value.
     """
     if spec.type == "bool" and text.lower() in ("true", "false", "1", "0", "on", "off"):
         return text.lower() in ("true", "1", "on")

@@ -109,7 +109,7 @@ class Catalogue:
 def _place_library() -> None:
     """Make `import blocks` mean the shipped library, even if a folder of that name lies where Python was started.
 
-    Such a folder must not run before it is trusted. WarploomError when another `blocks` was imported already.
+    Such a folder must not run before it is trusted. Raise WarploomError if another `blocks` was imported already.
     """
     folder = Path(__file__).resolve().parents[2] / LIBRARY
     known = sys.modules.get(LIBRARY)
@@ -170,7 +170,7 @@ def trust_blocks(folder: Path | str, *, wait_s: Annotated[float, Meta(ge=0)] = L
     """Run the block files of a folder and add their types to the catalogue; engines run them again when they are saved.
 
     The files can do everything that a program can. Returns the problems of files that failed, which don't affect the
-    others; WarploomError when there is no such folder. Files that take longer than `wait_s` are added when they are
+    others. Raise WarploomError if there is no such folder. Files that take longer than `wait_s` are added when they are
     ready.
     """
     path = Path(folder)

@@ -44,7 +44,7 @@ class SavedFiles:
         self._thread.start()
 
     def watch(self, folders: Iterable[Path]) -> None:
-        """Follow more folders; KernelError when one does not exist."""
+        """Follow more folders. Raise KernelError if one does not exist."""
         for folder in folders:
             self._watcher.watch(folder)
 

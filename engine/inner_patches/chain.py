@@ -126,7 +126,7 @@ class Chain(Parts):
         return Interface(tuple(ports), tuple(parameters), self)
 
     def describe(self, build: BlockBuilder) -> None:
-        """Describe all calls as one captured node; PatchError when a block does more than call libraries.
+        """Describe all calls as one captured node. Raise PatchError if a block does more than call libraries.
 
         Blocks that work in place work on a copy.
         """

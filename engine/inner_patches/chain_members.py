@@ -76,7 +76,7 @@ class _Recorder(BlockBuilder):
 
 
 def record(block: Block) -> tuple[list[CallOn], list[str]]:
-    """Return the library calls of a block, in order, and the buffers between them; PatchError when it does more."""
+    """Return the library calls of a block, in order, and the buffers between them. Raise PatchError if it does more."""
     recorder = _Recorder(block)
     run_describe(block, recorder)
     return recorder.calls, recorder.between()

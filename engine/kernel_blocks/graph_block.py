@@ -38,7 +38,7 @@ class ComputeBlock(AdaptiveBlock, abstract=True):
 
 @checked()
 def graph_interface(graph: OpGraph, constants: str = "") -> Interface:
-    """Return the interface of a node that runs an op graph; OpError when the graph is wrong.
+    """Return the interface of a node that runs an op graph. Raise OpError if the graph is wrong.
 
     `constants` is the block's list of parameters that are compiled into the kernel. Inputs that are read element by
     element have the same shape, which is also that of the outputs. Without inputs, parameters set the outputs' size.

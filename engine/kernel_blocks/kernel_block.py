@@ -154,7 +154,7 @@ def _handle(argument: Argument) -> object:
 
 
 def _options(values: Mapping[str, Any]) -> CudaOptions:
-    """Return the compiler options for CUDA C++ from a person's texts; KernelError when one is wrong."""
+    """Return the compiler options for CUDA C++ from a person's texts. Raise KernelError if one is wrong."""
     pairs = [part.strip().partition("=") for part in values["defines"].split(";") if part.strip()]
     folders = (folder.strip() for folder in values["include_folders"].split(";"))
     return CudaOptions(
@@ -186,7 +186,7 @@ def _constant(text: str) -> ConstantValue:
 
 
 def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str, Any]) -> Interface:
-    """Return the interface of a node that launches an entry point of an image; KernelError when it can't."""
+    """Return the interface of a node that launches an entry point of an image. Raise KernelError if it can't."""
     entry = values["entry"] or next(iter(image.signatures))
     manifest = _manifest(image, entry)
     function, signature = parse(image.ptx).functions[manifest.name], image.signature(manifest.name)
@@ -238,7 +238,10 @@ def _interface(block_type: type[Block], image: KernelImage, values: Mapping[str,
 
 
 def _commented(comment: ParameterComment, parameter: ManifestParameter, in_place: Collection[str]) -> ParameterComment:
-    """Return a comment with the direction set by `in_place`; KernelError when the code contradicts the direction."""
+    """Return a comment with the direction set by `in_place`.
+
+    Raise KernelError if the code contradicts the direction.
+    """
     direction = "inout" if parameter.name in in_place else comment.direction
     if direction is not None and not covers(direction, parameter.direction):
         raise KernelError(

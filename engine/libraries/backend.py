@@ -15,7 +15,7 @@ class Libraries(Protocol):
     """The libraries of one device, with their handles and plans. Any thread may use them, after `activate`."""
 
     def workspace_bytes(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> int:
-        """Return the bytes of scratch memory that a call needs; LibraryError when it can't be done."""
+        """Return the bytes of scratch memory that a call needs. Raise LibraryError if it can't be done."""
         ...
 
     def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:

@@ -63,7 +63,9 @@ class LibraryCall:
         return type(self).__name__.lower()
 
     def results(self, inputs: Mapping[str, Layout]) -> Mapping[str, Layout]:
-        """Return the layouts of the outputs, by slot; OperandError when the inputs don't fit each other or the call.
+        """Return the layouts of the outputs, by slot.
+
+        Raise OperandError if the inputs don't fit each other or the call.
 
         `inputs` may include the outputs.
         """
@@ -125,6 +127,6 @@ def scaling_type(scaled: DType) -> DType:
     return f32 if scaled in (f16, bf16) else scaled
 
 
-#: Bytes of scratch memory that a call needs on a device for operands of these layouts; LibraryError when it can't be
-#: done.
+#: Returns the bytes of scratch memory that a call needs on a device for operands of these layouts. Raises LibraryError
+#: if the device can't do the call.
 WorkspaceOf = Callable[[LibraryCall, Mapping[str, Layout]], int]

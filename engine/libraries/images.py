@@ -29,7 +29,7 @@ class _Image(LibraryCall):
     accepted: ClassVar[tuple[DType, ...]] = FLOATS
 
     def image_in(self, inputs: Mapping[str, Layout]) -> Layout:
-        """Return the image's layout; OperandError when it isn't one that the call takes."""
+        """Return the image's layout. Raise OperandError if it isn't one that the call takes."""
         image = inputs["image"]
         if image.dtype not in self.accepted:
             names = ", ".join(map(str, self.accepted))
@@ -120,7 +120,7 @@ class Morphology(_Image):
 
 
 def row_stride(image: Layout, slot: str) -> int:
-    """Return how many pixels lie from one row to the next; OperandError when it isn't an image with whole rows."""
+    """Return how many pixels lie from one row to the next. Raise OperandError if it isn't an image with whole rows."""
     if len(image.shape) != 2:
         raise OperandError(slot, f"image must have 2 dimensions, got shape {list(image.shape)}")
     (height, width), (row, column) = image.shape, image.element_strides

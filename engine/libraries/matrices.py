@@ -18,7 +18,7 @@ NUMBERS: tuple[DType, ...] = (f16, bf16, *FULL)
 
 
 def common_type(inputs: Mapping[str, Layout], slots: Sequence[str], accepted: Sequence[DType]) -> DType:
-    """Return the element type that all of these inputs have; OperandError when they differ or have another one."""
+    """Return the element type that all of these inputs have. Raise OperandError if they differ or have another one."""
     there = [slot for slot in slots if slot in inputs]
     dtype = inputs[there[0]].dtype
     if dtype not in accepted:

@@ -95,7 +95,7 @@ class WorkerProcess:
         return bool(poll.poll(1000 * seconds))
 
     def receive(self) -> Outcome:
-        """Wait for the outcome of the job; EOFError when the process has died."""
+        """Wait for the outcome of the job. Raise EOFError if the process has died."""
         assert self._process.stdout is not None
         try:
             outcome: Outcome = pickle.load(self._process.stdout)

@@ -55,7 +55,7 @@ def longest_chains(times: Sequence[int], after: Sequence[Sequence[int]]) -> Chai
 
 
 def critical_path(spans: Sequence[SpanProfile], *, lately: bool = False) -> CriticalPath:
-    """Return the critical path of a profile's spans: from the times of the last measured frame, or `lately` the mean times.
+    """Return the critical path of a profile's spans, from their times in the last measured frame, or from mean times.
 
     In a loop the sums of all turns are compared. Spans that did not run are on no path.
     """

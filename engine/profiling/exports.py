@@ -24,8 +24,8 @@ def profile_object(profile: Profile) -> dict[str, Any]:
 
     Rows are as in `engine.profiling.rows`, with the key of the row around each as `parent`, "" at the top. `slack_ns`
     of a row is the smallest slack of its spans, and `is_critical` is true for rows on the critical path; both use mean
-    times. `moved_bytes` are those of all turns, None for rows with regions. `kernel` describes the kernel of a row with a
-    single one. `side_work` is as in `engine.profiling.side_work`.
+    times. `moved_bytes` are those of all turns, None for rows with regions. `kernel` describes the kernel of a row with
+    a single one. `side_work` is as in `engine.profiling.side_work`.
     """
     spans = profile.spans
     path, found = critical_path(spans, lately=True), rows(spans)

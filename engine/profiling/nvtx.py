@@ -48,7 +48,7 @@ class Nvtx:
     """A profiler's functions; missing ones do nothing."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        """Ask a profiler's library for its functions; OSError when it refuses."""
+        """Ask a profiler's library for its functions. Raise OSError if it refuses."""
         self._slots = {module: (ctypes.c_void_p * size)() for module, size in _SIZES.items()}
         self._tables = {module: _table(slots) for module, slots in self._slots.items()}
         self._callbacks = _Callbacks(ctypes.sizeof(_Callbacks), _GetTable(self._get_table))

@@ -37,17 +37,17 @@ class Transport(Protocol):
         """Answer `questions.Step`: the one question that is asked in every frame."""
 
     def ask(self, question: Question[Answer], /) -> Answer:
-        """Wait for the answer; WarploomError when the engine refuses or has ended."""
+        """Wait for the answer. Raise WarploomError if the engine refuses or has ended."""
 
     def close(self) -> None:
-        """End the engine; safe to call again. DeviceError when the device fails only now."""
+        """End the engine; safe to call again. Raise DeviceError if the device fails only now."""
 
 
 class Client:
     """Sends a patch and its changes to an engine, asks it questions, and receives its reports.
 
     Step it by hand (`step`), or let it run on its own thread (`start`, `stop`). `post` and the `take_` methods never
-    wait; the rest may wait for the frame under way. DeviceError when the device fails.
+    wait; the rest may wait for the frame under way. Raise DeviceError if the device fails.
     """
 
     def __init__(self, patch: Patch, transport: Transport) -> None:
@@ -71,7 +71,10 @@ class Client:
         self.close()
 
     def post(self, message: Message) -> None:
-        """Leave a message for the next frame, and don't wait; WarploomError when a field holds no value of its type."""
+        """Leave a message for the next frame, and don't wait.
+
+        Raise WarploomError if a field holds no value of its type.
+        """
         check_message(message)
         self._transport.post(message)
 
@@ -133,7 +136,7 @@ class Client:
     def save_outputs(self, folder: Path | None = None) -> list[Saved]:
         """Save outputs (all of them into `folder`, or save blocks to their own paths) and return them.
 
-        PatchError when a file can't be written, or lies elsewhere and the patch is not trusted; the others are saved.
+        Raise PatchError if a file can't be written, or lies elsewhere and the patch is not trusted. Others are saved.
         """
         return self._ask(questions.SaveTo(folder))
 
@@ -169,7 +172,7 @@ class Client:
         return self._outbox.take_events()
 
     def close(self) -> None:
-        """Stop and free all resources; safe to call again. DeviceError when the device fails only now."""
+        """Stop and free all resources; safe to call again. Raise DeviceError if the device fails only now."""
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None

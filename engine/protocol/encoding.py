@@ -87,7 +87,7 @@ class ElsewhereArray:
 
 
 def encode(message: object) -> bytes:
-    """Return a message, a question or an answer as bytes; WarploomError when a value in it can't be encoded."""
+    """Return a message, a question or an answer as bytes. Raise WarploomError if a value in it can't be encoded."""
     try:
         return _encoder.encode(message)
     except (TypeError, OverflowError, NotImplementedError) as problem:

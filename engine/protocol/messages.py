@@ -60,7 +60,7 @@ class Viewing(msgspec.Struct, frozen=True):
 
     `size` is (width, height) of the whole picture on the screen, in pixels; a larger picture is not needed. None asks
     for every pixel. `rate` is the most pictures a second; None sets no limit. `probe` is (x, y) of a pixel of the whole
-    picture whose value is wanted. WarploomError when the rate is not positive.
+    picture whose value is wanted. Raise WarploomError if the rate is not positive.
     """
 
     size: tuple[int, int] | None = None

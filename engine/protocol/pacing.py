@@ -34,7 +34,7 @@ def is_rate(value: object) -> bool:
 
 
 class Pacing(msgspec.Struct, frozen=True):
-    """How frames are paced; `rate` is in frames a second, None for free ones. WarploomError when they don't agree.
+    """How frames are paced; `rate` is in frames a second, None for free ones. Raise WarploomError if they don't agree.
 
     `overlap` says whether the next frame may be launched while the last one still runs on the device (throughput), or
     each ends before the next begins (latency: input shows as early as it can). With None, free frames overlap, but for

@@ -92,7 +92,7 @@ def connect(
 ) -> Client:
     """Run a patch by an engine in a separate process, which `command` starts: "warploom engine", or a list of words.
 
-    DeviceError when the process or its device can't be used, and from the client when the process ends.
+    Raise DeviceError if the process or its device can't be used, and from the client when the process ends.
     """
     if isinstance(command, str):
         try:
@@ -185,7 +185,7 @@ class PipeTransport:
         return self.ask(Step(real_time))
 
     def ask(self, question: Question[Answer], /) -> Answer:
-        """Return the answer; WarploomError when the engine refuses, DeviceError when its process has ended."""
+        """Return the answer. Raise WarploomError if the engine refuses, DeviceError when its process has ended."""
         if self._is_closed:
             raise WarploomError("engine must be open, got one that was closed")
         if isinstance(question, WatchFiles) and self._saved_files is None:
@@ -200,7 +200,7 @@ class PipeTransport:
         return answer
 
     def close(self) -> None:
-        """End the process; safe to call again. DeviceError when the device fails only now."""
+        """End the process; safe to call again. Raise DeviceError if the device fails only now."""
         if self._is_closed:
             return
         self._is_closed = True

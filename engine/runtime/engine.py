@@ -50,7 +50,7 @@ _aged = 0
 class Engine(Client):
     """Runs a patch in this process and follows its edits.
 
-    `device` is "auto", "host", "cuda:0" or an open device, which then stays the caller's. DeviceError when it cannot be
+    `device` is "auto", "host", "cuda:0" or an open device, which then stays the caller's. Raise DeviceError if it can't be
     used. Kernels of neighbouring blocks are fused unless `fuse` is False. Buffers share memory unless `share` is False,
     for a comparison: then no kernel is fused, and each buffer has separate memory. With `plain_edges`, no kernel on a
     CUDA device begins before those that it waits for are complete, see `open_device`.
@@ -148,7 +148,7 @@ class LocalEngine:
         self._forget_types = block_types.subscribe(lambda types: self.post(BlockTypesChanged(types)))
 
     def ask(self, question: Question[Answer], /) -> Answer:
-        """Answer a question; WarploomError when it can't be, or the engine is closed."""
+        """Answer a question. Raise WarploomError if it can't be, or the engine is closed."""
         if self._closed:
             raise _closed()
         answer: Answer = self._answer(question)
@@ -181,7 +181,7 @@ class LocalEngine:
                 return cost_of(edits, self._patch, engine.updates.published)
 
     def step(self, real_time: bool, /) -> FrameReport:
-        """Do one frame, see `Client.step`; WarploomError when the engine is closed."""
+        """Do one frame, see `Client.step`. Raise WarploomError if the engine is closed."""
         if self._closed:
             raise _closed()
         with self.lock:
@@ -247,7 +247,7 @@ class LocalEngine:
         self._saved_files.watch(folders)
 
     def close(self) -> None:
-        """Stop and free all resources; safe to call again. DeviceError when the device fails only now."""
+        """Stop and free all resources; safe to call again. Raise DeviceError if the device fails only now."""
         if self._closed:
             return
         self._closed = True

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 @checked(TypeError)
 def dtype_of(array: np.ndarray[Any, Any]) -> DType:
-    """Return the scalar element type of a numpy array; TypeError when Warploom has none for it."""
+    """Return the scalar element type of a numpy array. Raise TypeError if Warploom has none for it."""
     dtype = _BY_NUMPY.get(array.dtype)
     if dtype is None:
         allowed = ", ".join(map(str, _BY_NUMPY))

@@ -22,7 +22,7 @@ class _Extent:
 def fixed_array(*dims: int) -> Any:
     """Declare a field that is an array, ``weights: f32 = fixed_array(4)``; the annotation is the type of its elements.
 
-    `dims` are its sizes, outermost first, each at least 1. TypeError when there is none or one is smaller.
+    `dims` are its sizes, outermost first, each at least 1. Raise TypeError if there is none or one is smaller.
     """
     if not dims or any(not isinstance(dim, int) or dim < 1 for dim in dims):
         raise TypeError(f"a fixed array's sizes must be whole numbers from 1, got {dims}")
@@ -67,7 +67,7 @@ class Struct(metaclass=DType):
 
 
 def _fields(cls: type[Struct]) -> dict[str, DType]:
-    """Return the fields of a struct by name, in order; TypeError when there are none or one is no element type."""
+    """Return the fields of a struct by name, in order. Raise TypeError if there are none or one is no element type."""
     hints: dict[str, Any] = get_type_hints(cls)
     if not hints:
         raise TypeError(f"struct {cls.__name__} must declare at least one field, got none")
@@ -90,7 +90,7 @@ def _fields(cls: type[Struct]) -> dict[str, DType]:
 
 
 def field_offset(struct: DType, name: str) -> int:
-    """Return where a field of a struct starts, in bytes; KeyError when the struct has no such field."""
+    """Return where a field of a struct starts, in bytes. Raise KeyError if the struct has no such field."""
     if struct.numpy.fields is None:
         raise KeyError(name)
     return struct.numpy.fields[name][1]
@@ -111,7 +111,7 @@ def declaration(struct: DType) -> str:
     """Return the CUDA C++ declaration of a struct and of the structs in it, so that a kernel shares its layout.
 
     Assertions check size, alignment and every offset. Each struct has an include guard, so that declarations with a
-    struct in common can follow each other. TypeError when it is no struct, when a name is a word of C++, and when two
+    struct in common can follow each other. Raise TypeError if it is no struct, if a name is a word of C++, or if two
     structs of one name differ.
     """
     if struct.kind != "struct":

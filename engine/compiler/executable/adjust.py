@@ -56,7 +56,7 @@ class NodeChange:
     old_config: LaunchConfig
 
     def apply(self) -> None:
-        """Write the arguments and update the node; DeviceError when the device refuses."""
+        """Write the arguments and update the node. Raise DeviceError if the device refuses."""
         self._give(self.kernel, self.config, self.written)
 
     def revert(self) -> None:
@@ -83,7 +83,7 @@ class Recapture:
     before: Capture
 
     def apply(self) -> None:
-        """Update the node; DeviceError when the device would need another graph."""
+        """Update the node. Raise DeviceError if the device would need another graph."""
         self._give(self.capture)
 
     def revert(self) -> None:

@@ -113,7 +113,7 @@ def argument_recipe(
 ) -> ArgumentRecipe:
     """Return the recipe for the arguments of the launch at `place` in its block's work.
 
-    ArgumentError when a parameter of the kernel can't take the address that the block passes.
+    Raise ArgumentError if a parameter of the kernel can't take the address that the block passes.
     """
     for argument, taken in zip(entry.arguments, accepted, strict=False):
         if isinstance(argument, BufferArgument | FrameArgument):

@@ -176,7 +176,7 @@ class _Builder:
         handles.update(dict.fromkeys(unit, node))
 
     def _add(self, index: int, after: Sequence[GraphNode]) -> None:
-        """Add an operation, with a timer's nodes around it; Cancelled when the graph is no longer needed."""
+        """Add an operation, with a timer's nodes around it. Raise Cancelled if the graph is no longer needed."""
         check_cancelled()
         self.at = index
         operation, timer = self._operations[index], self._timer

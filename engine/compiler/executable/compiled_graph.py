@@ -22,7 +22,7 @@ from engine.patch.changes import PortRef
 #: Kernel nodes of one executable whose argument blocks were written since their last refresh.
 Written = dict[GraphNode, None]
 Refresh = Callable[[Collection[GraphNode]], None]
-#: Writes a value to all its places, which `refresh` passes on; ArgumentError when a kernel can't take it.
+#: Writes a value to all its places, which `refresh` passes on. Raises ArgumentError if a kernel can't take it.
 WriteValue = Callable[[object], None]
 
 
@@ -154,7 +154,7 @@ class CompiledGraph:
     def set_parameters(self, values: Mapping[tuple[str, str], object]) -> int:
         """Write live parameters, by (node, name), and update each touched kernel node once; return how many.
 
-        ArgumentError when a kernel can't take a value; all others are written nevertheless.
+        Raise ArgumentError if a kernel can't take a value; all others are written nevertheless.
         """
         refused: ArgumentError | None = None
         for key, value in values.items():

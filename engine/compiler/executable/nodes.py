@@ -173,7 +173,7 @@ class NodeMaker:
         return KernelNode(operation.node, index, _NOT_ADDED, typed, config, arguments, entry.live_places)
 
     def _launch(self, index: int, entry: KernelEntry, typed: TypedKernel) -> LaunchConfig:
-        """Return the launch of a kernel; GraphValidationError when the kernel can't run so many threads."""
+        """Return the launch of a kernel. Raise GraphValidationError if the kernel can't run so many threads."""
         operation, kernel, config = self._plan.operations[index], typed.kernel, self._plan.launch(index)
         if entry.count is not None and self._plan.buffers.find(operation.node, entry.count) is not None:
             config = counted_launch(config, kernel.resources, self._device.info)

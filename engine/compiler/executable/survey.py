@@ -115,7 +115,7 @@ class _Stands:
 
 
 class SurveyKernel:
-    """The kernel of kernels/statistics.cu, loaded; KernelError when it does not compile or load."""
+    """The kernel of kernels/statistics.cu, loaded. Raise KernelError if it does not compile or load."""
 
     def __init__(self, device: Device) -> None:
         self._cores, architecture = device.info.cores, device.info.architecture

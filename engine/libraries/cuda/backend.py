@@ -31,7 +31,7 @@ class CudaLibraries:
         self._recent: OrderedDict[Hashable, LibraryPlan] = OrderedDict()
 
     def workspace_bytes(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> int:
-        """Return the bytes of scratch memory that a call needs; LibraryError when it can't be done."""
+        """Return the bytes of scratch memory that a call needs. Raise LibraryError if it can't be done."""
         return self._plan(call, layouts).workspace_bytes
 
     def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:

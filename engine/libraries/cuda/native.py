@@ -30,7 +30,7 @@ class NativeLibrary:
         self._functions = ctypes.CDLL(found.abs_path)
 
     def call(self, function: str, *arguments: Any) -> None:
-        """Call a function; StatusError when it doesn't return 0."""
+        """Call a function. Raise StatusError if it doesn't return 0."""
         status = getattr(self._functions, function)(*arguments)
         if status:
             raise StatusError(f"{function} returned {self.status_text(status)}")

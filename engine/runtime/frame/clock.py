@@ -23,7 +23,7 @@ class Clock:
     nanoseconds, so rounding errors don't accumulate. Kernels get float32: a step keeps its precision, but a time is
     exact to 8 ms after a day and to 63 ms after a week. A kernel that has to move smoothly for days should accumulate
     `time_step` in a state buffer, wrapped to its own period, or take a phase from a value block, which has float64.
-    WarploomError when the time step is not a positive number.
+    Raise WarploomError if the time step is not a positive number.
     """
 
     def __init__(self, time_step_s: float = 1 / 60) -> None:

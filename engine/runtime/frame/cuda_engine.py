@@ -111,7 +111,7 @@ class CudaEngine:
         A frame by hand finishes all preparations and always advances. A `free_running` one leaves preparations to the
         worker, and skips a launch that would repeat the last one. While the engine is paused it doesn't advance: an
         edit is then shown by a launch with a time step of 0 at the same frame index. With `real_time` the patch's time
-        follows the wall clock, see `Clock`. DeviceError when the device fails.
+        follows the wall clock, see `Clock`. Raise DeviceError if the device fails.
 
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
         report is then that since the last frame, and its other fields describe a frame that has just ended. Not each of

@@ -171,7 +171,7 @@ def _wanted(plan: Plan, kept: AbstractSet[PortRef], *, has_arena: bool) -> dict[
 
 
 def _adopt_array(plan: Plan, device: Device, owner: PortRef) -> Memory:
-    """Return the memory of the array that a block names for `owner`; GraphValidationError when it can't be used."""
+    """Return the memory of the array that a block names for `owner`. Raise GraphValidationError if it can't be used."""
     array = plan.description.by_id[owner.node].description.externals[owner.port]
     if isinstance(array.keep, Buffer) and array.keep.device is not device:
         text = "buffer must be one of the engine's own device, got one of another engine, which may free it at any time"

@@ -60,7 +60,7 @@ class DeviceServices:
             return self._libraries
 
     def workspace_bytes(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> int:
-        """Return the bytes of scratch memory that a library call needs; LibraryError when it can't be done."""
+        """Return the bytes of scratch memory that a library call needs. Raise LibraryError if it can't be done."""
         return self.libraries().workspace_bytes(call, layouts)
 
     def close(self) -> None:

@@ -142,7 +142,7 @@ class ModuleCache:
 
     @staticmethod
     def find(kernel: Kernel, folders: Iterable[str] = ()) -> KernelSource:
-        """Return the source of a kernel with the paths of its files; KernelError when there is no such file."""
+        """Return the source of a kernel with the paths of its files. Raise KernelError if there is no such file."""
         return find_source(kernel.source, [Path(folder) for folder in folders], kernel.entry)
 
     def are_current(self, kernels: Iterable[tuple[Kernel, tuple[str, ...]]]) -> bool:

@@ -62,7 +62,7 @@ class OutputContents:
     times: SideTimes
 
     def save(self) -> Saved:
-        """Write the file; PatchError when that fails or is refused."""
+        """Write the file. Raise PatchError if that fails or is refused."""
         if self.path is not None and self.contents is not None:
             refusal = self.place.refusal(self.saved.node, self.path)
             if refusal is not None:

@@ -17,8 +17,8 @@ def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:
     - uint8 is sRGB already, and saved with 8 bits.
     - Alpha is dropped where the format has none. OpenEXR stores colours multiplied by alpha.
 
-    `depth` is one of PICTURE_DEPTHS. PatchError when the format has no such depth, ValueError when the picture can't be
-    written.
+    `depth` is one of PICTURE_DEPTHS. Raise PatchError if the format has no such depth, and ValueError if the picture
+    can't be written.
     """
     import OpenImageIO  # only patches with pictures need it
 

@@ -116,7 +116,7 @@ class Previews:
         """Offer the pictures that are done, and begin to take those that are due.
 
         `launch` counts the launches on `stream`; the last one gave frame number `frame`. By hand, all pictures are due
-        and have been offered on return. DeviceError when the device fails.
+        and have been offered on return. Raise DeviceError if the device fails.
         """
         self._offer()
         if compiled is None or not self._viewers or (self._flying and not by_hand):

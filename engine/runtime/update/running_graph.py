@@ -29,7 +29,7 @@ class Retired:
     memory: GraphMemory | None = None
 
     def release(self) -> None:
-        """Release it; DeviceError when the device fails."""
+        """Release it. Raise DeviceError if the device fails."""
         self.services.device.activate()
         if self.graph is not None:
             self.graph.destroy()
