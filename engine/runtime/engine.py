@@ -52,8 +52,8 @@ class Engine(Client):
 
     `device` is "auto", "host", "cuda:0" or an open device, which then stays the caller's. Raise DeviceError if it can't
     be used. Kernels of neighbouring blocks are fused unless `fuse` is False. Buffers share memory unless `share` is
-    False, for a comparison: then no kernel is fused, and each buffer has separate memory. With `plain_edges`, no kernel on a
-    CUDA device begins before those that it waits for are complete, see `open_device`.
+    False, for a comparison: then no kernel is fused, and each buffer has separate memory. With `plain_edges`, no kernel
+    on a CUDA device begins before those that it waits for are complete, see `open_device`.
     """
 
     @checked(PatchError, device="its name or its kind is checked by LocalEngine")
