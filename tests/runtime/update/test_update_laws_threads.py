@@ -20,7 +20,7 @@ from tests.runtime.update.update_support import OwnArrays, Sources, contents, co
 from tests.waiting import next_report, until
 
 #: How long the stress test edits.
-STRESS_S = many(3)
+STRESS_S = many(1)
 #: Edits of a running engine. Kernel files that stay broken are left out, since they would only slow the test down.
 KINDS: tuple[str, ...] = ("live",) * 8 + (
     "size",
