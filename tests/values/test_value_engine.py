@@ -25,6 +25,7 @@ from engine.protocol.messages import NodeState, Reset, SetRunning
 from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many
 from tests.values.running import doubling, moments
+from tests.waiting import until
 
 Array = np.ndarray[Any, Any]
 
@@ -211,15 +212,15 @@ def test_values_go_on_while_the_engine_runs_by_itself() -> None:
         engine.step()
         engine.start(rate=None)
 
-        def reads(expected: float) -> bool:
-            return any(engine.read(saxpy["out"])[0] == np.float32(expected) for _ in range(2000))
+        def wait_for(expected: float) -> None:
+            until(lambda: engine.read(saxpy["out"])[0] == np.float32(expected))
 
-        assert reads(0.5)
+        wait_for(0.5)
         patch.set(slider, setting=0.25)
-        assert reads(0.25)
+        wait_for(0.25)
         engine.post(SetRunning(False))
         patch.set(slider, setting=0.125)
-        assert reads(0.125)
+        wait_for(0.125)
 
 
 def test_the_moment_is_one_object() -> None:
