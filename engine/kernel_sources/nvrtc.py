@@ -282,7 +282,7 @@ def _check(nvrtc: Any, result: Any, call: str) -> None:
         raise KernelError(f"{call} must succeed, got {result.name}")
 
 
-#: The first statement of such a kernel.
+#: The first statement of a kernel that waits for the kernels before it.
 WAIT = ' asm volatile("griddepcontrol.wait;" ::: "memory");'
 _OLDEST = 90
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\.|[^\\\n])*", re.MULTILINE | re.DOTALL)

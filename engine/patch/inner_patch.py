@@ -22,7 +22,7 @@ GRAPH = "graph"
 class InnerPatch(Patch):
     """A patch that a person edits inside a block. Its nodes have the order of the JSON, which decides that of ports."""
 
-    #: The names, in messages, of such a patch and of its nodes.
+    #: What messages call the inner patch, and what they call its nodes.
     kind: ClassVar[str]
     holds: ClassVar[str]
     #: The node types that only this kind of patch has.

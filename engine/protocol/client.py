@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from threading import get_ident
 from typing import Annotated, Any, Protocol, Self
 
 import numpy as np
@@ -56,8 +57,9 @@ class Client:
         #: The device that the engine uses.
         self.info = transport.info
         self._outbox, self._step = transport.outbox, transport.step
-        #: The changes of an edit that is not complete.
+        #: The changes of an edit that is not complete, and the thread that makes it.
         self._changes: list[Change] = []
+        self._editor = 0
         self._is_undo = False
         transport.post(SetTrust(patch.trusted))
         for change in patch.as_changes():
@@ -76,6 +78,7 @@ class Client:
         Raise WarploomError if a field holds no value of its type.
         """
         check_message(message)
+        self._send_begun()
         self._transport.post(message)
 
     def step(self, *, real_time: bool = False) -> FrameReport:
@@ -86,8 +89,7 @@ class Client:
         """
         if problem := check_of(bool)(real_time, "real_time"):  # quicker than `checked`
             raise WarploomError(problem)
-        if self._changes:
-            self._send_edit()
+        self._send_begun()
         return self._step(real_time)
 
     @checked()
@@ -179,13 +181,18 @@ class Client:
         self._transport.close()
 
     def _ask(self, question: Question[Answer]) -> Answer:
-        self._send_edit()
+        self._send_begun()
         return self._transport.ask(question)
 
     def _follow(self, change: Change) -> None:
         if not isinstance(change, BlockTypesChanged):  # the engine's own process follows block files
             self._changes.append(change)
-            self._is_undo = self.patch.is_undoing
+            self._is_undo, self._editor = self.patch.is_undoing, get_ident()
+
+    def _send_begun(self) -> None:
+        """Send the changes so far of an edit that this thread makes, so that all arrives in order."""
+        if self._changes and self._editor == get_ident():
+            self._send_edit()
 
     def _send_edit(self) -> None:
         """Post the changes of an edit together, so that no frame runs half of it; the patch has checked them."""

@@ -3,19 +3,23 @@
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from ctypes import sizeof
 from enum import IntEnum
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from engine.device.host.device import HostDevice
 from engine.libraries.call import LibraryCall
 from engine.libraries.cuda import matrices
 from engine.libraries.cuda.plan import Addresses, Handles
-from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve
+from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
 from engine.types import DType, c64, c128, f32, f64
 from engine.types.layout import Layout
+from tests.libraries.test_lapack import numbers
 
 _X = "handle params"
 _DEVICE_AND_HOST = "work lwork host_work host_lwork info"
@@ -41,6 +45,8 @@ SIGNATURES = {
     "trsm_batched_64": "handle side uplo trans diag m n alpha a_array lda b_array ldb batch",
     "trsm_64": "handle side uplo trans diag m n alpha a lda b ldb",
 }
+#: The real ones, which the fixture replaces.
+_LOAD, _LAUNCH = Handles.load, matrices.MatrixKernels._launch
 LETTERS = {f32: "s", f64: "d", c64: "c", c128: "z"}
 NUMBERS = {f32: 0, f64: 1, c64: 4, c128: 5}
 ENUMS = {
@@ -162,3 +168,45 @@ def test_routines_get_what_they_are_documented_to_take(
             assert WORKSPACE <= given[key] < WORKSPACE + plan.workspace_bytes
         assert given.get("w", operands.get("values")) == operands.get("values")
     assert all(len(names) == 1 for names in separate.values())
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (9, 4), (4, 9)])
+def test_the_plan_of_singular_values_computes_them(
+    calls: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]
+) -> None:
+    """The kernels that the plan launches, on the host: they get what they take, and matrices go in and out right."""
+    device = HostDevice()
+    handles = OnHost(device)
+    monkeypatch.setattr(Handles, "load", _LOAD)
+    monkeypatch.setattr(matrices.MatrixKernels, "_launch", _LAUNCH)
+    a = np.stack([numbers(shape, c64), np.ones(shape, np.complex64)])
+    inputs = {"a": Layout(c64, a.shape)}
+    layouts = {**inputs, **Svd().results(inputs)}
+    plan = import_module("engine.libraries.cuda.lapack").PLANS[Svd](Svd(), layouts, handles)
+    buffers = {slot: device.allocate(max(layout.size_bytes, 8)) for slot, layout in layouts.items()}
+    device.write(buffers["a"], a)
+    work = device.allocate(plan.workspace_bytes)
+    addresses = {slot: buffer.pointer for slot, buffer in buffers.items()}
+    plan.issue(1, Addresses(addresses, {}, False, work.pointer, plan.workspace_bytes, 5))
+    device.synchronize()
+    found = {slot: np.empty(layouts[slot].shape, layouts[slot].dtype.numpy) for slot in ("u", "s", "vh", "info")}
+    for slot, array in found.items():
+        device.read(buffers[slot], array)
+    assert found["info"] == 0 and np.abs(found["u"] * found["s"][:, None, :] @ found["vh"] - a).max() < 1e-5
+    assert np.allclose(found["s"], np.linalg.svd(a, compute_uv=False), atol=1e-5)
+    device.close()
+
+
+class OnHost(Handles):
+    """Handles that launch kernels on the host."""
+
+    def launch(
+        self, file: str, entry: str, threads: int, stream: int, *arguments: tuple[int, Any], **more: Any
+    ) -> None:
+        """Launch with the values that the driver would get, each as its type in C."""
+        block = more.get("thread_block", 256)
+        values = [kind(value).value or 0 for value, kind in arguments]
+        kernel = self.load(file, more.get("elements", "")).kernel(entry)
+        sizes = [parameter.size_bytes for parameter in kernel.parameters]
+        assert sizes == [sizeof(kind) for _, kind in arguments]
+        self._device.launch(kernel, (-(-threads // block),), (block,), values)

@@ -23,6 +23,7 @@ from engine.protocol import pipe
 from engine.protocol.client import Client
 from engine.protocol.messages import (
     EditCost,
+    Edited,
     FrameReport,
     Observe,
     ObserveProfile,
@@ -416,3 +417,22 @@ def test_no_frame_runs_half_of_an_edit(connected: Connect) -> None:
             assert not engine.read(total["out"]).any()
         engine.stop()
         assert not [happening for happening in engine.take_events() if isinstance(happening, Diagnostic)]
+
+
+def test_a_question_of_another_thread_leaves_an_open_edit_whole() -> None:
+    """Only the thread of an edit sends the changes so far, and then what it posts comes after them."""
+    patch = Patch()
+    node = patch.add("buffer.constant", value=1.0)
+    with Engine(patch, "host") as engine:
+        engine.step()
+        with patch.edit("both"):
+            patch.set(node, value=2.0)
+            other = threading.Thread(target=lambda: [engine.profile(), engine.step()])
+            other.start()
+            other.join()
+            assert (engine.core.context.parameters.values[node.id]["value"]) == 1.0
+            patch.set(node, value=3.0)
+            engine.post(SetRunning(True))
+            assert [type(message) for message in engine.core.inbox] == [Edited, SetRunning]
+        engine.step()
+        assert (engine.read(node["out"]) == 3).all()

@@ -163,9 +163,7 @@ def _description(node: PlacedNode) -> tuple[BlockDescription | Diagnostic, Readi
 
 
 def _idleness(node: str, made: BlockDescription) -> Diagnostic | None:
-    """Return the error of a block that leaves an output out, or does nothing with its inputs, or of such a block inside
-    it.
-    """
+    """Return the error of a block, or of a block inside it, that leaves out an output or does not use its inputs."""
     remedy = "have describe launch a kernel on it, or fill, copy or provide it"
     for part in made.parts():
         for name in part.unfilled_outputs:

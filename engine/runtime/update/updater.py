@@ -126,23 +126,29 @@ class Updater:
         """
         context = self.context
         if self._worker.is_busy or len(edit) > 1:
-            nodes = {node for change in edit for node in nodes_of(change)}
             is_light = all(map(context.is_light, edit))
-            if self._worker.is_busy and not (is_light and self._waiting.isdisjoint(nodes)):
-                self._deferred.append((edit, source))
-                self._waiting |= nodes
-                return
+            if self._worker.is_busy:
+                nodes = {node for change in edit for node in nodes_of(change)}
+                if not (is_light and self._waiting.isdisjoint(nodes)):
+                    self._deferred.append((edit, source))
+                    self._waiting |= nodes
+                    return
             context.parameters.hold(not is_light)
         context.dirty.source = source
-        for change in edit:
-            if isinstance(change, BlockTypesChanged) and any(i.mend is Mend.TRUST for i in self.diagnostics.blocks):
-                context.dirty.mark_structure("another folder of blocks")  # kernels in it may run now
-            try:
-                context.apply(change)
-            except PatchError as problem:
-                self._tell(not_applied(change, problem))
-        context.dirty.source = "edit"
-        context.parameters.hold(False)
+        try:
+            for change in edit:
+                self._apply(change)
+        finally:
+            context.dirty.source = "edit"
+            context.parameters.hold(False)
+
+    def _apply(self, change: Change) -> None:
+        if isinstance(change, BlockTypesChanged) and any(item.mend is Mend.TRUST for item in self.diagnostics.blocks):
+            self.context.dirty.mark_structure("another folder of blocks")  # kernels in it may run now
+        try:
+            self.context.apply(change)
+        except PatchError as problem:
+            self._tell(not_applied(change, problem))
 
     def run(self, frame: int, *, wait: bool) -> UpdateLevel:
         """Bring the graph up to date, completely with `wait`, else as far as possible without waiting for a job.
