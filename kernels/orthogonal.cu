@@ -1,4 +1,5 @@
-// Singular values by one-sided Jacobi rotations, and columns made orthonormal: each matrix by one thread block.
+// Singular values by one-sided Jacobi rotations, from columns that another method brought close to orthogonal: each
+// matrix by one thread block.
 //
 // Matrices lie one after another, column by column. The thread blocks have whole warps, and at most 1024 threads.
 // ELEMENTS is the type of elements: RealElements or ComplexElements of float or double.
@@ -26,6 +27,7 @@ struct RealElements {
     static __device__ Value conjugate(Value a) { return a; }
     static __device__ Part largest_part(Value a) { return a < 0 ? -a : a; }
     static __device__ Value of(Part a) { return a; }
+    static __device__ Part real(Value a) { return a; }
     static __device__ Value from_lane(Value a, int mask) { return __shfl_xor_sync(0xffffffffu, a, mask); }
 };
 
@@ -45,6 +47,7 @@ struct ComplexElements {
         return x > y || x != x ? x : y;
     }
     static __device__ Value of(Part a) { return {a, Part(0)}; }
+    static __device__ Part real(Value a) { return a.x; }
     static __device__ Value from_lane(Value a, int mask)
     {
         return {__shfl_xor_sync(0xffffffffu, a.x, mask), __shfl_xor_sync(0xffffffffu, a.y, mask)};
@@ -84,83 +87,6 @@ __device__ inline float power_of_two(float number)
 __device__ inline double power_of_two(double number)
 {
     return __longlong_as_double(max(__double_as_longlong(number) & 0x7ff0000000000000ll, 0x0010000000000000ll));
-}
-
-// Removes from x its part along the first `columns` of an orthonormal basis, if this part is not lost in rounding, and
-// makes x a unit vector. `coefficients` is shared memory.
-template <typename E>
-__device__ inline void make_orthogonal(
-    const typename E::Value* basis, int columns, typename E::Value* x, int rows, typename E::Value* coefficients)
-{
-    using Part = typename E::Part;
-    const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    __shared__ int is_along;
-    for (int pass = 0; pass < 3; ++pass) {
-        __syncthreads();
-        if (threadIdx.x == 0)
-            is_along = 0;
-        __syncthreads();
-        for (int k = warp; k < columns; k += warps) {
-            const typename E::Value along = warp_inner<E>(basis + (long long)k * rows, x, rows);
-            coefficients[k] = along;
-            if (E::magnitude2(along) > 16 * rows * precision<Part>() * precision<Part>())
-                is_along = 1;
-        }
-        __syncthreads();
-        if (!is_along)
-            return;
-        for (int row = threadIdx.x; row < rows; row += blockDim.x) {
-            typename E::Value sum = x[row];
-            for (int k = 0; k < columns; ++k)
-                sum = E::add(sum, E::scale(E::multiply(basis[(long long)k * rows + row], coefficients[k]), -1));
-            x[row] = sum;
-        }
-        __syncthreads();
-        const Part length = sqrt(E::largest_part(warp_inner<E>(x, x, rows)));
-        __syncthreads();
-        for (int row = threadIdx.x; row < rows; row += blockDim.x)
-            x[row] = E::scale(x[row], 1 / length);
-    }
-}
-
-// Makes the unit columns of square matrices orthogonal, each to those before it. Orthogonal ones stay as they are.
-extern "C" __global__ __launch_bounds__(1024) void orthonormalize(ELEMENTS::Value* vectors, int rows, int count)
-{
-    __shared__ ELEMENTS::Value coefficients[MOST_COLUMNS];
-    for (long long matrix = blockIdx.x; matrix < count; matrix += gridDim.x) {
-        ELEMENTS::Value* const first = vectors + matrix * rows * rows;
-        for (int column = 1; column < rows; ++column)
-            make_orthogonal<ELEMENTS>(first, column, first + (long long)column * rows, rows, coefficients);
-    }
-}
-
-// Rotates columns p and q of a, and of v, so that those of a become orthogonal; returns whether they were not. One warp.
-template <typename E>
-__device__ inline bool rotate(
-    typename E::Value* a, typename E::Value* v, int rows, int columns, int p, int q, typename E::Part negligible)
-{
-    using Value = typename E::Value;
-    using Part = typename E::Part;
-    Value *const ap = a + (long long)p * rows, *const aq = a + (long long)q * rows;
-    const Part p2 = E::largest_part(warp_inner<E>(ap, ap, rows)), q2 = E::largest_part(warp_inner<E>(aq, aq, rows));
-    const Value inner = warp_inner<E>(ap, aq, rows);
-    const Part size = sqrt(E::magnitude2(inner));
-    if (p2 <= negligible || q2 <= negligible || size <= sqrt(Part(rows)) * precision<Part>() * sqrt(p2) * sqrt(q2))
-        return false;
-    const Part half = (q2 - p2) / (2 * size);
-    const Part tangent = (half < 0 ? -1 : 1) / ((half < 0 ? -half : half) + sqrt(1 + half * half));
-    const Part cosine = 1 / sqrt(1 + tangent * tangent), sine = cosine * tangent;
-    const Value turned = E::scale(inner, sine / size), back = E::scale(E::conjugate(turned), -1);
-    Value *const vp = v + (long long)p * columns, *const vq = v + (long long)q * columns;
-    for (int i = threadIdx.x % 32; i < rows + columns; i += 32) {
-        Value& left = i < rows ? ap[i] : vp[i - rows];
-        Value& right = i < rows ? aq[i] : vq[i - rows];
-        const Value before = left;
-        left = E::add(E::scale(before, cosine), E::multiply(right, back));
-        right = E::add(E::multiply(before, turned), E::scale(right, cosine));
-    }
-    __syncwarp();
-    return true;
 }
 
 template <typename T>
@@ -207,10 +133,154 @@ __device__ inline int emptiest_row(const typename E::Value* u, int rows, int col
     return row_found;
 }
 
+// Makes column `columns` of u a unit vector that is orthogonal to the unit columns before it. One that is so but for
+// rounding stays as it is; one that is lost in rounding without them becomes any. `coefficients` is shared memory.
+template <typename E>
+__device__ inline void make_orthogonal(
+    typename E::Value* u, int columns, int rows, typename E::Value* coefficients, typename E::Part* shared)
+{
+    using Part = typename E::Part;
+    typename E::Value* const x = u + (long long)columns * rows;
+    const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const Part most = 16 * rows * precision<Part>() * precision<Part>();
+    __shared__ int is_off;
+    for (int pass = 0; pass < 6; ++pass) {
+        __syncthreads();
+        if (threadIdx.x == 0)
+            is_off = 0;
+        __syncthreads();
+        for (int k = warp; k <= columns; k += warps) {
+            const typename E::Value along = warp_inner<E>(u + (long long)k * rows, x, rows);
+            coefficients[k] = along;
+            if (!(E::magnitude2(E::add(along, E::of(k == columns ? -1 : 0))) <= most))
+                is_off = 1;
+        }
+        __syncthreads();
+        if (!is_off)
+            return;
+        for (int row = threadIdx.x; row < rows; row += blockDim.x) {
+            typename E::Value sum = x[row];
+            for (int k = 0; k < columns; ++k)
+                sum = E::add(sum, E::scale(E::multiply(u[(long long)k * rows + row], coefficients[k]), -1));
+            x[row] = sum;
+        }
+        __syncthreads();
+        const Part length2 = E::real(warp_inner<E>(x, x, rows)), length = sqrt(length2);
+        const bool is_lost = !(length2 > most * E::real(coefficients[columns])) || length - length != 0;
+        const int unit = is_lost ? emptiest_row<E>(u, rows, columns, shared) : -1;
+        __syncthreads();
+        for (int row = threadIdx.x; row < rows; row += blockDim.x)
+            x[row] = is_lost ? E::of(row == unit) : E::scale(x[row], 1 / length);
+    }
+}
+
+// Makes the columns of square matrices orthonormal, each with those before it. Orthonormal ones stay as they are.
+extern "C" __global__ __launch_bounds__(1024) void orthonormalize(ELEMENTS::Value* vectors, int rows, int count)
+{
+    __shared__ ELEMENTS::Value coefficients[MOST_COLUMNS];
+    __shared__ ELEMENTS::Part shared[32];
+    for (long long matrix = blockIdx.x; matrix < count; matrix += gridDim.x)
+        for (int column = 0; column < rows; ++column)
+            make_orthogonal<ELEMENTS>(vectors + matrix * rows * rows, column, rows, coefficients, shared);
+}
+
+// Makes matrices fit for what follows: the largest element becomes about 1, so that squares don't overflow, and a matrix
+// that is not finite becomes zero, so that no routine meets NaN. A Hermitian one, of which the lower half is read, then
+// becomes `shift` times the identity, less the matrix: it has the same eigenvectors, and singular values that are `shift`
+// less the eigenvalues, and above 0. Stores two scales for each matrix: what one is multiplied by in the end, which is NaN
+// if it was not finite, and `shift`, which is 0 for any other matrix.
+extern "C" __global__ __launch_bounds__(1024) void scale_matrices(
+    ELEMENTS::Value* matrices, ELEMENTS::Part* scales, int rows, int columns, int is_hermitian, int count)
+{
+    using E = ELEMENTS;
+    using Part = E::Part;
+    __shared__ Part shared[32];
+    const long long size = (long long)rows * columns;
+    for (long long matrix = blockIdx.x; matrix < count; matrix += gridDim.x) {
+        E::Value* const a = matrices + matrix * size;
+        Part largest = 0;
+        for (long long i = threadIdx.x; i < size; i += blockDim.x) {
+            const int row = i % rows, column = i / rows;
+            if (is_hermitian && row < column)
+                continue;
+            if (is_hermitian && row == column)
+                a[i] = E::of(E::real(a[i]));
+            else if (is_hermitian)
+                a[column + (long long)row * rows] = E::conjugate(a[i]);
+            const Part here = E::largest_part(a[i]);
+            largest = here > largest || here != here ? here : largest;
+        }
+        largest = largest_of_block(largest, shared);
+        const bool is_finite = largest - largest == 0;
+        const Part unit = is_finite ? power_of_two(largest) : Part(1);
+        Part longest = 0;
+        for (int column = threadIdx.x; is_hermitian && column < columns; column += blockDim.x) {
+            Part sum = 0;
+            for (int row = 0; row < rows; ++row)
+                sum += sqrt(E::magnitude2(E::scale(a[row + (long long)column * rows], 1 / unit)));
+            longest = sum > longest ? sum : longest;
+        }
+        longest = largest_of_block(longest, shared);
+        const Part shift = is_hermitian ? Part(1.5) * (is_finite && longest > 0 ? longest : 1) : Part(0);
+        for (long long i = threadIdx.x; i < size; i += blockDim.x) {
+            const Part on_diagonal = i % rows == i / rows ? shift : Part(0);
+            const E::Value scaled = is_finite ? E::scale(a[i], is_hermitian ? -1 / unit : 1 / unit) : E::of(0);
+            a[i] = E::add(scaled, E::of(on_diagonal));
+        }
+        if (threadIdx.x == 0) {
+            scales[2 * matrix] = is_finite ? unit : largest - largest;
+            scales[2 * matrix + 1] = shift;
+        }
+        __syncthreads();
+    }
+}
+
+// Rotates columns p and q of a, and of v, so that those of a become orthogonal; returns whether they were not. One warp.
+template <typename E>
+__device__ inline bool rotate(
+    typename E::Value* a, typename E::Value* v, int rows, int columns, int p, int q, typename E::Part negligible)
+{
+    using Value = typename E::Value;
+    using Part = typename E::Part;
+    Value *const ap = a + (long long)p * rows, *const aq = a + (long long)q * rows;
+    Part p2 = 0, q2 = 0;
+    Value inner = E::of(0);
+#pragma unroll 4
+    for (int row = threadIdx.x % 32; row < rows; row += 32) {
+        const Value left = ap[row], right = aq[row];
+        p2 += E::magnitude2(left);
+        q2 += E::magnitude2(right);
+        inner = E::add(inner, E::inner(left, right));
+    }
+    p2 = E::real(warp_sum<E>(E::of(p2)));
+    q2 = E::real(warp_sum<E>(E::of(q2)));
+    inner = warp_sum<E>(inner);
+    const Part size = sqrt(E::magnitude2(inner));
+    if (p2 <= negligible || q2 <= negligible || size <= sqrt(Part(rows)) * precision<Part>() * sqrt(p2) * sqrt(q2))
+        return false;
+    const Part half = (q2 - p2) / (2 * size);
+    const Part tangent = (half < 0 ? -1 : 1) / ((half < 0 ? -half : half) + sqrt(1 + half * half));
+    const Part cosine = 1 / sqrt(1 + tangent * tangent), sine = cosine * tangent;
+    // What a rotation adds to a column is small if the angle is, and so is its rounding.
+    const Part shrink = -sine * (sine / (1 + cosine));
+    const Value turned = E::scale(inner, sine / size), back = E::scale(E::conjugate(turned), -1);
+    Value *const vp = v + (long long)p * columns, *const vq = v + (long long)q * columns;
+#pragma unroll 4
+    for (int i = threadIdx.x % 32; i < rows + columns; i += 32) {
+        Value* const left = i < rows ? ap + i : vp + (i - rows);
+        Value* const right = i < rows ? aq + i : vq + (i - rows);
+        const Value x = *left, y = *right;
+        *left = E::add(x, E::add(E::multiply(y, back), E::scale(x, shrink)));
+        *right = E::add(y, E::add(E::multiply(x, turned), E::scale(y, shrink)));
+    }
+    __syncwarp();
+    return true;
+}
+
 template <typename E>
 __device__ inline void decompose(
     typename E::Value* a, typename E::Value* w, typename E::Value* u, typename E::Part* s, typename E::Value* v, int* code,
-    int rows, int columns)
+    int rows, int columns, typename E::Part unit, typename E::Part shift)
 {
     using Value = typename E::Value;
     using Part = typename E::Part;
@@ -218,33 +288,17 @@ __device__ inline void decompose(
     __shared__ Value coefficients[MOST_COLUMNS];
     __shared__ int has_rotated;
     const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    const long long size = (long long)rows * columns;
-
-    // Squares of elements must not overflow, so the largest element becomes about 1.
-    Part largest = 0;
-    for (long long i = threadIdx.x; i < size; i += blockDim.x) {
-        const Part here = E::largest_part(a[i]);
-        largest = here > largest || here != here ? here : largest;
-    }
-    largest = largest_of_block(largest, shared);
-    const bool is_finite = largest - largest == 0;
-    const Part unit = is_finite ? power_of_two(largest) : Part(1);
-    for (long long i = threadIdx.x; i < size; i += blockDim.x)
-        a[i] = E::scale(a[i], 1 / unit);
-    for (int i = threadIdx.x; i < columns * columns; i += blockDim.x)
-        w[i] = E::of(i % columns == i / columns ? 1 : 0);
-    __syncthreads();
 
     // Each round of a sweep rotates pairs of columns that have none in common, as in a tournament.
     Part negligible = 0;
     int sweep = 0;
-    for (bool goes_on = is_finite; goes_on && sweep < MOST_SWEEPS; ++sweep) {
+    for (bool goes_on = true; goes_on && sweep < MOST_SWEEPS; ++sweep) {
         Part length2 = 0;
         for (int k = warp; k < columns; k += warps) {
-            const Part here = E::largest_part(warp_inner<E>(a + (long long)k * rows, a + (long long)k * rows, rows));
+            const Part here = E::real(warp_inner<E>(a + (long long)k * rows, a + (long long)k * rows, rows));
             length2 = here > length2 ? here : length2;
         }
-        negligible = largest_of_block(length2, shared) * rows * rows * precision<Part>() * precision<Part>();
+        negligible = largest_of_block(length2, shared) * precision<Part>() * precision<Part>();
         if (threadIdx.x == 0)
             has_rotated = 0;
         __syncthreads();
@@ -262,49 +316,48 @@ __device__ inline void decompose(
         __syncthreads();
     }
 
-    for (int k = warp; k < columns; k += warps) {
-        const Part length2 = E::largest_part(warp_inner<E>(a + (long long)k * rows, a + (long long)k * rows, rows));
-        lengths[k] = is_finite ? sqrt(length2) : largest - largest;
-    }
+    for (int k = warp; k < columns; k += warps)
+        lengths[k] = sqrt(E::real(warp_inner<E>(a + (long long)k * rows, a + (long long)k * rows, rows)));
     __syncthreads();
+    const bool is_finite = unit == unit;
     int missing = 0;
     for (int k = 0; k < columns; ++k) {
         int rank = 0;
         for (int other = 0; other < columns; ++other)
-            rank += lengths[other] > lengths[k] || (!(lengths[other] < lengths[k]) && other < k);
+            rank += lengths[other] > lengths[k] || (lengths[other] == lengths[k] && other < k);
         const bool is_missing = lengths[k] * lengths[k] <= negligible;
         missing += is_missing;
         for (int i = threadIdx.x; i < columns; i += blockDim.x)
-            v[(long long)rank * columns + i] = w[(long long)k * columns + i];
-        for (int i = threadIdx.x; i < rows && !is_missing; i += blockDim.x)
-            u[(long long)rank * rows + i] = E::scale(a[(long long)k * rows + i], 1 / lengths[k]);
+            v[(long long)rank * columns + i] = is_finite ? w[(long long)k * columns + i] : E::of(unit);
+        for (int i = threadIdx.x; i < rows; i += blockDim.x)
+            u[(long long)rank * rows + i] = is_missing ? E::of(0) : E::scale(a[(long long)k * rows + i], 1 / lengths[k]);
         if (threadIdx.x == 0)
-            s[rank] = lengths[k] * unit;
+            s[rank] = (shift > 0 ? shift - lengths[k] : lengths[k]) * unit;
     }
     __syncthreads();
     // Left vectors of negligible values: any that complete the basis.
-    for (int rank = columns - missing; rank < columns; ++rank) {
-        const int row = emptiest_row<E>(u, rows, rank, shared);
-        for (int i = threadIdx.x; i < rows; i += blockDim.x)
-            u[(long long)rank * rows + i] = E::of(i == row ? 1 : 0);
-        make_orthogonal<E>(u, rank, u + (long long)rank * rows, rows, coefficients);
-        __syncthreads();
-    }
+    for (int rank = columns - missing; rank < columns; ++rank)
+        make_orthogonal<E>(u, rank, rows, coefficients, shared);
+    __syncthreads();
+    for (long long i = threadIdx.x; i < (long long)rows * columns && !is_finite; i += blockDim.x)
+        u[i] = E::of(unit);
     if (threadIdx.x == 0)
         *code = is_finite && sweep < MOST_SWEEPS ? 0 : 1;
     __syncthreads();
 }
 
-// Decomposes matrices with at least as many rows as columns, and at most MOST_COLUMNS: a = u diag(s) v^H, with s in
-// descending order. It overwrites a and uses w, as large as v. A code is 1 if a matrix is not finite, or if the
-// rotations don't end.
+// Decomposes matrices with at least as many rows as columns, and at most MOST_COLUMNS, that `scale_matrices` made fit:
+// original = u diag(s) v^H, with s in descending order; of a Hermitian one, s has the eigenvalues in ascending order, and
+// v the eigenvectors. Takes the product of each with orthonormal columns w, and overwrites both. A code is 1 if the
+// original is not finite, or if the rotations don't end.
 extern "C" __global__ __launch_bounds__(1024) void singular_values(
-    ELEMENTS::Value* a, ELEMENTS::Value* w, ELEMENTS::Value* u, ELEMENTS::Part* s, ELEMENTS::Value* v, int* codes,
-    int rows, int columns, int count)
+    ELEMENTS::Value* a, ELEMENTS::Value* w, ELEMENTS::Value* u, ELEMENTS::Part* s, ELEMENTS::Value* v,
+    const ELEMENTS::Part* scales, int* codes, int rows, int columns, int count)
 {
     for (long long matrix = blockIdx.x; matrix < count; matrix += gridDim.x) {
         const long long whole = matrix * rows * columns, square = matrix * columns * columns;
         decompose<ELEMENTS>(
-            a + whole, w + square, u + whole, s + matrix * columns, v + square, codes + matrix, rows, columns);
+            a + whole, w + square, u + whole, s + matrix * columns, v + square, codes + matrix, rows, columns,
+            scales[2 * matrix], scales[2 * matrix + 1]);
     }
 }

@@ -9,7 +9,7 @@ from engine.device.protocol import Module
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import load_image
 from engine.kernel_sources.sources import CudaFile, CudaOptions
-from engine.types import DType, c64
+from engine.types import DType, c64, dtype_of
 from tests.libraries.calls import Caller
 from tests.libraries.test_lapack import ROUNDING, adjoint, degenerate, numbers, orthonormal, wide
 
@@ -56,13 +56,11 @@ def kernels(caller: Caller) -> Kernels:
 @pytest.mark.parametrize("dtype", ELEMENTS)
 @pytest.mark.parametrize(("m", "n", "threads"), SIZES)
 def test_any_matrix_has_singular_values(kernels: Kernels, dtype: DType, m: int, n: int, threads: int) -> None:
-    """Vectors are orthonormal and multiply back, and values are numpy's, also where values are equal or vanish."""
+    """From any orthonormal columns, vectors are orthonormal and multiply back; values are numpy's, equal ones too."""
     a = np.stack([numbers((m, n), dtype), *degenerate(m, n, dtype).values()])
-    count, empty = len(a), np.full((len(a), n, m), np.nan, dtype.numpy)
-    square = np.full((count, n, n), np.nan, dtype.numpy)
-    given = [a.swapaxes(1, 2).copy(), square, empty, empty[:, :, 0].real.copy(), square.copy(), np.full(count, 9, "i4")]
-    _, _, u, s, v, codes = kernels("singular_values", dtype, threads, given, m, n, count)
-    u, v = u.swapaxes(1, 2), v.swapaxes(1, 2)
+    guess = np.linalg.qr(wide(numbers((n, n), dtype)))[0]
+    scaled, scales = kernels("scale_matrices", dtype, threads, [by_columns(a), scales_of(a)], m, n, 0, len(a))
+    u, s, v, codes = decompose(kernels, threads, scaled.swapaxes(1, 2), np.broadcast_to(guess, (len(a), n, n)), scales)
     scale = np.maximum(np.abs(a).max((1, 2)), np.finfo(dtype.numpy).tiny)[:, None]
     assert not codes.any() and orthonormal(u, dtype) and orthonormal(v, dtype)
     product = wide(u) * (s / scale)[:, None, :] @ adjoint(wide(v))
@@ -72,23 +70,75 @@ def test_any_matrix_has_singular_values(kernels: Kernels, dtype: DType, m: int, 
 
 
 @pytest.mark.parametrize("dtype", ELEMENTS)
-def test_what_is_not_finite_is_reported(kernels: Kernels, dtype: DType) -> None:
-    """A matrix with NaN or infinity has a code, and values of NaN; the matrix beside it has none."""
+@pytest.mark.parametrize("n", [1, 7, 16])
+def test_any_hermitian_matrix_has_eigenvalues(kernels: Kernels, dtype: DType, n: int) -> None:
+    """From any orthonormal columns, eigenvalues are numpy's and vectors belong to them; the upper half is not read."""
+    a = np.stack([numbers((n, n), dtype), *degenerate(n, n, dtype).values()])
+    lower = np.tril(wide(a), -1)
+    h = lower + adjoint(lower) + np.real(a * np.eye(n))
+    given = by_columns(a + np.triu(np.full((n, n), np.nan), 1).astype(dtype.numpy))
+    scaled, scales = kernels("scale_matrices", dtype, 64, [given, scales_of(a)], n, n, 1, len(a))
+    guess = np.broadcast_to(np.linalg.qr(wide(numbers((n, n), dtype)))[0], h.shape)
+    _, s, v, codes = decompose(kernels, 64, scaled.swapaxes(1, 2), guess, scales)
+    scale = np.maximum(np.abs(h).max((1, 2)), np.finfo(dtype.numpy).tiny)[:, None]
+    values, h = wide(s) / scale, h / scale[..., None]
+    assert not codes.any() and orthonormal(v, dtype)
+    assert np.abs(values - np.linalg.eigvalsh(h)).max() < n * ROUNDING[dtype]
+    assert np.abs(h @ wide(v) - wide(v) * values[:, None, :]).max() < n * ROUNDING[dtype]
+
+
+@pytest.mark.parametrize("dtype", ELEMENTS)
+@pytest.mark.parametrize("is_hermitian", [0, 1])
+def test_what_is_not_finite_is_reported(kernels: Kernels, dtype: DType, is_hermitian: int) -> None:
+    """A matrix with NaN or infinity has a code, and nothing but NaN; the matrix beside it has none."""
     a = np.stack([numbers((3, 3), dtype)] * 3)
-    a[0, 2, 1], a[1, 1, 2] = np.nan, np.inf
-    given = [a, a.copy(), a.copy(), a[0].real.copy(), a.copy(), np.full(3, 9, "i4")]
-    *_, s, _, codes = kernels("singular_values", dtype, 64, given, 3, 3, 3)
-    assert codes.tolist() == [1, 1, 0] and np.isnan(s[:2]).all() and np.isfinite(s[2]).all()
+    a[0, 2, 1], a[1, 2, 1] = np.nan, np.inf
+    scaled, scales = kernels("scale_matrices", dtype, 64, [by_columns(a), scales_of(a)], 3, 3, is_hermitian, 3)
+    assert np.isfinite(scaled).all()
+    *found, codes = decompose(kernels, 64, scaled.swapaxes(1, 2), np.stack([np.eye(3)] * 3), scales)
+    assert codes.tolist() == [1, 1, 0]
+    assert all(np.isnan(array[:2]).all() and np.isfinite(array[2]).all() for array in found)
 
 
 @pytest.mark.parametrize("dtype", ELEMENTS)
 def test_columns_become_orthogonal(kernels: Kernels, dtype: DType) -> None:
-    """Columns that lean to each other span the same space afterwards; orthogonal ones are the same bits."""
+    """Columns that lean to each other span the same space afterwards; orthonormal ones are the same bits."""
     basis = np.linalg.qr(wide(np.stack([numbers((9, 9), dtype)] * 3)))[0]
     leaning = basis.copy()
     leaning[1:, :, 4] += 0.2 * basis[1:, :, 2] - 0.1 * basis[1:, :, 3]
-    leaning /= np.linalg.norm(leaning, axis=1, keepdims=True)
-    given = leaning.astype(dtype.numpy).swapaxes(1, 2).copy()
+    leaning[1:, :, 0] *= 7
+    given = by_columns(leaning.astype(dtype.numpy))
     (found,) = kernels("orthonormalize", dtype, 64, [given], 9, 3)
     assert np.array_equal(found[0], given[0]) and orthonormal(found.swapaxes(1, 2), dtype)
     assert np.abs(found.swapaxes(1, 2) - basis).max() < ROUNDING[dtype]
+
+
+@pytest.mark.parametrize("dtype", ELEMENTS)
+@pytest.mark.parametrize("n", [1, 7, 17])
+def test_any_columns_become_orthonormal(kernels: Kernels, dtype: DType, n: int) -> None:
+    """Columns that are zero, equal, not finite, or very long or short become a basis as well."""
+    given = np.stack([numbers((n, n), dtype), *degenerate(n, n, dtype).values(), np.full((n, n), np.nan, dtype.numpy)])
+    given[0, :, n // 2] = np.inf
+    (found,) = kernels("orthonormalize", dtype, 96, [by_columns(given)], n, len(given))
+    assert orthonormal(found.swapaxes(1, 2), dtype)
+
+
+def by_columns(matrices: Array) -> Array:
+    """Return matrices stored column by column."""
+    return matrices.swapaxes(1, 2).copy()
+
+
+def scales_of(a: Array) -> Array:
+    """Return an empty array for two scales of each matrix."""
+    return np.full((len(a), 2), np.nan, a.real.dtype)
+
+
+def decompose(kernels: Kernels, threads: int, scaled: Array, guess: Array, scales: Array) -> list[Array]:
+    """Return u, s, v and the codes of matrices that are scaled, beginning with the columns of `guess`."""
+    (count, m, n), dtype = scaled.shape, dtype_of(scaled)
+    product = by_columns((wide(scaled) @ wide(guess)).astype(dtype.numpy))
+    w, u, v = (np.full((count, n, rows), np.nan, dtype.numpy) for rows in (n, m, n))
+    w[...] = guess.swapaxes(1, 2)
+    given = [product, w, u, u[:, :, 0].real.copy(), v, scales, np.full(count, 9, "i4")]
+    _, _, u, s, v, _, codes = kernels("singular_values", dtype, threads, given, m, n, count)
+    return [u.swapaxes(1, 2), s, v.swapaxes(1, 2), codes]

@@ -1,9 +1,10 @@
 """Arguments that LAPACK's CUDA plans pass to cuSOLVER and cuBLAS; the bindings are fakes, so no GPU is needed."""
 
+import ctypes
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from ctypes import sizeof
+from contextlib import closing
 from enum import IntEnum
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
@@ -19,7 +20,9 @@ from engine.libraries.cuda.plan import Addresses, Handles
 from engine.libraries.lapack import Cholesky, Eigh, Inverse, LeastSquares, Lu, Qr, Solve, Svd
 from engine.types import DType, c64, c128, f32, f64
 from engine.types.layout import Layout
-from tests.libraries.test_lapack import numbers
+from tests.libraries.test_lapack import adjoint, numbers, orthonormal
+
+Array = np.ndarray[Any, Any]
 
 _X = "handle params"
 _DEVICE_AND_HOST = "work lwork host_work host_lwork info"
@@ -44,6 +47,7 @@ SIGNATURES = {
     "getrs_batched": "handle trans n nrhs a_array lda ipiv b_array ldb host_info batch",
     "trsm_batched_64": "handle side uplo trans diag m n alpha a_array lda b_array ldb batch",
     "trsm_64": "handle side uplo trans diag m n alpha a lda b ldb",
+    "gemm_strided_batched_64": "handle op_a op_b m n k alpha a lda step_a b ldb step_b beta c ldc step_c batch",
 }
 #: The real ones, which the fixture replaces.
 _LOAD, _LAUNCH = Handles.load, matrices.MatrixKernels._launch
@@ -162,43 +166,20 @@ def test_routines_get_what_they_are_documented_to_take(
         assert all(given[key] == value for key, value in asked if key not in PLACES)
         assert (given.get("lwork", ANSWER[0]), given.get("host_lwork", ANSWER[1])) == ANSWER
     separate: dict[int, set[str]] = defaultdict(set)
-    for _, given in calls:
-        for key in given.keys() & PLACES - {"w"}:
-            separate[given[key]].add("b" if key == "c" else key)
+    for name, given in calls:
+        for key in given.keys() & PLACES:
+            if "gemm" not in name:
+                separate[given[key]].add("b" if key == "c" else key)
             assert WORKSPACE <= given[key] < WORKSPACE + plan.workspace_bytes
-        assert given.get("w", operands.get("values")) == operands.get("values")
     assert all(len(names) == 1 for names in separate.values())
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (9, 4), (4, 9)])
-def test_the_plan_of_singular_values_computes_them(
-    calls: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]
-) -> None:
-    """The kernels that the plan launches, on the host: they get what they take, and matrices go in and out right."""
-    device = HostDevice()
-    handles = OnHost(device)
-    monkeypatch.setattr(Handles, "load", _LOAD)
-    monkeypatch.setattr(matrices.MatrixKernels, "_launch", _LAUNCH)
-    a = np.stack([numbers(shape, c64), np.ones(shape, np.complex64)])
-    inputs = {"a": Layout(c64, a.shape)}
-    layouts = {**inputs, **Svd().results(inputs)}
-    plan = import_module("engine.libraries.cuda.lapack").PLANS[Svd](Svd(), layouts, handles)
-    buffers = {slot: device.allocate(max(layout.size_bytes, 8)) for slot, layout in layouts.items()}
-    device.write(buffers["a"], a)
-    work = device.allocate(plan.workspace_bytes)
-    addresses = {slot: buffer.pointer for slot, buffer in buffers.items()}
-    plan.issue(1, Addresses(addresses, {}, False, work.pointer, plan.workspace_bytes, 5))
-    device.synchronize()
-    found = {slot: np.empty(layouts[slot].shape, layouts[slot].dtype.numpy) for slot in ("u", "s", "vh", "info")}
-    for slot, array in found.items():
-        device.read(buffers[slot], array)
-    assert found["info"] == 0 and np.abs(found["u"] * found["s"][:, None, :] @ found["vh"] - a).max() < 1e-5
-    assert np.allclose(found["s"], np.linalg.svd(a, compute_uv=False), atol=1e-5)
-    device.close()
 
 
 class OnHost(Handles):
     """Handles that launch kernels on the host."""
+
+    def __init__(self, device: HostDevice) -> None:
+        super().__init__(device)
+        self.device = device
 
     def launch(
         self, file: str, entry: str, threads: int, stream: int, *arguments: tuple[int, Any], **more: Any
@@ -208,5 +189,69 @@ class OnHost(Handles):
         values = [kind(value).value or 0 for value, kind in arguments]
         kernel = self.load(file, more.get("elements", "")).kernel(entry)
         sizes = [parameter.size_bytes for parameter in kernel.parameters]
-        assert sizes == [sizeof(kind) for _, kind in arguments]
-        self._device.launch(kernel, (-(-threads // block),), (block,), values)
+        assert sizes == [ctypes.sizeof(kind) for _, kind in arguments]
+        self.device.launch(kernel, (-(-threads // block),), (block,), values)
+
+
+@pytest.fixture
+def on_host(calls: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> Iterator[OnHost]:
+    """Handles for plans of c64 on the host: its kernels, numpy for products, and nothing in place of cuSOLVER."""
+    monkeypatch.setattr(Handles, "load", _LOAD)
+    monkeypatch.setattr(matrices.MatrixKernels, "_launch", _LAUNCH)
+    monkeypatch.setattr(import_module("engine.libraries.cuda.solver"), "recommended_bytes", lambda _: 256)
+    monkeypatch.setattr(sys.modules["nvmath.bindings"].cublas, "cgemm_strided_batched_64", multiply, raising=False)
+    with closing(HostDevice()) as device:
+        yield OnHost(device)
+
+
+def multiply(_handle: int, op_a: IntEnum, _op_b: IntEnum, m: int, n: int, k: int, _alpha: int, *rest: int) -> None:
+    """Multiply c64 matrices in host memory, as cuBLAS does with alpha 1 and beta 0."""
+    a, lda, step_a, b, ldb, step_b, _beta, c, ldc, step_c, count = rest
+
+    def seen(address: int, leading: int, step: int, rows: int, columns: int) -> Array:
+        memory = (ctypes.c_float * (2 * count * step)).from_address(address)
+        matrices_there = np.frombuffer(memory, np.complex64)
+        bytes_each = matrices_there.itemsize
+        strides = (step * bytes_each, bytes_each, leading * bytes_each)
+        return np.lib.stride_tricks.as_strided(matrices_there, (count, rows, columns), strides)
+
+    left = seen(a, lda, step_a, m, k) if op_a.name == "N" else adjoint(seen(a, lda, step_a, k, m))
+    seen(c, ldc, step_c, m, n)[...] = left @ seen(b, ldb, step_b, k, n)
+
+
+def computed(handles: OnHost, call: LibraryCall, a: Array) -> dict[str, Array]:
+    """Return what the plan of a call writes for c64 matrices."""
+    device, inputs = handles.device, {"a": Layout(c64, a.shape)}
+    layouts = {**inputs, **call.results(inputs)}
+    plan = import_module("engine.libraries.cuda.lapack").PLANS[type(call)](call, layouts, handles)
+    buffers = {slot: device.allocate(max(layout.size_bytes, 8)) for slot, layout in layouts.items()}
+    device.write(buffers["a"], a)
+    work = device.allocate(plan.workspace_bytes)
+    addresses = {slot: buffer.pointer for slot, buffer in buffers.items()}
+    plan.issue(1, Addresses(addresses, {}, False, work.pointer, plan.workspace_bytes, 5))
+    device.synchronize()
+    found = {slot: np.empty(layout.shape, layout.dtype.numpy) for slot, layout in layouts.items()}
+    for slot, array in found.items():
+        device.read(buffers[slot], array)
+    return found
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (9, 4), (4, 9)])
+def test_the_plan_of_singular_values_computes_them(on_host: OnHost, shape: tuple[int, int]) -> None:
+    """Kernels get what they take, and values and vectors are right although cuSOLVER finds none."""
+    a = np.stack([numbers(shape, c64), np.ones(shape, np.complex64)])
+    found = computed(on_host, Svd(), a)
+    assert found["info"] == 0 and np.abs(found["u"] * found["s"][:, None, :] @ found["vh"] - a).max() < 1e-5
+    assert np.allclose(found["s"], np.linalg.svd(a, compute_uv=False), atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 7])
+def test_the_plan_of_eigenvalues_computes_them(on_host: OnHost, n: int) -> None:
+    """Kernels get what they take, and values and vectors are right although cuSOLVER finds none."""
+    a = numbers((n, n), c64)
+    h = np.stack([a + adjoint(a), np.ones((n, n), np.complex64)])
+    found = computed(on_host, Eigh(), h)
+    values, vectors = found["values"], found["vectors"]
+    assert found["info"] == 0 and orthonormal(vectors, c64)
+    assert np.abs(h @ vectors - vectors * values[:, None, :]).max() < 1e-5 * max(1, np.abs(values).max())
+    assert np.allclose(values, np.linalg.eigvalsh(h), atol=3e-5)

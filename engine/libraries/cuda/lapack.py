@@ -17,7 +17,7 @@ from engine.types.layout import Layout
 
 #: Matrices up to this size are factored all at once, larger ones one after another.
 _MOST_BATCHED = 512
-#: The most rows whose eigenvalues cuSOLVER finds in a capture, and of columns in `kernels/orthogonal.cu`.
+#: The most rows whose eigenvalues cuSOLVER finds in a capture, and the most columns in `kernels/orthogonal.cu`.
 _MOST_VALUES = 512
 
 
@@ -184,62 +184,90 @@ class LeastSquaresPlan(LapackPlan):
         self._end(stream, at)
 
 
-class EighPlan(LapackPlan):
-    """Eigenvalues and eigenvectors. Those that cuSOLVER finds for equal eigenvalues may not be orthogonal at first."""
+class _VectorsPlan(LapackPlan):
+    """Singular values and vectors of `a` [m, n] with m >= n: cuSOLVER's eigenvectors, corrected by rotations.
+
+    cuSOLVER has no exact method for this that can be captured at all sizes, and its eigenvectors of matrices with equal
+    eigenvalues are wrong. So they only bring the columns close to orthogonal; the kernel `singular_values` ends with
+    the same result whatever they are.
+    """
+
+    def __init__(self, layouts: Mapping[str, Layout], handles: Handles, m: int, n: int) -> None:
+        if n > _MOST_VALUES:
+            raise OperandError("a", f"matrix must have at most {_MOST_VALUES} rows or columns on CUDA, got {n}")
+        super().__init__(layouts, handles)
+        self._left, self._right = by_columns(self._count, m, n), by_columns(self._count, n, n)
+        self._numbers |= {"m": m, "n": n, "step": m * n}
+        self._take_stack("b", self._left)
+        self._take_stack("v", self._right)
+        self._take_stack("w", self._right)
+        self._take("values", n * self._size)
+        self._take("scales", 2 * self._size)
+        self._use("xsyev_batched")
+        self._use_blas()
+
+    def _decompose(self, stream: int, at: Addresses, values: int, *, is_hermitian: bool) -> None:
+        """Write the values, left vectors in place of a, and right ones into w."""
+        m, n = self._left.rows, self._left.columns
+        a, b, v, w, scales, codes = (self._address(at, part) for part in ("a", "b", "v", "w", "scales", "code"))
+        self._kernels.scale(stream, a, scales, self._left, is_hermitian=is_hermitian)
+        if is_hermitian:
+            self._kernels.copy(stream, (v, self._right), (a, self._left))
+        else:
+            self._multiply(at, "adjoint", (n, m), (a, m * n), (v, n * n))
+        self._call("xsyev_batched", at)
+        self._kernels.orthonormalize(stream, v, self._right)
+        self._multiply(at, "N", (m, n), (v, n * n), (b, m * n))
+        self._kernels.singular_values(stream, (b, v, a, values, w, scales, codes), self._left)
+
+    def _multiply(
+        self, at: Addresses, operation: str, sizes: tuple[int, int], by: tuple[int, int], to: tuple[int, int]
+    ) -> None:
+        """Multiply a, or its adjoint; `by` and `to` are addresses of matrices, and elements from one to the next."""
+        rows, inner = sizes
+        given = {"operation": self._numbers[operation], "rows": rows, "inner": inner}
+        places = {"by": by[0], "by_step": by[1], "to": to[0], "to_step": to[1]}
+        self._call("gemm_strided_batched_64", at, **given, **places)
+
+
+class EighPlan(_VectorsPlan):
+    """Eigenvalues and eigenvectors."""
 
     def __init__(self, call: Eigh, layouts: Mapping[str, Layout], handles: Handles) -> None:
-        _check_captured("rows", layouts["a"].shape[-1])
-        super().__init__(layouts, handles)
+        n = layouts["a"].shape[-1]
+        super().__init__(layouts, handles, n, n)
         self._vectors = stack_of(layouts["vectors"])
-        self._use("xsyev_batched")
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Compute the vectors in place of a, and copy them."""
+        """Decompose, and copy the vectors."""
         self._begin(stream, at)
-        self._call("xsyev_batched", at)
-        self._kernels.orthonormalize(stream, self._address(at, "a"), self._a)
-        self._kernels.copy(stream, (at.operands["vectors"], self._vectors), (self._address(at, "a"), self._a))
+        self._decompose(stream, at, at.operands["values"], is_hermitian=True)
+        self._kernels.copy(stream, (at.operands["vectors"], self._vectors), (self._address(at, "w"), self._right))
         self._end(stream, at)
 
 
-class SvdPlan(LapackPlan):
-    """Singular values and vectors of a, or of its transpose when a is wide: A^T = U S V^H means A = conj(V) S U^T.
-
-    Our own kernel computes them: of cuSOLVER's routines that can be captured, one takes at most 32 rows and the other
-    is wrong for matrices without full rank.
-    """
+class SvdPlan(_VectorsPlan):
+    """Singular values and vectors of a, or of its transpose when a is wide: A^T = U S V^H means A = conj(V) S U^T."""
 
     def __init__(self, call: Svd, layouts: Mapping[str, Layout], handles: Handles) -> None:
         rows, columns = layouts["a"].shape[-2:]
-        m, n = max(rows, columns), min(rows, columns)
-        _check_captured("rows or columns", n)
-        super().__init__(layouts, handles)
+        super().__init__(layouts, handles, max(rows, columns), min(rows, columns))
         self._is_wide = rows < columns
-        self._left, self._right = stack_of(layouts["u"]), stack_of(layouts["vh"])
-        self._u, self._v = by_columns(self._count, m, n), by_columns(self._count, n, n)
-        self._take_stack("u", self._u)
-        self._take_stack("v", self._v)
-        self._take_stack("w", self._v)
+        self._u, self._vh = stack_of(layouts["u"]), stack_of(layouts["vh"])
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Decompose, and copy the vectors; for a wide a, left and right ones change places."""
         self._begin(stream, at, turned=self._is_wide)
-        a, w, u, v, codes = (self._address(at, part) for part in ("a", "w", "u", "v", "code"))
-        self._kernels.singular_values(stream, a, w, u, at.operands["s"], v, codes, self._u)
-        left, right = (at.operands["u"], self._left), (at.operands["vh"], self._right)
+        self._decompose(stream, at, at.operands["s"], is_hermitian=False)
+        u, vh = (at.operands["u"], self._u), (at.operands["vh"], self._vh)
+        left, right = (self._address(at, part) for part in ("a", "w"))
         if self._is_wide:
-            self._kernels.copy(stream, left, (v, self._v), conjugate=True)
-            self._kernels.copy(stream, right, (u, transposed(self._u)))
+            self._kernels.copy(stream, u, (right, self._right), conjugate=True)
+            self._kernels.copy(stream, vh, (left, transposed(self._left)))
         else:
-            self._kernels.copy(stream, left, (u, self._u))
-            self._kernels.copy(stream, right, (v, transposed(self._v)), conjugate=True)
+            self._kernels.copy(stream, u, (left, self._left))
+            self._kernels.copy(stream, vh, (right, transposed(self._right)), conjugate=True)
         self._end(stream, at)
-
-
-def _check_captured(what: str, size: int) -> None:
-    if size > _MOST_VALUES:
-        text = f"matrix must have at most {_MOST_VALUES} {what} on CUDA, got {size}"
-        raise OperandError("a", text)
 
 
 PLANS: Mapping[type[LibraryCall], PlanMaker] = {

@@ -106,16 +106,21 @@ class MatrixKernels:
         numbers = [(size, c_int) for size in sizes]
         self._launch("row_order", sizes[2], stream, (order, c_void_p), (pivots, c_void_p), *numbers)
 
+    def scale(self, stream: int, matrices: int, scales: int, stack: Stack, *, is_hermitian: bool) -> None:
+        """Make matrices, stored by columns, fit for the next two; `kernels/orthogonal.cu` says how."""
+        sizes = [(size, c_int) for size in (stack.rows, stack.columns, int(is_hermitian), stack.count)]
+        self._launch_each("scale_matrices", stack, stream, (matrices, c_void_p), (scales, c_void_p), *sizes)
+
     def orthonormalize(self, stream: int, vectors: int, stack: Stack) -> None:
-        """Make the unit columns of square matrices, stored by columns, orthogonal."""
+        """Make the columns of square matrices, stored by columns, orthonormal."""
         sizes = (stack.rows, c_int), (stack.count, c_int)
         self._launch_each("orthonormalize", stack, stream, (vectors, c_void_p), *sizes)
 
-    def singular_values(self, stream: int, a: int, w: int, u: int, s: int, v: int, codes: int, stack: Stack) -> None:
-        """Decompose matrices a, stored by columns; all but the stack are addresses."""
-        addresses = [(address, c_void_p) for address in (a, w, u, s, v, codes)]
+    def singular_values(self, stream: int, addresses: tuple[int, ...], stack: Stack) -> None:
+        """Decompose matrices a, stored by columns; the addresses are of a, w, u, s, v, scales and codes."""
         sizes = [(size, c_int) for size in (stack.rows, stack.columns, stack.count)]
-        self._launch_each("singular_values", stack, stream, *addresses, *sizes)
+        places = [(address, c_void_p) for address in addresses]
+        self._launch_each("singular_values", stack, stream, *places, *sizes)
 
     def _launch_each(self, entry: str, stack: Stack, stream: int, *arguments: tuple[int, Any]) -> None:
         """Launch one thread block per matrix, with a warp for each two columns."""

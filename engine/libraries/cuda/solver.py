@@ -32,7 +32,8 @@ ROUTINES: Mapping[str, str] = {
     "orgqr": "solver m k k a m tau (work) (unread)",
     "ormqr": "solver LEFT adjoint m r n a m tau b m (work) (unread)",
     "trsm_64": "blas LEFT UPPER N NON_UNIT n r one a m b m",
-    "xsyev_batched": "solver params VECTORS LOWER n kind a n real values kind (work) (code) count",
+    "xsyev_batched": "solver params VECTORS LOWER n kind v n real values kind (work) (code) count",
+    "gemm_strided_batched_64": "blas operation N rows n inner one a m step by inner by_step zero to rows to_step count",
 }
 #: A stand-in address for queries of scratch memory's size, which depends on the matrices' sizes alone.
 _ANY = 256
@@ -62,7 +63,7 @@ class LapackPlan:
         #: By routine: the start of its scratch memory, and its arguments after that address.
         self._work: dict[str, tuple[int, tuple[int, ...]]] = {}
         #: Host memory whose addresses are passed to routines.
-        self._host = [np.ones(1, self._dtype.numpy), np.zeros(1, np.int32)]
+        self._host = [np.ones(1, self._dtype.numpy), np.zeros(1, np.int32), np.zeros(1, self._dtype.numpy)]
         self._numbers: dict[str, int] = {
             "params": handles.get(cusolverDn.create_params, cusolverDn.destroy_params),
             "kind": DATA_TYPES[self._dtype],
@@ -70,6 +71,7 @@ class LapackPlan:
             "count": self._count,
             "one": int(self._host[0].ctypes.data),
             "host_code": int(self._host[1].ctypes.data),
+            "zero": int(self._host[2].ctypes.data),
             "N": cublas.Operation.N,
             "adjoint": cublas.Operation.C if self._dtype.kind == "complex" else cublas.Operation.T,
             "LEFT": cublas.SideMode.LEFT,
