@@ -158,28 +158,30 @@ _under_way: ContextVar[tuple[Reading, ...]] = ContextVar("readings", default=())
 
 
 class Disk:
-    """Answers questions as the disk does, and asks again only about files whose size, times or number have changed.
+    """Answers questions as the disk does, and reads again only files whose size, times or number have changed.
 
     A time of change can't be set, so a file with the same stamp has the same contents, unless it has just been written.
     For callers that ask several times a second.
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[PathQuestion, Path], tuple[tuple[int, ...], int, Any]] = {}
+        #: By question and path: the file's stamp, when the disk was asked, and the answer.
+        self._known: dict[tuple[PathQuestion, Path], tuple[tuple[int, ...] | None, int, Any]] = {}
+        #: If not None, earlier answers hold for all other paths.
+        self.touched: frozenset[Path] | None = None
 
     def ask(self, question: PathQuestion, path: Path) -> Any:
         """Return the answer to a question about a path."""
-        question, stamp = unwrap(question), stamp_of(path)
-        key = question, path
-        if stamp is None or question not in (unwrap(content), unwrap(digest)):
-            self._known.pop(key, None)
-            return question(path)
-        known = self._known.get(key)
-        if known is not None and known[0] == stamp and known[1] - stamp[-1] > _RACY_NS:
+        question = unwrap(question)
+        known = self._known.get((question, path))
+        if known is not None and self.touched is not None and path not in self.touched:
+            return known[2]
+        stamp = stamp_of(path) if question in (unwrap(content), unwrap(digest)) else None
+        if known is not None and stamp is not None and known[0] == stamp and known[1] - stamp[-1] > _RACY_NS:
             return known[2]
         asked_ns = time.time_ns()
         answer = question(path)
-        self._known[key] = stamp, asked_ns, answer
+        self._known[question, path] = stamp, asked_ns, answer
         return answer
 
 

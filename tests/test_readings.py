@@ -2,11 +2,12 @@
 
 import os
 import random
+from inspect import unwrap
 from pathlib import Path
 
 import pytest
 
-from engine.readings import Disk, Reading, content, digest, is_file, read_bytes, resolved
+from engine.readings import Disk, PathQuestion, Reading, content, digest, is_file, read_bytes, resolved
 from tests.fuzzing import many, seeds
 
 
@@ -79,3 +80,17 @@ def test_a_disk_that_remembers_answers_as_one_that_does_not(tmp_path: Path, seed
                 content(each), digest(each), is_file(each), resolved(each)
         assert {key: disk.ask(*key) for key in reading.answers} == reading.answers
         assert reading.changed(disk.ask) == frozenset()
+
+
+def test_only_touched_paths_are_asked_about_again(tmp_path: Path) -> None:
+    """Answers about other paths stay as they were until all paths are asked about again."""
+    disk, paths = Disk(), [tmp_path / name for name in ("a", "b", "missing")]
+    questions: tuple[PathQuestion, ...] = (content, digest, is_file, resolved)
+    before = {(question, path): disk.ask(question, path) for question in questions for path in paths}
+    for path in paths:
+        path.write_text("new")
+    disk.touched = frozenset(paths[:1])
+    for (question, path), answer in before.items():
+        assert disk.ask(question, path) == (unwrap(question)(path) if path == paths[0] else answer)
+    disk.touched = None
+    assert all(disk.ask(question, path) == unwrap(question)(path) for question, path in before)

@@ -68,10 +68,12 @@ class SavedFiles:
         with self._looking:
             disk = self._disk
             known = {id(reading): reading for reading in (*readings(), *self._followed())}.values()
+            files = {path for reading in known for path in reading.files}
+            # A file that is not followed may be the target of a link that is.
+            disk.touched = touched if touched and touched <= files | block_folders.files else None
             changed = {path for reading in known for path in reading.changed(disk.ask)} | block_folders.changed(disk)
             stamps = {path: stamp_of(path) for path in changed}
             saved = {path for path, stamp in stamps.items() if self._reported.get(path, ()) != stamp}
-            files = {path for reading in known for path in reading.files}
             saved |= {path for path in touched - files - block_folders.files if path.suffix == ".py"}
             self._reported = stamps
             self._watch_files(files)

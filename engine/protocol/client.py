@@ -87,9 +87,10 @@ class Client:
         The patch's time advances by one `time_step_s`, so that the same edits give the same frames on every run; with
         `real_time` it advances by the time since the previous step.
         """
-        if problem := check_of(bool)(real_time, "real_time"):  # quicker than `checked`
-            raise WarploomError(problem)
-        self._send_begun()
+        if not isinstance(real_time, bool):  # quicker than `checked`
+            raise WarploomError(check_of(bool)(real_time, "real_time"))
+        if self._changes:
+            self._send_begun()
         return self._step(real_time)
 
     @checked()
