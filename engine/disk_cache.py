@@ -15,7 +15,8 @@ import msgspec
 
 _log = logging.getLogger(__name__)
 _CHECKSUM_BYTES = 4
-#: Bytes in each folder when it was last scanned, plus those of the entries added since.
+#: Bytes in each folder when it was last scanned, plus those of the entries added since; a folder that is being scanned
+#: counts as empty.
 _sizes: dict[Path, int] = {}
 #: Folders that were reported as not writable.
 _unwritable: set[Path] = set()
@@ -87,27 +88,35 @@ class DiskCache(Generic[Cached]):
             _log.log(level, "cache %s cannot be written, so results are made anew: %s", self.folder, reason)
 
     def _count(self, size_bytes: int) -> None:
-        """Count a new entry; scan the folder, which may hold thousands, only when it may be too large."""
-        known = _sizes.get(self.folder)
-        if known is None or known + size_bytes > self.limit_bytes:
-            _sizes[self.folder] = self._trim()
-        else:
+        """Count a new entry, and have another thread trim a folder that may be too large: it may hold thousands."""
+        known = _sizes.get(self.folder, self.limit_bytes)
+        if known + size_bytes <= self.limit_bytes:
             _sizes[self.folder] = known + size_bytes
+        else:
+            _sizes[self.folder] = 0
+            threading.Thread(target=self.trim, name="warploom-disk-cache", daemon=True).start()
 
-    def _trim(self) -> int:
-        """Evict entries until the folder fits; return the bytes that are left."""
+    def trim(self) -> None:
+        """If the folder is too large, evict entries until it has room for as many as a quarter of the limit."""
         entries = []
-        for path in self.folder.iterdir():
+        for path in self._paths():
             with contextlib.suppress(FileNotFoundError):  # another process trims too
                 status = path.stat()
                 entries.append((status.st_mtime_ns, status.st_size, path))
         total = sum(size for _, size, _ in entries)
+        target = total if total <= self.limit_bytes else self.limit_bytes * 3 // 4
         for _, size, path in sorted(entries):
-            if total <= self.limit_bytes:
+            if total <= target:
                 break
             path.unlink(missing_ok=True)
             total -= size
-        return total
+        _sizes[self.folder] = _sizes.get(self.folder, 0) + total
+
+    def _paths(self) -> list[Path]:
+        try:
+            return list(self.folder.iterdir())
+        except OSError:  # somebody has deleted the folder
+            return []
 
 
 def _checksum(body: bytes) -> bytes:

@@ -1,6 +1,5 @@
 """`Engine`: a patch and the engine that runs it in this process; `LocalEngine`, its transport."""
 
-import gc
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -37,14 +36,11 @@ from engine.runtime.frame.thread import EngineLoop, FrameLock
 from engine.runtime.frame.trace_frames import trace_frames
 from engine.runtime.preview.outputs import read_outputs
 from engine.runtime.update.cost import cost_of
+from engine.runtime.update.garbage import without_collections
 
 _log = logging.getLogger(__name__)
 #: Time that closing waits for the current frame before it abandons blocks' code and interrupts the device.
 PATIENCE_S = 0.4
-#: New objects are made old from this number on (a young collection of fewer takes half a millisecond); after so many in
-#: all, everything is collected.
-_LEAST_AGED, _MOST_AGED = 2_000, 1_000_000
-_aged = 0
 
 
 class Engine(Client):
@@ -68,7 +64,7 @@ class Engine(Client):
         share: bool = True,
         plain_edges: bool = False,
     ) -> None:
-        with _without_collections():  # a large patch is thousands of messages
+        with without_collections():  # a large patch is thousands of messages
             local = LocalEngine(patch, device, profiling=profiling, time_step_s=time_step_s, plain_edges=plain_edges)
             super().__init__(patch, local)
         self.device = local.device
@@ -185,10 +181,7 @@ class LocalEngine:
         if self._closed:
             raise _closed()
         with self.lock:
-            if self.engine.launcher.launches:
-                return self.engine.frame(real_time=real_time)
-            with _without_collections():
-                return self.engine.frame(real_time=real_time)
+            return self.engine.frame(real_time=real_time)
 
     def _start(self, pacing: Pacing, *, deterministic: bool) -> None:
         if self._loop is None or not self._loop.is_alive:
@@ -272,32 +265,6 @@ class LocalEngine:
         """Abandon a block's code or a kernel for which closing waits."""
         self.engine.context.give_up_block_code()
         self.device.interrupt()
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Create the objects of a large patch without garbage collection, since all of them stay.
-
-    Then they are moved to the oldest generation, so that the next young collection does not look at them. Python does
-    not count objects that are moved, so everything is collected here after many of them.
-    """
-    global _aged
-    if not gc.isenabled():  # somebody else collects
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        made = gc.get_count()[0]
-        if made >= _LEAST_AGED and not gc.get_freeze_count():  # `unfreeze` would reach what others froze
-            gc.freeze()
-            gc.unfreeze()
-            _aged += made
-        gc.enable()
-        if _aged > _MOST_AGED:
-            _aged = 0
-            gc.collect()
 
 
 def _closed() -> WarploomError:

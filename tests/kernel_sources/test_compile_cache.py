@@ -2,6 +2,7 @@
 
 import os
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -36,15 +37,38 @@ def test_any_damage_is_a_miss(tmp_path: Path) -> None:
 
 
 def test_the_longest_unused_entries_go_first(tmp_path: Path) -> None:
-    """A lookup counts as use, and the folder stays below its limit."""
-    cache = CompileCache(tmp_path, limit_bytes=2000)
-    for index, key in enumerate("abc"):
+    """A lookup counts as use. A folder that fits stays as it is; a larger one gets room for a quarter of its limit."""
+    cache = CompileCache(tmp_path, limit_bytes=3000)
+    for index, key in enumerate("abcd"):
         cache.put(key, CompiledSource("x" * 600, None))
         os.utime(tmp_path / key, (index, index))
     assert cache.get("a") is not None
-    cache.put("d", CompiledSource("x" * 600, None))
-    assert {key for key in "abcd" if cache.get(key)} == {"a", "c", "d"}
-    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 2000
+    cache.trim()
+    assert size_of(tmp_path) > 2250 and all(cache.get(key) for key in "abcd")
+    cache = CompileCache(tmp_path, limit_bytes=2000)
+    for index, key in enumerate("bcda"):
+        os.utime(tmp_path / key, (index, index))
+    cache.trim()
+    assert {path.name for path in tmp_path.iterdir()} == {"d", "a"} and size_of(tmp_path) <= 1500
+
+
+def test_a_folder_stays_within_its_limit(tmp_path: Path) -> None:
+    """However many entries are stored, the folder soon fits; the last one stored is there."""
+    cache = CompileCache(tmp_path, limit_bytes=20_000)
+    for index in range(60):
+        cache.put(str(index), CompiledSource("x" * 1000, None))
+    while size_of(tmp_path) > 20_000:
+        cache.put("last", ENTRY)
+    assert cache.get("59") is not None
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files in a folder in which other threads delete files."""
+    total = 0
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            total += path.stat().st_size
+    return total
 
 
 def test_no_temporary_files_are_left(tmp_path: Path) -> None:

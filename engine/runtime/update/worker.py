@@ -10,6 +10,7 @@ from engine.processes.scope import CancelScope
 from engine.protocol.messages import UpdateLevel
 from engine.runtime.model.context import Cause
 from engine.runtime.model.module_cache import ModuleCache
+from engine.runtime.update.garbage import without_collections
 from engine.runtime.update.running_graph import Retired
 
 #: The applied and replaced parts of an update.
@@ -60,7 +61,7 @@ class Worker:
 
         def timed() -> Done:
             begun_ns = time.perf_counter_ns()
-            with self._scope.entered():
+            with self._scope.entered(), without_collections():
                 finish, kernel_files = job(), modules.dependencies()
             return Done(finish, cause, start_ns, time.perf_counter_ns() - begun_ns, kernel_files)
 
