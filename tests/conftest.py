@@ -21,6 +21,7 @@ from engine.device import optimiser as optimising
 from engine.device.device import Device
 from engine.device.open import list_devices, open_device
 from engine.logs import LogBuffer, attach, detach
+from engine.protocol import liveness, pipe
 from tests.fuzzing import FACTOR, FIRST_SEED, many
 
 # The processes of pytest-xdist share one cache folder, so a kernel is compiled once per run. The process that makes the
@@ -44,6 +45,10 @@ _OWN_THREADS = ("warploom-engine", "warploom-prepare", "source-watcher", "block-
 # until they pass (.hypothesis/).
 settings.register_profile("warploom", deadline=None, print_blob=True, max_examples=many(40))
 settings.load_profile("warploom")
+
+
+# On a busy machine, a sound process may be silent for long.
+liveness.LOST_S = liveness.HELLO_S = pipe.PATIENCE_S = 600.0
 
 
 def pytest_report_header() -> str:

@@ -31,6 +31,10 @@ class Transport(Protocol):
     #: What the engine says.
     outbox: Outbox
 
+    @property
+    def silent_s(self) -> float:
+        """How long the engine's process has not been heard of, in seconds; 0 for an engine in this process."""
+
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame; never wait."""
 
@@ -71,6 +75,14 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def silent_s(self) -> float:
+        """How long the engine's process has not been heard of, in seconds; 0 for an engine in this process.
+
+        From `liveness.SILENT_S` on, it is probably stopped, or the line is dead; questions fail from `LOST_S` on.
+        """
+        return self._transport.silent_s
 
     def post(self, message: Message) -> None:
         """Leave a message for the next frame, and don't wait.

@@ -73,8 +73,14 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     diagnostic: Diagnostic
 
 
+class Alive(msgspec.Struct, frozen=True, tag=True):
+    """Nothing is new, but the process still runs."""
+
+
 ToEngine = Message | Asked | UseFiles | SetLogLevel
-FromEngine = FrameReport | Profile | Preview | Saved | UpdateRecord | Frozen | Failed | Records | Answered | Refused
+FromEngine = (
+    FrameReport | Profile | Preview | Saved | UpdateRecord | Frozen | Failed | Records | Answered | Refused | Alive
+)
 
 
 class ElsewhereArray:

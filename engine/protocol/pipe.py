@@ -5,13 +5,14 @@ import shlex
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
+from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, Protocol
 
 import msgspec
 
@@ -25,8 +26,10 @@ from engine.logs import follow_level, log_again
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
+from engine.protocol import liveness
 from engine.protocol.client import Client
 from engine.protocol.encoding import (
+    Alive,
     Answered,
     Asked,
     Failed,
@@ -38,13 +41,14 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
+from engine.protocol.liveness import Liveness
 from engine.protocol.messages import Edited, EngineStatistics, FrameReport, Message, Preview, UpdateLevel
 from engine.protocol.outbox import Outbox
 from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
 
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
-PATIENCE_S = 10.0
+PATIENCE_S = 2.0
 #: The same after a question was interrupted.
 _HURRIED_S = 0.5
 #: The exceptions that a refusal can name; those of other kinds arrive as the nearest of them.
@@ -56,7 +60,15 @@ _LENGTH_BYTES = 8
 _LENGTH_LIMIT = 2**40
 
 
-def read_frame(source: IO[bytes]) -> bytes | None:
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return `size` bytes, or fewer at the end."""
+        ...
+
+
+def read_frame(source: Readable) -> bytes | None:
     """Return the next frame; None when the stream has ended, in the middle of one or before it.
 
     Raises msgspec.DecodeError when the bytes are not a frame.
@@ -152,6 +164,8 @@ class PipeTransport:
         self._last: FrameReport | None = None
         self._sent_path = patch.path
         self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
+        is_far = Path(self._command[0]).stem == "ssh"
+        self._liveness = Liveness(liveness.SSH_HELLO_S if is_far else liveness.HELLO_S, self._fail_all)
         self._threads = [
             threading.Thread(target=self._write_all, name="to the engine", daemon=True),
             threading.Thread(target=self._read_all, name="from the engine", daemon=True),
@@ -180,12 +194,20 @@ class PipeTransport:
                 return
             self.outbox.put_event(error(str(problem), node=getattr(message, "node", None), source=Source.ENGINE))
 
+    @property
+    def silent_s(self) -> float:
+        """How long nothing was received from the process, in seconds; it sends something twice a second."""
+        return self._liveness.silent_s
+
     def step(self, real_time: bool, /) -> FrameReport:
         """Have the engine do one frame, see `Client.step`."""
         return self.ask(Step(real_time))
 
     def ask(self, question: Question[Answer], /) -> Answer:
-        """Return the answer. Raise WarploomError if the engine refuses, DeviceError when its process has ended."""
+        """Return the answer.
+
+        Raise WarploomError if the engine refuses, DeviceError when its process has ended or has been silent for long.
+        """
         if self._is_closed:
             raise WarploomError("engine must be open, got one that was closed")
         if isinstance(question, WatchFiles) and self._saved_files is None:
@@ -216,7 +238,12 @@ class PipeTransport:
             text = "the engine's process must end when it is closed, and was killed after %g s"
             _log.log(level, text, self._patience_s)
             self._process.kill()
+        except DeviceError:
+            if not self._liveness.is_lost:
+                raise
+            self._process.kill()
         finally:
+            self._liveness.close()
             self._unsent.put(None)
             for thread in self._threads:
                 thread.join()
@@ -228,9 +255,22 @@ class PipeTransport:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
+            if self._liveness.is_lost:
+                raise self._silence(self._liveness.text)
             self._waiting[number] = future
         self._unsent.put(frame)
         return future
+
+    def _silence(self, text: str) -> DeviceError:
+        return DeviceError(f"engine's process {text} (`{shlex.join(self._command)}` runs it)")
+
+    def _fail_all(self, text: str) -> None:
+        """End all questions with an error; answers that arrive later are dropped."""
+        with self._lock:
+            waiting = list(self._waiting.values())
+        for future in waiting:
+            with suppress(InvalidStateError):
+                future.set_exception(self._silence(text))
 
     def _tell_files(self) -> None:
         self._sent_path = self._patch.path
@@ -255,7 +295,7 @@ class PipeTransport:
         source, decoder, reason = self._process.stdout, make_decoder(FromEngine), ""
         assert source is not None
         try:
-            while (frame := read_frame(source)) is not None:
+            while (frame := read_frame(_Heard(source, self._liveness.hear))) is not None:
                 self._take(decoder.decode(frame))
         except Exception as problem:  # noqa: BLE001 - whatever it sends, those who wait must be told
             if not isinstance(problem, msgspec.DecodeError):
@@ -271,10 +311,16 @@ class PipeTransport:
 
     def _take(self, message: Any) -> None:
         match message:
+            case Alive():
+                pass
             case Answered(number, answer):
-                self._asked(number).set_result(bytes(answer))
+                future = self._asked(number)
+                with suppress(InvalidStateError):
+                    future.set_result(bytes(answer))
             case Refused(number, kind, text):
-                self._asked(number).set_exception(KINDS.get(kind, WarploomError)(text))
+                future = self._asked(number)
+                with suppress(InvalidStateError):
+                    future.set_exception(KINDS.get(kind, WarploomError)(text))
             case FrameReport():
                 self._last = message
                 self.outbox.put_report(message)
@@ -311,7 +357,8 @@ class PipeTransport:
             self._failure = DeviceError(f"{told.message} ({told.remedy})")
             waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
-            future.set_exception(self._failure)
+            with suppress(InvalidStateError):
+                future.set_exception(self._failure)
         if self._is_closed:
             _log.info("process %d has ended", self._process.pid)
             return
@@ -329,6 +376,22 @@ class PipeTransport:
             )
         )
         self.outbox.put_event(told)
+
+
+class _Heard:
+    """A stream that reports each part that arrives: a large frame can take long on a slow line."""
+
+    def __init__(self, source: IO[bytes], hear: Callable[[], None]) -> None:
+        self._source, self._hear = source, hear
+
+    def read(self, size: int) -> bytes:
+        """Return `size` bytes, or fewer at the end of the stream."""
+        parts, missing = [], size
+        while missing and (part := self._source.read1(missing)):  # type: ignore[attr-defined]  # a BufferedReader
+            self._hear()
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
 
 
 @cache

@@ -111,6 +111,8 @@ class LocalEngine:
     are answered on the caller's thread.
     """
 
+    silent_s = 0.0
+
     def __init__(
         self,
         patch: Patch,

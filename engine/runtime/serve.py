@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import IO, Any
@@ -18,6 +19,7 @@ from engine.patch.applying import not_applied
 from engine.patch.changes import Change
 from engine.patch.document import Patch
 from engine.protocol.encoding import (
+    Alive,
     Answered,
     Asked,
     Failed,
@@ -29,6 +31,7 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
+from engine.protocol.liveness import HEARTBEAT_S
 from engine.protocol.messages import Edited, Message
 from engine.protocol.pipe import KINDS, read_frame, write_frame
 from engine.protocol.questions import Close, Open, Question
@@ -191,31 +194,33 @@ class _Server:
     def _send_all(self, sink: IO[bytes]) -> None:
         try:
             frame: bytes | None = b""
+            sent_s = 0.0
             while frame is not None:
                 try:
                     frame = self._unsent.get(timeout=_PERIOD_S)
                 except Empty:
                     frame = b""
-                self._send_news(sink)  # before an answer: a step's report is there when the step has been answered
-                if frame:
-                    write_frame(sink, frame)
-                sink.flush()
+                # News come before an answer: a step's report is there when the step has been answered.
+                frames = [*map(encode, self._news()), *([frame] if frame else [])]
+                if not frames and time.monotonic() - sent_s >= HEARTBEAT_S:
+                    frames = [encode(Alive())]
+                if frames:
+                    for each in frames:
+                        write_frame(sink, each)
+                    sink.flush()
+                    sent_s = time.monotonic()
         except BrokenPipeError:
             pass  # the client has gone, and the other stream ends with it
 
-    def _send_news(self, sink: IO[bytes]) -> None:
+    def _news(self) -> list[Any]:
         records, dropped = self._records.take()
-        if records:
-            write_frame(sink, encode(Records(records, dropped)))
-        if self._engine is None:
-            return
-        outbox = self._engine.outbox
-        report = outbox.take_report()
-        news: list[Any] = [news for news in (report, outbox.take_profile()) if news is not None]
-        news += outbox.take_previews()
-        news += [Failed(event) if isinstance(event, Diagnostic) else event for event in outbox.take_events()]
-        for message in news:
-            write_frame(sink, encode(message))
+        news: list[Any] = [Records(records, dropped)] if records else []
+        if self._engine is not None:
+            outbox = self._engine.outbox
+            news += [news for news in (outbox.take_report(), outbox.take_profile()) if news is not None]
+            news += outbox.take_previews()
+            news += [Failed(event) if isinstance(event, Diagnostic) else event for event in outbox.take_events()]
+        return news
 
 
 def _number_of(frame: bytes) -> int | None:

@@ -57,7 +57,6 @@ def test_records_that_come_too_fast_are_dropped_and_counted() -> None:
     program = """
 import logging, sys
 from engine.runtime import serve
-send = serve._Server._send_news
 serve.RECORD_LIMIT, serve._PERIOD_S = 5, 60
 class Loud(serve._Server):
     def take(self, message):

@@ -1,0 +1,102 @@
+"""A process that falls silent is noticed: questions then fail, and closing does not wait for it."""
+
+import io
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from engine import Patch
+from engine.diagnostics import DeviceError
+from engine.protocol import liveness, pipe
+from engine.protocol.client import Client
+from engine.protocol.liveness import Liveness
+from engine.protocol.pipe import connect
+from tests.protocol.engine_process import COMMAND, the_child
+from tests.waiting import until
+
+
+@pytest.fixture
+def connected() -> Iterator[Client]:
+    """An engine in a child process that has run a frame."""
+    with connect(Patch(), COMMAND, "host") as client:
+        client.step()
+        yield client
+
+
+def test_a_stopped_process_fails_questions_until_it_goes_on(connected: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting and later questions fail; when the process goes on, late answers are dropped and new ones arrive."""
+    child = the_child()
+    os.kill(child, signal.SIGSTOP)
+    monkeypatch.setattr(liveness, "LOST_S", 1.0)
+    with pytest.raises(
+        DeviceError, match=r"engine's process must answer, got nothing from it for 1 s \(`.*engine` runs"
+    ):
+        connected.step()
+    with pytest.raises(DeviceError, match="must answer"):
+        connected.stop()
+    assert connected.silent_s >= 1.0
+    monkeypatch.setattr(liveness, "LOST_S", 600.0)
+    os.kill(child, signal.SIGCONT)
+    until(lambda: connected.silent_s < liveness.SILENT_S)
+    assert connected.step().frame == 2
+
+
+def test_closing_kills_a_silent_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is stopped is killed at once, and one that does not end is killed after `PATIENCE_S`."""
+    client = connect(Patch(), COMMAND, "host")
+    os.kill(the_child(), signal.SIGSTOP)
+    monkeypatch.setattr(liveness, "LOST_S", 0.5)
+    until(lambda: client.silent_s >= 0.5)
+    client.close()
+    monkeypatch.setattr(liveness, "LOST_S", 600.0)
+    monkeypatch.setattr(pipe, "PATIENCE_S", 0.3)
+    client = connect(Patch(), COMMAND, "host")
+    os.kill(the_child(), signal.SIGSTOP)
+    client.close()
+
+
+def test_a_command_that_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that is no engine and runs on is ended after `HELLO_S`."""
+    monkeypatch.setattr(liveness, "HELLO_S", 0.5)
+    with pytest.raises(DeviceError, match=r"engine's process must begin within 0.5 s, got nothing from it"):
+        connect(Patch(), [sys.executable, "-c", "import time; time.sleep(1000)"], "host")
+
+
+def test_only_what_nobody_hears_counts_as_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silence is counted while nothing arrives, reported once it is long, and over when something arrives."""
+    monkeypatch.setattr(liveness, "_LOOK_S", 0.01)
+    monkeypatch.setattr(liveness, "LOST_S", 0.05)
+    lost: list[str] = []
+    watched = Liveness(0.03, lost.append)
+    until(lambda: lost)
+    assert watched.is_lost and lost[0] == "must begin within 0.03 s, got nothing from it"
+    watched.hear()
+    until(lambda: not watched.silent_s)
+    lost.clear()
+    until(lambda: lost)
+    assert watched.is_lost and lost[0].startswith("must answer")
+    watched.close()
+
+
+def test_parts_of_a_frame_are_heard() -> None:
+    """A frame that arrives in pieces is read whole, and each piece counts as a sign of life."""
+    chance, heard = random.Random(5), list[float]()
+
+    class Slow(io.BytesIO):
+        def read1(self, size: int | None = -1, /) -> bytes:
+            return self.read(min(size or 0, chance.randint(1, 9)))
+
+    frames = [chance.randbytes(size) for size in (0, 1, 100, 1000)]
+    stream = Slow()
+    for frame in frames:
+        pipe.write_frame(stream, frame)
+    stream.write(b"\0\0\0\0\0\0\0\5abc")  # ends in the middle of a frame
+    stream.seek(0)
+    source = pipe._Heard(stream, lambda: heard.append(time.monotonic()))
+    assert [pipe.read_frame(source) for _ in frames] == frames
+    assert pipe.read_frame(source) is None and len(heard) > 200
