@@ -74,7 +74,7 @@ def test_a_cubin_loads_and_runs(device: Device, cubin: bytes) -> None:
 
 
 def test_a_cubin_tells_places_and_limits(device: Device, cubin: bytes) -> None:
-    """A CUBIN reports parameter offsets and sizes, which are those of CUDA C++, and unknown types."""
+    """A CUBIN reports parameter offsets and sizes as in CUDA C++, no PTX types, and the largest thread block."""
     module = device.load_module(cubin)
     places = {name: [(p.offset, p.size_bytes) for p in module.kernel(name).parameters] for name in module.kernel_names}
     assert places == {
@@ -89,7 +89,7 @@ def test_a_cubin_tells_places_and_limits(device: Device, cubin: bytes) -> None:
 
 
 def test_the_ptx_of_a_compile_describes_its_cubin(device: Device, cubin: bytes) -> None:
-    """The parameter types in the PTX belong to the offsets in the CUBIN."""
+    """The parameters in the PTX of a compilation have the offsets and sizes of those in its CUBIN."""
     module, signatures = device.load_module(cubin), parse(compile_cuda(SOURCE, PATH, "compute_75", []).ptx).signatures
     for name, signature in signatures.items():
         places = [(p.offset, p.size_bytes) for p in signature.parameters]
@@ -261,7 +261,7 @@ def test_free_memory_shrinks_by_what_is_allocated(device: Device) -> None:
 
 
 def test_updates_keep_nothing(device: Device, cubin: bytes) -> None:
-    """Ten thousand updates of an argument leave no Python objects behind."""
+    """Ten thousand updates of an argument keep less than 10 kB of Python memory."""
     kernel = device.load_module(cubin).kernel("scale")
     arguments = pack_arguments(kernel.parameters, [device.upload(np.ones(4, np.float32)), 2.0, 4])
     graph = device.create_graph()
@@ -280,7 +280,7 @@ def test_updates_keep_nothing(device: Device, cubin: bytes) -> None:
 
 
 def test_events_say_when_they_cannot_be_timed(device: Device) -> None:
-    """An event that was not recorded has no time, and the error says so."""
+    """Reading the time of an event that was not recorded is an error."""
     first, second = device.create_event(), device.create_event()
     with pytest.raises(DeviceError, match="recorded before its time is read"):
         second.elapsed_ns(first)
@@ -297,7 +297,7 @@ def test_kernels_and_streams_of_another_device_are_refused(device: Device, cubin
 
 
 def test_closing_gives_back_what_was_left_over(device: Device) -> None:
-    """Closing a device frees what it still held, and another device object on the same GPU keeps working."""
+    """After a device with buffers and a graph is closed, even twice, another device object on the same GPU works."""
     other = open_device("cuda:0")
     other.upload(np.ones(1000))
     graph = other.create_graph()

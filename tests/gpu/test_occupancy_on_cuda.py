@@ -69,7 +69,7 @@ def test_occupancy_is_what_the_driver_says(cuda: Device, registers: int, shared_
         for dynamic in (0, 1, 1000, 16 << 10, 48 << 10, 100_000, 170_000):
             if threads > kernel.max_threads or shared_bytes + dynamic > 227 << 10:
                 continue
-            kernel.allow_shared(dynamic)  # type: ignore[attr-defined]  # a CUDA kernel has it
+            kernel.allow_shared(dynamic)  # type: ignore[attr-defined]  # only CUDA kernels have this method
             code, blocks = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(kernel.handle, threads, dynamic)  # type: ignore[attr-defined]
             assert code == driver.CUresult.CUDA_SUCCESS
             found = occupancy(kernel.resources, limits, (threads, 1, 1), dynamic)
@@ -80,7 +80,7 @@ def test_occupancy_is_what_the_driver_says(cuda: Device, registers: int, shared_
 
 
 def test_a_kernel_with_many_registers_gets_a_warning(tmp_path: Path) -> None:
-    """A node whose kernel uses many registers has a warning with their number."""
+    """A node whose kernel uses many registers gets a warning that states their number."""
     (tmp_path / "heavy.cu").write_text(heavy(255, 0, bounds=256))
 
     class Heavy(Block, id="test_gpu.heavy"):

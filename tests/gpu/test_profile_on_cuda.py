@@ -60,12 +60,12 @@ def test_known_times_are_told_within_5_percent_or_2_us(cuda: Device, spin: str, 
             node = patch.add(spin, region=region, microseconds=time_us)
             wanted_us[node.id] = turns * time_us, turns
     with Engine(patch, cuda, profiling=level) as engine:
-        engine.core.profiler.sampler.share = 1e9  # samples every frame
+        engine.core.profiler.sampler.share = 1e9  # sample every frame
         least_ns = dict.fromkeys(wanted_us, math.inf)
         wrong: dict[str, tuple[int, float]] = {}
         for frame in range(1000):
             engine.step()
-            # A node in a region has several spans; its kernel's span comes last, and is the one that counts.
+            # A node in a region has several spans; this dict keeps the last one, which is its kernel's.
             busy_ns = {span.node: span.busy_ns for span in engine.core.profiler.profile().spans}
             wrong.clear()
             for node, (time_us, turns) in wanted_us.items():

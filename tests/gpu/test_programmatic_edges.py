@@ -38,7 +38,7 @@ extern "C" __global__ void stir(
     if (i < n) out[i] = 31 * early + late + key;
 }
 """
-#: Threads in a block. They write 400 bytes, which is no whole number of cache lines.
+#: Threads in a thread block. They write 400 bytes, which is not a multiple of a cache line.
 THREADS = 100
 SIZES = (96, 1000, 5000)
 
@@ -190,7 +190,7 @@ def both(workshop: Workshop, run: str, seed: int, launches: int) -> Iterator[lis
 def test_random_graphs_give_what_they_give_with_plain_edges(
     workshop: Workshop, run: str, graphs: int, launches: int
 ) -> None:
-    """Over ten thousand launches of random graphs give the same results with plain and with programmatic edges."""
+    """More than ten thousand launches of random graphs give the same results with plain and with programmatic edges."""
     for seed in range(graphs):
         plain, programmatic = both(workshop, run, seed, launches)
         assert plain == programmatic, f"seed {seed}"
@@ -212,7 +212,7 @@ def test_kernels_that_do_not_wait_would_be_wrong(device: Device, monkeypatch: py
 
 
 def test_plain_edges_give_the_same(workshop: Workshop) -> None:
-    """A device opened with plain edges has no waiting kernels, and its results are the same."""
+    """On a device opened with plain edges, kernels don't wait, and the results are the same."""
     device = open_device("cuda:0", plain_edges=True)
     plain = Workshop(device, MIX)
     assert not any(kernel.waits for kernel in plain.loaded)
@@ -250,7 +250,7 @@ def test_an_executable_refuses_a_kernel_that_does_not_wait(workshop: Workshop, c
 
 
 def test_a_graph_takes_one_and_back_again(workshop: Workshop, careless: Kernels) -> None:
-    """A clone can replace a waiting kernel by one that does not wait, and back, and edit the edges around it."""
+    """A clone can replace a waiting kernel with one that doesn't wait, and back, and edit the edges around it."""
     kernels = workshop.kernels
     graph, nodes, out = digits(kernels)
     first = graph.instantiate()

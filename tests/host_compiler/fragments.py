@@ -18,7 +18,7 @@ def per_register(kind: str) -> int:
 
 
 def multiplicand_a(rows: int, per: int) -> Place:
-    """Place elements of A: the next register is 8 rows further down if there are 16 rows, then in the next columns."""
+    """Place elements of A: registers continue 8 rows down if there are 16 rows, and then in later columns."""
 
     def place(element: int, lane: int) -> tuple[int, int]:
         register, within = divmod(element, per)
@@ -29,7 +29,7 @@ def multiplicand_a(rows: int, per: int) -> Place:
 
 
 def multiplicand_b(per: int) -> Place:
-    """Place elements of B: four threads hold a column, `per` elements each, and then continue with the next rows."""
+    """Place elements of B: four threads share a column, `per` elements each, and continue in the rows below."""
     return lambda element, lane: (lane % 4 * per + element % per + 4 * per * (element // per), lane // 4)
 
 

@@ -1,6 +1,6 @@
 """Random PTX programs: loops whose starts, bounds and steps are numbers, uniform values, or each thread's own values.
 
-A program works on 32-bit registers of each thread. Every form of operand occurs in every place: numbers as first or
+A program works on 32-bit registers of each thread. Every form of operand occurs in every position: numbers as first or
 second operand, special registers, negated predicates, vectors. The reference runs a thread block's threads in lockstep
 in numpy, with a mask of active threads. It also removes statements that a random program may not have: a barrier that
 some threads skip is deleted, and a loop of many rounds gets a limit.
@@ -43,7 +43,7 @@ _HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 
 @dataclass
 class Program:
-    """A random program for one launch: after `settle`, `lines` returns its PTX and `settle` its results."""
+    """A random program for one launch: `settle` must run first and returns the results; `lines` returns the PTX."""
 
     seed: int
     name: str

@@ -145,7 +145,7 @@ def guarded(state: State, guard: str) -> Array:
 
 @dataclass
 class Halves:
-    """Unpacks a register into a vector, and packs it again with its halves exchanged."""
+    """Unpack a register into a vector, and pack it again with its halves exchanged."""
 
     target: str
     source: str
@@ -190,7 +190,7 @@ class Compare:
 
 @dataclass
 class Load:
-    """Adds an element of `x` to a register if its index is within bounds, by a guard or a branch."""
+    """Add an element of `x` to a register if its index is within bounds, by a guard or a branch."""
 
     target: str
     index: str

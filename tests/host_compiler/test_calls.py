@@ -55,7 +55,7 @@ def test_structures_tables_and_recursion(run, dialect):
 
 
 def test_registers_and_numbers_as_arguments(run):
-    """Calls work without .param variables, also through pointers and for a function that waits."""
+    """Registers and numbers may be arguments without .param variables, also in calls by pointer and with waits."""
     out = run(REGISTERS, "k", 1, 32, np.zeros(32, np.int32))[0]
     t = np.arange(32)
     assert np.array_equal(out, t + 5 - 2 - 1 - (t < 16))

@@ -20,7 +20,7 @@ def test_mutated_ptx_loads_or_is_refused(seed):
 
 
 def test_the_text_that_is_mutated_is_sound():
-    """The original text loads, since otherwise all its mutants would be refused for the same reason."""
+    """The text that is mutated loads without mutations, so mutants are not all refused for one reason."""
     assert fuzz_ptx.attempt(fuzz_ptx.HAND_WRITTEN) == "fine"
 
 
@@ -72,7 +72,7 @@ HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
     ],
 )
 def test_known_breakages_are_refused_or_load(text):
-    """Texts that once raised another error, ran out of memory or never ended are refused or load."""
+    """Texts that once crashed the translator, exhausted memory or never ended load, or are refused with a message."""
     device = HostDevice(cores=1)
     try:
         device.load_module(text)

@@ -210,7 +210,7 @@ def check(run, thread_block, numbers):
 
 @pytest.mark.parametrize("thread_block", BLOCKS)
 def test_random_guards_let_the_right_threads_through(run, thread_block):
-    """Stores, loads and registers under guards that hold for rows, intervals, one thread or any threads match numpy."""
+    """Stores, loads and registers match numpy under guards that select rows, intervals, one thread or any threads."""
     check(run, thread_block, seeds(4))
 
 

@@ -80,11 +80,11 @@ class Kernel:
                 self.add(data, values)
                 if self.waits:
                     self.lines.append("bar.sync 0;")
-            index, address, values = self.random.choice(indices)  # in the next turn, after the turn's number changed
+            index, address, values = self.random.choice(indices)  # used after the next turn's number is set
             self.lines += ["add.s32 %turn, %turn, 1;", *(["bar.sync 0;"] if self.waits else [])]
             self.access(index, address)
             self.add(data, values)
-            index, address, values = self.random.choice(indices)  # in the next turn, before the index is computed again
+            index, address, values = self.random.choice(indices)  # used before the next turn computes the index
             rest, self.lines = self.lines, [f"setp.eq.s32 %q, %turn, 0; @%q bra N{self.name};"]
             self.access(index, address)
             self.lines += [f"N{self.name}:", *rest]
@@ -172,7 +172,7 @@ class Kernel:
         wide = ", ".join(sorted({word.strip(",;[]") for line in self.lines for word in line.split() if "%w" in word}))
         body = "\n".join(self.lines)
         again = f"setp.lt.s32 %again, %turn, {self.turns}; @%again bra LOOP;"
-        if self.turns == 1:  # there is no loop
+        if self.turns == 1:  # a single turn needs no loop
             again = ""
         return f""".visible .entry {self.name}(.param .u64 x, .param .u64 out, .param .u32 p) {{
         .reg .b32 %t, %b, %n, %p, %g, %turn, %sum, %v, {names}; .reg .b64 %x, %x0, %o, {wide}; .reg .pred %q, %again;
@@ -230,7 +230,7 @@ ROOTS = (
 
 
 def test_an_address_belongs_to_the_one_pointer_that_it_is_made_from(run):
-    """The count in an index is no pointer. Two 32-bit halves may be one, so a sum with them has no known root."""
+    """A sum of a pointer and a count belongs to the pointer; a sum with two 32-bit halves has no known root."""
     layout = MemoryLayout({}, {}, {}, parameters={"x": 0, "y": 8, "n": 16})
     known = provenance(parse(ROOTS).functions["roots"], layout)
     assert known.root(Register("%rd3")) == ("param", 0)

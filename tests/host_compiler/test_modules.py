@@ -29,7 +29,7 @@ def _load(text: str) -> str:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_legal_modules_load(name):
-    """Legal modules load, also with the line ends of other systems."""
+    """Legal modules load, and the line ends of other systems give the same translation."""
     text = _load(MODULES[name])
     native.verified(text)
     assert _load(MODULES[name].replace("\n", "\r\n")) == text

@@ -34,7 +34,7 @@ done: exit;
 
 
 def test_old_forms(run):
-    """Registers as parameters, vectors, constant banks, masks and nested scopes work."""
+    """Registers as parameters, vectors, constant banks, masks and nested scopes give the expected sums."""
     out = run(OLD, "k", 1, 32, np.zeros(32, np.uint32), np.int32(20))[0]
     assert np.array_equal(out, np.where(np.arange(32) < 20, 2 * np.arange(32) + 3 + 19 + 64, 0))
 

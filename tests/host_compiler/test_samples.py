@@ -90,7 +90,7 @@ def with_headers():
 
 
 def test_cooperative_groups_and_cub(run, with_headers):
-    """Groups of eight, coalesced groups, and cub's scan and sort of a thread block work."""
+    """Groups of eight, coalesced groups, and cub's scan and sort of a thread block match numpy."""
     ptx = with_headers(GROUPS, "compute_75")
     x = np.random.default_rng(1).integers(0, 50, 192).astype(np.int32)
     _, tile, scan, odd = run(ptx, "groups", 1, 64, x, *np.zeros((3, 64), np.int32))
@@ -107,7 +107,7 @@ def test_cooperative_groups_and_cub(run, with_headers):
 
 @pytest.mark.parametrize("architecture", ["compute_80", "compute_90"])
 def test_barrier_objects_and_asynchronous_copies(run, with_headers, architecture):
-    """cuda::barrier, memcpy_async of a group and a pipeline work."""
+    """cuda::barrier, memcpy_async of a group and a pipeline give numpy's results."""
     ptx = with_headers(BARRIER, architecture)
     x = np.arange(64, dtype=np.float32)
     out = run(ptx, "barrier", 1, 64, x, np.zeros(256, np.float32))[1]

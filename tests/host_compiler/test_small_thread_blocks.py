@@ -30,7 +30,7 @@ extern "C" __global__ void tiles(const int* x, int* out, int n) {
 
 @pytest.mark.parametrize("threads", [1, 200, 256, 257, 1000])
 def test_tiles_in_small_and_in_large_thread_blocks(run_optimised, dialect, threads):
-    """Up to 256 threads run four turns each of a tile; in larger thread blocks, the last threads run fewer."""
+    """A tile is right in thread blocks of up to 256 threads, and in larger ones, whose last threads run fewer turns."""
     x = np.random.default_rng(threads).integers(-99, 99, (3, 1024), np.int32)
     out = run_optimised(TILES, "tiles", 1, threads, x, np.zeros(threads, np.int32), 3, dialect=dialect)[1]
     expected = np.zeros(threads, np.int32)

@@ -98,7 +98,7 @@ def test_the_least_of_unsigned_numbers_that_wrap(wild):
 
 
 def test_stencil_with_planes_in_shared_memory(wild, rng):
-    """A seven-point stencil with zeros outside works on a grid that no thread block divides."""
+    """A seven-point stencil with zeros outside is right on a grid that is no multiple of the thread block."""
     v = rng.random((7, 19, 45), np.float32)
     p = np.pad(v, 1)
     middle = slice(1, -1)
@@ -126,7 +126,7 @@ def test_fourier_transform_in_shared_memory(wild, rng, bits, threads):
 
 @pytest.mark.parametrize(("rows", "columns", "inner"), [(64, 64, 64), (33, 50, 71), (1, 100, 3), (100, 1, 17)])
 def test_matrix_product_of_any_size(wild, rng, rows, columns, inner):
-    """Tiles at the edges of a matrix product are filled with zeros."""
+    """A tiled matrix product equals numpy's for any size; tiles at the edges are filled with zeros."""
     a, b = rng.random((rows, inner), np.float32), rng.random((inner, columns), np.float32)
     grid = (-(-columns // 16), -(-rows // 16))
     c = np.zeros((rows, columns), np.float32)
@@ -143,7 +143,7 @@ def test_matrix_product_in_registers(wild, rng):
 
 @pytest.mark.parametrize("kernel", ["thread_per_row", "warp_per_row"])
 def test_sparse_product(wild, rng, kernel):
-    """A sparse product handles rows of different lengths, even empty ones."""
+    """A sparse product equals scipy's for rows of different lengths, even empty ones."""
     matrix = scipy.sparse.random(300, 200, 0.03, format="csr", random_state=1)
     dtype = np.float32 if kernel == "thread_per_row" else np.float64
     x = rng.random(200).astype(dtype)
@@ -158,7 +158,7 @@ def test_sparse_product(wild, rng, kernel):
 
 @pytest.mark.parametrize("source", [("warp_synchronous", OLD), ("warp_synchronous", NEW, DEBUG)])
 def test_warps_in_step_through_volatile_memory(wild, rng, source):
-    """An unrolled last warp of a reduction, and a scan across lanes in volatile memory, need no barrier."""
+    """Without barriers, an unrolled last warp reduces and a warp scans correctly through volatile memory."""
     x = rng.integers(-1000, 1000, 20_011).astype(np.int32)
     assert wild(source, "reduce", 11, 256, x, zeros(11), len(x))[1].sum() == x.sum()
     y = x[:256].copy()
@@ -196,7 +196,7 @@ def test_radix_sort(wild, rng):
 
 @pytest.mark.parametrize(("count", "threads"), [(1, 1), (2, 1), (31, 31), (777, 128), (1000, 33)])
 def test_bitonic_sort_of_any_length(wild, rng, count, threads):
-    """A bitonic sort works for lengths that are no power of two and threads that are no multiple of a warp."""
+    """A bitonic sort is right for lengths that are no power of two and threads that are no multiple of a warp."""
     x = rng.standard_normal(count).astype(np.float32)
     out = wild(("small_sorts", NEW), "bitonic", 1, threads, x, count, shared_bytes=4096)[0]
     assert np.array_equal(out, np.sort(x))
@@ -211,7 +211,7 @@ def test_odd_even_sort_and_quicksort(wild, rng):
 
 
 def test_merge_along_diagonals(wild, rng):
-    """In a merge, each thread finds its start by a binary search in both lists."""
+    """A merge in which each thread finds its start by a binary search in both lists gives the sorted list."""
     a, b = (np.sort(rng.integers(0, 999, count)).astype(np.int32) for count in (5_003, 2_999))
     out = wild(("merge_path", OLD), "merge", 9, 128, a, len(a), b, len(b), zeros(8_002), 7)[2]
     assert np.array_equal(out, np.sort(np.concatenate([a, b])))
@@ -228,7 +228,7 @@ def test_compaction(wild, rng, kernel):
 
 
 def test_groups_of_cooperative_groups(wild, rng):
-    """Reductions of half warps stay within their half, and labelled partitions split a warp."""
+    """Sums and scans of half warps stay within their half; labelled partitions have the right sizes and ranks."""
     source = ("tile_groups", "compute_90", *(f"-I{folder}" for folder in toolkit_folders()))
     x = rng.integers(-100, 100, 512).astype(np.int32)
     _, sums, before = wild(source, "tiles", 4, 128, x, zeros(32), zeros(512))
@@ -249,7 +249,7 @@ def test_groups_of_cooperative_groups(wild, rng):
 
 @pytest.mark.parametrize("dialect", [OLD, NEW])
 def test_named_barriers(wild, rng, dialect):
-    """Named barriers work for separate halves, for a warp that only arrives, and for a pipeline of two stages."""
+    """Named barriers synchronise separate halves, a warp that only arrives, and a pipeline of two stages."""
     t = np.arange(128)
     expected = t // 64 * 64 + 63 - t % 64
     expected[64:] += 2 * np.arange(64)

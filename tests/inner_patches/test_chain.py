@@ -154,7 +154,7 @@ def test_a_chain_goes_to_json_and_back() -> None:
 
 
 def test_the_catalogue_has_ends_and_library_calls_alone() -> None:
-    """The catalogue of chains has no blocks with kernels, and no blocks that compute single numbers."""
+    """The catalogue of chains offers ends and library calls, but no blocks with kernels or for single numbers."""
     members = {block.id for block in chain_catalogue().all()}
     assert {"chain.input", "chain.output", "chain.number", "linalg.multiply"} <= members
     assert members.isdisjoint({"math.add", "value.slider", "kernel.chain", "control.for"})
@@ -199,7 +199,7 @@ def test_calls_that_work_in_place_change_nothing_that_others_read(device: Device
     patch, node = running(in_place(), x, y)
     source = next(c.source for c in patch.connections if c.target.port == "y")
     with Engine(patch, device=device) as engine:
-        for _ in range(2):  # the second frame would read what the first one has changed
+        for _ in range(2):  # a second frame would read inputs that the first one changed
             assert not engine.step().diagnostics
             total = y + np.linalg.norm(y) * x
             np.testing.assert_allclose(engine.read(node["size"]), [np.linalg.norm(y)], rtol=1e-6)

@@ -1,4 +1,4 @@
-"""The op graph of a block, when opened as a patch, and the patch around it follow each other."""
+"""An op graph that is opened as a patch and the patch around it receive each other's edits."""
 
 from typing import Any
 
@@ -104,7 +104,7 @@ def test_editing_ends_with_the_graph(outer: Patch, lose: Any) -> None:
     editing = InnerEditing(outer, "kernel", reasons.append)
     lose(outer)
     assert len(reasons) == 1
-    editing.patch.set("times", b=7.0)  # no longer followed
+    editing.patch.set("times", b=7.0)  # not passed on to the kernel that is gone
 
 
 def test_the_blocks_ports_follow_the_ops(outer: Patch) -> None:

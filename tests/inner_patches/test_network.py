@@ -332,6 +332,6 @@ def test_the_catalogue_has_the_members() -> None:
 
 
 def test_names_of_parameters_are_not_for_ends() -> None:
-    """An end can't have the name of a parameter of the block type; the list of those names is complete."""
+    """`PARAMETERS`, whose names an end must not have, lists all parameters of the block type."""
     block_type = Patch().catalogue.get("tensor.train")
     assert block_type is not None and block_type.parameters.keys() == PARAMETERS

@@ -72,14 +72,14 @@ def test_times_of_members_add_up(options: dict[str, object]) -> None:
 
 
 def test_no_times_without_a_measurement_of_each_kernel() -> None:
-    """At the level of blocks no times are known, but still which members are fused."""
+    """When times are measured by block, members have no times, but their fusions are reported."""
     parts = measured(with_activation(), ProfilingLevel.PER_BLOCK).parts
     assert [part.time_ns for part in parts.values()] == [None] * 4
     assert "bend" in parts["hidden"].fused_into and parts["bend"].kernels
 
 
 def test_other_parts_don_t_change_what_is_computed() -> None:
-    """An activation as a separate node gives the same step as one in the layer."""
+    """A step has the same bits with the activation in a node of its own and in the layer."""
     found = []
     for network in (small(), with_activation()):
         patch, node = placed(network, {"x": data(1, 9, 64), "y": data(2, 9, 1)})

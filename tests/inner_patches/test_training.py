@@ -1,4 +1,4 @@
-"""Train computes the same as numpy for a network that is written out by hand, and keeps its weights."""
+"""Training gives the same results as numpy for a network that is written out by hand, and keeps its weights."""
 
 import math
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def as_columns(inputs: dict[str, Array]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("optimiser", sorted(OPTIMISERS))
 def test_steps_are_those_of_the_network_by_hand(optimiser: str, device: Device) -> None:
-    """Outputs are those before the step. The seven steps include one in which Ranger moves its slow weights."""
+    """Results and losses of seven steps equal numpy's; Ranger moves its slow weights in one of the steps."""
     inputs, decay, steps = given(), 0.01, 7
     patch, node = placed(small(), inputs, optimiser=optimiser, weight_decay=decay, learning_rate=RATE, seed=3)
     simulation, losses = reference(optimiser, decay), []
@@ -81,7 +81,7 @@ def sparse_network() -> NetworkPatch:
 
 
 def test_a_sparse_input_is_a_dense_one_of_zeros_and_ones() -> None:
-    """Places without a one are -1; the step equals the formulas of gradient descent on the dense input."""
+    """A step with a sparse input equals gradient descent on the dense input; an index of -1 stands for no one."""
     places = np.array([[0, 19, 5], [7, -1, 5], [-1, -1, -1]], np.int32)
     dense = np.zeros((3, 20))
     for row, column in [(0, 0), (0, 19), (0, 5), (1, 7), (1, 5)]:
@@ -112,7 +112,7 @@ def forward(engine: Engine, node: Any, x: Array) -> Array:
 
 
 def test_ports_are_known_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither weights nor gradients are computed to find the ports, so an edit of the network doesn't wait for them."""
+    """The ports of a block are found without computing weights or gradients, so edits of the network don't wait."""
     monkeypatch.setattr(FirstWeights, "draw", lambda first: pytest.fail(f"{first.name} was drawn"))
     monkeypatch.setattr(training, "build_network", lambda *_, **__: pytest.fail("the network was differentiated"))
     network = small()
@@ -160,7 +160,7 @@ def test_a_block_without_a_network_does_nothing() -> None:
 
 
 def test_without_training_weights_stay() -> None:
-    """With `train` off, the loss is still computed for other data."""
+    """With `train` off, weights stay unchanged, and the loss is still computed for other data."""
     patch, node = placed(small(), given(), learning_rate=RATE)
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -175,7 +175,7 @@ def test_without_training_weights_stay() -> None:
 
 
 def test_the_learning_rate_is_live() -> None:
-    """A new rate compiles nothing, and with a rate of 0 the weights stay as they are."""
+    """A new rate is a HOT update, and with a rate of 0 the weights stay unchanged."""
     patch, node = placed(small(), given(), learning_rate=RATE)
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -204,7 +204,7 @@ def rates(schedule: str, steps: int, factor: float, warmup: int) -> Callable[[in
 @pytest.mark.parametrize("warmup", [0, 2])
 @pytest.mark.parametrize("schedule", ["warm-up", "steps", "exponential", "cosine"])
 def test_the_rate_follows_a_schedule(schedule: str, warmup: int, device: Device) -> None:
-    """The rate follows the number of the step; a warm-up of n steps begins at 1 / (n + 1). All numbers are live."""
+    """The rate follows the number of the step, and its numbers are live; a warm-up of n steps begins at 1 / (n + 1)."""
     inputs = given()
     options = {"schedule": schedule, "schedule_steps": 3, "schedule_factor": 0.25, "warmup_steps": warmup}
     patch, node = placed(small(), inputs, optimiser="SGD", learning_rate=RATE, seed=3, **options)
@@ -224,7 +224,7 @@ def test_the_rate_follows_a_schedule(schedule: str, warmup: int, device: Device)
 
 
 def test_gradients_are_clipped_by_their_norm(device: Device) -> None:
-    """The norm of all gradients together is limited, as in the network by hand, and the limit is live."""
+    """Steps with a limit on the norm of all gradients equal those by hand, and the limit is live."""
     inputs = given()
     patch, node = placed(small(), inputs, optimiser="SGD", learning_rate=0.1, seed=3, clip_gradients=True)
     simulation = reference("SGD", 0.0, clip_norm=1.0)
@@ -288,7 +288,7 @@ def test_inputs_must_have_the_shapes_of_the_network(name: str, shape: tuple[int,
 
 
 def test_an_optimiser_begins_anew_with_the_weights() -> None:
-    """With another optimiser, layer or seed the optimiser's state is new: at a rate of 0, Ranger moves no weight."""
+    """With another optimiser, layer or seed, the optimiser's state is reset: at a rate of 0, Ranger moves no weight."""
     network, edited = small(), small()
     edited.set("last", weights="glorot_normal")
     patch, node = placed(network, given(), learning_rate=RATE)

@@ -180,7 +180,7 @@ def test_switches_and_counts_are_constants_too(device: Device) -> None:
 
 
 def test_a_half_is_a_number(device: Device) -> None:
-    """C++ passes a half as a struct. Both as a live parameter and as a constant, it is rounded to f16."""
+    """A number of type half, which C++ passes as a struct, is rounded to f16 as a live parameter and as a constant."""
     code = """#include <cuda_fp16.h>
 extern "C" __global__ void scale(const float* x, float* out, const __half gain, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -211,7 +211,7 @@ def test_other_structs_are_no_parameters_of_a_block(kind: str, size: int) -> Non
 
 
 def test_fused_neighbours_take_constants(device: Device) -> None:
-    """A formula's constant is compiled into the kernel that does the work of several fused blocks."""
+    """A formula's constant is compiled into the kernel that computes several fused blocks."""
     patch = Patch()
     first = patch.add("kernel.expression", expression="x * gain", gain=3.0, constants="gain")
     second = patch.add("math.scale_offset", scale=2.0, offset=1.0)
@@ -276,7 +276,7 @@ def test_names_that_are_no_parameters_are_told() -> None:
 
 
 def test_a_saved_file_keeps_its_constants(tmp_path: Path) -> None:
-    """Saved code is compiled with the same constants; a parameter that is gone is reported."""
+    """A saved file is compiled with the same constants, and a constant whose parameter is gone is reported."""
     patch = Patch()
     node = _place(patch, "cuda file", tmp_path, gain=2.0, constants="gain")
     with Engine(patch, device="host") as engine:

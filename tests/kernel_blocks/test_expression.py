@@ -1,4 +1,4 @@
-"""`kernel.expression` and `kernel.cuda` hold their formula or kernel in the block itself."""
+"""`kernel.expression` and `kernel.cuda` keep their formula or kernel in the block itself."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_a_slider_without_a_range_has_the_usual_one() -> None:
 
 
 def test_a_slider_that_the_formula_does_not_read_is_left_out_with_a_warning() -> None:
-    """The warning also names a slider that has the name of an input; the formula runs."""
+    """The formula runs, and a warning names each slider that it does not read or that has the name of an input."""
     patch = Patch()
     node = patch.add("kernel.expression", expression="x * gain", sliders="gain: 0..2; freq: 0..20; x: 0..1")
     assert [name for name, spec in _type(patch, node.id).parameters.items() if not spec.structural] == ["gain"]
@@ -100,7 +100,7 @@ def test_inputs_have_the_types_that_are_named() -> None:
     ],
 )
 def test_mistakes_are_reported(values: dict[str, str], reported: str) -> None:
-    """The message for a mistake says what must hold, and where."""
+    """Each mistake in a block is reported with its rule and place."""
     patch = Patch()
     node = patch.add("kernel.expression", **values)
     assert _problem(patch, node.id) == reported

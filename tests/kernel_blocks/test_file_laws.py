@@ -1,7 +1,4 @@
-"""Random edits of files: in any engine of a process, a patch computes with the files' contents at that time.
-
-The oracle knows only what was written: each file's numbers, whether the file is correct, and where links point.
-"""
+"""Random edits of files: any engine of a process computes with the contents that the files have at that time."""
 
 import os
 import random
@@ -209,7 +206,7 @@ def _wrong(engine: Engine, written: Written, ran: dict[str, list[np.ndarray]] | 
 
 @pytest.mark.parametrize("seed", seeds(2))
 def test_a_patch_that_is_opened_goes_by_what_the_files_hold(tmp_path: Path, seed: int) -> None:
-    """The files may be saved between opening the patch and starting the engine, which watches nothing."""
+    """A patch that is opened uses the files as they are, even if they are saved before the engine starts."""
     written = Written(tmp_path, random.Random(seed))
     written.begin()
     for _ in range(many(8)):
@@ -224,7 +221,7 @@ def test_a_patch_that_is_opened_goes_by_what_the_files_hold(tmp_path: Path, seed
 
 @pytest.mark.parametrize("seed", seeds(2))
 def test_an_engine_that_watches_comes_to_what_the_files_hold(tmp_path: Path, seed: int) -> None:
-    """Several edits may come at once; a file that can't be read is reported, and its last good version continues."""
+    """After each burst of edits, a watching engine uses the files as they are, or a wrong file's last good version."""
     written = Written(tmp_path, random.Random(seed))
     written.begin()
     with Engine(_opened(written), "host") as engine:

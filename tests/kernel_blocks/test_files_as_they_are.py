@@ -83,7 +83,7 @@ def _affine(gain: float, bias: float) -> list[float]:
 
 @pytest.mark.parametrize("text", [BIAS_FIRST, OUT_FIRST])
 def test_exchanged_parameters_are_exchanged_in_a_new_patch(tmp_path: Path, device: Device, text: str) -> None:
-    """Values follow the parameters' names, and no input is overwritten."""
+    """In a new patch, values follow exchanged parameters by name, and no input is overwritten."""
     file = tmp_path / "k.cu"
     for contents in (GAIN_FIRST, text):
         file.write_text(contents)
@@ -91,7 +91,7 @@ def test_exchanged_parameters_are_exchanged_in_a_new_patch(tmp_path: Path, devic
 
 
 def test_a_new_parameter_is_known_to_a_new_patch(tmp_path: Path, device: Device) -> None:
-    """The new parameter can be set, and the removed one can't."""
+    """In a new patch, the new parameter can be set, and the removed one can't."""
     file = tmp_path / "k.cu"
     file.write_text(GAIN_FIRST)
     _placed(file)
@@ -103,7 +103,7 @@ def test_a_new_parameter_is_known_to_a_new_patch(tmp_path: Path, device: Device)
 
 
 def test_a_save_between_add_and_the_engines_start_is_followed(tmp_path: Path, device: Device) -> None:
-    """Both the engine and the patch use the file as it is when the engine starts, not a mixture of two versions."""
+    """The engine and the patch both use the file as it is when the engine starts, never a mixture of two versions."""
     file = tmp_path / "k.cu"
     file.write_text(GAIN_FIRST)
     patch = _placed(file)
@@ -117,7 +117,7 @@ def test_a_save_between_add_and_the_engines_start_is_followed(tmp_path: Path, de
 
 
 def test_a_block_that_is_added_brings_the_new_version_to_those_that_run(tmp_path: Path, device: Device) -> None:
-    """All nodes of one file run the same version."""
+    """A block that is added with a newer version of a file switches the running nodes of that file to it."""
     file = tmp_path / "k.cu"
     file.write_text(GAIN_FIRST)
     patch = _placed(file)
@@ -143,7 +143,7 @@ def _break(file: Path) -> None:
 def test_what_could_not_be_read_can_be_read_later(
     tmp_path: Path, device: Device, way: Callable[[Path], None], name: str, text: str, expected: np.ndarray
 ) -> None:
-    """A file that was wrong or missing when it was first read, or that becomes so, is read again."""
+    """A file that was wrong or missing when it was first read, or that becomes so, is read again by a new patch."""
     (tmp_path / "added.h").write_text("#define ADDED 3\n")
     file = tmp_path / name
     for _ in range(2):
@@ -159,7 +159,7 @@ def test_what_could_not_be_read_can_be_read_later(
 
 
 def test_a_manifest_that_is_written_later_counts(tmp_path: Path, device: Device) -> None:
-    """A manifest counts from when it is written until it is deleted."""
+    """A manifest applies from when it is written until it is deleted."""
     file, manifest = tmp_path / "twice.ptx", tmp_path / "twice.json"
     file.write_text(TWICE)
     names: list[list[str]] = []
@@ -176,7 +176,7 @@ def test_a_manifest_that_is_written_later_counts(tmp_path: Path, device: Device)
 
 
 def test_a_python_kernel_that_is_trusted_later_is_no_longer_refused(tmp_path: Path) -> None:
-    """The kernel runs in the open patch and in another one; without numba, the message says that numba is missing."""
+    """Once its folder is trusted, a Python kernel is no longer refused, neither in the open patch nor in another."""
     folder = tmp_path / "blocks"
     folder.mkdir()
     file = folder / "kernels.py"
@@ -198,7 +198,7 @@ def test_a_python_kernel_that_is_trusted_later_is_no_longer_refused(tmp_path: Pa
 
 
 def test_a_header_that_appears_or_hides_another_is_found(tmp_path: Path, device: Device) -> None:
-    """A header that was looked for and not found counts among the files that were read."""
+    """A header that appears later, or hides another one, changes the kernel of the next patch."""
     (tmp_path / "far").mkdir()
     file, near, far = tmp_path / "k.cu", tmp_path / "added.h", tmp_path / "far" / "added.h"
     file.write_text(ADDED)
@@ -238,7 +238,7 @@ def test_a_link_that_is_pointed_elsewhere_is_followed(tmp_path: Path, device: De
 
 
 def test_a_file_of_the_same_size_and_time_is_another_file(tmp_path: Path, device: Device) -> None:
-    """Files are compared by contents."""
+    """A file with other contents is used even if its size and time are the same."""
     file = tmp_path / "k.cu"
     for number in (3, 4, 3):
         file.write_text(ADDED.replace("ADDED;", f"{number};").replace('#include "added.h"', ""))
@@ -247,7 +247,7 @@ def test_a_file_of_the_same_size_and_time_is_another_file(tmp_path: Path, device
 
 
 def test_code_is_made_of_what_was_held_whatever_the_disk_holds(tmp_path: Path) -> None:
-    """The compiler receives the headers as they were read before, and doesn't read them itself."""
+    """The compiler uses the headers as they were read before, whatever is on the disk now."""
     file, header = tmp_path / "k.cu", tmp_path / "added.h"
     file.write_text(ADDED)
     header.write_text("#define ADDED 3\n")
@@ -262,7 +262,7 @@ def test_code_is_made_of_what_was_held_whatever_the_disk_holds(tmp_path: Path) -
 
 
 def test_a_value_in_a_running_patch_stays_hot(tmp_path: Path, device: Device) -> None:
-    """Files are compared when a block is added or a patch is opened, not when a slider moves."""
+    """A changed value is a HOT update and keeps the running version of a file."""
     file = tmp_path / "k.cu"
     file.write_text(GAIN_FIRST)
     patch = _placed(file)
@@ -298,7 +298,7 @@ def test_a_file_that_is_said_to_be_saved_is_swapped_in_by_the_next_frame(tmp_pat
 
 @pytest.mark.parametrize("watches", [False, True])
 def test_ports_and_code_are_of_one_version_however_often_the_file_is_saved(tmp_path: Path, *, watches: bool) -> None:
-    """All versions give the same result by parameter name, so a mixture of two versions would show."""
+    """However often a file is saved meanwhile, a patch never mixes the ports and the code of two versions."""
     file, versions = tmp_path / "k.cu", [GAIN_FIRST, BIAS_FIRST, OUT_FIRST]
     file.write_text(GAIN_FIRST)
 

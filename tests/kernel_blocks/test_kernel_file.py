@@ -121,7 +121,7 @@ def test_a_kernel_without_inputs_makes_outputs_of_a_size_that_is_set(tmp_path: P
 
 
 def test_ptx_without_names_takes_the_bound_of_its_threads_for_the_size(tmp_path: Path) -> None:
-    """The number of elements is the number that the kernel compares its thread index with."""
+    """Without names in the PTX, the number that a thread index is compared with is the number of elements."""
     patch = Patch()
     node = _place(patch, tmp_path / "twice.ptx", BY_HAND)
     assert list(_type(patch, node).ports) == ["a", "b"]
@@ -133,7 +133,7 @@ def test_ptx_without_names_takes_the_bound_of_its_threads_for_the_size(tmp_path:
 
 
 def test_a_manifest_adds_to_what_the_ptx_says(tmp_path: Path) -> None:
-    """The `.json` beside a `.ptx` adds names, element types, help, and the meanings of numbers."""
+    """The `.json` file beside a `.ptx` file adds names, element types, help, and the meanings of numbers."""
     (tmp_path / "twice.json").write_text(
         '{"name": "twice", "summary": "Double.", "parameters": ['
         '{"index": 0, "name": "x", "element_type": "f32", "direction": "in"},'
@@ -169,7 +169,7 @@ def test_an_entry_point_is_chosen_by_name(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_wishes_are_reported(tmp_path: Path, values: dict[str, object], reported: str) -> None:
-    """The message for an impossible setting says what must hold."""
+    """Each impossible setting is reported with its rule."""
     patch = Patch()
     node = _place(patch, tmp_path / "sharpen.cu", SHARPEN, **values)
     assert _problem(patch, node).message == reported
@@ -185,14 +185,14 @@ def test_wrong_wishes_are_reported(tmp_path: Path, values: dict[str, object], re
 def test_names_that_a_port_can_not_have_get_an_underscore(
     tmp_path: Path, parameters: str, body: str, ports: list[str]
 ) -> None:
-    """Refused names are those of other ports, keywords of Python, and members of a block."""
+    """A port gets an underscore if its name is that of another port, a Python keyword or a member of a block."""
     patch = Patch()
     text = f'extern "C" __global__ void k({parameters}) {{ {body} }}'
     assert list(_type(patch, _place(patch, tmp_path / "k.cu", text)).ports) == ports
 
 
 def test_a_default_beyond_its_range_is_told(tmp_path: Path) -> None:
-    """The message names the parameter whose comment contradicts itself."""
+    """A default outside the range in its comment is reported with the parameter's name."""
     patch = Patch()
     node = _place(patch, tmp_path / "sharpen.cu", SHARPEN.replace("[0, 4] = 0.5", "[0, 4] = 7"))
     assert _problem(patch, node).message == "block kernel.file: default of parameter amount must be at most 4, got 7.0"
@@ -206,7 +206,7 @@ def test_a_path_that_no_file_can_have_is_told() -> None:
 
 
 def test_files_that_are_missing_or_wrong_are_told_on_the_node(tmp_path: Path) -> None:
-    """A node without a path waits for one; other problems name file and line."""
+    """A node without a path is incomplete; problems of a missing or wrong file are reported with file and line."""
     patch = Patch()
     node = patch.add("kernel.file", node_id="kernel").id
     with Engine(patch, device="host") as engine:
@@ -242,7 +242,7 @@ def test_a_saved_file_swaps_code_and_changes_ports_while_the_patch_runs(tmp_path
         return np.array_equal(engine.read(PortRef(node, "out")), np.arange(5) + added)
 
     with Engine(patch, device="host") as engine:
-        engine.watch_files()  # watches the files that blocks read, too
+        engine.watch_files()  # also watches the files that blocks read
         engine.start()
         until(lambda: shows(1))
         save(text.format("x[i] + 2"))
@@ -269,7 +269,7 @@ def test_a_saved_file_swaps_code_and_changes_ports_while_the_patch_runs(tmp_path
 def test_a_manifest_that_needs_review_is_a_warning_on_the_node(
     tmp_path: Path, facts: dict[str, object], names: str
 ) -> None:
-    """The kernel runs despite the warning, which goes once the manifest says that it was reviewed."""
+    """The kernel runs despite the warning, which disappears once the manifest states that it was reviewed."""
     parameters = [
         {"index": 0, "name": "a", "ptx_type": "u64", "is_pointer": True, "direction": "in"},
         {"index": 1, "name": "b", "ptx_type": "u64", "is_pointer": True, "direction": "out"},
@@ -293,7 +293,7 @@ def test_a_manifest_that_needs_review_is_a_warning_on_the_node(
 
 
 def test_what_ptx_does_not_tell_is_a_warning_until_a_manifest_says_it(tmp_path: Path) -> None:
-    """Without a manifest, a pointer that the kernel stores somewhere might be read or written later."""
+    """Without a manifest, a pointer that the kernel stores somewhere gets a warning, since its use is unknown."""
     hidden = BY_HAND.replace("ret;\n}", "st.global.u64 [%rd2], %rd1;\n    ret;\n}")
     patch = Patch()
     node = _place(patch, tmp_path / "twice.ptx", hidden)

@@ -34,7 +34,7 @@ def _ramp(first: float = 0.5) -> OpGraph:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_graph_computes_each_element(device: Device, size: int) -> None:
-    """The graph's inputs, outputs and sliders have the names of their ops."""
+    """A graph computes each element, and its ports and sliders have the names of its ops."""
     x, y = np.random.default_rng(size).normal(size=(2, size)).astype(np.float32)
     patch = Patch()
     node = patch.add("kernel.graph", graph=graph_to_json(_scaled()))
@@ -50,7 +50,7 @@ def test_a_graph_computes_each_element(device: Device, size: int) -> None:
 
 
 def test_a_rewired_graph_runs_and_a_wrong_one_leaves_the_last_good_one() -> None:
-    """The message names the wrong op, and undo brings the previous graph back."""
+    """A wrong graph is reported with its op while the last good one runs, and undo restores the previous graph."""
     patch = Patch()
     node = patch.add("kernel.graph", graph=graph_to_json(_ramp()), size=5)
     with Engine(patch, device="host") as engine:
@@ -67,7 +67,7 @@ def test_a_rewired_graph_runs_and_a_wrong_one_leaves_the_last_good_one() -> None
 
 
 def test_a_rewired_graph_with_the_same_ports_is_swapped_into_the_running_graph(device: Device) -> None:
-    """Nothing is rebuilt, as predicted; sliders keep their values, and undo restores the previous function."""
+    """A rewired graph with the same ports is a CODE update, as predicted; sliders keep their values, and undo works."""
     x, y = np.random.default_rng(5).normal(size=(2, 1027)).astype(np.float32)
     patch = Patch()
     node = patch.add("kernel.graph", graph=graph_to_json(_scaled()), amplitude=0.25)
@@ -89,7 +89,7 @@ def test_a_rewired_graph_with_the_same_ports_is_swapped_into_the_running_graph(d
 
 
 def test_equal_graphs_share_one_module() -> None:
-    """A graph's module is found by the graph's contents."""
+    """Nodes with equal graphs share one module."""
     patch = Patch()
     for _ in range(3):
         patch.add("kernel.graph", graph=graph_to_json(_ramp()), size=7)
@@ -100,7 +100,7 @@ def test_equal_graphs_share_one_module() -> None:
 
 
 def test_a_file_keeps_the_graph() -> None:
-    """The graph is part of the patch's JSON."""
+    """A patch's JSON includes the graph, and a loaded patch computes the same."""
     patch = Patch()
     node = patch.add("kernel.graph", graph=graph_to_json(_ramp()), size=3)
     loaded = parse_patch(dump_patch(patch))
@@ -144,7 +144,7 @@ def _waves(offset: float, name: str = "moved") -> OpGraph:
 
 
 def test_the_last_of_several_edits_is_optimised_first(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Optimised code gives the same bits, and the queue keeps only the compile of the newest edit."""
+    """Optimised code gives the same bits, and the queue keeps no compiles of older edits."""
     queue = optimiser.OptimiserQueue(0)
     monkeypatch.setattr(optimiser, "QUEUE", queue)
     patch = Patch()
@@ -165,7 +165,7 @@ def test_the_last_of_several_edits_is_optimised_first(device: Device, monkeypatc
 
 
 def test_optimised_code_is_told_other_numbers(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code that was compiled quickly has its numbers built in; until optimised code runs, each new number compiles."""
+    """Until optimised code runs, a new number in a graph compiles again; afterwards it is passed to the kernel."""
     queue = optimiser.OptimiserQueue(0)
     monkeypatch.setattr(optimiser, "QUEUE", queue)
     patch = Patch()

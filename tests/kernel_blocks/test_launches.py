@@ -40,7 +40,7 @@ def _problem(patch: Patch, node: NodeRef) -> str:
     [("  // [inout] what is drawn into", ""), ("  /* [in, out] drawn into */", ""), ("", "image")],
 )
 def test_a_kernel_draws_into_the_picture_that_it_is_given(device: Device, comment: str, in_place: str) -> None:
-    """The code only writes to the picture, so the source or the block must say that it is drawn into."""
+    """A kernel draws into its picture if the source or the block says so, though the code only writes to it."""
     patch = Patch()
     node = patch.add("kernel.cuda", code=DOT.format(comment=comment), in_place=in_place, at=2)
     assert _ports(patch, node) == [("image", "in"), ("image_out", "out")]
@@ -53,7 +53,7 @@ def test_a_kernel_draws_into_the_picture_that_it_is_given(device: Device, commen
 
 
 def test_a_ptx_draws_into_the_picture_as_its_manifest_says(tmp_path: Path) -> None:
-    """Either the kernel's manifest or the block's `in_place` says that a PTX kernel draws into a picture."""
+    """A PTX kernel draws into a picture if its manifest or the block's `in_place` says so."""
     (tmp_path / "dot.ptx").write_text(
         ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry dot(.param .u64 image)\n"
         "{ .reg .b64 %rd; .reg .f32 %f;\n"
@@ -130,7 +130,7 @@ REVERSED = """extern "C" __global__ void reversed(const float* x, float* out) {
 
 
 def test_dynamic_shared_memory_is_a_parameter_of_the_block(device: Device) -> None:
-    """The parameter for shared memory has no default: only the code's author knows the size."""
+    """The bytes of shared memory must be set on the block, since only the code's author knows them."""
     patch = Patch()
     node = patch.add("kernel.cuda", code=REVERSED, thread_block="64")
     x = np.arange(64, dtype=np.float32)
@@ -175,7 +175,7 @@ PTX = """.version 7.0
 def test_what_a_manifest_can_not_mean_is_refused(
     tmp_path: Path, fields: dict[str, Any], parameter: dict[str, Any], message: str
 ) -> None:
-    """The node names the manifest's file and the impossible field."""
+    """An impossible field is reported with the manifest's file."""
     (tmp_path / "fill.ptx").write_text(PTX)
     manifest = {"name": "fill", "parameters": [{"index": 0, "name": "a", "is_pointer": True, **parameter}], **fields}
     (tmp_path / "fill.json").write_text(json.dumps(manifest))
@@ -204,7 +204,7 @@ PLANE = """extern "C" __global__ void plane(const float* x, float* out, int widt
 def test_a_kernel_computes_all_elements_or_is_refused(
     device: Device, kind: str, values: dict[str, str], shape: tuple[int, ...]
 ) -> None:
-    """Threads that count two axes would compute only the first image of a stack, so the stack is refused."""
+    """Stacks are refused if a kernel that counts along two axes would compute only their first image."""
     patch = Patch()
     x = np.random.default_rng(len(shape)).random(shape, np.float32)
     node = patch.add(kind, **values)
@@ -223,7 +223,7 @@ def test_a_kernel_computes_all_elements_or_is_refused(
 @pytest.mark.parametrize("read", ["image[px, py]", "sample(image, u, v)"])
 @pytest.mark.parametrize("shape", [(12,), (3, 4), (1, 3, 4), (2, 3, 4)])
 def test_an_image_that_is_read_elsewhere_is_no_stack(device: Device, read: str, shape: tuple[int, ...]) -> None:
-    """An op graph that reads an image elsewhere would read only the first image of a stack, so the stack is refused."""
+    """Stacks are refused if an op graph that reads an image elsewhere would read only their first image."""
     patch = Patch()
     node = patch.add("kernel.expression", expression=f"x + {read}", reads="x, image")
     for port, size in (("x", (3, 4)), ("image", shape)):

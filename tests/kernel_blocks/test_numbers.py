@@ -54,7 +54,7 @@ template <class T> __device__ void put(unsigned char* out, int at, T value) {
 
 
 def _range(kind: str) -> tuple[float, float]:
-    """Return the least and the greatest finite number of a C type, from ctypes and the formats of IEEE 754."""
+    """Return the smallest and the largest finite number of a C type, from ctypes and the formats of IEEE 754."""
     if kind in FLOATS:
         most = {"<f": (2 - 2.0**-23) * 2.0**127, "<d": (2 - 2.0**-52) * 2.0**1023, "<e": 65504.0}[FLOATS[kind]]
         return -most, most
@@ -98,7 +98,7 @@ def _values(kind: str, random: Random) -> list[tuple[float, bool]]:
 
 @pytest.mark.parametrize("seed", seeds(3))
 def test_what_reaches_a_kernel_is_what_is_shown_or_it_is_refused(device: Device, seed: int) -> None:
-    """Random signatures and values are compared with the bytes that C stores for them."""
+    """For random signatures, a kernel receives the bytes that C stores for each value, or the value is refused."""
     random = Random(seed)
     kinds = random.choices([*INTEGERS, *FLOATS], k=random.randrange(1, 9))
     patch = Patch()
@@ -173,7 +173,7 @@ def test_a_number_beyond_its_type_is_refused(kind: str, value: float, rule: str)
 
 
 def test_a_range_in_a_comment_ends_where_the_type_does() -> None:
-    """A slider offers only values that the kernel can take."""
+    """A slider's range is limited to that of the parameter's type."""
     code = """extern "C" __global__ void k(int* out, char a,  // [-500, 1e9] = 3
     unsigned b /* [-7, 9] */) { *out = a + b; }"""
     patch = Patch()
@@ -185,7 +185,7 @@ def test_a_range_in_a_comment_ends_where_the_type_does() -> None:
 
 
 def test_numbers_of_an_op_graph_have_the_range_of_their_type() -> None:
-    """Op graphs limit their numbers as kernels in C++ do."""
+    """A number of an op graph is limited to the range of its type."""
     assert ParameterSpec("k", "int", 0, "", number="s16").bounds == (-32768, 32767)
     assert ParameterSpec("k", "int", 0, "", minimum=-3, number="s16").bounds == (-3, 32767)
 
@@ -205,7 +205,7 @@ class Shorts(Block, id="tests.shorts"):
 
 @pytest.mark.parametrize(("kinds", "fits"), [("short k, int n", 32767), ("unsigned short k, short n", 65535)])
 def test_a_block_of_ones_own_passes_what_the_kernel_takes(tmp_path: Path, kinds: str, fits: int) -> None:
-    """`check` and the engine report a number that doesn't fit with the same words, and a size too."""
+    """`check` and the engine report a number or size that doesn't fit in the same words."""
     (tmp_path / "shorts.cu").write_text(
         f'extern "C" __global__ void shorts(unsigned char* out, {kinds}) {{ out[0] = k; out[1] = n; }}'
     )

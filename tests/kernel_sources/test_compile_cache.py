@@ -1,4 +1,4 @@
-"""Compiled results are stored and found again, and a damaged or full cache does no harm."""
+"""Compiled results are stored and found again, and a damaged or full cache only causes misses."""
 
 import os
 import random
@@ -22,7 +22,7 @@ def test_stored_results_are_found_again(tmp_path: Path, entry: CompiledSource) -
 
 
 def test_any_damage_is_a_miss(tmp_path: Path) -> None:
-    """An entry with a changed byte, or a shortened one, is never returned as a result."""
+    """An entry with a changed byte, or a shortened one, is a miss."""
     cache = CompileCache(tmp_path)
     cache.put("key", ENTRY)
     (path,) = tmp_path.iterdir()
@@ -37,7 +37,7 @@ def test_any_damage_is_a_miss(tmp_path: Path) -> None:
 
 
 def test_the_longest_unused_entries_go_first(tmp_path: Path) -> None:
-    """A lookup counts as use. A folder that fits stays as it is; a larger one gets room for a quarter of its limit."""
+    """A lookup counts as use. A folder beyond its limit loses its longest unused entries, and keeps the newest."""
     cache = CompileCache(tmp_path, limit_bytes=3000)
     for index, key in enumerate("abcd"):
         cache.put(key, CompiledSource("x" * 600, None))
@@ -53,7 +53,7 @@ def test_the_longest_unused_entries_go_first(tmp_path: Path) -> None:
 
 
 def test_a_folder_stays_within_its_limit(tmp_path: Path) -> None:
-    """However many entries are stored, the folder soon fits; the last one stored is there."""
+    """However many entries are stored, the folder soon is within its limit, and keeps the last stored entry."""
     cache = CompileCache(tmp_path, limit_bytes=20_000)
     for index in range(60):
         cache.put(str(index), CompiledSource("x" * 1000, None))
@@ -72,13 +72,13 @@ def size_of(folder: Path) -> int:
 
 
 def test_no_temporary_files_are_left(tmp_path: Path) -> None:
-    """Writing leaves one file per entry."""
+    """Writing an entry leaves exactly one file."""
     CompileCache(tmp_path).put("key", ENTRY)
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
 def test_a_folder_that_cannot_be_written_only_costs_the_cache(tmp_path: Path) -> None:
-    """A file in place of the folder makes writing fail on every system."""
+    """With a file in place of the folder, writing fails silently and every lookup is a miss."""
     (tmp_path / "file").write_text("")
     cache = CompileCache(tmp_path / "file" / "cache")
     cache.put("key", ENTRY)

@@ -28,7 +28,7 @@ def directions(manifest: KernelManifest) -> dict[str, str]:
 
 @pytest.mark.parametrize("architecture", ["compute_75", "compute_90", "sm_100"])
 def test_directions_follow_loads_stores_and_atomics(tmp_path: Path, architecture: str) -> None:
-    """Both of the compiler's PTX dialects are understood, through index arithmetic and address conversions."""
+    """Directions of parameters follow loads, stores and atomics, through index arithmetic, in both PTX dialects."""
     manifest = describe(
         tmp_path,
         'extern "C" __global__ void k(const float* x, float* y, float* z, int* counter, int n, long stride) {\n'
@@ -47,7 +47,7 @@ def test_directions_follow_loads_stores_and_atomics(tmp_path: Path, architecture
 
 @pytest.mark.parametrize("path", sorted(KERNELS_FOLDER.glob("*.cu")), ids=lambda path: path.stem)
 def test_what_the_library_declares_const_is_read_and_all_else_is_written(path: Path) -> None:
-    """The library's kernels are declared as they are used."""
+    """In the library's kernels, const pointers are only read, and the others are written."""
     found = {manifest.name: manifest for manifest in describe_kernels(load_image(path, HOST_ARCHITECTURE))}
     for name, text in re.findall(r"__global__[^;{]*?\b(\w+)\(([^)]*)\)\s*{", path.read_text()):
         declared = [parameter.split("//")[0].strip() for parameter in re.split(r",(?:\s*//.*)?", text)]
@@ -61,7 +61,7 @@ def test_what_the_library_declares_const_is_read_and_all_else_is_written(path: P
 
 
 def test_a_pointer_chosen_at_run_time_counts_for_both(tmp_path: Path) -> None:
-    """Every pointer that may be written is an output."""
+    """A pointer that is chosen at run time counts as a write to each of the candidates."""
     manifest = describe(
         tmp_path,
         'extern "C" __global__ void k(float* a, float* b, const float* x, int which) {\n'
@@ -73,7 +73,7 @@ def test_a_pointer_chosen_at_run_time_counts_for_both(tmp_path: Path) -> None:
 
 
 def test_a_pointer_that_goes_elsewhere_is_unknown(tmp_path: Path) -> None:
-    """A pointer that is stored in memory, returned, or passed to an unknown function may be used in any way."""
+    """A pointer that is stored, returned, or passed to an unknown function has an unknown direction."""
     manifest = describe(
         tmp_path,
         "typedef float (*Pick)(const float*);\n"
@@ -95,7 +95,7 @@ def test_a_pointer_that_goes_elsewhere_is_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("architecture", ["compute_75", "compute_100"])
 def test_what_a_function_does_with_a_pointer_counts(tmp_path: Path, architecture: str) -> None:
-    """The use inside called functions counts for the pointers that are passed, but not through recursion."""
+    """The use of a pointer inside called functions counts, but a pointer in a recursion is unknown."""
     manifest = describe(
         tmp_path,
         "__device__ __noinline__ float pick(const float* p, int i) { return p[i]; }\n"
@@ -112,7 +112,7 @@ def test_what_a_function_does_with_a_pointer_counts(tmp_path: Path, architecture
 
 
 def test_asynchronous_copies_read_their_source(tmp_path: Path) -> None:
-    """`cp.async` names the shared target first and the source second."""
+    """The source of `cp.async` is an input."""
     manifest = describe(
         tmp_path,
         PTX_HEAD.replace("sm_75", "sm_80")
@@ -145,7 +145,7 @@ def test_types_and_limits_are_those_of_the_ptx(tmp_path: Path) -> None:
 
 
 def test_a_described_ptx_loads_with_its_manifest(tmp_path: Path) -> None:
-    """The loader reads the manifest that was written beside the PTX."""
+    """A manifest that was written beside its PTX is read back by the loader."""
     body = PTX_HEAD + ".visible .entry k(.param .u64 data)\n{\n    ret;\n}\n"
     manifest = describe(tmp_path, body, name="k.ptx")
     write_manifest(tmp_path / "k.json", manifest)
@@ -168,11 +168,11 @@ def test_a_described_ptx_loads_with_its_manifest(tmp_path: Path) -> None:
     ],
 )
 def test_names_come_from_the_source(source: str, names: list[str]) -> None:
-    """Comments, qualifiers and other kernels do not disturb the search for names."""
+    """Parameter names are found in the source despite comments, qualifiers and other kernels."""
     assert source_parameter_names(source, "k") == names
 
 
 def test_names_of_the_ptx_are_used_where_the_source_hides_them(tmp_path: Path) -> None:
-    """If a macro hides the parameters, each still has the name that the PTX gives it."""
+    """If a macro hides the parameters, each gets the name that the PTX has for it."""
     manifest = describe(tmp_path, '#define ARGS int* a, int b\nextern "C" __global__ void k(ARGS) { a[0] = b; }\n')
     assert directions(manifest) == {"k_param_0": "out", "k_param_1": "in"}

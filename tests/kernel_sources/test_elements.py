@@ -78,13 +78,13 @@ def test_every_kind_of_parameter_is_described(tmp_path: Path, architecture: str)
 
 
 def test_structs_carry_their_names(tmp_path: Path) -> None:
-    """The message needs the name of the struct as the source has it."""
+    """An element's struct has the name that it has in the source."""
     source = SHAPES + 'extern "C" __global__ void one(struct Shape const *__restrict__ x, int n) {}'
     assert pointer_elements(image_of(tmp_path, source), "one") == (PointerElement(16, "Shape", True), None)
 
 
 def test_nothing_is_compiled_where_names_tell_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel of plain arrays costs only a text search, and each file is searched once."""
+    """If type names suffice, elements are known without compiling, and each file is searched once."""
     kernel = 'extern "C" __global__ void plain(float* x, __half* y, unsigned short* z, size_t n) {}'
     image = image_of(tmp_path, f"#include <cuda_fp16.h>\n{kernel}")
 
@@ -98,7 +98,7 @@ def test_nothing_is_compiled_where_names_tell_all(tmp_path: Path, monkeypatch: p
 
 
 def test_a_file_that_is_loaded_again_is_looked_at_again(tmp_path: Path) -> None:
-    """A struct that grew in a header has its new size."""
+    """When a file is loaded again, a struct that grew in a header has its new size."""
     source = '#include "shapes.h"\nextern "C" __global__ void one(Shape* x) {}'
     before = pointer_elements(image_of(tmp_path, source), "one")
     (tmp_path / "shapes.h").write_text(SHAPES.replace("flags;", "flags; double more;"))
@@ -107,7 +107,7 @@ def test_a_file_that_is_loaded_again_is_looked_at_again(tmp_path: Path) -> None:
 
 
 def test_entries_that_cannot_be_named_do_not_hide_the_others(tmp_path: Path) -> None:
-    """A kernel in a namespace and an instance of a template can't be named, but other kernels can."""
+    """A kernel in a namespace and an instance of a template have unknown elements, but other kernels' are known."""
     image = image_of(
         tmp_path,
         SHAPES + 'namespace deep { extern "C" __global__ void hidden(Shape* x) {} }\n'
@@ -129,7 +129,7 @@ def test_an_entry_point_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 def test_an_entry_declared_in_two_ways_is_left_to_the_compiler() -> None:
-    """`#if` decides which of two declarations counts."""
+    """A parameter that two declarations give different types is unknown, since `#if` decides between them."""
     text = "#if 1\n__global__ void f(float* x) {}\n#else\n__global__ void f(double* x) {}\n#endif"
     assert named_types(text, "f", [8]).unknown == {0}
     assert named_types("__global__ void f(float* x);\n__global__ void f(float* x) {}", "f", [8]).unknown == set()
@@ -150,7 +150,7 @@ def test_a_declared_struct_has_the_size_that_the_block_has(fields: list[tuple[DT
 
 
 def test_a_manifest_tells_the_elements_of_ptx(tmp_path: Path) -> None:
-    """A manifest names types as Warploom or CUDA does; without a manifest the elements are unknown."""
+    """A manifest gives the element types of PTX, by Warploom's or CUDA's names; without it they are unknown."""
     ptx = (
         ".version 7.8\n.target sm_75\n.address_size 64\n"
         ".visible .entry fill(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) { ret; }\n"
@@ -234,12 +234,12 @@ def test_a_struct_of_another_size_is_reported_with_both_layouts() -> None:
     ],
 )
 def test_elements_of_another_size_or_kind_are_wrong(dtype: DType, element: PointerElement | None, wrong: bool) -> None:
-    """A kernel may read plain numbers as vectors or bits of the same size."""
+    """Elements must have the kernel's size and kind, but plain numbers may be read as vectors or as bits."""
     assert bool(check_elements([("x", dtype)], [element], "k")) is wrong
 
 
 def test_a_double_under_another_name_is_distinguished_from_a_vector(tmp_path: Path) -> None:
-    """Both have 8 bytes, but only a vector may stand for several f32."""
+    """An 8-byte element that is a double may not stand for f32 numbers, but a vector of two floats may."""
     source = "typedef double real; typedef float2 pair;\n"
     image = image_of(tmp_path, source + 'extern "C" __global__ void one(real* x, const pair* y) {}')
     found = check_elements([("x", f32), ("y", f32)], pointer_elements(image, "one"), "test.cu:one")

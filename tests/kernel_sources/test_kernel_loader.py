@@ -63,7 +63,7 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_cuda_file_becomes_an_image(scale: Path, cache: CompileCache) -> None:
-    """The signature has the parameters' sizes in order, and the image lists the file and its header for watching."""
+    """The signature has the parameters' sizes in order, and the image lists the file and its header as read."""
     image = load_image(scale, "sm_90", cache)
     assert list(image.signatures) == ["scale"]
     assert [p.size_bytes for p in image.signature("scale").parameters] == [8, 4]
@@ -73,7 +73,7 @@ def test_a_cuda_file_becomes_an_image(scale: Path, cache: CompileCache) -> None:
 
 
 def test_a_second_load_compiles_nothing(scale: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stored result is the same image, signatures included, and this process doesn't parse its PTX."""
+    """A second load returns an equal image, signatures included, and compiles nothing."""
     done = compiles(monkeypatch)
     monkeypatch.setattr(nvrtc, "read_signatures", lambda _ptx: pytest.fail("PTX is read"))
     first = load_image(scale, "compute_75", cache)
@@ -82,7 +82,7 @@ def test_a_second_load_compiles_nothing(scale: Path, cache: CompileCache, monkey
 
 
 def test_a_changed_header_compiles_again(scale: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The result follows the new header: 3 is 0x40400000 in PTX."""
+    """A changed header compiles the kernel again, and the new value is in its PTX."""
     done = compiles(monkeypatch)
     load_image(scale, "compute_75", cache)
     scale.with_name("factor.cuh").write_text("#define FACTOR 3.0f\n")
@@ -91,13 +91,13 @@ def test_a_changed_header_compiles_again(scale: Path, cache: CompileCache, monke
 
 
 def test_each_architecture_is_stored_apart(scale: Path, cache: CompileCache) -> None:
-    """An image for the host is never used for a GPU."""
+    """Images for the host and for a GPU are cached separately."""
     assert load_image(scale, "compute_75", cache).cubin is None
     assert load_image(scale, "sm_90", cache).cubin is not None
 
 
 def test_a_damaged_cache_compiles_again(scale: Path, cache: CompileCache) -> None:
-    """The new image equals the damaged one's original."""
+    """If the cache is damaged, a new compile gives the same PTX."""
     first = load_image(scale, "sm_90", cache)
     for path in cache.folder.iterdir():
         path.write_bytes(path.read_bytes()[:-1])
@@ -105,7 +105,7 @@ def test_a_damaged_cache_compiles_again(scale: Path, cache: CompileCache) -> Non
 
 
 def test_toolkit_headers_are_there_without_a_toolkit(tmp_path: Path, cache: CompileCache) -> None:
-    """NVRTC brings cuda_fp16.h itself."""
+    """A kernel can include cuda_fp16.h without a toolkit, since NVRTC contains it."""
     path = tmp_path / "half.cu"
     path.write_text(
         "#include <cuda_fp16.h>\n"
@@ -117,7 +117,7 @@ def test_toolkit_headers_are_there_without_a_toolkit(tmp_path: Path, cache: Comp
 def test_kernels_may_include_from_the_library(
     tmp_path: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The headers that come with Warploom can be included by a user's kernel."""
+    """A user's kernel may include headers of the library, which are then listed as read."""
     library = tmp_path / "library"
     library.mkdir()
     (library / "one.cuh").write_text("#define ONE 1\n")
@@ -128,7 +128,7 @@ def test_kernels_may_include_from_the_library(
 
 
 def test_a_cuda_file_without_kernels_is_an_error(tmp_path: Path, cache: CompileCache) -> None:
-    """The message says how a kernel is declared."""
+    """A file without kernels is an error that shows how to declare one."""
     path = tmp_path / "empty.cu"
     path.write_text("float twice(float x) { return 2 * x; }\n")
     with pytest.raises(KernelError, match=r'empty\.cu must define a kernel \(extern "C" __global__ .*got none'):
@@ -136,7 +136,7 @@ def test_a_cuda_file_without_kernels_is_an_error(tmp_path: Path, cache: CompileC
 
 
 def test_a_wrong_entry_point_lists_the_right_ones(tmp_path: Path, cache: CompileCache) -> None:
-    """For a mangled name, the message has a remedy."""
+    """For a wrong entry point, the error lists the existing ones, with a remedy for mangled names."""
     path = tmp_path / "k.cu"
     path.write_text("__global__ void blur(int* a) { a[0] = 1; }\n")
     with pytest.raises(KernelError, match=r'entry point blur must be one of _Z4blurPi in k\.cu; declare it extern "C"'):
@@ -144,7 +144,7 @@ def test_a_wrong_entry_point_lists_the_right_ones(tmp_path: Path, cache: Compile
 
 
 def test_a_ptx_file_loads_as_it_is(tmp_path: Path, cache: CompileCache) -> None:
-    """PTX needs no manifest; the place of a future manifest is watched already."""
+    """PTX loads unchanged and without a manifest, and the path of a future manifest is listed for watching."""
     path = tmp_path / "fill.ptx"
     path.write_text(PTX)
     image = load_image(path, "sm_90", cache)
@@ -158,7 +158,7 @@ def test_a_ptx_file_loads_as_it_is(tmp_path: Path, cache: CompileCache) -> None:
 
 
 def test_wrong_ptx_is_an_error_with_its_file(tmp_path: Path, cache: CompileCache) -> None:
-    """The message has the file's name."""
+    """The error for wrong PTX names the file."""
     path = tmp_path / "bad.ptx"
     path.write_text("this is not PTX\n")
     with pytest.raises(KernelError, match=r"^bad\.ptx") as caught:
@@ -167,7 +167,7 @@ def test_wrong_ptx_is_an_error_with_its_file(tmp_path: Path, cache: CompileCache
 
 
 def test_unreadable_files_are_kernel_errors(tmp_path: Path, cache: CompileCache) -> None:
-    """A file that is missing, of an unknown kind, or not text, is reported as that."""
+    """A file that is missing, of an unknown kind, or not text, raises a KernelError with the reason."""
     with pytest.raises(KernelError, match=r"must be readable, got: No such file"):
         load_image(tmp_path / "gone.cu", "compute_75", cache)
     with pytest.raises(KernelError, match=r"kernel file must end in \.cu, \.ptx or \.py, got k\.txt"):
@@ -180,7 +180,7 @@ def test_unreadable_files_are_kernel_errors(tmp_path: Path, cache: CompileCache)
 
 
 def test_find_kernel_takes_the_first_folder_that_has_it(tmp_path: Path) -> None:
-    """A patch's own kernels come before the library's; the suffix may be left out."""
+    """A kernel is found in the first folder that has it, with or without its suffix."""
     for folder in ("mine", "theirs"):
         (tmp_path / folder / "image").mkdir(parents=True)
         (tmp_path / folder / "image" / "blur.cu").write_text("")
@@ -193,7 +193,7 @@ def test_find_kernel_takes_the_first_folder_that_has_it(tmp_path: Path) -> None:
 
 
 def test_find_kernel_lists_where_it_looked(tmp_path: Path) -> None:
-    """A person sees which folders were searched."""
+    """The error for a missing kernel lists the folders that were searched."""
     with pytest.raises(KernelError) as caught:
         find_kernel("nowhere.cu", [tmp_path])
     assert str(caught.value) == f"kernel nowhere.cu must be in one of {tmp_path}, {KERNELS_FOLDER}, found in none"

@@ -60,7 +60,7 @@ def load(folder: Path, manifest: str) -> KernelManifest | None:
 
 
 def test_every_field_is_read(tmp_path: Path) -> None:
-    """The image has the values of the JSON."""
+    """The manifest of an image has all values of the JSON."""
     manifest = load(tmp_path, json.dumps(FULL))
     assert manifest is not None
     assert {name: getattr(manifest, name) for name in FULL if name != "parameters"} == {
@@ -72,7 +72,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
 
 
 def test_only_name_and_parameters_are_needed_and_unknown_fields_do_no_harm(tmp_path: Path) -> None:
-    """A manifest of a later version still loads."""
+    """A manifest needs only a name and parameters, and unknown fields are ignored."""
     parameters = [{"index": 0, "name": "a"}, {"index": 1, "name": "b", "novelty": 3}]
     manifest = load(tmp_path, json.dumps({"name": "fill", "parameters": parameters, "later": {"x": 1}}))
     assert manifest == KernelManifest(
@@ -81,7 +81,7 @@ def test_only_name_and_parameters_are_needed_and_unknown_fields_do_no_harm(tmp_p
 
 
 def test_broken_json_says_its_line(tmp_path: Path) -> None:
-    """The error has the line at which a comma is missing."""
+    """The error for broken JSON has the line of the mistake."""
     with pytest.raises(KernelError, match=r"fill\.json must be valid JSON, got a mistake in line 3") as caught:
         load(tmp_path, '{\n  "name": "fill"\n  "parameters": []\n}')
     assert caught.value.file == str(tmp_path / "fill.json")
@@ -192,7 +192,7 @@ def test_a_manifest_that_contradicts_the_ptx_is_an_error(
 
 
 def test_a_written_manifest_reads_back(tmp_path: Path) -> None:
-    """A written manifest leaves out unknown fields."""
+    """A written manifest reads back equal, and its file leaves out unset fields."""
     manifest = KernelManifest(name="k", parameters=[ManifestParameter(index=0, name="a", direction="inout")])
     write_manifest(tmp_path / "k.json", manifest)
     assert read_manifest(tmp_path / "k.json") == manifest

@@ -26,7 +26,7 @@ extern "C" __global__ void scale(float* data, float factor, int n) {
 
 
 def test_a_virtual_architecture_gives_ptx_only() -> None:
-    """The host device takes PTX, and compute_75 has no CUBIN."""
+    """compute_75 gives PTX but no CUBIN."""
     compiled = compile_cuda(SCALE, FILE, "compute_75", [])
     assert compiled.cubin is None
     assert ".target sm_75" in compiled.ptx
@@ -59,7 +59,7 @@ def test_a_real_architecture_gives_cubin_and_ptx_from_one_compile() -> None:
 
 
 def test_line_information_names_the_file() -> None:
-    """The line information leads a profiler back to the source file."""
+    """The PTX has the path of the source file in its line information."""
     assert str(FILE) in compile_cuda(SCALE, FILE, "compute_75", []).ptx
 
 
@@ -85,7 +85,7 @@ def test_an_error_has_the_message_file_and_line_of_the_first_mistake() -> None:
 
 
 def test_an_error_in_a_header_has_the_headers_line(tmp_path: Path) -> None:
-    """The place of the mistake is the header's line, not the line of the include."""
+    """An error in a header has the header's file and line, not the line of the include."""
     header = tmp_path / "half.cuh"
     header.write_text("inline float half_of(float x) {\n    return x / two;\n}\n")
     with pytest.raises(KernelError) as caught:
@@ -96,14 +96,14 @@ def test_an_error_in_a_header_has_the_headers_line(tmp_path: Path) -> None:
 
 
 def test_a_missing_header_is_an_error_with_its_line() -> None:
-    """The error names the include that failed."""
+    """The error for a missing header has the line of the include."""
     with pytest.raises(KernelError, match=r'cannot open source file "nowhere\.h"') as caught:
         compile_cuda('\n#include "nowhere.h"\n' + SCALE, FILE, "compute_75", [])
     assert caught.value.line == 2
 
 
 def test_many_mistakes_are_counted_but_not_all_listed() -> None:
-    """Only the first mistakes help a person, so the others are only counted."""
+    """Only the first of many mistakes are listed; the others are counted."""
     source = 'extern "C" __global__ void k() {\n' + "".join(f"a{i} = 0;\n" for i in range(9)) + "}"
     with pytest.raises(KernelError) as caught:
         compile_cuda(source, FILE, "compute_75", [])
@@ -115,7 +115,7 @@ def test_many_mistakes_are_counted_but_not_all_listed() -> None:
 
 
 def test_warnings_go_to_the_log() -> None:
-    """A warning doesn't stop the kernel."""
+    """A kernel with a warning compiles, and the warning is in the log."""
     compiled = compile_cuda(SCALE.replace("int i =", "int unused; int i ="), FILE, "compute_75", [])
     assert ".entry scale" in compiled.ptx
     assert 'variable "unused" was declared but never referenced' in compiled.log
@@ -130,7 +130,7 @@ def test_an_unknown_architecture_is_explained() -> None:
 
 
 def test_a_missing_compiler_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without NVRTC, the message says what to install."""
+    """Without NVRTC, the error says what to install."""
     nvrtc.nvrtc_library.cache_clear()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
@@ -139,12 +139,12 @@ def test_a_missing_compiler_is_explained(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_version_is_that_of_the_library() -> None:
-    """The version of the package is used, since it is known without loading the library."""
+    """The package's version is the version that NVRTC reports."""
     assert nvrtc.nvrtc_version() == tuple(nvrtc.nvrtc_library().nvrtcVersion()[1:])
 
 
 def test_a_kernel_in_the_cache_is_loaded_without_the_compiler(tmp_path: Path) -> None:
-    """Loading NVRTC takes longer than everything else, so a process that only loads compiled kernels avoids it."""
+    """A kernel from the cache is loaded without loading NVRTC."""
     source, cache = tmp_path / "scale.cu", nvrtc.CompileCache(tmp_path / "cache")
     source.write_text("#include <cuda_fp16.h>\n" + SCALE)
     load_image(source, "compute_75", cache)

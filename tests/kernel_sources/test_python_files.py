@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     ],
 )
 def test_kernels_are_found_in_the_text(text: str, kernels: dict[str, str]) -> None:
-    """Kernels are recognised by their decorator under any name; functions that kernels call are not listed."""
+    """Kernels are recognised by their decorators under any imported name; functions that they call aren't listed."""
     assert kernels_in(text, Path("k.py")) == kernels
 
 
@@ -90,7 +90,7 @@ def test_modules_beside_a_file_are_found(tmp_path: Path) -> None:
 
 
 def test_a_file_runs_as_it_was_read(tmp_path: Path) -> None:
-    """The text on disk may have changed since; its modules are separate, and none stays in `sys.modules`."""
+    """A file runs with the text that was read before, and neither it nor its modules stay in `sys.modules`."""
     path, helper = tmp_path / "kernels.py", tmp_path / "json.py"
     for place in (path, helper):
         place.write_text("raise ValueError('another version')")
@@ -113,7 +113,7 @@ def test_a_file_runs_as_it_was_read(tmp_path: Path) -> None:
 def test_what_a_file_raises_is_told_with_its_place(
     tmp_path: Path, text: str, message: str, name: str, line: int
 ) -> None:
-    """The place is the innermost line that is in one of the files."""
+    """An exception of a file is reported at the innermost line in one of the files."""
     helper = (str(tmp_path / "helper.py"), "def fail():\n    it = {}\n    it['gone']\n")
     with (
         pytest.raises(KernelError) as refused,
@@ -125,7 +125,7 @@ def test_what_a_file_raises_is_told_with_its_place(
 
 
 def test_ptx_of_a_python_compiler_becomes_a_plain_kernel() -> None:
-    """The kernel has a readable name, shared memory of its own, and no parameters that it never reads."""
+    """PTX of a Python compiler becomes a kernel with a readable name, own shared memory and no unread parameters."""
     plain, left = without_unused(renamed(PTX, "_ZN4workB1", "work"), "work", keep=[0, 2])
     assert left == [0, 2, 4]
     plain = with_static_shared(plain, "global_smem", 16)
@@ -141,7 +141,7 @@ def test_ptx_of_a_python_compiler_becomes_a_plain_kernel() -> None:
 
 
 def test_a_python_kernel_runs_only_from_a_trusted_folder(tmp_path: Path) -> None:
-    """A folder of blocks that is trusted counts until it is forgotten, and symbolic links are followed."""
+    """A Python kernel runs only from a trusted folder, until trust is withdrawn; symbolic links are followed."""
     blocks, other = tmp_path / "blocks", tmp_path / "other"
     for place in (blocks, other):
         place.mkdir()
@@ -169,7 +169,7 @@ def test_a_python_kernel_runs_only_from_a_trusted_folder(tmp_path: Path) -> None
 
 
 def test_files_of_kernels_are_no_block_files() -> None:
-    """The engine doesn't run files of kernels by themselves; a file with kernels and blocks is a block file."""
+    """A file that contains only kernels is no block file, but one with kernels and blocks is."""
     kernels = "import triton\n@triton.jit\ndef work(x): pass\n"
     assert holds_only_kernels(kernels.encode())
     assert not holds_only_kernels(f"from engine.api import Block\n{kernels}".encode())
@@ -196,7 +196,7 @@ def test_a_python_file_is_a_source_for_each_kernel(folder: Path) -> None:
     ],
 )
 def test_a_wrong_option_of_a_python_kernel_is_one_message(options: dict[str, object], message: str) -> None:
-    """The message is raised when the options are made."""
+    """A wrong option raises one KernelError when the options are made."""
     with pytest.raises(KernelError) as refused:
         PythonOptions(**options)  # type: ignore[arg-type]  # the wrong type is what is tested
     assert str(refused.value).startswith(message)

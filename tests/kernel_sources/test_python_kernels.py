@@ -89,7 +89,7 @@ def floats(*shape: int) -> Array:
 def test_an_element_wise_triton_kernel_equals_the_interpreter(
     device: Device, load: Callable[..., KernelImage], tmp_path: Path
 ) -> None:
-    """Results are equal bit for bit, for both sizes of its constant and with a partly filled last thread block."""
+    """An element-wise kernel equals the interpreter bit for bit, with either constant and a part of a thread block."""
     for block in (256, 64):
         grid = (-(-1000 // block),)
         arguments = floats(1000), floats(1000), np.zeros(1000, np.float32), np.int32(1000)
@@ -104,7 +104,7 @@ def test_an_element_wise_triton_kernel_equals_the_interpreter(
 def test_a_triton_kernel_with_shared_memory_equals_the_interpreter(
     device: Device, load: Callable[..., KernelImage], tmp_path: Path
 ) -> None:
-    """Results agree within rounding: sums have another order, and exponentials may be approximate instructions."""
+    """A softmax agrees with the interpreter within rounding, since sums have another order."""
     x, out = floats(7, 500), np.zeros((7, 500), np.float32)
     image = load("triton_kernels.py", "softmax", constants={"BLOCK": 512}, num_warps=8)
     found = launched(device, image, (7,), (256,), x, out, np.int32(500))
@@ -116,7 +116,7 @@ def test_a_triton_kernel_with_shared_memory_equals_the_interpreter(
 def test_a_matrix_product_in_triton_equals_the_interpreter(
     device: Device, load: Callable[..., KernelImage], tmp_path: Path
 ) -> None:
-    """The product uses tensor cores or their emulation, for sizes that are no multiples of the tile."""
+    """A product by tensor cores or their emulation equals numpy's, for sizes that are no multiples of the tile."""
     a, b, c = floats(70, 90).astype(np.float16), floats(90, 50).astype(np.float16), np.zeros((70, 50), np.float32)
     found = launched(device, load("triton_kernels.py", "matmul"), (3, 2), (128,), a, b, c, *map(np.int32, (70, 50, 90)))
     if not version("triton").startswith("3.6"):  # the interpreter of 3.6 can't loop up to a number with numpy 2.4
@@ -127,7 +127,7 @@ def test_a_matrix_product_in_triton_equals_the_interpreter(
 
 @needs("triton")
 def test_autotune_gives_its_first_configuration(device: Device, load: Callable[..., KernelImage]) -> None:
-    """Types follow from options and defaults where the kernel has no annotation."""
+    """Autotune uses its first configuration, and types follow from options and defaults if there is no annotation."""
     image = load("triton_kernels.py", "histogram", types={"n": "i32"})
     (manifest,) = describe_kernels(image)
     assert (manifest.block_size, manifest.constants) == (64, {"BLOCK": 64})
@@ -169,7 +169,7 @@ def test_a_triton_kernel_brings_its_launch(load: Callable[..., KernelImage]) -> 
 def test_mistakes_in_a_triton_kernel_have_their_place(
     load: Callable[..., KernelImage], name: str, options: dict[str, Any], message: str, line: int | None
 ) -> None:
-    """The error has file and line where they are known, and a remedy."""
+    """A mistake in a Triton kernel is reported with file, line if known, and remedy."""
     with pytest.raises(KernelError) as refused:
         load("triton_kernels.py", name, **options)
     assert str(refused.value).startswith(message)
@@ -178,7 +178,7 @@ def test_mistakes_in_a_triton_kernel_have_their_place(
 
 @needs("numba_cuda")
 def test_a_numba_kernel_equals_numpy(device: Device, load: Callable[..., KernelImage]) -> None:
-    """For each array, numba passes the address and those of its other fields that the kernel reads."""
+    """A numba kernel equals numpy; for each array it gets the address and the other fields that it reads."""
     image = load("numba_kernels.py", "wave")
     parameters = [(p.name, p.semantic, p.element_type) for p in describe_kernels(image)[0].parameters]
     assert parameters == [
@@ -192,7 +192,7 @@ def test_a_numba_kernel_equals_numpy(device: Device, load: Callable[..., KernelI
 
 @needs("numba_cuda")
 def test_a_numba_kernel_with_shared_memory_equals_numpy(device: Device, load: Callable[..., KernelImage]) -> None:
-    """The kernel counts in two dimensions, and its types come from the decorator's signature."""
+    """A kernel with two dimensions, shared memory and types from its decorator's signature equals numpy."""
     image = load("numba_kernels.py", "mirror")
     names = [(p.name, p.semantic) for p in describe_kernels(image)[0].parameters]
     x, values = floats(9, 64), {"factor": np.float32(3), "out": np.zeros((9, 64), np.float32)}
@@ -204,7 +204,7 @@ def test_a_numba_kernel_with_shared_memory_equals_numpy(device: Device, load: Ca
 
 @needs("numba_cuda")
 def test_atomics_of_numba_equal_numpy(device: Device, load: Callable[..., KernelImage]) -> None:
-    """The counts are exact."""
+    """Counts by numba's atomics equal numpy's."""
     image = load("numba_kernels.py", "count")
     x = RANDOM.integers(0, 1000, 300, np.int32)
     values = {"x": x, "out": np.zeros(7, np.int32), "bins": np.int32(7)}
@@ -227,7 +227,7 @@ def test_atomics_of_numba_equal_numpy(device: Device, load: Callable[..., Kernel
 def test_mistakes_in_a_numba_kernel_have_their_place(
     load: Callable[..., KernelImage], name: str, options: dict[str, Any], message: str, line: int | None
 ) -> None:
-    """The error has file and line where they are known, and a remedy."""
+    """A mistake in a numba kernel is reported with file, line if known, and remedy."""
     with pytest.raises(KernelError) as refused:
         load("numba_kernels.py", name, **options)
     assert str(refused.value).startswith(message)
@@ -286,7 +286,7 @@ def test_a_saved_python_kernel_is_swapped_in(device: Device, tmp_path: Path) -> 
 
 @needs("triton")
 def test_a_kernel_file_in_triton_is_a_block(device: Device) -> None:
-    """Ports and sizes come from the kernel; each program computes BLOCK elements, whatever its number of threads."""
+    """A Triton file becomes a block with the kernel's ports and sizes, whatever the number of threads."""
     x, y = floats(1000), floats(1000)
     patch = Patch()
     a, b = patch.add("io.array", data=x), patch.add("io.array", data=y)
@@ -312,7 +312,7 @@ def test_a_kernel_file_in_triton_that_no_block_can_launch_says_so() -> None:
 
 @needs("numba_cuda")
 def test_a_kernel_file_in_numba_is_a_block(device: Device) -> None:
-    """The values that numba passes for an array, besides its address, follow from the ports."""
+    """A numba file becomes a block; besides addresses, the values that numba passes for arrays follow from ports."""
     x = floats(1000)
     patch = Patch()
     data = patch.add("io.array", data=x)

@@ -66,7 +66,7 @@ def _source() -> OpGraphSource:
 
 
 def _program(folder: Path, name: str, body: str) -> Path:
-    """Write a Python program that replaces one of the toolkit."""
+    """Write a Python program that replaces a program of the toolkit."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     path.write_text(f"#!{sys.executable}\nimport sys\n{body}\n")
@@ -86,7 +86,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_programs_are_looked_for_in_order(nowhere: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The person's own toolkit comes first, then the PATH, packages, and the usual folder."""
+    """Programs are taken from the person's own toolkit first, then the PATH, packages, and the usual folder."""
     monkeypatch.setattr(sass, "_package_folders", lambda: iter([tmp_path / "package"]))
     monkeypatch.setenv("CUDA_PATH", str(tmp_path / "home"))
     for folder in (tmp_path / "usual", tmp_path / "package", nowhere, tmp_path / "home" / "bin"):
@@ -95,7 +95,7 @@ def test_programs_are_looked_for_in_order(nowhere: Path, monkeypatch: pytest.Mon
 
 
 def test_packages_that_bring_the_programs_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """NVIDIA's wheels have the programs in nvidia/cu13/bin."""
+    """Programs are found in NVIDIA's wheels, in nvidia/cu13/bin."""
     made = _program(tmp_path / "nvidia" / "cu13" / "bin", "warploom-test-tool", "")
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in [name for name in sys.modules if name.partition(".")[0] == "nvidia"]:
@@ -104,7 +104,7 @@ def test_packages_that_bring_the_programs_are_found(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_missing_program_is_one_sentence_that_says_what_to_install(nowhere: Path) -> None:
-    """The sentence names one missing program, then the other."""
+    """A missing program is reported with the command that installs it, ptxas before nvdisasm."""
     with pytest.raises(
         KernelError, match=r"ptxas of the CUDA toolkit must be installed .* pip install 'cuda-toolkit\["
     ):
@@ -140,7 +140,7 @@ def test_instructions_keep_their_ops(nowhere: Path) -> None:
 
 
 def test_what_a_program_says_is_told(nowhere: Path) -> None:
-    """The error has the program's message, or its status if there is none; a file that is no program is reported."""
+    """A failing program is reported with its message, or its status if there is none; so is a file that can't run."""
     _program(nowhere, "nvdisasm", "")
     _program(nowhere, "ptxas", "sys.exit('ptxas fatal: Value sm_12 is not defined')")
     with pytest.raises(

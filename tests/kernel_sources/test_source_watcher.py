@@ -38,7 +38,7 @@ class Watcher(SourceWatcher):
             pass
         self._now_s += seconds
         looks = self._looks
-        # By the second look it has reported everything from before the first.
+        # By the second look the watcher has reported everything from before the first.
         until(lambda: self._wake() or self._looks >= looks + 2)
         reports, self._reports = self._reports, []
         return [set(report - self._marks) for report in reports if report - self._marks]
@@ -52,7 +52,7 @@ class Watcher(SourceWatcher):
         with self._changed:
             looks = self._looks
             super()._touch(path, kind)
-            self._looks = looks  # the look that notes the time of an empty file doesn't check what is due
+            self._looks = looks  # a look at an empty file, which notes its time, reports no file
         self._heard.put((path, kind))
 
     def _time_s(self) -> float:
@@ -85,7 +85,7 @@ def watcher(tmp_path: Path, kernel: Path) -> Iterator[Watcher]:
 
 
 def test_a_write_in_place_is_seen_once(kernel: Path, watcher: Watcher) -> None:
-    """Truncating and writing in pieces is one save, as long as the pauses between the pieces are short."""
+    """A truncation and writes in pieces are one save, as long as the pauses between the pieces are short."""
     with kernel.open("w") as file:
         for piece in ("new", " and", " longer"):
             file.write(piece)
@@ -117,7 +117,7 @@ def test_a_file_that_stays_open_is_reported_when_it_rests(kernel: Path, watcher:
 
 
 def test_a_temporary_file_renamed_over_is_seen(kernel: Path, watcher: Watcher) -> None:
-    """Editors save safely in this way; the temporary file's name does not matter."""
+    """A temporary file that is renamed over the file is one save, whatever its name."""
     temporary = kernel.with_suffix(".cu~tmp")
     temporary.write_text("new")
     temporary.replace(kernel)
@@ -128,7 +128,7 @@ def test_a_temporary_file_renamed_over_is_seen(kernel: Path, watcher: Watcher) -
 def test_a_rename_from_elsewhere_is_seen(
     kernel: Path, watcher: Watcher, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The temporary file may be in a folder that is not watched."""
+    """A file that is moved in from an unwatched folder is reported."""
     temporary = tmp_path_factory.mktemp("elsewhere") / "blur.cu"
     temporary.write_text("new")
     temporary.replace(kernel)
@@ -137,7 +137,7 @@ def test_a_rename_from_elsewhere_is_seen(
 
 @pytest.mark.parametrize("gap_s", [0.0, LONG_S])
 def test_delete_and_create_is_one_save(kernel: Path, watcher: Watcher, gap_s: float) -> None:
-    """A deletion is reported separately only if the file stays away."""
+    """A deletion and a new file are one save; a deletion is reported by itself only if the file stays away."""
     kernel.unlink()
     assert watcher.after(gap_s) == ([{kernel}] if gap_s else [])
     kernel.write_text("new")
@@ -175,7 +175,7 @@ def test_files_saved_apart_are_reported_apart(kernel: Path, watcher: Watcher) ->
 
 @pytest.mark.parametrize("name", ["blur.cu", "new.cu"])
 def test_an_empty_file_is_given_time_to_be_filled(kernel: Path, watcher: Watcher, name: str) -> None:
-    """A program may create a file in one step and write it in another; a file that stays empty is reported."""
+    """An empty file is not reported until it is filled, or has stayed empty for a while."""
     path = kernel.with_name(name)
     path.open("w").close()
     assert watcher.after(CLOSED_S) == []
@@ -191,7 +191,7 @@ def test_an_empty_file_is_given_time_to_be_filled(kernel: Path, watcher: Watcher
 
 @pytest.mark.parametrize("way", ["filled with what it held", "deleted"])
 def test_an_empty_file_is_given_time_each_time(kernel: Path, watcher: Watcher, way: str) -> None:
-    """The time is granted anew after an empty file was filled with its old contents, or deleted."""
+    """The wait begins anew after an empty file was filled with its old contents, or deleted."""
     kernel.open("w").close()
     assert watcher.after(CLOSED_S) == []
     if way == "deleted":
@@ -205,7 +205,7 @@ def test_an_empty_file_is_given_time_each_time(kernel: Path, watcher: Watcher, w
 
 
 def test_times_and_rights_set_after_a_save_do_not_hold_it_up(kernel: Path, watcher: Watcher) -> None:
-    """vim sets them after a save, and the file is still reported as soon as one that was only closed."""
+    """Times and permissions that vim sets after a save don't delay its report."""
     for text in ("a", "b", "c", "d", "e"):
         kernel.write_text(text)
         kernel.chmod(0o644)
@@ -215,7 +215,7 @@ def test_times_and_rights_set_after_a_save_do_not_hold_it_up(kernel: Path, watch
 
 @pytest.mark.parametrize("way", ["in place", "moved"])
 def test_a_complete_save_does_not_wait_for_more(kernel: Path, watcher: Watcher, way: str) -> None:
-    """A file that was closed or moved into place is complete, so it is reported after the shortest wait."""
+    """A file that was closed or moved into place is reported after the shortest wait."""
     for number in range(8):
         if way == "in place":
             kernel.write_text(f"new {number}")
@@ -237,7 +237,7 @@ def test_a_failing_report_does_not_end_the_watching(
 
 
 def test_the_watcher_reports_on_its_own_thread_in_real_time(tmp_path: Path) -> None:
-    """The watcher can be closed from its own report."""
+    """Reports come on the watcher's thread, and the watcher can be closed from its own report."""
     threads: queue.Queue[str] = queue.Queue()
     before = set(threading.enumerate())
 
@@ -254,6 +254,6 @@ def test_the_watcher_reports_on_its_own_thread_in_real_time(tmp_path: Path) -> N
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """Watching nothing would fail silently."""
+    """Watching a folder that doesn't exist is an error."""
     with SourceWatcher(lambda _: None) as watcher, pytest.raises(KernelError, match="watched folder must exist"):
         watcher.watch(tmp_path / "nowhere")

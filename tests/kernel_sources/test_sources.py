@@ -1,4 +1,4 @@
-"""A kernel source holds all that decides its code: equal sources are one kernel, and other options are another."""
+"""A kernel source has all that decides its code: equal sources are one kernel, and other options another kernel."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -91,14 +91,14 @@ def test_a_wrong_option_is_one_message(options: dict[str, Any], message: str) ->
 def test_a_constant_has_its_value_in_the_kernel(
     value: Any, expected: float, written: Callable[[KernelSource], float]
 ) -> None:
-    """Each set of values is compiled and cached separately."""
+    """A constant has its value in the kernel, and each set of values is compiled separately."""
     text = WRITE.format("VALUE")
     assert written(CudaText(text, CudaOptions(defines={"VALUE": value}))) == expected
     assert written(CudaText(text, CudaOptions(defines={"VALUE": 11}))) == 11
 
 
 def test_a_float_constant_is_an_f32(cache: CompileCache) -> None:
-    """An f64 constant would make the kernel compute in f64."""
+    """With a float constant, the kernel computes in f32 only."""
     text = 'extern "C" __global__ void scale(float* x) { x[0] *= FACTOR; }\n'
     ptx = load_image(CudaText(text, CudaOptions(defines={"FACTOR": 0.1})), "compute_75", cache).ptx
     assert "mul.f32" in ptx or "mul.rn.f32" in ptx
@@ -106,7 +106,7 @@ def test_a_float_constant_is_an_f32(cache: CompileCache) -> None:
 
 
 def test_fast_math_takes_the_approximate_instructions(cache: CompileCache) -> None:
-    """Approximate instructions are used only when fast math is requested."""
+    """Fast math uses approximate instructions, and other kernels use exact ones."""
     source = CudaText('extern "C" __global__ void root(float* x) { x[0] = sqrtf(x[0]); }\n')
     fast = msgspec.structs.replace(source, options=CudaOptions(use_fast_math=True))
     assert "sqrt.rn.f32" in load_image(source, "compute_75", cache).ptx
@@ -126,13 +126,13 @@ def test_the_standard_is_the_one_asked_for(
 def test_a_source_may_choose_its_architecture(
     architecture: str, number: int, written: Callable[[KernelSource], float]
 ) -> None:
-    """Without a choice, the source is compiled for the device's architecture."""
+    """A source is compiled for the architecture that it chooses, or else for the device's."""
     text = WRITE.format("__CUDA_ARCH__")
     assert written(CudaText(text, CudaOptions(architecture=architecture))) == number
 
 
 def test_includes_of_a_text_are_found_as_for_a_file(tmp_path: Path, written: Callable[[KernelSource], float]) -> None:
-    """Includes are looked up in the search folders, and first in include folders relative to them."""
+    """A text's includes are found in the search folders, and before that in include folders relative to them."""
     for place, number in ((tmp_path, 1), (tmp_path / "inner", 2)):
         place.mkdir(exist_ok=True)
         (place / "number.cuh").write_text(f"#define NUMBER {number}\n")
@@ -152,7 +152,7 @@ def test_an_include_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_mistake_in_a_text_has_its_line_and_no_file(tmp_path: Path, cache: CompileCache) -> None:
-    """A mistake in an included file has that file's name."""
+    """A mistake in a text has its line and no file; one in an included file has that file."""
     with pytest.raises(KernelError) as refused:
         load_image(CudaText("\n" + WRITE.format("nothing")), "compute_75", cache)
     assert str(refused.value).startswith(
@@ -166,7 +166,7 @@ def test_a_mistake_in_a_text_has_its_line_and_no_file(tmp_path: Path, cache: Com
 
 
 def test_a_text_without_kernels_is_an_error(cache: CompileCache) -> None:
-    """The message says how a kernel is declared, and a wrong entry point lists the right ones."""
+    """A text without kernels is an error that shows how to declare one; a wrong entry point lists the right ones."""
     with pytest.raises(KernelError, match=r'^kernel text must define a kernel \(extern "C" __global__ .*got none'):
         load_image(CudaText("float twice(float x) { return 2 * x; }\n"), "compute_75", cache)
     with pytest.raises(KernelError, match=r"^entry point blur must be one of write in kernel text$"):

@@ -74,7 +74,7 @@ def test_a_register_holds_what_a_load_would_give(device: Device, kind: str) -> N
 
 
 def test_structs_vectors_offsets_guards_and_neighbours(device: Device) -> None:
-    """Every way to read a part of a parameter works, and another entry point keeps its parameters of the same names."""
+    """Every way to read a part of a parameter gives the constant, and other entry points keep their own parameters."""
     body = """
     .reg .pred %p<2>; .reg .b64 %rd<2>; .reg .f32 %f<4>; .reg .b32 %r<4>; .reg .b16 %s;
     ld.param.u64 %rd0, [out]; /* } ld.param.u32 %r0, [k]; */ setp.eq.u64 %p0, %rd0, 0;
@@ -160,7 +160,7 @@ def test_loops_unroll_and_branches_vanish() -> None:
 
 
 def test_a_kernel_that_no_search_finds_has_its_constants_in_the_ptx(device: Device, tmp_path: Path) -> None:
-    """The text search fails if a macro makes the definition, or if the definition is in another file."""
+    """Constants are put into the PTX if a macro or another file has the kernel's definition."""
     (tmp_path / "fir.cuh").write_text(FIR)
     including = tmp_path / "fir.cu"
     including.write_text('#include "fir.cuh"\n')
@@ -190,7 +190,7 @@ def test_mistakes_in_cuda_keep_their_lines() -> None:
 
 
 def test_enumerations_wide_numbers_and_rounding(device: Device) -> None:
-    """As in C++, the number becomes an enumerator, keeps all 64 bits, or is rounded to the nearest float."""
+    """A constant becomes an enumerator, keeps all 64 bits, or is rounded to the nearest float, as in C++."""
     text = CudaText("""enum class Mode { A, B = 3 };
 extern "C" __global__ void it(double* out, Mode mode, long long big, unsigned long long huge, float f, double d) {
     out[0] = mode == Mode::B; out[1] = (double)(big + 1); out[2] = (double)(huge >> 1); out[3] = f; out[4] = d;

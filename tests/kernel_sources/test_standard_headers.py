@@ -38,7 +38,7 @@ def test_all_headers_of_c_can_be_included_together():
     ],
 )
 def test_a_header_gives_its_names(header, expression):
-    """A header defines the names that programs expect."""
+    """A program can use the names that each header defines."""
     assert "st.global" in compile_lines([header], f"o[0] = {expression};")
 
 

@@ -57,7 +57,7 @@ def test_texts_without_a_kernel_have_none(text: str) -> None:
 
 @pytest.mark.parametrize("architecture", ["compute_90", "sm_89", "compute_100", "sm_75"])
 def test_only_gpus_that_have_the_wait_get_it(architecture: str) -> None:
-    """PTX for the host device has no wait."""
+    """Architectures without the wait get no changed text."""
     assert waiting_cuda("__global__ void k() {}", architecture) is None
 
 
@@ -90,7 +90,7 @@ def test_kernels_whose_loads_overtake_the_wait_do_not_count() -> None:
 
 
 def test_mistakes_show_the_source_as_it_is() -> None:
-    """The message doesn't show the inserted statement."""
+    """Errors quote the source without the inserted wait."""
     with pytest.raises(KernelError) as refused:
         compiled('extern "C" __global__ void k(int* p) { *p = missing; }')
     assert "griddepcontrol" not in str(refused.value)
@@ -99,7 +99,7 @@ def test_mistakes_show_the_source_as_it_is() -> None:
 
 @pytest.mark.parametrize("path", sorted(KERNELS_FOLDER.rglob("*.cu")), ids=lambda path: path.stem)
 def test_every_kernel_of_ours_waits(path: Path) -> None:
-    """Edges between these kernels are programmatic. The CUBIN has as many parameters for each kernel as the PTX."""
+    """Every kernel of ours begins with a wait, and has as many parameters in the CUBIN as in the PTX."""
     made = compile_cuda(path.read_text(), path, "sm_90", [path.parent, KERNELS_FOLDER, *toolkit_folders()])
     assert made.cubin is not None
     assert waiting_kernels(made.cubin) == made_names(made.ptx)
@@ -110,7 +110,7 @@ def test_every_kernel_of_ours_waits(path: Path) -> None:
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100", "sm_120"])
 def test_a_cubin_tells_how_many_parameters_a_kernel_has(seed: int, architecture: str) -> None:
-    """A kernel may have any number of parameters of any size, up to more than 4 KB, used or not."""
+    """The number of parameters in a CUBIN is right, for any size up to more than 4 KB, used or not."""
     chance, source, counts = (
         random.Random(seed),
         "struct Odd { char bytes[3]; }; struct Large { char bytes[4200]; };",
@@ -136,7 +136,7 @@ def made_names(ptx: str) -> frozenset[str]:
 
 
 def test_a_file_that_is_cut_off_is_refused() -> None:
-    """Data that is no CUBIN at all is left for the driver to refuse."""
+    """A CUBIN that is cut off is refused; data that is no CUBIN has no kernels, and the driver refuses it."""
     made = compile_cuda('extern "C" __global__ void k(int* p) { *p = 1; }', Path("k.cu"), "sm_90", [])
     assert made.cubin is not None
     with pytest.raises(KernelError, match="must be a whole CUBIN"):

@@ -53,9 +53,8 @@ class Caller:
     ) -> dict[str, Array]:
         """Return the outputs of a call by slot.
 
-        With `dtype` bf16, f32 arrays are rounded to it, and outputs are returned as f32. `on_device` puts the numbers
-        into device memory. `dtypes` has the types of slots whose arrays hold an element's components along the last
-        axis.
+        With `dtype` bf16, f32 arrays are rounded to it, and outputs are returned as f32. `on_device` uploads the
+        numbers. `dtypes` gives the types of slots whose arrays hold an element's components along the last axis.
         """
         given = {slot: to_bf16(array) if dtype is bf16 else array for slot, array in inputs.items()}
         known_as = {slot: bf16 if dtype is bf16 else (dtypes or {}).get(slot) for slot in given}

@@ -30,7 +30,7 @@ def wide(array: Array) -> Array:
 
 
 def close(found: Array, expected: Array, k: int = 1) -> bool:
-    """True if a sum of k numbers is as accurate as its type allows."""
+    """Return whether a sum of k numbers is as accurate as its type allows."""
     rounding = next(error for dtype, error in ROUNDING.items() if dtype.numpy == found.dtype)
     return bool(np.all(np.abs(found - expected) <= rounding * (k**0.5 + np.abs(expected))))
 
@@ -120,7 +120,7 @@ def test_shapes_that_dont_fit_are_refused(call: Any, shapes: dict[str, Any], slo
 
 
 def test_types_and_gaps_that_dont_fit_are_refused() -> None:
-    """Vectors must lie at equal distances and have a type that BLAS supports."""
+    """Vectors are refused if their elements lie at unequal distances or BLAS doesn't support their type."""
     with pytest.raises(OperandError, match="elements must be one of f32, f64, c64, c128, got f16"):
         Norm().results({"x": Layout(f16, (3,))})
     with pytest.raises(OperandError, match="one dimension or no gaps"):

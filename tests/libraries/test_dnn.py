@@ -24,7 +24,7 @@ def numbers(shape: tuple[int, ...], dtype: DType) -> Array:
 
 
 def close(found: Array, expected: Array, dtype: DType, count: int = 1) -> bool:
-    """True if sums of `count` products are as accurate as their type allows."""
+    """Return whether sums of `count` products are as accurate as their type allows."""
     allowed = ROUNDING[dtype] * (count**0.5 + np.abs(expected))
     return (
         found.dtype == dtype.numpy

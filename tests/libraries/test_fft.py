@@ -28,7 +28,7 @@ def complex_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DTy
 
 
 def close(found: Array, expected: Array, dtype: DType) -> bool:
-    """True if a transform is as accurate as its type allows."""
+    """Return whether a transform is as accurate as its type allows."""
     allowed = ROUNDING[dtype] * (1 + np.log2(max(found.shape)))
     return found.dtype in (dtype.numpy, dtype.numpy.type(0).real.dtype) and bool(
         np.linalg.norm(found - expected) <= allowed * np.linalg.norm(expected)
@@ -61,7 +61,7 @@ def test_real_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[i
         assert close(caller(RealFft(axes, norm), {"x": x})["out"], half, COMPLEX_OF[dtype])
         rounded = half.astype(COMPLEX_OF[dtype].numpy)
         back = InverseRealFft(axes, norm, odd=bool(shape[-1] % 2))
-        for _ in range(2):  # the caller also launches the graph twice
+        for _ in range(2):  # `caller` launches the graph twice, too
             assert close(caller(back, {"x": rounded})["out"], x, COMPLEX_OF[dtype])
 
 
@@ -73,7 +73,7 @@ def test_real_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[i
 def test_any_half_spectrum_gives_numpys_numbers(
     caller: Caller, dtype: DType, shape: tuple[int, ...], axes: int, is_odd: bool
 ) -> None:
-    """Imaginary parts that no real signal has make no difference, nor do columns that contradict their own mirror."""
+    """Imaginary parts that no real signal has are ignored, and so are columns that contradict their mirror images."""
     if shape[-1] == 1 and not is_odd:
         return
     x = complex_numbers(np.random.default_rng(axes), shape, COMPLEX_OF[dtype])

@@ -31,7 +31,7 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> A
 
 
 def close(found: Array, expected: Array, dtype: DType, k: int, inexact: float = 0.0) -> bool:
-    """True if a product is as accurate as its type allows; `inexact` is the error of the operations after it."""
+    """Return whether a product is as accurate as its type allows; `inexact` is the error of the operations after it."""
     allowed = ROUNDING[dtype] * (k**0.5 + np.abs(expected)) + inexact * (1 + np.abs(expected))
     return bool(np.all(np.abs(found - expected) <= allowed))
 
@@ -139,7 +139,7 @@ def test_shapes_that_dont_fit_are_refused(shapes: dict[str, tuple[int, ...]], sl
 
 
 def test_types_and_strides_that_dont_fit_are_refused() -> None:
-    """Elements must have one type that BLAS supports, and rows or columns must have no gaps."""
+    """Operands are refused if BLAS doesn't support their types, or if neither rows nor columns are without gaps."""
     square = Layout(f32, (3, 3))
     with pytest.raises(OperandError, match="elements must be one of f16, bf16, f32, f64, c64, c128, got s32"):
         Gemm().results({"a": Layout(s32, (3, 3)), "b": square})

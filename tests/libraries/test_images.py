@@ -82,7 +82,7 @@ def test_area_is_the_mean_of_what_becomes_one_pixel(caller: Caller, dtype: DType
     image = pixels(source, dtype)
     expected = image.astype(float)
     for axis, (old, new) in enumerate(zip(source, target, strict=True)):
-        spread = np.repeat(expected, new, axis)  # each pixel becomes `new` pieces, and `old` pieces become one pixel
+        spread = np.repeat(expected, new, axis)  # each pixel becomes `new` pieces, and `old` pieces one pixel
         pieces = spread.reshape(*expected.shape[:axis], new, old, *expected.shape[axis + 1 :])
         expected = pieces.mean(axis + 1)
     np.testing.assert_allclose(called(caller, Resize(*target), image), expected, atol=2e-6 * max(source))

@@ -59,12 +59,12 @@ def wide(array: Array) -> Array:
 
 
 def close(found: Array, expected: Array, dtype: DType) -> bool:
-    """True if all numbers are as accurate as the type allows."""
+    """Return whether all numbers are as accurate as the type allows."""
     return bool(np.all(np.abs(found - expected) <= ROUNDING[dtype] * max(1, np.abs(expected).max())))
 
 
 def orthonormal(columns: Array, dtype: DType) -> bool:
-    """True if the columns are orthonormal."""
+    """Return whether the columns are orthonormal."""
     return close(adjoint(wide(columns)) @ wide(columns), np.eye(columns.shape[-1]), dtype)
 
 
@@ -205,7 +205,7 @@ def test_shapes_that_dont_fit_are_refused(call: Any, shapes: dict[str, Any], slo
 
 
 def test_types_and_gaps_that_dont_fit_are_refused() -> None:
-    """LAPACK has no half precision. Strides may be any, except leading axes at different distances."""
+    """f16 is refused, and so are leading axes at different distances."""
     with pytest.raises(OperandError, match="elements must be one of f32, f64, c64, c128, got f16"):
         Qr().results({"a": Layout(f16, (3, 3))})
     with pytest.raises(OperandError, match="must lie at equal distances"):
@@ -234,7 +234,7 @@ def degenerate(m: int, n: int, dtype: DType) -> dict[str, Array]:
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("shape", [(1, 1), (7, 7), (16, 16), (17, 17), (40, 33), (65, 64)])
 def test_degenerate_matrices_have_factors(caller: Caller, dtype: DType, shape: tuple[int, int]) -> None:
-    """Vectors of equal and of vanishing values are orthonormal as well, and multiply back to the matrix."""
+    """For equal and vanishing values, factors are orthonormal and multiply back to the matrix."""
     for name, tall in degenerate(*shape, dtype).items():
         scale = np.abs(tall).max() or 1
         for a in (tall, np.ascontiguousarray(tall.T)):

@@ -14,7 +14,7 @@ from tests.libraries.calls import Caller
 from tests.libraries.test_lapack import ROUNDING, adjoint, degenerate, numbers, orthonormal, wide
 
 Array = np.ndarray[Any, Any]
-#: A type as `kernels/orthogonal.cu` names it; `test_lapack.py` has all four on a GPU.
+#: A type and its name in `kernels/orthogonal.cu`; `test_lapack.py` tests all four types on a GPU.
 ELEMENTS = {c64: "ComplexElements<float>"}
 #: Sizes with an odd and an even number of columns, and threads of fewer and of more warps than pairs of columns.
 SIZES = [(1, 1, 64), (7, 7, 64), (12, 5, 96), (17, 16, 256)]
@@ -28,7 +28,7 @@ class Kernels:
         self._modules: dict[DType, Module] = {}
 
     def __call__(self, entry: str, dtype: DType, threads: int, arrays: list[Array], *sizes: int) -> list[Array]:
-        """Launch a kernel for as many matrices as the last size says, and return the arrays."""
+        """Launch a kernel for as many matrices as the last size gives, and return the arrays."""
         module = self._modules.get(dtype) or self._load(dtype)
         buffers = [self._device.upload(array) for array in arrays]
         grid = (max(sizes[-1] - 1, 1),)  # one thread block takes two matrices
@@ -90,7 +90,7 @@ def test_any_hermitian_matrix_has_eigenvalues(kernels: Kernels, dtype: DType, n:
 @pytest.mark.parametrize("dtype", ELEMENTS)
 @pytest.mark.parametrize("is_hermitian", [0, 1])
 def test_what_is_not_finite_is_reported(kernels: Kernels, dtype: DType, is_hermitian: int) -> None:
-    """A matrix with NaN or infinity has a code, and nothing but NaN; the matrix beside it has none."""
+    """A matrix with NaN or infinity has a code and only NaN as result; the matrix beside it is unaffected."""
     a = np.stack([numbers((3, 3), dtype)] * 3)
     a[0, 2, 1], a[1, 2, 1] = np.nan, np.inf
     scaled, scales = kernels("scale_matrices", dtype, 64, [by_columns(a), scales_of(a)], 3, 3, is_hermitian, 3)
@@ -102,7 +102,7 @@ def test_what_is_not_finite_is_reported(kernels: Kernels, dtype: DType, is_hermi
 
 @pytest.mark.parametrize("dtype", ELEMENTS)
 def test_columns_become_orthogonal(kernels: Kernels, dtype: DType) -> None:
-    """Columns that lean to each other span the same space afterwards; orthonormal ones are the same bits."""
+    """Nearly orthonormal columns become orthonormal and span the same space; orthonormal ones keep their bits."""
     basis = np.linalg.qr(wide(np.stack([numbers((9, 9), dtype)] * 3)))[0]
     leaning = basis.copy()
     leaning[1:, :, 4] += 0.2 * basis[1:, :, 2] - 0.1 * basis[1:, :, 3]
@@ -116,7 +116,7 @@ def test_columns_become_orthogonal(kernels: Kernels, dtype: DType) -> None:
 @pytest.mark.parametrize("dtype", ELEMENTS)
 @pytest.mark.parametrize("n", [1, 7, 17])
 def test_any_columns_become_orthonormal(kernels: Kernels, dtype: DType, n: int) -> None:
-    """Columns that are zero, equal, not finite, or very long or short become a basis as well."""
+    """Columns that are zero, equal, not finite, or very long or short become orthonormal."""
     given = np.stack([numbers((n, n), dtype), *degenerate(n, n, dtype).values(), np.full((n, n), np.nan, dtype.numpy)])
     given[0, :, n // 2] = np.inf
     (found,) = kernels("orthonormalize", dtype, 96, [by_columns(given)], n, len(given))

@@ -59,7 +59,7 @@ def test_a_handle_is_lent_to_one_borrower_at_a_time(handles: Handles) -> None:
     """A handle is lent again once its borrower is gone, and is destroyed with the libraries."""
     numbers, destroyed = iter(range(1, 10)), list[int]()
     lent = (lambda: next(numbers)), destroyed.append
-    first, second = set[int](), set[int]()  # sets can be weakly referenced
+    first, second = set[int](), set[int]()  # set objects can be weakly referenced
     assert handles.lend(first, lent) == 1
     assert handles.lend(second, lent) == 2
     del first

@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 def test_systems_inverses_and_factors_side_by_side(device: Device, dtype: type) -> None:
-    """LAPACK calls that may overlap on a GPU don't share scratch memory."""
+    """LAPACK calls that may overlap on a GPU give numpy's results."""
     rng = np.random.default_rng(7)
     patch = Patch()
     expected: list[tuple[PortRef, Array]] = []

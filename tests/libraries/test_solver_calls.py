@@ -49,7 +49,7 @@ SIGNATURES = {
     "trsm_64": "handle side uplo trans diag m n alpha a lda b ldb",
     "gemm_strided_batched_64": "handle op_a op_b m n k alpha a lda step_a b ldb step_b beta c ldc step_c batch",
 }
-#: The real ones, which the fixture replaces.
+#: The real methods, which the fixture replaces.
 _LOAD, _LAUNCH = Handles.load, matrices.MatrixKernels._launch
 LETTERS = {f32: "s", f64: "d", c64: "c", c128: "z"}
 NUMBERS = {f32: 0, f64: 1, c64: 4, c128: 5}
@@ -238,7 +238,7 @@ def computed(handles: OnHost, call: LibraryCall, a: Array) -> dict[str, Array]:
 
 @pytest.mark.parametrize("shape", [(1, 1), (7, 7), (9, 4), (4, 9)])
 def test_the_plan_of_singular_values_computes_them(on_host: OnHost, shape: tuple[int, int]) -> None:
-    """Kernels get what they take, and values and vectors are right although cuSOLVER finds none."""
+    """The plan's kernels give numpy's singular values and vectors, although the fake cuSOLVER computes none."""
     a = np.stack([numbers(shape, c64), np.ones(shape, np.complex64)])
     found = computed(on_host, Svd(), a)
     assert found["info"] == 0 and np.abs(found["u"] * found["s"][:, None, :] @ found["vh"] - a).max() < 1e-5
@@ -247,7 +247,7 @@ def test_the_plan_of_singular_values_computes_them(on_host: OnHost, shape: tuple
 
 @pytest.mark.parametrize("n", [1, 7])
 def test_the_plan_of_eigenvalues_computes_them(on_host: OnHost, n: int) -> None:
-    """Kernels get what they take, and values and vectors are right although cuSOLVER finds none."""
+    """The plan's kernels give numpy's eigenvalues and vectors, although the fake cuSOLVER computes none."""
     a = numbers((n, n), c64)
     h = np.stack([a + adjoint(a), np.ones((n, n), np.complex64)])
     found = computed(on_host, Eigh(), h)

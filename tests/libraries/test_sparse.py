@@ -109,7 +109,7 @@ def test_no_column_is_read_that_is_not_there(
 
 @pytest.mark.parametrize("seed", seeds(20))
 def test_the_kernels_report_what_the_host_does(device: Device, seed: int) -> None:
-    """The kernels report the first wrong offset or column, as the host does. Their copies are safe to read."""
+    """The kernels report the first wrong offset or column, as the host does, and their copies are safe to read."""
     draw = np.random.default_rng(seed)
     rows, entries, width = (int(draw.choice([1, 2, 7, 300, 3001])) for _ in range(3))
     offsets = np.sort(draw.integers(0, entries + 1, rows + 1)).astype(np.int32)

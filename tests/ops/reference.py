@@ -1,6 +1,6 @@
 """An evaluator of op graphs in numpy, written from the ops' help: the oracle of kernels.
 
-A value is a list of components. Each is an array with one number per element, or a `Number` for a literal.
+A value is a list of components. Each component is an array with one number per element, or a `Number` for a literal.
 """
 
 from __future__ import annotations
@@ -353,7 +353,7 @@ class Reference:
 
 
 def bounded(index: Array, size: int, boundary: str) -> tuple[Array, Array]:
-    """Return an index that is in bounds, and whether the element counts."""
+    """Return an index moved into bounds, and whether its element counts."""
     wide = index.astype(np.int64)
     everywhere = np.ones(index.shape, bool)
     if boundary == "clamp":

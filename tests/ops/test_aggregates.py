@@ -42,7 +42,7 @@ def shares(array: np.ndarray[Any, Any], thread_blocks: int) -> list[np.ndarray[A
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("thread_blocks", [1, 2, 3, 64])
 def test_each_thread_block_combines_its_share(device: Device, size: int, thread_blocks: int) -> None:
-    """A thread block may have an empty share."""
+    """Each thread block combines its share, which may be empty."""
     x = numbers("f32", size)
     kernel = compile_graph(aggregating("f32", "f32", "add", "minimum", "maximum"))
     found = run(device, kernel, {"x": x}, size, thread_blocks=thread_blocks)
@@ -54,7 +54,7 @@ def test_each_thread_block_combines_its_share(device: Device, size: int, thread_
 
 @pytest.mark.parametrize("dtype", SCALARS)
 def test_elements_are_read_alike_whether_their_type_is_told_or_known(device: Device, dtype: str) -> None:
-    """Numbers are read as f64, which rounds integers beyond 2^53, and sums have the same bits."""
+    """With types known or passed at launch, numbers are read as f64, and sums have the same bits."""
     x = numbers(dtype, 1500)
     if x.dtype.kind in "iu" and x.itemsize == 8:
         x[7] = np.iinfo(x.dtype).max
@@ -126,7 +126,7 @@ def test_whole_numbers_wrap_and_keep_their_sign(device: Device) -> None:
 
 
 def test_bf16_is_read_as_the_number_it_is(device: Device) -> None:
-    """bf16 has the size of f16, and a flag distinguishes the two."""
+    """bf16 and f16 elements are distinguished, although their sizes are equal."""
     x = to_bf16(np.array([1.5, -3, 1e30], np.float32))
     kernel = compile_graph(with_types(aggregating("number", "f64", "minimum"), {"x": "bf16"}))
     assert run(device, kernel, {"x": x}, 3)["minimum"] == [-3]
@@ -150,7 +150,7 @@ def test_what_an_aggregate_takes_is_checked() -> None:
 
 
 def test_threads_of_a_kernel_with_an_aggregate_do_not_wait() -> None:
-    """Each thread has its own number of elements, so not all threads would reach a barrier."""
+    """A barrier in a kernel with an aggregate is refused, since its threads have different numbers of elements."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x")["value"]
     g.add("op.output", "out", value=g.add("op.reduce", "sum", value=x)["out"])
@@ -160,7 +160,7 @@ def test_threads_of_a_kernel_with_an_aggregate_do_not_wait() -> None:
 
 
 def test_a_kernel_with_an_aggregate_has_a_thread_block_of_its_own() -> None:
-    """The size of the thread block decides which elements are combined in which order."""
+    """A kernel with an aggregate has a fixed thread block, since that decides the order of combining."""
     kernel: OpKernel = compile_graph(aggregating("f32", "f32", "add"), elements_per_thread=4)
     assert (kernel.thread_block, kernel.elements_per_thread, kernel.is_free) == ((256, 1, 1), 1, False)
     assert [(port.name, port.is_aggregate) for port in kernel.outputs] == [("add", True)]

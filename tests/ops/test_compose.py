@@ -21,7 +21,7 @@ def _stage(text: str, given: str, stored: str) -> OpGraph:
 
 @pytest.mark.parametrize("between", ["f32", "f16", "bf16", "f64", "s32", "u8", "s16", "boolean"])
 def test_a_fused_chain_gives_the_same_bits(device: Device, between: str) -> None:
-    """Values between stages are rounded to the type in which they would be stored."""
+    """A fused chain gives the bits of separate kernels, as values are rounded to the types of the stages' outputs."""
     text = "x * y + amp" if between[0] in "fb" and between != "boolean" else "int(x * amp)"
     text = "x > amp" if between == "boolean" else text
     first, second = _stage(text, "f32", between), _stage("x / 3 + y * amp - x", between, "f32")
@@ -43,7 +43,7 @@ _STAGES = ["x * y", "sin(x)", "x + amp", "x if x > y else y", "sqrt(abs(x))", "f
 @settings(max_examples=6)
 @given(st.lists(st.sampled_from(_STAGES), min_size=2, max_size=8), st.integers(0, 7))
 def test_any_chain_can_be_fused(host_device: Device, texts: list[str], fork: int) -> None:
-    """Each stage reads the previous one, one result is read twice, and composing in two steps changes nothing."""
+    """A chain fused at once or in two steps gives the same bits, even if one result is read twice."""
     graphs = {f"s{at}": _stage(text, "f32", "f32") for at, text in enumerate(texts)}
     links = {f"s{at}.x": f"s{at - 1}.out" for at in range(1, len(texts))}
     links |= {f"s{at}.y": "s0.y" for at in range(1, len(texts))}
@@ -93,7 +93,7 @@ def test_sizes_of_a_fused_input_are_those_of_what_is_computed(device: Device) ->
 
 @pytest.mark.parametrize("dtype", ["boolean", "u8", "s16", "u32", "s64", "u64", "f16", "f32", "f64"])
 def test_the_type_of_an_input_is_told_at_launch_or_part_of_the_graph(device: Device, dtype: str) -> None:
-    """Both kernels read the number as f64 and as a 64-bit integer, and know whether it is an integer."""
+    """With types passed at launch or known, a kernel reads the same numbers and knows if they are integers."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x", type="number")
     for port in ("value", "whole", "is_whole", "is_connected"):

@@ -38,7 +38,7 @@ def test_an_if_gives_what_the_branch_that_ran_gave(device: Device) -> None:
 
 
 def test_a_for_carries_values_from_turn_to_turn(device: Device) -> None:
-    """Mandelbrot with a stop, and a loop in a loop with a different number of iterations per thread, are right."""
+    """A Mandelbrot loop with a stop, and a nested loop of differing numbers of turns, match the evaluator."""
     g = OpGraphBuilder()
     place = g.add("op.position")
     cx = g.add("op.remap", x=place["u"], new_low=-2.0, new_high=1.0)["out"]
@@ -63,7 +63,7 @@ def test_a_for_carries_values_from_turn_to_turn(device: Device) -> None:
 
 
 def test_a_value_leaves_a_region_only_through_its_op() -> None:
-    """Each misuse is reported at the op whose input it is."""
+    """Each use of a value from inside a region is reported at the op whose input it is."""
     g = OpGraphBuilder()
     loop = g.add("op.for", "loop")
     inside = g.add("op.add", "inside", region="loop", a=loop["a"], b=1.0)
@@ -105,7 +105,7 @@ def test_a_value_leaves_a_region_only_through_its_op() -> None:
     ],
 )
 def test_each_mistake_has_one_message_on_its_op(parts: list[tuple[str, str, str, dict] | str], message: str) -> None:
-    """The message says what must hold and quotes the mistake."""
+    """Each mistake is reported once, at its op, with the rule and the wrong value."""
     g = OpGraphBuilder()
     for part in parts:
         if isinstance(part, tuple):

@@ -44,7 +44,7 @@ _F = np.float32
     ],
 )
 def test_expressions_compute_what_they_say(device: Device, text: str, expected: np.ndarray) -> None:
-    """Results equal numpy's; unknown names are parameters."""
+    """Each expression equals numpy's result, with unknown names as parameters."""
     graph = parse_expression(text, inputs={"x": "f32", "k": "s32"}, parameters={"freq": {"default": 3.0}})
     found = run(device, graph, {"x": _X, "k": _K}, 1023)["out"]
     assert_same(found, expected, text)
@@ -80,7 +80,7 @@ def test_unknown_names_become_parameters_and_pixels_are_known() -> None:
     ],
 )
 def test_a_wrong_expression_is_told_with_its_column(text: str, message: str, column: int) -> None:
-    """A wrong expression never raises anything but an ExpressionError."""
+    """A wrong expression is reported with its column, and never raises any other exception."""
     try:
         compile_graph(parse_expression(text, inputs={"x": "f32"}))
     except ExpressionError as problem:
@@ -100,6 +100,6 @@ def test_any_text_is_a_graph_or_an_error(text: str) -> None:
 
 
 def test_every_function_has_help() -> None:
-    """An editor offers these names with their help."""
+    """Every function has a help text."""
     assert {"abs", "min", "clamp", "length"} < set(function_names())
     assert all(function_names().values())

@@ -35,7 +35,7 @@ def _saxpy() -> OpGraph:
 
 
 def test_arguments_are_the_inputs_the_outputs_and_what_else_the_ops_need() -> None:
-    """Pointers come first, in the graph's order."""
+    """Arguments are the graph's pointers in order, then sizes and parameters."""
     kernel = compile_graph(_saxpy())
     assert kernel.arguments == (
         InputPointer("x", "f32"),
@@ -49,7 +49,7 @@ def test_arguments_are_the_inputs_the_outputs_and_what_else_the_ops_need() -> No
 
 
 def test_a_kernel_computes_each_element_of_any_size(device: Device) -> None:
-    """Sizes that are no multiple of a thread block leave out no element and write no others."""
+    """Every element is computed, and none beyond, for sizes that are no multiple of a thread block."""
     kernel = compile_graph(_saxpy())
     for size in (1, 7, 1023, 1027):
         x = np.linspace(-3, 3, size, dtype=np.float32)
@@ -60,7 +60,7 @@ def test_a_kernel_computes_each_element_of_any_size(device: Device) -> None:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Literal[2, 4]) -> None:
-    """The bits are equal for elements of any size and number, and for unaligned buffers."""
+    """Several elements per thread give the same bits for any size, type and alignment."""
     g = OpGraphBuilder()
     total = g.add("op.index", "index")["index"]
     inputs = {}
@@ -90,7 +90,7 @@ def test_several_elements_a_thread_give_the_same_bits(device: Device, count: Lit
 
 
 def test_optimised_code_takes_the_arguments_of_the_code_before() -> None:
-    """The order is the same even if element types and numbers are passed at launch."""
+    """Optimised code has the arguments of quick code in the same order, even with types and numbers from the launch."""
     g = OpGraphBuilder()
     x, y = (g.add("op.input", name, type="number") for name in "xy")
     scaled = g.add("op.multiply", a=x["value"], b=g.add("op.parameter", "k", type="f64")["out"])
@@ -118,7 +118,7 @@ def test_kernels_whose_threads_know_of_each_other_have_one_element_a_thread() ->
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_loads_from_elsewhere_in_kernels_with_several_elements_a_thread(device: Device, count: Literal[2, 4]) -> None:
-    """Each element loads its own neighbour, for every size and alignment."""
+    """With several elements per thread, loads of neighbours match the evaluator for every size and alignment."""
     x = np.arange(1027, dtype=np.float32)
     graph = parse_expression("x + x[i // 3]", inputs={"x": "f32"})
     kernel = compile_graph(graph, elements_per_thread=count)

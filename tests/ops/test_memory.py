@@ -32,7 +32,7 @@ def test_elements_of_every_type_come_back_as_they_were(device: Device) -> None:
             g.add("op.output", f"more_{name}", value=more, type=name)
     found = run(device, g.graph(), inputs, size)
     for name, array in inputs.items():
-        if "bf" in name:  # numpy has bf16 as uint16: NaNs lose their payload
+        if "bf" in name:  # numpy reads bf16 as uint16, and NaNs lose their payload
             is_nan = (array & 0x7FFF) > 0x7F80
             assert_same(np.where(is_nan, 0, found[f"same_{name}"]), np.where(is_nan, 0, array), name)
             assert ((found[f"same_{name}"][is_nan] & 0x7FFF) > 0x7F80).all()

@@ -95,7 +95,7 @@ def test_conversions_truncate_saturate_and_wrap(device: Device) -> None:
 
 
 def test_every_op_that_computes_by_component_is_compared() -> None:
-    """A new op in these categories must be added to the tests' evaluator too."""
+    """Every op that computes by component is in the evaluator's table."""
     compared = (
         {name for kind in reference.NUMPY for name in _names(kind)} | {"convert", "any", "all"} | FUNCTIONS.keys()
     )
@@ -104,7 +104,7 @@ def test_every_op_that_computes_by_component_is_compared() -> None:
     assert in_table == compared - {"mod", "fmod"}
 
 
-#: Functions that numpy or scipy calls by another name.
+#: Names of functions that numpy or scipy calls differently.
 _NAMES = {
     "asin": "arcsin",
     "acos": "arccos",
@@ -116,7 +116,7 @@ _NAMES = {
 
 
 def _oracle(name: str, *operands: Array) -> Array:
-    """Return a function in f64, for every type."""
+    """Return a function's results in f64, for every type."""
     wide = [operand.astype(np.float64) for operand in operands]
     match name:
         case "fract":

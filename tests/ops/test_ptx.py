@@ -61,7 +61,7 @@ def _call(name: str, number: int) -> tuple[str, str]:
 
 
 def test_every_intrinsic_that_ops_may_call_is_compiled() -> None:
-    """The intrinsics are compiled in a separate process, which an unsupported one would end."""
+    """LLVM compiles every intrinsic that ops may call; the test is a separate process, since a wrong one ends it."""
     calls = [_call(name, at) for at, name in enumerate(sorted(SAFE))]
     text = (
         'target triple = "nvptx64-nvidia-cuda"\n'
@@ -77,7 +77,7 @@ def test_every_intrinsic_that_ops_may_call_is_compiled() -> None:
 
 
 def test_any_other_intrinsic_is_refused_before_it_gets_to_llvm() -> None:
-    """The backend ends the process at an intrinsic that it can't select."""
+    """An intrinsic that the backend can't select is refused, since it would end the process."""
     module = ir.Module("bad")
     module.data_layout = data_layout()
     ir.Function(module, ir.FunctionType(ir.FloatType(), [ir.FloatType()]), "llvm.exp10.f32")
@@ -126,7 +126,7 @@ def test_every_op_has_help_and_is_compiled(op: OpType) -> None:
 
 
 def test_a_fault_names_the_op(host_device: Device) -> None:
-    """The line of a `.loc` directive leads to the op's place in the kernel."""
+    """A fault's line in the PTX leads to the op that caused it."""
     g = OpGraphBuilder()
     far = g.add("op.load", "far", buffer=g.add("op.input", "x")["buffer"], index=g.add("op.index", "index")["index"])
     g.add("op.output", "out", value=far["out"])
@@ -143,7 +143,7 @@ def test_a_fault_names_the_op(host_device: Device) -> None:
 
 
 def test_code_without_lines_is_the_same_code(host_device: Device) -> None:
-    """Only the metadata with each line's op is missing."""
+    """Code without line numbers differs only in its `.loc` and `.file` directives."""
     g = OpGraphBuilder()
     twice = g.add("op.multiply", a=g.add("op.input", "x")["value"], b=2.0)
     g.add("op.output", "out", value=g.add("op.sin", x=twice["out"])["out"])

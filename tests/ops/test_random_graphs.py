@@ -1,4 +1,4 @@
-"""Random op graphs: valid ones agree with the tests' evaluator, and nonsense is only ever reported."""
+"""Random op graphs: valid ones agree with the tests' evaluator, and wrong ones are reported as errors."""
 
 import numpy as np
 from hypothesis import example, given, settings
@@ -54,7 +54,7 @@ def test_random_graphs_give_what_the_evaluator_gives(device: Device, seed: int) 
 @settings(max_examples=many(2))
 @given(st.integers(0, 10**6))
 def test_the_code_of_an_edit_gives_the_bits_of_optimised_code(device: Device, optimised: Device, seed: int) -> None:
-    """The code of an edit calls functions, and its threads compute one element each; optimised code does neither."""
+    """Quick code, with calls and one element per thread, gives the bits of optimised code."""
     graph, inputs = valid_graph(seed, 25), random_inputs()
     quick, wide = compile_graph(graph), compile_graph(graph, elements_per_thread=4)
     assert quick.arguments == wide.arguments
@@ -66,7 +66,7 @@ def test_the_code_of_an_edit_gives_the_bits_of_optimised_code(device: Device, op
 @given(st.integers(0, 10**9), st.integers(2, 30))
 @example(0, 30)
 def test_nonsense_is_told_and_nothing_else_happens(seed: int, size: int) -> None:
-    """A graph is compiled or refused with errors; checking never raises, and nothing ends the process."""
+    """A nonsense graph is compiled or refused with the errors that checking returns."""
     graph = nonsense(seed, size)
     problems = check_op_graph(graph)
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
@@ -91,7 +91,7 @@ _ANYTHING = st.recursive(
 
 @given(_ANYTHING)
 def test_any_json_is_a_graph_or_an_error(data: object) -> None:
-    """A graph that is read from JSON is written as JSON that gives the same graph."""
+    """Any JSON is a graph or an error, and a graph is equal after writing and reading it."""
     try:
         graph = graph_from_json(data)
     except OpError:

@@ -91,7 +91,7 @@ def test_reductions_and_scans_are_numpys(device: Device, kind: str) -> None:
 
 
 def test_vectors_booleans_and_bits_are_reduced(device: Device) -> None:
-    """Components are reduced separately; booleans have and, or, and votes."""
+    """Components are reduced separately; booleans support and, or, and votes."""
     size = 1027
     g = OpGraphBuilder()
     v = g.add("op.input", "v", type="float3")["value"]
@@ -126,7 +126,7 @@ def test_vectors_booleans_and_bits_are_reduced(device: Device) -> None:
 
 
 def test_shuffles_give_what_other_lanes_have(device: Device) -> None:
-    """Down, up, xor and index work for 32 and 64 bits, vectors and booleans; outside the warp a lane reads itself."""
+    """Shuffles down, up, by xor and by index match numpy; outside the warp, a lane reads itself."""
     size = 512
     g = OpGraphBuilder()
     sources = {kind: g.add("op.input", kind, type=kind)["value"] for kind in ("f32", "double2", "boolean")}
@@ -156,7 +156,7 @@ def test_shuffles_give_what_other_lanes_have(device: Device) -> None:
 
 
 def test_shared_memory_turns_a_thread_block_round(device: Device) -> None:
-    """A thread loads after a barrier what another one stored before it; a loop of barriers adds neighbours."""
+    """After a barrier, a thread loads what another one stored before it, also in a loop of barriers."""
     size = 1000
     g = OpGraphBuilder()
     x = g.add("op.input", "x")["value"]
@@ -234,7 +234,7 @@ def test_atomics_count_find_extremes_and_exchange(device: Device) -> None:
     assert found["bits"] == np.bitwise_or.reduce(np.uint32(1) << (bins & 31).astype(np.uint32))
     assert (found["old"] == -9).sum() == 1
     assert found["winner"] in bins
-    # Threads without an element count in shared memory, with the input 0.
+    # Threads without an element count, too, with the input 0 in shared memory.
     expected[0] += -size % _BLOCK
     np.testing.assert_array_equal(found["by_block"], expected)
 

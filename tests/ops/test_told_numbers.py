@@ -63,7 +63,7 @@ def test_numbers_that_are_told_give_the_bits_of_constants(device: Device, seed: 
     ],
 )
 def test_operands_of_arithmetic_may_be_told(text: str, told: list[float]) -> None:
-    """Divisors and exponents stay in the code, which makes it faster, and so does 1e39, which is no f32."""
+    """Operands of arithmetic are passed; divisors, exponents and 1e39, which is no f32, stay in the code."""
     assert sorted(map(str, _told(text))) == sorted(map(str, told))
 
 
@@ -92,7 +92,7 @@ def test_a_constant_may_be_told_when_all_that_read_it_may_be() -> None:
 
 
 def test_a_number_is_told_in_each_type_that_it_takes_on(device: Device) -> None:
-    """The arguments are a struct with C's layout."""
+    """A number is passed in each type in which it is used, in a struct with C's layout."""
     g = OpGraphBuilder()
     c = g.add("op.constant", "c", value=0.1)["out"]
     sums = {}

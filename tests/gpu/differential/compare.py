@@ -18,7 +18,7 @@ _EXAMPLES = 3
 
 @dataclass
 class Count:
-    """The outcomes of one form. Errors are the largest ones, as fractions of the allowed error."""
+    """Counts of the outcomes of one form, and its largest errors as fractions of the allowed error."""
 
     form: Form
     values: int = 0

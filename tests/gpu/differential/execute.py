@@ -13,7 +13,7 @@ from tests.gpu.differential.form import Form
 from tests.gpu.differential.kernel import ZONE_WORDS, KernelText, write
 from tests.gpu.differential.kinds import Bits
 
-# Kernels stay small, since LLVM's time grows faster than the size of a kernel.
+# Kernels are small, since LLVM's compile time grows faster than the size of a kernel.
 _FORMS_A_KERNEL = 16
 
 

@@ -55,7 +55,7 @@ def store(kind: Kind, register: str, offset: int) -> str:
 
 
 def block(form: Form, lanes: int, first_in: int, first_out: int, slot: int) -> list[str]:
-    """Return one form in its own scope."""
+    """Return the PTX of one form, in a scope of its own."""
     operands, results = (
         list(zip(names, kinds, strict=False)) for names, kinds in ((OPERANDS, form.inputs), (RESULTS, form.outputs))
     )

@@ -61,7 +61,8 @@ class _Writer:
     def statements_of(self, count: int, depth: int, mask: str, together: bool) -> None:
         """Write statements.
 
-        `mask` holds the lanes that run them ("" if unknown); `together` means no thread has diverged.
+        `mask` is the mask of the lanes that run the statements ("" if unknown). `together` is true if no thread has
+        diverged.
         """
         for _ in range(count):
             choice = self.rng.random()

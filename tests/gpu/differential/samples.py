@@ -30,7 +30,7 @@ def inputs(form: Form, lanes: int, seed: int) -> Bits:
 
 
 def _near(values: Bits, index: int, kind: Kind, rng: np.random.Generator) -> None:
-    """In some lanes, put operands close to the first or its negative: sums cancel, and quotients are near one."""
+    """Move some lanes' operands close to the first or its negative, so that sums cancel and quotients are near one."""
     form = FORMATS[kind.format]
     chosen = rng.random(values.shape[1]) < 0.15
     change = rng.choice(

@@ -94,7 +94,7 @@ def test_pairs_of_halves_and_vectors(run):
 
 
 def test_128_bits(run):
-    """exch and cas work on 128 bits."""
+    """exch and cas read and write all 128 bits of a cell."""
     ptx = _kernel(
         "mov.b128 %n, {%x, %x}; mov.b128 %o, {0, 0};"
         "atom.global.cas.b128 %o, [%g], %o, %n; atom.shared.exch.b128 _, [%s], %n;"

@@ -132,7 +132,7 @@ def test_masks_and_extensions(host):
 
 @pytest.mark.parametrize("bits", [32, 64])
 def test_fields_counts_and_leading_bits(host, bits):
-    """bfe, bfi, bfind, clz, popc and brev work in both widths, also on fields that reach past the register."""
+    """bfe, bfi, bfind, clz, popc and brev match Python in both widths, also for fields that reach past the register."""
     rng = np.random.default_rng(37)
     mask = (1 << bits) - 1
     edges = [0, 1, mask, 1 << (bits - 1), (1 << (bits - 1)) - 1, 0x55 << (bits - 10)]
@@ -205,7 +205,7 @@ def test_funnel_shifts(host):
 
 
 def test_logic_of_predicates(host):
-    """and, or, xor, not and mov work on predicates, and their operands may be negated."""
+    """and, or, xor, not and mov of predicates match Python's operators, also with negated operands."""
     a, b = (x % np.uint32(2) for x in words(2))
     start = "setp.ne.u32 %p, %a, 0; setp.ne.u32 %q, %b, 0;"
     end = "selp.u32 %d, 1, 0, %p;"

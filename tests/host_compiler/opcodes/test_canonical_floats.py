@@ -187,7 +187,7 @@ def module(lines):
     ],
 )
 def test_when_the_processor_flushes(lines, flushes):
-    """The processor flushes if all f32 arithmetic of the module does and nothing else needs subnormals."""
+    """x86 processors flush if all f32 arithmetic of a module has `.ftz` and nothing else needs subnormals."""
     functions = parse(module(lines)).functions.values()
     assert canonical_floats.flushes_in_hardware(functions, "x86_64-unknown-linux-gnu") == flushes
     assert not canonical_floats.flushes_in_hardware(functions, "aarch64-unknown-linux-gnu")
@@ -217,7 +217,7 @@ def test_a_flushing_module_keeps_subnormals_outside_arithmetic(host):
 
 
 def test_the_processor_flushes_only_while_a_kernel_runs(host):
-    """On every thread that ran a flushing kernel, the caller's arithmetic afterwards keeps its subnormals."""
+    """After a flushing kernel, arithmetic on each thread that ran the kernel keeps subnormals."""
     evaluate(host, ["mul.ftz.f32 %d, %a, %a;"], "b32", ("f32",), np.ones(4096, np.float32))
     assert np.float32(2.0**-126) * np.float32(0.5) == 2.0**-127
     found = evaluate(host, ["mul.f32 %d, %a, 0f3F000000;"], "b32", ("f32",), np.full(4096, 2.0**-126, np.float32))

@@ -15,7 +15,7 @@ TESTS = {
 
 
 def test_results_of_set(host):
-    """set returns all ones, or 1.0 for a float result, combined with a predicate."""
+    """set returns all ones, or 1.0 as a float, where the test combined with a predicate is true, and 0 elsewhere."""
     odd = (A & 1) == 1
     combine = {"": lambda t: t, ".and": lambda t: t & odd, ".or": lambda t: t | odd, ".xor": lambda t: t ^ odd}
     forms = {}
@@ -38,7 +38,7 @@ def test_results_of_set(host):
 
 @pytest.mark.parametrize("ftz", ["", ".ftz"])
 def test_float_comparisons_and_both_predicates(host, ftz):
-    """Ordered tests fail and unordered tests hold for NaN; the second predicate combines the opposite result."""
+    """For NaN, ordered tests are false and unordered tests true; the second predicate combines the opposite result."""
     x, y = ((np.where(abs(v) < 2.0**-126, 0, v) if ftz else v) for v in (X, Y))
     unordered = np.isnan(x) | np.isnan(y)
     forms = {}

@@ -68,7 +68,7 @@ def as_register(value, kind):
 
 
 def to_integer(raw, have, wanted, rule):
-    """Round a float and clamp it; NaN becomes 0, or the top bit if f64 or 64 bits take part."""
+    """Round a float and clamp it. NaN becomes 0, or only the top bit if the source is f64 or the result has 64 bits."""
     low, high = limits(wanted)
     sign, value = exact.decode(raw, have)
     if value == exact.NAN:

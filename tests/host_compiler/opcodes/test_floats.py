@@ -138,7 +138,7 @@ def test_conversions_between_floats_and_from_integers(apply):
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_sign_operations(apply, kind):
-    """abs, neg and copysign work on zeros and infinities; copysign uses the sign of its first source."""
+    """abs, neg and copysign match numpy, also for zeros and infinities; the sign is that of copysign's first source."""
     a, b = pairs(kind)
     number = ~np.isnan(a)
     same(apply(f"abs.{kind} %d, %a;", kind, kind, a), np.abs(a))
@@ -172,7 +172,7 @@ def test_sine_and_cosine(apply, name, rule):
 
 
 def test_hyperbolic_tangent_roots_and_reciprocals(apply):
-    """tanh has a relative accuracy of 2^-11; roots and reciprocals have 2^-22."""
+    """The relative error is at most 2^-11 for tanh, and at most 2^-22 for roots and reciprocals."""
     x = X[:900]
     with np.errstate(all="ignore"):
         wide = x.astype(np.float64)

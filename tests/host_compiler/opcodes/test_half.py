@@ -235,7 +235,7 @@ def test_comparisons(host, kind):
 @pytest.mark.skipif(not native.triple().startswith("x86_64"), reason="names of x86 processors")
 @pytest.mark.parametrize("end", ["", ".ftz"])
 def test_processors_that_do_not_convert_halves(monkeypatch, end):
-    """Without F16C, every half converts to the same float, and floats near halves and ties round the same way."""
+    """Without F16C, conversions of all halves, and of floats near halves and ties, give numpy's results."""
     monkeypatch.setattr(native, "cpu", lambda: ("x86-64-v2", ""))
     rng = np.random.default_rng(4)
     halves = np.arange(1 << 16, dtype=np.uint16)

@@ -55,7 +55,7 @@ def test_vectors_orders_and_hints(run, load, store, count, bits):
 
 
 def test_a_cache_policy_may_follow_the_operands(run):
-    """A cache policy's register after the operands is not part of the access."""
+    """A register with a cache policy may follow the operands of loads and stores, and changes no value."""
     lines = """ld.global.L2::cache_hint.v2.b32 {%r0, _}, [%x], %policy; ld.global.b32 %r1, [%x+4];
     st.global.L2::cache_hint.v2.b32 [%y], {%r0, %r1}, %policy;"""
     _copy(run, lines, "b32", 8)

@@ -1,4 +1,4 @@
-"""Aligned accesses of 16 bytes are atomic where other threads may look, as on a GPU; CUB relies on it."""
+"""Aligned 16-byte accesses to memory that other threads may read are atomic, as on a GPU; CUB relies on that."""
 
 import re
 
@@ -31,7 +31,7 @@ ACCESSES = [
 def kernel(store, load, register, count, *, waits=False):
     """Return a kernel whose first thread block writes rising numbers to all elements, and whose second reads them.
 
-    The first thread of a thread block does the work; the other threads may wait for it in each turn.
+    Only the first thread of a thread block reads or writes; the other threads may wait for it in each turn.
     """
     barrier = "bar.sync 0;" if waits else ""
     vector = ", ".join(f"%v{index}" for index in range(count))
@@ -98,7 +98,7 @@ def test_the_machine_code_has_one_access_of_16_bytes(access, is_quick, waits):
 
 
 def test_other_processors_get_accesses_of_8_bytes():
-    """Processors without AVX get accesses of 8 bytes, since their only 16-byte access writes, and no library calls."""
+    """Code for processors without AVX accesses 8 bytes at a time, since their only 16-byte load also writes."""
     text = translate_module(parse(kernel(*ACCESSES[0])), "x86_64-unknown-linux-gnu", "x86-64", "+sse2").text
     assert "i128" not in text and "load atomic i64" in text
     assert moves_16_bytes_at_once("aarch64-unknown-linux-gnu", "+neon")

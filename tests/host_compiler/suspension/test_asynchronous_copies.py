@@ -126,7 +126,7 @@ def test_stores_and_reductions_that_announce_their_bytes(run):
     loads = "".join(f"ld.shared.u32 %r0, [m+{4 * i}]; st.global.u32 [%y+{4 * i}], %r0;" for i in range(9))
     y = run(_kernel(begin + store + WAIT + loads), "k", 1, 1, np.zeros(4), np.zeros(10, np.uint32), np.zeros(4))[1]
     expected = [11, 0, 13, 0, 11, 12, 11, 12, 15, 0]
-    assert np.array_equal(np.delete(y, 1), np.delete(expected, 1))  # word 1 was not stored to
+    assert np.array_equal(np.delete(y, 1), np.delete(expected, 1))  # no store writes word 1
 
 
 def test_asynchronous_stores_to_global_memory(run):

@@ -109,7 +109,7 @@ extern "C" __global__ void divergent(int* out, int* n) {
 
 
 def test_threads_that_diverge_and_meet_again(run):
-    """Warps with different trip counts, ended threads, and two barriers with the same number work together."""
+    """Sums are right if warps loop unequally often, some threads end early, and two barriers have the same number."""
     n = np.array([5, 2], np.int32)
     out = run(DIVERGENT, "divergent", 1, 64, np.full(64, -1, np.int32), n)[0]
     t = np.arange(48)

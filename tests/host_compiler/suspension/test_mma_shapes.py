@@ -156,7 +156,7 @@ def test_floats_of_8_bits_with_f16_sums(run, depth):
 @pytest.mark.parametrize("layouts", ["row.row", "row.col", "col.row", "col.col"])
 @pytest.mark.parametrize("kinds", ["f16 f16", "f32 f16", "f32 f32"])
 def test_quads_of_volta(run, layouts, kinds):
-    """m8n8k4 computes four products at once; a quad of the lower and one of the upper half warp compute each."""
+    """m8n8k4 computes four products at once, each by two quads of threads, one in each half of the warp."""
     d_kind, c_kind = kinds.split()
     la, lb = layouts.split(".")
     a, b = (RNG.integers(-8, 9, shape).astype(np.float16) for shape in ((4, 8, 4), (4, 4, 8)))

@@ -1,7 +1,7 @@
 """Kernels whose addresses are made from bits of thread numbers, between warp operations, compute what PTX defines.
 
-Plain Python computes each thread's registers, one instruction after the other, by the rules of the PTX manual. Such
-addresses are those of matrix fragments: `shr.u32 %row, %lane, 2; mul.wide.u32 %bytes, %row, 32`.
+Plain Python computes each thread's registers, one instruction after the other, by the rules of the PTX manual.
+Addresses of matrix fragments are made like this: `shr.u32 %row, %lane, 2; mul.wide.u32 %bytes, %row, 32`.
 """
 
 import random

@@ -196,7 +196,7 @@ def test_barrier_objects(run):
 
 
 def test_special_registers(run):
-    """A cluster has one thread block, and %globaltimer goes on in nanoseconds."""
+    """A cluster has one thread block, and %globaltimer never decreases."""
     lines = """.reg .b64 %u, %v; mov.u64 %u, %globaltimer; mov.u64 %v, %globaltimer; setp.ge.u64 %p, %v, %u;
     selp.b32 %r, 1, 0, %p; mov.u32 %q, %cluster_nctarank; mov.u32 %x, %cluster_ctaid.x; add.u32 %q, %q, %x;
     mov.u32 %x, %envreg3; add.u32 %q, %q, %x; mov.u32 %x, %nsmid; add.u32 %q, %q, %x;

@@ -110,7 +110,7 @@ def host(optimised_host: HostDevice) -> HostDevice:
 
 @pytest.mark.parametrize("block", [32, 64, 256, 1024, (32, 4), (16, 8)])
 def test_a_scan_by_shuffles(run, dialect, block):
-    """A scan by shuffles equals numpy's, also if one warp does more than the others and rows are no whole warps."""
+    """A scan by shuffles equals numpy's, also if one warp loops more often and rows are no multiple of a warp."""
     threads = int(np.prod(block))
     x = np.random.default_rng(1).integers(-99, 99, (5, threads)).astype(np.int32)
     out = run(SOURCE, "scan_rows", 5, block, x, np.zeros_like(x), dialect=dialect)[1]

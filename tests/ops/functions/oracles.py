@@ -1,4 +1,4 @@
-"""Oracles of the functions: numpy and C's library in f64 for f32, and mpmath for f64."""
+"""Oracles of the functions: numpy and C's library, both in f64, for f32, and mpmath for f64."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence

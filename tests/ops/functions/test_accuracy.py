@@ -77,7 +77,7 @@ def arguments(name: str, dtype: str) -> list[Array]:
 def test_a_call_gives_the_bits_of_inlined_code(
     device: Device, optimised: Device, module: Module, dtype: str, name: str
 ) -> None:
-    """The bits are equal also with many threads at once, except for the bits of a NaN in f64."""
+    """Called and inlined code give the same bits for many threads, except for the bits of a NaN in f64."""
     inline, given = optimised.load_module(inlined(compiled((name,), dtype)[1])), arguments(name, dtype)
     found, expected = apply(device, module, name, given), apply(optimised, inline, name, given)
     if dtype == "f64":
@@ -134,7 +134,7 @@ def test_the_error_is_what_the_table_states(device: Device, module: Module, dtyp
 def test_angles_near_multiples_of_pi_half_are_reduced_exactly(
     device: Device, module: Module, dtype: str, name: str
 ) -> None:
-    """Where the reduction cancels all digits, the error still is at most that of the table."""
+    """Near multiples of pi / 2, where the reduction cancels all digits, errors are within the table's."""
     limits = np.finfo(DTYPES[dtype])
     exponents = range(-limits.nmant, limits.maxexp - limits.nmant - 1, 1 if dtype == "f32" else 16)
     angles = hard_angles(DTYPES[dtype], exponents)

@@ -1,7 +1,4 @@
-"""Functions of one argument over all floats, and of two over many, on a GPU, which takes a second or two.
-
-CUDA's library computes the same functions in f64 for comparison.
-"""
+"""Functions of one argument over all floats, and of two over many; it takes a GPU a second or two."""
 
 from pathlib import Path
 
@@ -79,7 +76,7 @@ __device__ float error(float result, double wanted) {
 
 @pytest.mark.gpu
 def test_no_float_has_a_larger_error_than_the_table_states() -> None:
-    """All 2^32 floats, or 2^30 pairs of floats, are tried."""
+    """For 2^32 floats, or 2^30 pairs of floats, no error exceeds the table's."""
     calls = {name: f"{name}(x)" if f.arity == 1 else f"{name}(x, y)" for name, f in FUNCTIONS.items()} | _LIBRARY
     comparisons = "".join(f"COMPARE({name}, ({call}))\n" for name, call in calls.items())
     device = open_device("cuda:0")

@@ -20,7 +20,7 @@ def _opcodes(ptx: str) -> list[str]:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_operation_rounds_to_nearest_and_none_is_merged(dtype: str) -> None:
-    """Sums, products, quotients and roots have `.rn` and keep subnormals; each fma was requested by its op."""
+    """Sums, products, quotients and roots have `.rn` and keep subnormals; there are no more fma than ops ask for."""
     ptx, text = compiled(tuple(FUNCTIONS), dtype)
     definitions = [definition(name).text for name in called(text)]
     fused = sum(part.count(f'@"llvm.fma.{dtype}"(') for part in definitions)
