@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 
 
 def example(name: str, **parameters: dict[str, Any]) -> Patch:
-    """Return an example with other parameters, by node, which make it small."""
+    """Return an example that other parameters, given by node, make small."""
     patch = load_patch(EXAMPLES / f"{name}.loom")
     for node, values in parameters.items():
         patch.set(node, **values)
@@ -23,7 +23,7 @@ def example(name: str, **parameters: dict[str, Any]) -> Patch:
 
 
 def check_mandelbrot(device: Device | str) -> None:
-    """Check each point's count, and that the loop ends once its slowest point is done."""
+    """Check each point's count of iterations, and that the loop ends once its slowest point has ended."""
     patch = example("mandelbrot", points={"width": 161, "height": 107}, step={"most": 100, "steps": 7})
     with Engine(patch, device) as engine:
         for view in ({}, {"real": -0.743, "imaginary": 0.13, "span": 0.02}, {"real": 2.7, "span": 0.5}):
@@ -41,7 +41,7 @@ def check_mandelbrot(device: Device | str) -> None:
 
 
 def check_jacobi(device: Device | str) -> None:
-    """Check that plate and iterations equal numpy's bits, are near the exact solution, and continue in each frame."""
+    """Check that plate and iterations equal numpy's bits, approach the exact solution, and continue in each frame."""
     edges = {"top": 1.0, "bottom": 0.0, "left": 0.5, "right": 0.25}
     patch = example("jacobi", plate={"shape": "17, 26"}, edges=edges, wanting={"value": 1e-5})
     plate = np.zeros((17, 26), np.float32)
@@ -62,7 +62,7 @@ def check_jacobi(device: Device | str) -> None:
 
 
 def check_nested(device: Device | str) -> None:
-    """Check that waves and drops are numpy's, even when a round of drops spans several frames."""
+    """Check that waves and drops equal numpy's, even if a round of drops spans several frames."""
     small = {"shape": "41, 59"}
     patch = example("nested", heights=small, velocities=small, every={"period": 7}, drop={"radius": 6.0})
     turns = 0
@@ -78,7 +78,7 @@ def check_nested(device: Device | str) -> None:
 
 
 def check_append(device: Device | str) -> None:
-    """Check that the selection and its count are numpy's, and that only the selected particles are drawn."""
+    """Check that the selection and its count equal numpy's, and that only the selected particles are drawn."""
     patch = example("append", emitter={"count": 20_000}, select={"low": 1.0})
     for draw in ("all", "high"):
         patch.set(draw, width=320, height=180)
@@ -100,7 +100,7 @@ def check_append(device: Device | str) -> None:
 
 
 def check_feedback(device: Device | str) -> None:
-    """Check that each picture is the new one with the previous one screened over it; the first has no previous one."""
+    """Check that each picture is the new one with the previous one screened over it, except for the first."""
     patch = example("feedback", render={"width": 160, "height": 96})
     last = np.zeros((96, 160, 4), np.float32)
     with Engine(patch, device) as engine:

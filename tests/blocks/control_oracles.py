@@ -27,7 +27,7 @@ def solve_jacobi(u: Array, tolerance: float) -> tuple[Array, int]:
 
 
 def solve_laplace(top: float, bottom: float, left: float, right: float, shape: tuple[int, int]) -> Array:
-    """Return the discrete Laplace equation's solution with these edges, in f64; rows win at the corners."""
+    """Return the solution of the discrete Laplace equation with these edges, in f64; at the corners, rows win."""
     height, width = shape
     inside = [(y, x) for y in range(1, height - 1) for x in range(1, width - 1)]
     number = {place: i for i, place in enumerate(inside)}
@@ -55,7 +55,7 @@ def wave_step(heights: Array, velocities: Array, speed: float, damping: float) -
 
 
 def mandelbrot(c: Array, most: int) -> tuple[Array, Array, Array]:
-    """Return z (two f32), its number of iterations up to `most`, and which points c are still inside."""
+    """Return z (two f32), its number of iterations up to `most`, and which points c have not escaped."""
     x, y = np.zeros_like(c[..., 0]), np.zeros_like(c[..., 0])
     counts = np.zeros(x.shape, np.uint32)
     for _ in range(most):
@@ -67,7 +67,7 @@ def mandelbrot(c: Array, most: int) -> tuple[Array, Array, Array]:
 
 
 def mandelbrot_turns(c: Array, steps: int, most: int) -> int:
-    """Return the number of steps of several iterations until each point is outside or at the limit."""
+    """Return the number of steps of several iterations until each point has escaped or reached the limit."""
     turns = 0
     while True:
         turns += 1
@@ -96,7 +96,7 @@ def drop(field: Array, number: int, strength: float, radius: float, seed: int) -
 
 
 def rain(shape: tuple[int, int], turns: int, period: int, *, radius: float) -> tuple[Array, int]:
-    """Return the heights of the rain example's water after some iterations, and the number of drops."""
+    """Return the heights of the water in the rain example after some iterations, and the number of drops."""
     heights, velocities, drops = np.zeros(shape), np.zeros(shape), 0
     for turn in range(turns):
         if turn % period == 0:

@@ -8,7 +8,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-#: PNG's colour types by number of channels.
+#: PNG's colour types, by the number of channels.
 _PNG_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
 
 
@@ -76,7 +76,7 @@ def pfm(pixels: Array, order: str = "<") -> bytes:
 def exr(pixels: Array, names: str, corner: tuple[int, int] = (0, 0), display: tuple[int, int] | None = None) -> bytes:
     """Return an uncompressed OpenEXR of float16 or float32, whose channels have the letters of `names`.
 
-    Its pixels begin at `corner` (x, y) of the display window of size `display` (width, height).
+    The pixels begin at `corner` (x, y) of the display window, whose size is `display` (width, height).
     """
     height, width, _ = pixels.shape
     window = struct.pack("<4i", *corner, corner[0] + width - 1, corner[1] + height - 1)
@@ -121,13 +121,13 @@ def dpx(pixels: Array, transfer: int) -> bytes:
     struct.pack_into(">4sI8sIIII", head, 0, b"SDPX", 2048, b"V1.0\0\0\0\0", 2048 + len(words), 1, 1664, 384)
     struct.pack_into(">HHII", head, 768, 0, 1, width, height)
     struct.pack_into(">IIfIfBBBBHHIII", head, 780, 0, 0, 0, 1023, 2, 50, transfer, 0, 10, 1, 0, 2048, 0, 0)
-    for at in (36, 160, 260, 460, 660):  # offsets of texts
+    for at in (36, 160, 260, 460, 660):  # offsets of text fields
         head[at : at + 4] = b"\0\0\0\0"
     return bytes(head) + words
 
 
 def icc_profile(columns: tuple[tuple[float, float, float], ...], gamma: float) -> bytes:
-    """Return an ICC profile of a display with these primaries in XYZ (D50), and with a power as its curve."""
+    """Return an ICC profile of a display with these primaries in XYZ (D50), whose curve is a power."""
 
     def fixed(*values: float) -> bytes:
         return struct.pack(f">{len(values)}i", *(round(value * 65536) for value in values))

@@ -12,9 +12,9 @@ SOUND = EXAMPLES.parent / "media" / "dawn.wav"
 
 
 def check_spectrogram(device: Device | str) -> None:
-    """Check that levels are those of the sound at its current position, with low frequencies at the bottom.
+    """Check that levels belong to the sound at its current position, with low frequencies at the bottom.
 
-    The memory of the levels has been reused when they are read, so they are computed again.
+    The memory of the levels has been reused by the time they are read, so the engine computes them again.
     """
     patch = example("spectrogram", frames={"count": 40})
     rate, samples = wavfile.read(SOUND)
@@ -30,7 +30,7 @@ def check_spectrogram(device: Device | str) -> None:
             spectra = np.fft.rfft(sound[places] * window / window.mean(), norm="forward")
             expected = np.maximum(20 * np.log10(np.abs(spectra) + 1e-30), -120)
             levels = engine.read(patch["level"]["out"])
-            loud = expected > -80  # below this, f32 rounds
+            loud = expected > -80  # f32 rounds quieter levels away
             assert loud.mean() > 0.2
             np.testing.assert_allclose(levels[loud], expected[loud], atol=0.05)
         picture = engine.read(patch["spectrogram"]["out"])
@@ -41,7 +41,7 @@ def check_spectrogram(device: Device | str) -> None:
 
 
 def check_bokeh(device: Device | str) -> None:
-    """Check that each light becomes the aperture, in the size that the LFO sets."""
+    """Check that each light becomes a picture of the aperture, in the size that the LFO sets."""
     patch = example("bokeh", lights={"width": 203, "height": 131})
     with Engine(patch, device) as engine:
         for _ in range(3):

@@ -29,7 +29,7 @@ def _binary(block: str, x: Any, y: Any, **parameters: Any) -> Any:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("block", "expected"), [("math.add", np.add), ("math.multiply", np.multiply)])
 def test_arithmetic_equals_numpy(block: str, expected: Any, shape: tuple[int, ...]) -> None:
-    """Results are equal element by element, for every shape."""
+    """The arithmetic blocks return numpy's results exactly, for every shape."""
     x, y = np.random.default_rng(1).normal(size=(2, *shape)).astype(np.float32)
     np.testing.assert_array_equal(_binary(block, x, y), expected(x, y))
 
@@ -37,7 +37,7 @@ def test_arithmetic_equals_numpy(block: str, expected: Any, shape: tuple[int, ..
 @settings(max_examples=many(8), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(count=st.integers(1, 700), a=st.floats(-10, 10, width=32))
 def test_saxpy_equals_numpy(count: int, a: float) -> None:
-    """a * x + y is equal for any length."""
+    """Saxpy returns a * x + y within rounding, for any length."""
     x = np.linspace(-3, 7, count, dtype=np.float32)
     y = np.cos(x)
     np.testing.assert_allclose(_binary("math.saxpy", x, y, a=a), a * x + y, rtol=1e-5, atol=1e-5)
@@ -45,7 +45,7 @@ def test_saxpy_equals_numpy(count: int, a: float) -> None:
 
 @pytest.mark.parametrize("block", ["math.saxpy", "math.add", "math.multiply"])
 def test_operands_of_different_shapes_are_refused(block: str) -> None:
-    """A kernel would read a shorter y beyond its end."""
+    """A `y` that is shorter than `x` is refused at its port, and the message has both shapes."""
     patch = Patch()
     node = patch.add(block)
     patch.connect(patch.add("io.array", data=np.zeros(300, np.float32))["out"], node["x"])
@@ -57,7 +57,7 @@ def test_operands_of_different_shapes_are_refused(block: str) -> None:
 
 
 def test_scale_offset_is_live() -> None:
-    """The output is scale * x + offset, and new values cost a parameter write."""
+    """The output is scale * x + offset, and new values of the two are a HOT update."""
     x = np.arange(10, dtype=np.float32)
     patch = Patch()
     node = patch.add("math.scale_offset", scale=2.0, offset=-1.0)
@@ -72,7 +72,7 @@ def test_scale_offset_is_live() -> None:
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "i8", "f2", "f8"])
 def test_copy_takes_any_type(dtype: str) -> None:
-    """The copy has the source's type, shape and contents."""
+    """A copy has the type, shape and contents of its source."""
     data = np.arange(15).reshape(3, 5).astype(dtype)
     patch = Patch()
     node = patch.add("buffer.copy")
@@ -85,7 +85,7 @@ def test_copy_takes_any_type(dtype: str) -> None:
 
 
 def test_copy_keeps_what_an_image_was(photograph: Any) -> None:
-    """A copy of an image keeps its vectors as elements."""
+    """A copy of an image equals the image, with vectors as elements."""
     patch = Patch()
     source, node = patch.add("io.image_array", data=photograph), patch.add("buffer.copy")
     patch.connect(source["out"], node["x"])
@@ -95,7 +95,7 @@ def test_copy_keeps_what_an_image_was(photograph: Any) -> None:
 
 
 def test_fill_is_live() -> None:
-    """Every element has the value, and changing the value costs a parameter write."""
+    """Every element gets the value, and a new value is a HOT update."""
     patch = Patch()
     node = patch.add("buffer.fill", count=1001, value=2.5)
     with Engine(patch, device="host") as engine:
@@ -110,7 +110,7 @@ CUBE = np.arange(3 * 5 * 7, dtype=np.float32).reshape(3, 5, 7)
 
 
 def _seen(data: Any, *views: tuple[str, dict[str, Any]]) -> Any:
-    """Return a Copy of a chain of views."""
+    """Return the contents that a Copy makes of a chain of views."""
     patch = Patch()
     port = patch.add("io.array", data=data)["out"]
     for block, parameters in (*views, ("buffer.copy", {})):
@@ -123,7 +123,7 @@ def _seen(data: Any, *views: tuple[str, dict[str, Any]]) -> Any:
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
 @pytest.mark.parametrize(("start", "stop", "step"), [(0, 0, 1), (1, 0, 2), (-2, 0, 1), (0, -1, 3), (1, 2, 1)])
 def test_a_slice_is_that_of_numpy(axis: int, start: int, stop: int, step: int) -> None:
-    """Positions count as in Python, and a stop of 0 is the end."""
+    """A slice equals numpy's: positions count as in Python, and a stop of 0 means the end."""
     taken: list[slice] = [slice(None)] * 3
     taken[axis] = slice(start, stop or None, step)
     out = _seen(CUBE, ("buffer.slice", {"axis": axis, "start": start, "stop": stop, "step": step}))
@@ -132,14 +132,14 @@ def test_a_slice_is_that_of_numpy(axis: int, start: int, stop: int, step: int) -
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1)])
 def test_a_transpose_is_that_of_numpy(order: tuple[int, ...]) -> None:
-    """Axis k of the output is axis order[k] of the input."""
+    """A transpose equals numpy's: axis k of the output is axis order[k] of the input."""
     out = _seen(CUBE, ("buffer.transpose", {"order": ", ".join(map(str, order))}))
     np.testing.assert_array_equal(out, CUBE.transpose(order))
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "f4", "f8", "c8", "c16", "?"])
 def test_copying_a_view_makes_any_type_contiguous(dtype: str) -> None:
-    """Elements have 1 to 16 bytes, and one of the four axes is cut with a step."""
+    """A copy of a transposed slice equals numpy's, for elements of 1 to 16 bytes and four axes."""
     data = (np.arange(2 * 3 * 4 * 5) % 251).reshape(2, 3, 4, 5).astype(dtype)
     out = _seen(data, ("buffer.transpose", {"order": "3, 1, 0, 2"}), ("buffer.slice", {"axis": 0, "step": 2}))
     assert out.dtype == data.dtype
@@ -148,7 +148,7 @@ def test_copying_a_view_makes_any_type_contiguous(dtype: str) -> None:
 
 @pytest.mark.parametrize("shape", [(300_000, 2), (70_000, 1, 3), (1, 1, 5, 1), (3,)])
 def test_long_and_thin_buffers_copy(shape: tuple[int, ...]) -> None:
-    """Copies are right along any axes, even with more rows than a grid may have along y and z."""
+    """Long and thin buffers are copied correctly, even with more rows than a grid may have along y and z."""
     data = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     np.testing.assert_array_equal(_seen(data), data)
     backwards = ("buffer.transpose", {"order": ", ".join(str(a) for a in reversed(range(len(shape))))})
@@ -156,7 +156,7 @@ def test_long_and_thin_buffers_copy(shape: tuple[int, ...]) -> None:
 
 
 def test_a_copy_of_five_axes_is_refused() -> None:
-    """The kernel loops over four axes."""
+    """A copy of five axes is refused at its input, since the kernel loops over only four."""
     patch = Patch()
     node = patch.add("buffer.copy")
     patch.connect(patch.add("io.array", data=np.zeros((2, 2, 1, 2, 2), np.float32))["out"], node["x"])
@@ -172,7 +172,7 @@ def test_a_copy_of_five_axes_is_refused() -> None:
     step=st.integers(1, 4),
 )
 def test_chains_of_views_are_those_of_numpy(shape: list[int], order: Any, start: int, step: int) -> None:
-    """A transpose, a slice and a flattened copy give numpy's result for every shape."""
+    """A copy of a transpose and a slice equals numpy's result for every shape."""
     data = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     axes = list(range(len(shape)))
     order.shuffle(axes)
@@ -190,7 +190,7 @@ def test_chains_of_views_are_those_of_numpy(shape: list[int], order: Any, start:
 
 
 def test_reshape_and_reinterpret_are_numpys() -> None:
-    """Both show the same bytes, in another shape or as another type."""
+    """Reshape and Reinterpret show the bytes that numpy's reshape and view show."""
     np.testing.assert_array_equal(_seen(CUBE, ("buffer.reshape", {"shape": "7, -1"})), CUBE.reshape(7, 15))
     np.testing.assert_array_equal(_seen(CUBE, ("buffer.reshape", {})), CUBE.reshape(-1))
     bits = _seen(CUBE, ("buffer.reinterpret", {"dtype": "u16"}))
@@ -211,7 +211,7 @@ def test_reshape_and_reinterpret_are_numpys() -> None:
     ],
 )
 def test_a_view_that_can_t_be_says_why(block: str, parameters: dict[str, Any], message: str) -> None:
-    """The diagnostic is on the block, and names what was requested."""
+    """A view that can't be made is an error of its block, and the message names the request."""
     patch = Patch()
     node = patch.add(block, **parameters)
     patch.connect(patch.add("io.array", data=CUBE)["out"], node["x"])
@@ -220,7 +220,7 @@ def test_a_view_that_can_t_be_says_why(block: str, parameters: dict[str, Any], m
 
 
 def test_a_block_that_takes_no_strides_asks_for_a_copy() -> None:
-    """Add behind a Transpose is refused, and runs with a Copy in between."""
+    """Scale Offset behind a Transpose is refused, and runs with a Copy in between."""
     patch = Patch()
     turn, scale = patch.add("buffer.transpose"), patch.add("math.scale_offset")
     patch.connect(patch.add("io.array", data=CUBE[0])["out"], turn["x"])
@@ -235,7 +235,7 @@ def test_a_block_that_takes_no_strides_asks_for_a_copy() -> None:
 
 
 def test_assigning_to_a_slice_changes_the_whole() -> None:
-    """A view is the same memory, so one row of a constant becomes another."""
+    """Assigning to a slice, which is the same memory, changes one row of the whole array."""
     patch = Patch()
     whole = patch.add("buffer.constant", shape="4, 3", value=2.0)
     row = patch.add("buffer.slice", start=2, stop=3)
@@ -255,7 +255,7 @@ def test_assigning_to_a_slice_changes_the_whole() -> None:
     ("value", "message"), [(np.zeros((4, 3), np.float64), "got f64"), (np.zeros((3, 4), np.float32), "got [3, 4]")]
 )
 def test_an_assigned_array_must_have_the_targets_type_and_shape(value: Any, message: str) -> None:
-    """An array of another type or shape is refused."""
+    """Assign refuses an array of another type or shape at its input `value`."""
     patch = Patch()
     assign = patch.add("buffer.assign")
     patch.connect(patch.add("buffer.constant", shape="4, 3")["out"], assign["target"])
@@ -272,19 +272,19 @@ NAMES = dict(zip(NUMBERS, ["f32", "f64", "f16", "u8", "u16", "u32", "u64", "s8",
 @pytest.mark.parametrize("target", NUMBERS)
 @pytest.mark.parametrize("source", NUMBERS)
 def test_numbers_convert_as_in_numpy(source: str, target: str) -> None:
-    """Small numbers, with negative ones and fractions where the types have them, convert as by numpy's astype."""
+    """Small numbers convert as by numpy's astype, also negative ones and fractions where both types have them."""
     numbers = np.array([0, 1, 2, 3.5, 100.75, 127])
     data = np.concatenate([numbers, [] if "u" in source else -numbers]).astype(source)
     out = apply("buffer.convert", {"x": data}, dtype=NAMES[target])
     expected = data.astype(target)
     if "float" in source and "u" in target:
-        expected = np.maximum(data, 0).astype(target)  # C leaves negative numbers open
+        expected = np.maximum(data, 0).astype(target)  # C doesn't define the conversion of negative numbers
     assert out.dtype == expected.dtype
     np.testing.assert_array_equal(out, expected)
 
 
 def test_conversions_keep_to_the_range() -> None:
-    """Floats out of an integer type's range are clamped and NaN becomes 0; integers wrap, exact at 64 bits."""
+    """Floats out of an integer type's range are clamped and NaN becomes 0; integers wrap, even at 64 bits."""
     wild = np.array([-1e30, -129, -128.9, 127.9, 128, 1e30, np.inf, -np.inf, np.nan], np.float32)
     np.testing.assert_array_equal(
         apply("buffer.convert", {"x": wild}, dtype="s8"), np.array([-128, -128, -128, 127, 127, 127, 127, -128, 0])
@@ -301,7 +301,7 @@ def test_conversions_keep_to_the_range() -> None:
 
 
 def test_booleans_and_bfloats_convert() -> None:
-    """A boolean is whether the number is not 0; a bf16 is the nearest f32 with a short mantissa, ties to even."""
+    """As a boolean, a number is whether it is not 0; as a bf16, it is rounded to nearest, ties to even."""
     data = np.array([0.0, -0.0, 0.25, -3, np.nan, 257 / 256, 259 / 256, 1e38], np.float32)
     np.testing.assert_array_equal(apply("buffer.convert", {"x": data}, dtype="boolean"), data != 0)
     flags = np.array([True, False, True])
@@ -313,7 +313,7 @@ def test_booleans_and_bfloats_convert() -> None:
 
 
 def test_only_numbers_convert() -> None:
-    """Complex numbers have no order and no single value."""
+    """Converting complex numbers is refused at the input, and the message names their type."""
     patch = Patch()
     node = patch.add("buffer.convert")
     patch.connect(patch.add("io.array", data=np.ones(3, np.complex64))["out"], node["x"])
@@ -330,7 +330,7 @@ def test_positions_are_numpys_indices(axis: int) -> None:
 
 
 def test_positions_need_their_axis() -> None:
-    """An axis that the shape does not have is refused."""
+    """Positions along an axis that the shape lacks are refused, and the message names the axis."""
     patch = Patch()
     node = patch.add("buffer.positions", shape="4, 4", axis=2)
     ((at, _, text),) = problems(patch)
@@ -338,7 +338,7 @@ def test_positions_need_their_axis() -> None:
 
 
 def test_numbers_are_rounded_once() -> None:
-    """An f64 just above the middle between two numbers of a small float is rounded to the upper one."""
+    """An f64 just above the middle between two numbers of a small float is rounded once, to the upper one."""
     x = np.array([1 + 2.0**-11 + 2.0**-40, -(1 + 2.0**-11 + 2.0**-40), 1 + 2.0**-11, 1e300, np.nan])
     with np.errstate(over="ignore"):
         expected = x.astype(np.float16)

@@ -1,4 +1,4 @@
-"""Every block type of the library has its texts and describes its work."""
+"""Every block type of the library has all its texts and can be described."""
 
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def test_block_explains_itself(block: type[Block]) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=IDS)
 def test_sliders_have_a_range(block: type[Block]) -> None:
-    """Every number on a block is bounded on both sides, and its default is within the bounds."""
+    """Every number on a block has a minimum and a maximum, with its default between them."""
     for name, spec in block.parameters.items():
         if spec.type in ("float", "int"):
             assert spec.minimum is not None and spec.maximum is not None, name
@@ -51,7 +51,7 @@ def test_sliders_have_a_range(block: type[Block]) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=IDS)
 def test_launches_fit_their_kernels(block: type[Block]) -> None:
-    """Each kernel that a block names exists and takes as many arguments as the block passes."""
+    """Each kernel that a block launches exists and takes as many arguments as the block passes."""
     for entry in describe(_placed(block)).all_entries:
         if isinstance(entry, KernelEntry):
             image = load_image(find_source(entry.kernel.source), HOST_ARCHITECTURE)
@@ -60,13 +60,13 @@ def test_launches_fit_their_kernels(block: type[Block]) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=IDS)
 def test_describing_twice_gives_the_same_graph_nodes(block: type[Block]) -> None:
-    """Describing has no side effects."""
+    """Two descriptions of a block lead to the same graph nodes."""
     placed = _placed(block)
     assert describe(placed).structural_equals(describe(placed))
 
 
 def test_one_file_holds_one_block_named_as_its_id() -> None:
-    """`category.name` is defined in blocks/category/name.py."""
+    """The block with the id `category.name` is defined in blocks/category/name.py."""
     assert [f"blocks.{block.id}" for block in BLOCKS] == [block.__module__ for block in BLOCKS]
 
 

@@ -1,4 +1,4 @@
-"""Regions and their conditions: which blocks run, how often, and which defaults remain when they don't run."""
+"""Regions and their conditions: which blocks run, how often, and which defaults remain if they don't run."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def _array(patch: Patch, *values: float, dtype: str = "f4") -> NodeRef:
 
 
 def _add_in_place(patch: Patch, total: NodeRef, amount: NodeRef, port: str, region: NodeRef | str) -> NodeRef:
-    """Place blocks that add `amount` to `total` each time they run; return the one that stores the sum."""
+    """Place blocks that add `amount` to `total` each time that they run; return the one that stores the sum."""
     add, store = (patch.add(block, region=region) for block in ("math.add", "buffer.assign"))
     patch.connect(total["out"], add["x"])
     patch.connect(amount[port], add["y"])
@@ -31,7 +31,7 @@ def _add_in_place(patch: Patch, total: NodeRef, amount: NodeRef, port: str, regi
 
 
 def _choice(condition: Any, element: int = 0) -> Any:
-    """Place a block inside an If, which outputs 6, or its default if it did not run."""
+    """Return the output of a block inside an If: 6, or the default if the block did not run."""
     patch = Patch()
     region = patch.add("control.if", element=element)
     inside = patch.add("math.scale_offset", scale=2.0, region=region)
@@ -44,26 +44,26 @@ def _choice(condition: Any, element: int = 0) -> Any:
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_if_runs_unless_its_element_is_zero(dtype: str) -> None:
-    """Conditions may be of every type; a branch that did not run leaves zeros."""
+    """An If runs for an element of any type except zero; if it does not run, its outputs are zeros."""
     assert _choice(np.array([0, 1, 0]).astype(dtype), 1) == 6
     assert _choice(np.array([1, 0, 1]).astype(dtype), 1) == 0
 
 
 @pytest.mark.parametrize(("value", "holds"), [(-0.0, False), (np.nan, True), (1e-45, True), (-1.0, True)])
 def test_only_zero_does_not_hold(value: float, holds: bool) -> None:
-    """-0 counts as 0, but NaN and the smallest float don't."""
+    """An If takes -0 for zero, but neither NaN nor the smallest float."""
     assert (_choice(np.array([value], np.float32)) == 6) == holds
 
 
 def test_high_bytes_count() -> None:
-    """256 is not 0, although its lowest byte is."""
+    """An If runs for 256 and 2**40, although their lowest bytes are 0."""
     assert _choice(np.array([256], np.uint16)) == 6
     assert _choice(np.array([1 << 40], np.int64)) == 6
 
 
 @pytest.mark.parametrize("block", ["control.if", "control.if_else", "control.while"])
 def test_an_element_beyond_the_condition_is_refused(block: str) -> None:
-    """Its read would be beyond the buffer."""
+    """A condition's element beyond the end of the buffer is refused."""
     patch = Patch()
     region = patch.add(block, element=3)
     patch.connect(_array(patch, 1, 1, 1)["out"], region["condition"])
@@ -74,7 +74,7 @@ def test_an_element_beyond_the_condition_is_refused(block: str) -> None:
 
 @pytest.mark.parametrize(("condition", "expected"), [(1, 20), (0, 11)])
 def test_if_else_with_a_select_behind_it(condition: int, expected: float) -> None:
-    """One branch doubles and the other adds one; Select passes on the result of the branch that ran."""
+    """One branch doubles and the other adds one; Select outputs the result of the branch that ran."""
     patch = Patch()
     decide = _array(patch, condition, dtype="u1")
     choice = patch.add("control.if_else")
@@ -94,7 +94,7 @@ def test_if_else_with_a_select_behind_it(condition: int, expected: float) -> Non
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "c8", "c16"])
 @pytest.mark.parametrize("shape", [(1,), (257,), (3, 5)])
 def test_select_takes_one_whole_buffer(dtype: str, shape: tuple[int, ...]) -> None:
-    """Select copies elements of 1 to 16 bytes."""
+    """Select outputs one of two buffers, with elements of 1 to 16 bytes."""
     a = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
     b = a + a.dtype.type(1)
     for flag, expected in ((0.5, a), (0.0, b)):
@@ -104,7 +104,7 @@ def test_select_takes_one_whole_buffer(dtype: str, shape: tuple[int, ...]) -> No
 
 
 def test_select_wants_two_of_a_kind() -> None:
-    """An f64 beside an f32 is refused."""
+    """Select refuses an f64 beside an f32, with both types and the source in the message."""
     patch = Patch()
     select = patch.add("control.select")
     for port, data in (("condition", np.ones(1)), ("a", np.ones(3, np.float32)), ("b", np.ones(3))):
@@ -124,7 +124,7 @@ def _countdown(start: float, **parameters: Any) -> tuple[Patch, NodeRef, NodeRef
 
 @pytest.mark.parametrize("start", [0, 1, 2, 37])
 def test_while_runs_until_its_condition_is_zero(start: int) -> None:
-    """In every frame, the loop runs as often as the number says."""
+    """In each of three frames, the loop runs as many iterations as the number that it counts down."""
     patch, loop, store = _countdown(start)
     turns, left = run(patch, loop["turns"], store["out"], frames=3)
     assert (turns.tolist(), left.tolist()) == ([start], [0])
@@ -132,7 +132,7 @@ def test_while_runs_until_its_condition_is_zero(start: int) -> None:
 
 @pytest.mark.parametrize("limit", [0, 1, 9])
 def test_a_loop_that_does_not_end_is_stopped(limit: int) -> None:
-    """The loop stops at its limit, with a warning on the block; the limit is live."""
+    """The loop stops at its limit, with a warning on the block; a new limit is a HOT update."""
     patch, loop, store = _countdown(0.5, limit=limit)
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -148,7 +148,7 @@ def test_a_loop_that_does_not_end_is_stopped(limit: int) -> None:
 
 
 def test_a_loop_that_just_ends_at_its_limit_is_no_problem() -> None:
-    """Five of five iterations give no warning."""
+    """A loop of five iterations with a limit of five has no warning."""
     patch, loop, _ = _countdown(5, limit=5)
     assert run(patch, loop["turns"], frames=2)[0].tolist() == [5]
 
@@ -165,14 +165,14 @@ def _summing(**parameters: Any) -> tuple[Patch, NodeRef, NodeRef]:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 10])
 def test_for_runs_as_often_as_it_says(count: int) -> None:
-    """The sum of the indices from 0 is n (n - 1) / 2, and the index ends at n."""
+    """A For runs `count` times: the sum of its indices is n (n - 1) / 2, and its index ends at n."""
     patch, loop, store = _summing(count=count)
     index, total = run(patch, loop["index"], store["out"], frames=2)
     assert (index.tolist(), total.tolist()) == ([count], [count * (count - 1) / 2])
 
 
 def test_the_count_of_a_for_is_live() -> None:
-    """A new count is a HOT update and applies from the next frame."""
+    """A new count of a For is a HOT update and applies to the next frame."""
     patch, loop, store = _summing(count=3)
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -191,7 +191,7 @@ def test_the_count_of_a_for_is_live() -> None:
     ],
 )
 def test_a_buffer_may_say_how_often(dtypes: list[str], value: float, turns: int) -> None:
-    """The first element of `counts` is the count, of any number type; negative numbers are 0, fractions are dropped."""
+    """The first element of `counts` is the count: negative numbers count as 0, and fractions are dropped."""
     for dtype in dtypes:
         patch, loop, store = _summing(count=9)
         patch.connect(patch.add("io.array", data=np.array([value, 7]).astype(dtype))["out"], loop["counts"])
@@ -199,7 +199,7 @@ def test_a_buffer_may_say_how_often(dtypes: list[str], value: float, turns: int)
 
 
 def test_a_for_is_stopped_at_its_limit() -> None:
-    """A loop of ten iterations with a limit of four runs four times."""
+    """A For of ten iterations with a limit of four runs four times and has a warning."""
     patch, loop, store = _summing(count=10, limit=4)
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -209,7 +209,7 @@ def test_a_for_is_stopped_at_its_limit() -> None:
 
 
 def test_loops_nest() -> None:
-    """Three times four iterations run, and an If inside runs in the second half of the inner ones."""
+    """An inner loop runs three times four iterations, and an If in it runs in the second half of them."""
     patch = Patch()
     total, few = _constant(patch, 0), _constant(patch, 0)
     outer = patch.add("control.for", count=3)
@@ -225,7 +225,7 @@ def test_loops_nest() -> None:
 
 @pytest.mark.parametrize("period", [1, 3, 10])
 def test_every_holds_at_the_first_of_each_round(period: int) -> None:
-    """A round is a number of frames."""
+    """Every outputs 1 in the first frame of each period, and 0 in the others."""
     patch = Patch()
     every = patch.add("control.every", period=period)
     with Engine(patch, device="host") as engine:
@@ -237,7 +237,7 @@ def test_every_holds_at_the_first_of_each_round(period: int) -> None:
 
 
 def test_state_in_a_region_counts_only_its_turns() -> None:
-    """An Every inside a For of 4 iterations, with period 6, is due 2 times in 3 frames."""
+    """An Every with period 6 inside a For of 4 iterations is due twice in 3 frames, since it counts iterations."""
     patch = Patch()
     total = patch.add("buffer.state", shape="1", dtype="f32")
     loop = patch.add("control.for", count=4)
@@ -250,7 +250,7 @@ def test_state_in_a_region_counts_only_its_turns() -> None:
 
 @pytest.mark.parametrize("operation", ["less", "less or equal", "equal", "not equal", "greater or equal", "greater"])
 def test_comparisons_are_numpys(operation: str) -> None:
-    """Two buffers of different types, and a buffer and a value, compare as in numpy, NaN included."""
+    """Comparisons of two buffers of different types, or a buffer and a value, equal numpy's, NaN included."""
     compare = getattr(np, operation.replace(" or ", "_").replace("not ", "not_"))
     x = np.array([-3, -1, 0, 1, 2, 7], np.int16)
     y = np.array([-3.5, -1, np.nan, 1.5, 2, -0.0], np.float32)
@@ -263,7 +263,7 @@ def test_comparisons_are_numpys(operation: str) -> None:
 @pytest.mark.parametrize("dtype", ["boolean", "u8", "s16", "u32", "s64", "f16", "f32", "f64"])
 @pytest.mark.parametrize("value", [0, 1, -3.5, 1000])
 def test_a_constant_is_the_nearest_value(dtype: str, value: float) -> None:
-    """The nearest value fills a shape of odd sizes."""
+    """Constant fills a shape of odd sizes with its value, limited to the range of the type."""
     out = apply("buffer.constant", {}, dtype=dtype, shape="3, 5", value=value)
     assert out.shape == (3, 5)
     if out.dtype.kind in "iu":
@@ -274,7 +274,7 @@ def test_a_constant_is_the_nearest_value(dtype: str, value: float) -> None:
 
 @pytest.mark.parametrize("shape", ["", "0", "3, -1", "3; 4", "1.5"])
 def test_an_invalid_shape_is_refused(shape: str) -> None:
-    """The error names the parameter."""
+    """The error for an invalid shape names the parameter."""
     patch = Patch()
     node = patch.add("buffer.constant", shape=shape)
     ((at, _, text),) = problems(patch)
@@ -282,7 +282,7 @@ def test_an_invalid_shape_is_refused(shape: str) -> None:
 
 
 def test_a_frame_delay_is_one_frame_behind() -> None:
-    """In a cycle, the value of frame n is 1 more than that of frame n - 1, starting from `initial`."""
+    """In a cycle, a delay outputs `initial` first, and then what its input was one frame before."""
     patch = Patch()
     like, one = _array(patch, 0), _array(patch, 1)
     delay, add = patch.add("buffer.frame_delay", initial=5.0), patch.add("math.add")
@@ -298,7 +298,7 @@ def test_a_frame_delay_is_one_frame_behind() -> None:
 
 
 def test_two_delays_are_two_frames_behind() -> None:
-    """Outside a cycle, a delay doesn't need `like`."""
+    """Two delays in a row, outside a cycle and without `like`, are two frames late."""
     patch = Patch()
     counter = patch.add("control.every", period=4)
     first, second = patch.add("buffer.frame_delay"), patch.add("buffer.frame_delay")

@@ -1,4 +1,4 @@
-"""The example patches run, show a picture, compute numpy's results, and are saved unchanged by the editor."""
+"""The example patches run, show pictures, compute numpy's results, and are saved by the editor without changes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,9 +32,9 @@ def test_example_is_what_the_editor_saves(name: str) -> None:
 
 @pytest.mark.usefixtures("optimiser")
 def test_fountain_fills_with_light() -> None:
-    """After a second many pixels are lit, and frames differ, even while the kernels are being optimised."""
+    """After a second many pixels are lit and frames differ, even while the kernels are being optimised."""
     patch = load_patch(EXAMPLES / "particles.loom")
-    patch.set("emitter", count=25_000)  # the number of births in a second
+    patch.set("emitter", count=25_000)  # as many as are born in a second
     patch.set("render", width=640, height=360)
     with Engine(patch, device="host") as engine:
         for _ in range(60):
@@ -49,7 +49,7 @@ def test_fountain_fills_with_light() -> None:
 
 
 def test_values_drive_the_particles() -> None:
-    """Driven parameters equal their closed forms, and the mouse blows the particles to its side."""
+    """Driven parameters equal their closed forms, and the mouse blows the particles to its side of the picture."""
     patch = load_patch(EXAMPLES / "values.loom")
     patch.set("emitter", count=3000, rate=1500.0)
     patch.set("render", width=320, height=180)
@@ -87,7 +87,7 @@ def test_photograph_becomes_outlines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("check", CHECKS, ids=CHECKED)
 def test_example_computes_what_numpy_does(check: Callable[[Device | str], None]) -> None:
-    """Each example agrees with an oracle of its own in `control_checks`."""
+    """Each example agrees with numpy by its check in `control_checks` or `signal_checks`."""
     check("host")
 
 
@@ -104,7 +104,7 @@ def test_example_shows_a_picture(name: str) -> None:
 
 
 def test_a_loop_inside_the_limit_says_nothing_and_one_beyond_it_does() -> None:
-    """With too low a limit, the plate keeps its picture and warns."""
+    """The plate's loop ends within its limit; with a limit that is too low, the loop has a warning."""
     patch = example("jacobi", loop={"limit": 20})
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -114,7 +114,7 @@ def test_a_loop_inside_the_limit_says_nothing_and_one_beyond_it_does() -> None:
 
 
 def test_springs_hang_where_a_direct_solver_says() -> None:
-    """Conjugate gradients end in each frame, once the residual force is small."""
+    """Conjugate gradients end before their limit, and the springs hang within 0.2 % of a direct solver's result."""
     patch = load_patch(EXAMPLES / "springs.loom")
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -165,7 +165,7 @@ def test_a_picture_is_learned() -> None:
 
 
 def test_what_sparse_features_are_worth_is_found_out() -> None:
-    """The loss falls to a small part of the loss of guessing one half for each example."""
+    """The loss falls below 2 % of the loss of guessing one half for each example."""
     patch = load_patch(EXAMPLES / "sparse.loom")
     with Engine(patch, device="host") as engine:
         for _ in range(40):

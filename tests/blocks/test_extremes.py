@@ -38,7 +38,7 @@ def numbers(rng: np.random.Generator, dtype: str, size: int) -> Array:
 
 
 def extreme(a: Array, b: Array, *, largest: bool) -> Array:
-    """Return numpy's extreme, corrected for 0 and -0, between which numpy does not distinguish."""
+    """Return numpy's extreme, except that -0 is below 0, which numpy does not distinguish."""
     found: Array = (np.maximum if largest else np.minimum)(a, b)
     signs = np.signbit(a) & np.signbit(b) if largest else np.signbit(a) | np.signbit(b)
     return np.where((a == 0) & (b == 0), np.where(signs, a.dtype.type(-0.0), a.dtype.type(0.0)), found)
@@ -86,7 +86,7 @@ def same(found: Array, expected: Array, what: str) -> None:
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("fuse", [True, False])
 def test_expressions_and_reductions_have_one_rule(device: Device, dtype: str, fuse: bool, seed: int) -> None:
-    """A NaN in any operand gives NaN, and extremes of computed numbers equal numpy's too."""
+    """In expressions and reductions, any NaN makes the result NaN, and other extremes equal numpy's."""
     rng = np.random.default_rng([seed, ord(dtype[1])])
     x, y, z = (numbers(rng, dtype, int(size)) for size in [rng.choice([1, 3, 77, 1027])] * 3)
     computed = "f8" if dtype == "f8" else "f4"
@@ -118,7 +118,7 @@ def test_expressions_and_reductions_have_one_rule(device: Device, dtype: str, fu
 @pytest.mark.parametrize("device_name", ["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 def test_tensors_have_the_same_rule(device_name: str, dtype: str) -> None:
-    """The rule holds element by element and along an axis, which may need several steps."""
+    """Tensors follow the rule element by element and along an axis, even if a reduction takes several steps."""
     rng = np.random.default_rng(ord(dtype[1]))
     a, b = numbers(rng, dtype, 3000), numbers(rng, dtype, 3000)
     x, y = (Tensor.from_numpy(array, device=device_name) for array in (a, b))

@@ -18,7 +18,7 @@ def _noise(shape: tuple[int, ...], seed: int = 1) -> Any:
 
 
 def _on_copy(block: str, data: dict[str, Any], *ports: str, frames: int = 1, **parameters: Any) -> list[Any]:
-    """Return the outputs of an in-place block on fresh copies of arrays."""
+    """Return the outputs of a block that works in place, on fresh copies of arrays."""
     patch = Patch()
     node = patch.add(block, **parameters)
     for name, array in data.items():
@@ -30,7 +30,7 @@ def _on_copy(block: str, data: dict[str, Any], *ports: str, frames: int = 1, **p
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_jacobi_step_is_numpys(shape: tuple[int, ...]) -> None:
-    """Field and largest change are equal to the last bit; fields without inner points stay as they are."""
+    """Field and largest change equal numpy's to the bit, also for fields without inner points."""
     u = _noise(shape)
     expected, change = oracles.jacobi_step(u)
     np.testing.assert_array_equal(apply("field.jacobi_step", {"u": u}), expected)
@@ -38,7 +38,7 @@ def test_a_jacobi_step_is_numpys(shape: tuple[int, ...]) -> None:
 
 
 def test_a_step_that_makes_nan_changes_a_lot() -> None:
-    """A NaN counts as larger than any change, so that a loop does not take it for convergence."""
+    """The largest change of a field with a NaN is NaN."""
     u = np.zeros((5, 5), np.float32)
     u[2, 2] = np.nan
     assert np.isnan(apply("field.jacobi_step", {"u": u}, port="change")[0])
@@ -46,7 +46,7 @@ def test_a_step_that_makes_nan_changes_a_lot() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_edges_are_set(shape: tuple[int, ...]) -> None:
-    """Rows win over columns at the corners, and inner points stay."""
+    """Edges are set to their values, with the rows' at the corners; inner points stay."""
     field = _noise(shape)
     (out,) = _on_copy("field.edges", {"field": field}, "out", top=1.0, bottom=2.0, left=3.0, right=4.0)
     expected = field.copy()
@@ -57,7 +57,7 @@ def test_edges_are_set(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_wave_step_is_the_wave_equation(shape: tuple[int, ...]) -> None:
-    """Velocities follow the curvature, heights follow the velocities, and edges mirror."""
+    """A step of the wave equation equals numpy's: velocities change first, then heights, and edges mirror."""
     heights, velocities = _noise(shape), _noise(shape, 2)
     data = {"heights": heights, "velocities": velocities}
     found = _on_copy("field.wave_step", data, "heights_out", "velocities_out", speed=0.4, damping=0.1)
@@ -66,7 +66,7 @@ def test_a_wave_step_is_the_wave_equation(shape: tuple[int, ...]) -> None:
 
 
 def test_waves_keep_their_energy() -> None:
-    """Without damping, the energy of the leapfrog scheme stays the same over many frames."""
+    """Without damping, the waves' energy stays nearly the same over many frames."""
     patch = Patch()
     heights = patch.add("buffer.state", shape="24, 40")
     velocities = patch.add("buffer.state", shape="24, 40")
@@ -90,7 +90,7 @@ def test_waves_keep_their_energy() -> None:
 
 
 def test_drops_fall_in_other_places_each_time() -> None:
-    """Each drop is round with its strength and radius; two runs are the same, and another seed differs."""
+    """Drops differ in place and have their strength and radius; equal seeds repeat them, and another seed does not."""
 
     def fall(seed: int) -> list[Any]:
         patch = Patch()
@@ -119,7 +119,7 @@ def test_drops_fall_in_other_places_each_time() -> None:
 @pytest.mark.parametrize(("width", "height"), [(16, 16), (33, 17)])
 @pytest.mark.parametrize("steps", [1, 7])
 def test_mandelbrot_steps_are_numpys(width: int, height: int, steps: int) -> None:
-    """Points, counts and the number of active points are equal to the last bit, also with a small limit."""
+    """Points, counts and the number of active points equal numpy's to the bit, also with a small limit."""
     patch = Patch()
     points = patch.add("fractal.points", width=width, height=height)
     step = patch.add("fractal.mandelbrot_step", steps=steps, most=5)
@@ -133,7 +133,7 @@ def test_mandelbrot_steps_are_numpys(width: int, height: int, steps: int) -> Non
 
 
 def test_points_span_the_plane() -> None:
-    """The middle is at the centre, neighbours are span / width apart, and imaginary parts grow upwards."""
+    """The centre is in the middle, neighbours are span / width apart, and imaginary parts increase upwards."""
     z = apply("fractal.points", {}, port="points", width=17, height=19, real=0.25, imaginary=-0.5, span=3.4)
     np.testing.assert_allclose(z[9, 8], [0, 0, 0.25, -0.5])
     np.testing.assert_allclose(np.diff(z[..., 2], axis=1), 0.2, rtol=1e-5)
@@ -141,7 +141,7 @@ def test_points_span_the_plane() -> None:
 
 
 def test_colors_of_values() -> None:
-    """Values at the low end and below are black, those at the high end and above have the first colour."""
+    """Values up to the low end are black, and values from the high end on have the first colour."""
     x = np.linspace(-2, 4, 25, dtype=np.float32).reshape(1, -1)
     image = apply("image.color_ramp", {"x": x}, port="image", low=-1.0, high=3.0, palette="ice")[0]
     assert (image[:5, :3] == 0).all() and (image[..., 3] == 1).all()
@@ -150,7 +150,7 @@ def test_colors_of_values() -> None:
 
 
 def test_relief_lights_slopes_that_face_the_light() -> None:
-    """A slope towards the upper left is brighter than a flat surface, and one away from it is darker."""
+    """A slope that faces the light is brighter than a flat surface; one that faces away is darker."""
     y, x = np.mgrid[:16, :24].astype(np.float32)
     look = {"steepness": 1.0, "shine": 0.0, "red": 0.2, "green": 0.3, "blue": 0.4}
 

@@ -11,12 +11,12 @@ from engine import Engine, Patch, UpdateLevel
 from tests.blocks.running import apply, problems
 
 Array = np.ndarray[Any, Any]
-#: The modes of resizing that are kernels of our own.
+#: The modes of resizing that have kernels of our own.
 MODES = ("nearest", "linear")
 
 
 def test_a_filter_takes_its_weights_from_a_port(photograph: Array) -> None:
-    """Alpha is filtered like a colour, and a field of numbers like an image."""
+    """Images, including alpha, and fields of numbers are filtered with the weights at the port."""
     sharpen = np.array([[0, -1, 0], [-1, 5, -1], [0, -1, 0]], np.float32)
     image = np.dstack([photograph, np.ones(photograph.shape[:2])]).astype(np.float32)
     patch = Patch()
@@ -33,7 +33,7 @@ def test_a_filter_takes_its_weights_from_a_port(photograph: Array) -> None:
 
 
 def test_weights_of_even_size_are_refused_at_their_port() -> None:
-    """An even window has no middle, so its weights are refused."""
+    """Weights with an even number of rows or columns are refused at their port."""
     patch = Patch()
     node = patch.add("filter.weighted")
     patch.connect(patch.add("io.array", data=np.ones((9, 9), np.float32))["out"], node["image"])
@@ -43,7 +43,7 @@ def test_weights_of_even_size_are_refused_at_their_port() -> None:
 
 
 def test_a_mean_has_a_radius_for_each_direction(apply_to_image: Any, photograph: Array) -> None:
-    """A radius of 0 blurs only along the other direction."""
+    """The mean's two radii apply to their own directions, so a radius of 0 does not blur along its own."""
     for across, down in ((2, 2), (7, 0), (0, 1)):
         found = apply_to_image("filter.mean", photograph, radius_x=across, radius_y=down)[..., :3]
         size = (2 * down + 1, 2 * across + 1, 1)
@@ -51,7 +51,7 @@ def test_a_mean_has_a_radius_for_each_direction(apply_to_image: Any, photograph:
 
 
 def test_a_dragged_radius_is_captured_again() -> None:
-    """Only the call is captured again; nothing else is rebuilt."""
+    """Another radius is a RECAPTURE, and the result equals scipy's."""
     field = np.random.default_rng(1).random((33, 47)).astype(np.float32)
     patch = Patch()
     node = patch.add("filter.mean")
@@ -66,7 +66,7 @@ def test_a_dragged_radius_is_captured_again() -> None:
 
 @pytest.mark.parametrize("mode", ["nearest", "linear", "area"])
 def test_a_part_of_an_image_is_resized(apply_to_image: Any, photograph: Array, mode: str) -> None:
-    """At half the size, each pixel is the mean of four in two of the modes; the image's mean stays about the same."""
+    """At half the size, each pixel is the mean of four pixels, or one of the four if the mode is `nearest`."""
     even = photograph[:200, :200]
     found = apply_to_image("image.resize", even, width=100, height=100, mode=mode)[..., :3]
     four = even.reshape(100, 2, 100, 2, 3)
@@ -82,7 +82,7 @@ def test_a_part_of_an_image_is_resized(apply_to_image: Any, photograph: Array, m
     [((3, 5), (1, 7)), ((7, 9), (14, 27)), ((33, 65), (101, 31)), ((5, 1027), (9, 341)), ((1, 1), (3, 2))],
 )
 def test_new_pixels_lie_where_scipy_has_them(block: str, source: Any, target: Any) -> None:
-    """A view is enlarged along one axis and reduced along the other; at the border the nearest pixel counts."""
+    """A view that is enlarged along one axis and reduced along the other equals scipy's result in every mode."""
     shape = (source[0], source[1] + 3, *((4,) if block == "io.image_array" else ()))
     whole = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
     patch = Patch()
@@ -104,7 +104,7 @@ def test_new_pixels_lie_where_scipy_has_them(block: str, source: Any, target: An
 
 
 def test_an_image_of_one_row_is_not_resized() -> None:
-    """The message is at the input of the image."""
+    """An image of one row is refused at the resize block's input."""
     patch = Patch()
     node = patch.add("image.resize", width=3, height=3, mode="area")
     patch.connect(patch.add("io.array", data=np.ones((1, 9), np.float32))["out"], node["image"])
@@ -123,7 +123,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("radius", [0, 1, 4])
 def test_morphology_is_scipys_for_each_shape(shape: str, radius: int) -> None:
-    """A bright point grows into the shape; opening and closing are two steps."""
+    """Dilation, erosion, opening and closing equal scipy's for each shape, which a single bright point shows."""
     y, x = np.mgrid[-radius : radius + 1, -radius : radius + 1]
     footprint = SHAPES[shape](x, y, radius)
     field = np.random.default_rng(radius).random((41, 37)).astype(np.float32)
@@ -161,13 +161,13 @@ def colours() -> Array:
     random = np.random.default_rng(7).random((9, 13, 4)).astype(np.float32)
     random[0, :5, :3] = np.linspace(0, 1, 5)[:, None]
     random[1, :8, :3] = [[i & 1, i >> 1 & 1, i >> 2] for i in range(8)]
-    random[2, :7, 0] = np.linspace(0, 1, 7)  # hues where a sector begins
+    random[2, :7, 0] = np.linspace(0, 1, 7)  # the hues where sectors begin
     return random
 
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_a_conversion_is_pythons(apply_to_image: Any, conversion: str) -> None:
-    """Conversions agree with Python's, also for pure colours and for greys, whose hue is 0. Alpha is unchanged."""
+    """Conversions equal Python's `colorsys`, also for pure colours and greys; alpha is unchanged."""
     image = colours()
     found = apply_to_image("image.convert_color", image, conversion=conversion)
     expected = [[CONVERSIONS[conversion](*map(float, pixel[:3])) for pixel in row] for row in image]
@@ -177,7 +177,7 @@ def test_a_conversion_is_pythons(apply_to_image: Any, conversion: str) -> None:
 
 @pytest.mark.parametrize("space", ["hsv", "hls", "yuv"])
 def test_there_and_back_changes_nothing(apply_to_image: Any, space: str) -> None:
-    """Even bright colours beyond 1 survive both conversions, except in HLS."""
+    """Converting to another colour space and back returns the image, even beyond 1 except in HLS."""
     image = colours() * (1 if space == "hls" else 5)
     there = apply_to_image("image.convert_color", image, conversion=f"rgb to {space}")
     back = apply_to_image("image.convert_color", there, conversion=f"{space} to rgb")

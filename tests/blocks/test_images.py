@@ -30,7 +30,7 @@ def _edges(channel: Any) -> Any:
 
 @pytest.mark.parametrize("sigma", [0.7, 3.0, 20.0])
 def test_blur_equals_scipy_on_a_photograph(apply_to_image: Any, photograph: Any, sigma: float) -> None:
-    """Blurs agree for all sigmas; the largest needs the most weights."""
+    """A blur of the photograph equals scipy's for every sigma."""
     out = apply_to_image("image.gaussian_blur", photograph, sigma=sigma)
     np.testing.assert_allclose(out[..., :3], _blurred(photograph, sigma), atol=2e-6)
     np.testing.assert_allclose(out[..., 3], 1.0, atol=2e-6)
@@ -38,20 +38,20 @@ def test_blur_equals_scipy_on_a_photograph(apply_to_image: Any, photograph: Any,
 
 @pytest.mark.parametrize("shape", SIZES)
 def test_blur_equals_scipy_at_any_size(apply_to_image: Any, shape: tuple[int, int]) -> None:
-    """Filters may be far larger than the image, and alpha is blurred too."""
+    """A blur equals scipy's in all four channels, even if the filter is far larger than the image."""
     image = _random_image(shape)
     np.testing.assert_allclose(apply_to_image("image.gaussian_blur", image, sigma=5.5), _blurred(image, 5.5), atol=2e-6)
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.1])
 def test_a_tiny_sigma_leaves_the_image_as_it_is(apply_to_image: Any, sigma: float) -> None:
-    """Four sigma round to a radius of 0, so no neighbour is read."""
+    """An image is unchanged by a sigma so small that the filter's radius rounds to 0."""
     image = _random_image((9, 14))
     np.testing.assert_array_equal(apply_to_image("image.gaussian_blur", image, sigma=sigma), image)
 
 
 def test_sigma_is_live() -> None:
-    """A moved slider gives the result of a new run, at the cost of a parameter write."""
+    """A new sigma is a HOT update, and the result is that of a new run."""
     image = _random_image((40, 33))
     patch = Patch()
     source = patch.add("io.image_array", data=image)
@@ -65,7 +65,7 @@ def test_sigma_is_live() -> None:
 
 
 def test_sobel_per_channel_equals_scipy_on_a_photograph(apply_to_image: Any, photograph: Any) -> None:
-    """Each channel has the length of its own gradient."""
+    """Sobel per channel equals scipy's gradient of each channel."""
     out = apply_to_image("image.sobel", photograph, strength=1.5, per_channel=True)
     expected = np.stack([1.5 * _edges(photograph[..., c]) for c in range(3)], 2)
     np.testing.assert_allclose(out[..., :3], expected, atol=5e-6)
@@ -74,7 +74,7 @@ def test_sobel_per_channel_equals_scipy_on_a_photograph(apply_to_image: Any, pho
 
 @pytest.mark.parametrize("shape", SIZES)
 def test_sobel_of_luminance_equals_scipy_at_any_size(apply_to_image: Any, shape: tuple[int, int]) -> None:
-    """All three channels hold the edge of the luminance; alpha passes through."""
+    """Sobel of the luminance equals scipy's in all three colours; alpha is unchanged."""
     image = _random_image(shape)
     out = apply_to_image("image.sobel", image)
     expected = _edges(image[..., :3] @ LUMINANCE)
@@ -85,7 +85,7 @@ def test_sobel_of_luminance_equals_scipy_at_any_size(apply_to_image: Any, shape:
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 37), (40, 33)])
 def test_light_is_added_around_what_is_bright(apply_to_image: Any, shape: tuple[int, int]) -> None:
-    """The result is the image plus a share of its blurred copy; alpha is unchanged."""
+    """Glow is the image plus a share of its blurred colours; alpha is unchanged."""
     image = np.random.default_rng(3).random((*shape, 4), np.float32)
     out = apply_to_image("image.glow", image, sigma=2.5, amount=0.25)
     light = [ndimage.gaussian_filter(image[..., c].astype(np.float64), 2.5, mode="nearest") for c in range(3)]
@@ -94,7 +94,7 @@ def test_light_is_added_around_what_is_bright(apply_to_image: Any, shape: tuple[
 
 
 def test_glow_is_its_two_blocks_and_both_sliders_are_live() -> None:
-    """Every value gives the bits of a Gaussian Blur and a Mix, at the cost of a parameter write."""
+    """Glow equals a Gaussian Blur and a Mix to the bit, and new values of both sliders are HOT updates."""
     image = np.random.default_rng(4).random((17, 23, 4), np.float32)
     patch = Patch()
     source = patch.add("io.image_array", data=image)
@@ -129,14 +129,14 @@ def _tone(image: Any, exposure: float, contrast: float, gamma: float, saturation
 def test_tone_is_its_formula(
     apply_to_image: Any, exposure: float, contrast: float, gamma: float, saturation: float
 ) -> None:
-    """Exposure, contrast about middle grey, gamma and saturation apply in this order; alpha passes through."""
+    """Exposure, contrast about middle grey, gamma and saturation apply in this order; alpha is unchanged."""
     image = _image()
     out = apply_to_image("image.tone", image, exposure=exposure, contrast=contrast, gamma=gamma, saturation=saturation)
     np.testing.assert_allclose(out, _tone(image, exposure, contrast, gamma, saturation), rtol=2e-5, atol=2e-6)
 
 
 def test_tone_without_saturation_is_grayscale(apply_to_image: Any) -> None:
-    """Both blocks use the same luminance."""
+    """Tone with a saturation of 0 equals Grayscale."""
     image = _image()
     np.testing.assert_allclose(
         apply_to_image("image.tone", image, saturation=0.0), apply_to_image("image.grayscale", image), rtol=1e-6
@@ -144,7 +144,7 @@ def test_tone_without_saturation_is_grayscale(apply_to_image: Any) -> None:
 
 
 def test_inverting_twice_changes_nothing(apply_to_image: Any) -> None:
-    """A negative's negative is the picture; alpha is not inverted."""
+    """Invert applied twice returns the image, and leaves alpha as it is."""
     image = _image()
     once = apply_to_image("image.invert", image)
     np.testing.assert_allclose(once[..., :3], 1 - image[..., :3], atol=1e-6)
@@ -162,7 +162,7 @@ BLENDS = {
 
 @pytest.mark.parametrize("mode", list(BLENDS))
 def test_mix_blends_a_smaller_image_with_its_border_extended(mode: str) -> None:
-    """`b` lies at the top left, and its last row and column extend beyond it."""
+    """`b` is placed at the top left, and its last row and column are repeated beyond it."""
     a, b = _image((6, 9)), _image((4, 11))[:, ::-1].copy()
     patch = Patch()
     below, above = patch.add("io.image_array", data=a), patch.add("io.image_array", data=b)
@@ -189,7 +189,7 @@ def _generate(block: str, frames: int = 1, **parameters: Any) -> Any:
 
 
 def test_checkerboard_alternates_from_the_top_left() -> None:
-    """Squares have the given edge, even where the image ends within one."""
+    """Squares alternate from the top left and have the given size, even if the image ends within one."""
     out = _generate("image.checkerboard", width=50, height=31, cell=8.0, dark=0.25, light=0.75)
     y, x = np.mgrid[0:31, 0:50]
     np.testing.assert_array_equal(out[..., 0], np.where((x // 8 + y // 8) % 2 == 0, 0.75, 0.25).astype(np.float32))
@@ -198,7 +198,7 @@ def test_checkerboard_alternates_from_the_top_left() -> None:
 
 @pytest.mark.parametrize(("angle", "axis"), [(0.0, 1), (90.0, 0)])
 def test_gradient_runs_along_its_angle(angle: float, axis: int) -> None:
-    """Steps from edge to edge are equal, and each pixel has the value at its centre."""
+    """The gradient's steps are equal along its angle, and each pixel has the value at its centre."""
     out = _generate("image.gradient", width=20, height=10, angle=angle, red_from=0.0, red_to=1.0)
     count = out.shape[axis]
     line = np.take(out[..., 0], 0, axis=1 - axis)
@@ -207,14 +207,14 @@ def test_gradient_runs_along_its_angle(angle: float, axis: int) -> None:
 
 
 def test_noise_fills_its_range_smoothly() -> None:
-    """Values lie within 0..1 and differ, and neighbours differ little."""
+    """Noise has values near both ends of 0 to 1, and neighbours differ little."""
     out = _generate("image.noise", width=200, height=151, cell=64.0, octaves=1)[..., 0]
     assert 0 <= out.min() < 0.3 and 0.7 < out.max() <= 1
     assert np.abs(np.diff(out, axis=0)).max() < 1.5 / 64 * 1.01  # the steepest slope of a cubic
 
 
 def test_noise_moves_only_with_speed() -> None:
-    """At speed 0 every frame is the same."""
+    """Noise is the same in every frame at speed 0, and changes at another speed."""
     size = {"width": 64, "height": 48}
     still = [_generate("image.noise", frames, speed=0.0, **size) for frames in (1, 5)]
     np.testing.assert_array_equal(*still)

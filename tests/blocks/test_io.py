@@ -39,14 +39,14 @@ def _copy_file(source: Path, target: Path) -> None:
 
 
 def test_a_file_that_is_loaded_and_saved_is_the_same(tmp_path: Path) -> None:
-    """Every 8-bit value and alpha are the same after conversion to linear light and back."""
+    """Loading and saving a picture keeps every 8-bit value and alpha, through linear light and back."""
     Image.fromarray(_ramp()).save(tmp_path / "in.png")
     _copy_file(tmp_path / "in.png", tmp_path / "out.png")
     np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "out.png").convert("RGBA")), _ramp())
 
 
 def test_decoded_values_follow_the_srgb_curve(tmp_path: Path) -> None:
-    """Encoding the decoded values gives the file's values; without alpha the image is opaque."""
+    """Encoding a loaded picture by the sRGB curve returns the file's values; a file without alpha is opaque."""
     Image.fromarray(_ramp()[..., :3]).save(tmp_path / "in.png")
     linear = load_linear(tmp_path / "in.png")
     assert linear.dtype == np.float32
@@ -55,7 +55,7 @@ def test_decoded_values_follow_the_srgb_curve(tmp_path: Path) -> None:
 
 
 def test_pictures_are_turned_as_exif_says(tmp_path: Path) -> None:
-    """With orientation 6, the picture is rotated by a quarter turn."""
+    """A picture with EXIF orientation 6 is loaded rotated by a quarter turn."""
     upright = _ramp()[..., :3]
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -64,14 +64,14 @@ def test_pictures_are_turned_as_exif_says(tmp_path: Path) -> None:
 
 
 def test_sixteen_bit_grey_keeps_its_range(tmp_path: Path) -> None:
-    """A 16-bit PNG is not cut off at 8 bits."""
+    """A 16-bit grey PNG is loaded with 16 bits."""
     values = np.array([[0, 1000, 32768, 65535]], np.uint16)
     Image.fromarray(values).save(tmp_path / "deep.png")
     np.testing.assert_allclose(_encode(load_linear(tmp_path / "deep.png")[..., 1]) * 65535, values, atol=0.5)
 
 
 def test_a_file_saved_again_is_read_again(tmp_path: Path) -> None:
-    """The cache compares the file's time stamp, not only its name."""
+    """A file with a new time stamp is read again, and an unchanged one comes from the cache."""
     path = tmp_path / "image.png"
     for second, value in ((1, 10), (2, 200)):
         Image.new("RGB", (4, 4), (value, 0, 0)).save(path)
@@ -81,7 +81,7 @@ def test_a_file_saved_again_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    """The node names the file and the remedy, and the frame continues."""
+    """The diagnostic of Load Image names the missing file and a remedy."""
     patch = Patch()
     load = patch.add("io.load_image", file=tmp_path / "gone.png")
     with Engine(patch, device="host") as engine:
@@ -92,7 +92,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"not an image", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
-    """A file that is empty, is not an image, or ends early is reported by name."""
+    """The error for a file that is empty, is not an image or ends early names the file."""
     path = tmp_path / "broken.png"
     path.write_bytes(content)
     with pytest.raises(PatchError, match=r"image file .*broken\.png must be a readable image"):
@@ -100,7 +100,7 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_truncated_photograph_is_refused(tmp_path: Path) -> None:
-    """Half a JPEG is refused rather than shown as half a picture."""
+    """Half a JPEG is refused, so half a picture is never shown."""
     path = tmp_path / "half.jpg"
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)).save(path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
@@ -110,7 +110,7 @@ def test_a_truncated_photograph_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("channels", [None, 1, 3, 4])
 def test_image_array_takes_grey_rgb_and_rgba(channels: int | None) -> None:
-    """Grey goes to all three channels, and an array without alpha is opaque."""
+    """Grey is copied to all three colours, and an array without alpha is opaque."""
     shape = (5, 3) if channels is None else (5, 3, channels)
     data = np.random.default_rng(2).random(shape)
     patch = Patch()
@@ -124,7 +124,7 @@ def test_image_array_takes_grey_rgb_and_rgba(channels: int | None) -> None:
 
 
 def test_image_array_refuses_other_shapes() -> None:
-    """An array of two channels is no colour."""
+    """An array of two channels is refused, and the message has the accepted shape."""
     patch = Patch()
     node = patch.add("io.image_array", data=np.zeros((4, 4, 2)))
     with Engine(patch, device="host") as engine:
@@ -146,7 +146,7 @@ def _shown(image: Any, **parameters: Any) -> Any:
 
 @pytest.mark.parametrize("exposure", [-8.0, -1.5, 0.0, 0.25, 3.0])
 def test_viewer_shows_srgb_at_any_exposure(exposure: float) -> None:
-    """The picture is within one 8-bit step of the curve's definition, and cut off above 1."""
+    """The viewer's picture is within one 8-bit step of the sRGB curve at any exposure, and is clipped above 1."""
     image = np.random.default_rng(3).random((33, 17, 4), np.float32) * 2
     pixels = _shown(image, exposure=exposure)
     expected = _encode(image[..., :3] * 2.0**exposure) * 255
@@ -155,7 +155,7 @@ def test_viewer_shows_srgb_at_any_exposure(exposure: float) -> None:
 
 
 def test_roll_off_keeps_highlights_apart() -> None:
-    """Without roll-off, 1 and 4 are both white; with it they differ, and shadows stay as they are."""
+    """Without roll-off, 1 and 4 are both white; with it they differ, and dark values stay as they are."""
     image = np.array([[0.2, 1.0, 4.0]], np.float32)
     hard, soft = _shown(image)[0, :, 0], _shown(image, roll_off=0.5)[0, :, 0]
     assert hard[1] == hard[2] == 255
@@ -186,7 +186,7 @@ class OnlyDlpack:
 
 @pytest.mark.parametrize("wrap", [lambda array: array, OnlyDlpack])
 def test_the_patch_reads_what_the_array_holds_now(wrap: Any) -> None:
-    """The user's write shows in the next frame, without any edit, and after a rebuild too."""
+    """A value that the user writes into the array is read in the next frame, without an edit or with a rebuild."""
     array = np.arange(301, dtype=np.float32)
     patch, _, scale = _scaled(wrap(array))
     with Engine(patch, device="host") as engine:
@@ -198,7 +198,7 @@ def test_the_patch_reads_what_the_array_holds_now(wrap: Any) -> None:
 
 
 def test_blocks_in_place_change_the_array() -> None:
-    """Assign writes into the user's memory."""
+    """Assign writes its value into the user's array."""
     array = np.zeros((3, 5), np.float32)
     patch = Patch()
     source, assign = patch.add("io.external", array=array), patch.add("buffer.assign")
@@ -210,7 +210,7 @@ def test_blocks_in_place_change_the_array() -> None:
 
 
 def test_gaps_are_seen_as_strides() -> None:
-    """A Copy of every other column of an array has the right numbers."""
+    """A Copy of an array's view with gaps has the view's numbers."""
     array = np.arange(42, dtype=np.int16).reshape(6, 7)
     patch = Patch()
     source, copy = patch.add("io.external", array=array[::2, 1:6:2]), patch.add("buffer.copy")
@@ -219,7 +219,7 @@ def test_gaps_are_seen_as_strides() -> None:
 
 
 def test_another_array_takes_its_place() -> None:
-    """Neither is a rebuild: an array of the same layout changes an address, and another shape changes launches."""
+    """Replacing the array is a WARM update, whether or not the shape changes, and undo restores the first one."""
     patch, source, scale = _scaled(np.ones(10, np.float32))
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -235,7 +235,7 @@ def test_another_array_takes_its_place() -> None:
 
 
 def test_an_external_array_is_not_saved(tmp_path: Path) -> None:
-    """The file holds the block without its array, and the loaded block names the remedy."""
+    """The saved file lacks the array, and after loading, the block's error says how to set it."""
     patch, source, _ = _scaled(np.ones(10, np.float32))
     save_patch(patch, tmp_path / "mine.loom")
     loaded = load_patch(tmp_path / "mine.loom")
@@ -245,13 +245,13 @@ def test_an_external_array_is_not_saved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [3, "text", [1, 2], object()])
 def test_objects_without_memory_are_refused(value: Any) -> None:
-    """The error is raised when the parameter is set."""
+    """Setting the parameter to an object without memory raises an error."""
     with pytest.raises(PatchError, match="parameter array must be an array that has one of"):
         Patch().add("io.external", array=value)
 
 
 def test_memory_that_can_t_be_used_is_reported() -> None:
-    """The message about read-only memory names a remedy."""
+    """Read-only memory is reported as memory that must be writable."""
     array = np.ones(10, np.float32)
     array.flags.writeable = False
     patch, _, _ = _scaled(array)

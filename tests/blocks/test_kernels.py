@@ -21,7 +21,7 @@ FILES = sorted(KERNELS_FOLDER.glob("*.cu"))
 @pytest.mark.parametrize("architecture", [HOST_ARCHITECTURE, "sm_90"])
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
 def test_kernel_file_compiles_without_warnings(path: Path, architecture: str) -> None:
-    """NVRTC has no warnings for any file."""
+    """NVRTC compiles each file without a warning."""
     compiled = compile_cuda(path.read_text(), path, architecture, [KERNELS_FOLDER])
     assert compiled.log == ""
     assert ".entry" in compiled.ptx
@@ -44,23 +44,23 @@ def _assertions(struct: DType, header: str, shift: int = 0) -> str:
 
 @pytest.mark.parametrize(("struct", "header"), SHARED, ids=[struct.__name__ for struct, _ in SHARED])
 def test_struct_has_the_layout_of_its_header(struct: DType, header: str) -> None:
-    """The size, and each field's offset and size, are those of the CUDA compiler."""
+    """The CUDA compiler gives a struct the size, offsets and sizes of fields that it has in Python."""
     compile_cuda(_assertions(struct, header), Path("layout.cu"), HOST_ARCHITECTURE, [KERNELS_FOLDER])
 
 
 def test_a_wrong_layout_would_be_seen() -> None:
-    """The comparison fails for a struct that is four bytes off."""
+    """The comparison of layouts fails for a struct that is four bytes off."""
     with pytest.raises(KernelError, match="static assertion"):
         compile_cuda(_assertions(Particle, "particle.cuh", 4), Path("layout.cu"), HOST_ARCHITECTURE, [KERNELS_FOLDER])
 
 
 def test_a_particle_is_32_bytes() -> None:
-    """With this size, two particles fill a 64-byte cache line."""
+    """A particle has 32 bytes, so that two fill a cache line of 64."""
     assert Particle.size_bytes == 32
 
 
 def test_palettes_have_the_same_colours_in_both_languages() -> None:
-    """The header's first palettes are chosen by number, and any other number gives the last one."""
+    """The header's palettes have Python's colours and numbers."""
     text = (KERNELS_FOLDER / "palette.cuh").read_text()
     found = {}
     for name, body in re.findall(r"// (\w+)\n\s*return (\{.*\});", text):

@@ -22,7 +22,7 @@ def placed(patch: Patch, block: str, inputs: dict[str, Array], **parameters: Any
 
 
 def test_a_layer_of_a_network_is_one_product() -> None:
-    """The block has weights, bias and activation; another activation is captured again, another alpha is a write."""
+    """Multiply adds the bias and applies the activation; a new alpha is HOT, and a new activation a RECAPTURE."""
     x, w, bias = (RNG.normal(size=shape).astype(np.float32) for shape in ((5, 7), (3, 7), (3,)))
     patch = Patch()
     given = {"a": x, "b": w, "bias": bias}
@@ -39,7 +39,7 @@ def test_a_layer_of_a_network_is_one_product() -> None:
 
 
 def test_matrices_and_vectors_are_multiplied_and_added() -> None:
-    """Each block is tested with all its ports."""
+    """Matrix-vector products, sums of matrices, dot products and norms equal numpy's."""
     a, b, x, y = (RNG.normal(size=shape) for shape in ((5, 7), (7, 5), (5,), (7,)))
     found = apply("linalg.matrix_vector", {"a": a, "x": x, "y": y}, transpose=True, alpha=2.0, beta=-1.0)
     assert np.allclose(found, 2 * a.T @ x - y)
@@ -51,14 +51,14 @@ def test_matrices_and_vectors_are_multiplied_and_added() -> None:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8"])
 def test_factors_may_be_worked_out_on_the_device(dtype: str) -> None:
-    """A vector minus its projection on another one: the factor is a dot product on the device."""
+    """Subtracting a projection works with a factor that is a dot product computed on the device."""
     x = RNG.normal(size=1027).astype(dtype)
     x /= np.linalg.norm(x)
     y = RNG.normal(size=1027).astype(dtype)
     patch = Patch()
     part = placed(patch, "linalg.dot", {"x": x, "y": y})
     less, scaled = placed(patch, "linalg.add_scaled", {"x": -x}), patch.add("linalg.scale")
-    for node, port in ((less, "y"), (scaled, "x")):  # both change their input in place
+    for node, port in ((less, "y"), (scaled, "x")):  # both blocks change their input in place
         patch.connect(placed(patch, "buffer.copy", {"x": y})["out"], node[port])
         patch.connect(part["out"], node["factor"])
     rest, multiple = run(patch, less["out"], scaled["out"], frames=3)
@@ -67,7 +67,7 @@ def test_factors_may_be_worked_out_on_the_device(dtype: str) -> None:
 
 
 def test_systems_are_solved_and_matrices_factored() -> None:
-    """Each block is tested with all its ports."""
+    """Solvers, the inverse and all factorisations equal numpy's results or multiply to the matrix."""
     a, b = RNG.normal(size=(5, 5)) + 5 * np.eye(5), RNG.normal(size=(5, 2))
     h = a @ a.T
     assert np.allclose(apply("linalg.solve", {"a": a, "b": b}, port="x"), np.linalg.solve(a, b))
@@ -89,7 +89,7 @@ def test_systems_are_solved_and_matrices_factored() -> None:
 
 
 def test_a_matrix_that_cant_be_solved_gives_a_warning_while_it_is_there() -> None:
-    """The warning is at the port of the result and names the column."""
+    """A singular matrix is a warning at the result's port, which names the column; a regular one ends the warning."""
     flat = np.eye(3, dtype=np.float32)
     flat[:, 1] = 0
     patch = Patch()
@@ -108,7 +108,7 @@ def test_a_matrix_that_cant_be_solved_gives_a_warning_while_it_is_there() -> Non
 
 
 def test_a_call_in_a_region_that_did_not_run_warns_of_nothing() -> None:
-    """The status word of the call is cleared in every frame."""
+    """A call's warning ends in the first frame that skips its region."""
     patch = Patch()
     condition = patch.add("buffer.constant", shape="1", value=1.0)
     branch = patch.add("control.if")
@@ -135,7 +135,7 @@ def test_a_call_in_a_region_that_did_not_run_warns_of_nothing() -> None:
 def test_shapes_that_dont_fit_are_told_at_their_port(
     block: str, shapes: dict[str, tuple[int, ...]], port: str, words: str
 ) -> None:
-    """The message names the shape that would fit."""
+    """A shape that does not fit is reported at its port, with the shape that would fit."""
     patch = Patch()
     node = placed(patch, f"linalg.{block}", {name: np.ones(shape, np.float32) for name, shape in shapes.items()})
     ((where, at, text),) = problems(patch)

@@ -47,7 +47,7 @@ def test_a_small_network_is_its_definition() -> None:
 @pytest.mark.parametrize("size", [1, 7, 255, 256, 257, 1027])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_rows_are_normalised(size: int, dtype: Any) -> None:
-    """Rows of sizes around a thread block and far from 0 are right, with and without scale and bias."""
+    """Rows of sizes around a thread block's, far from 0, are normalised right, with and without scale and bias."""
     x = (numbers(3, 2, size) + 1000).astype(dtype)
     scale, bias = numbers(size).astype(dtype), numbers(size + 1)[1:].astype(dtype)
     wide = x.astype(float)
@@ -59,7 +59,7 @@ def test_rows_are_normalised(size: int, dtype: Any) -> None:
 
 
 def test_a_nan_stays_in_its_row() -> None:
-    """Other rows are right beside a row with a NaN; a row of equal numbers becomes 0."""
+    """A NaN makes its whole row NaN, and the other rows, each of equal numbers, become 0."""
     x = np.full((3, 300), 7, np.float32)
     x[1, 299] = np.nan
     found = apply("neural.layer_norm", {"x": x})
@@ -67,7 +67,7 @@ def test_a_nan_stays_in_its_row() -> None:
 
 
 def test_batch_norm_takes_its_numbers_from_ports() -> None:
-    """Each channel has its own mean, variance, scale and bias, from the ports."""
+    """Each channel is normalised with the mean, variance, scale and bias at the ports."""
     x = numbers(2, 3, 5, 4)
     given = {"mean": numbers(3), "variance": numbers(3) ** 2, "scale": numbers(3), "bias": numbers(3)}
     each = {name: array[:, None, None].astype(float) for name, array in given.items()}
@@ -76,7 +76,7 @@ def test_batch_norm_takes_its_numbers_from_ports() -> None:
 
 
 def test_weights_that_dont_fit_are_refused_at_their_port() -> None:
-    """The message names the right shape."""
+    """Weights and scales that don't fit are refused at their port, with the right shape in the message."""
     patch = Patch()
     node = patch.add("neural.convolution")
     patch.connect(patch.add("io.array", data=numbers(1, 3, 9, 9))["out"], node["x"])

@@ -44,7 +44,7 @@ def _alive(particles: Any) -> Any:
 
 @pytest.mark.parametrize(("rate", "frames"), [(90.0, 7), (3000.0, 5), (61.0, 120)])
 def test_as_many_are_born_as_the_rate_says(rate: float, frames: int) -> None:
-    """Births have the numbers up to floor(time * rate), in order and without gaps."""
+    """After some frames floor(time * rate) particles are born, give or take one, without gaps."""
     particles = _run(frames, {"rate": rate, "life": 30.0})
     born = particles["life"] > 0
     assert abs(born.sum() - rate * frames * STEP) <= 1
@@ -52,7 +52,7 @@ def test_as_many_are_born_as_the_rate_says(rate: float, frames: int) -> None:
 
 
 def test_births_are_spread_over_the_frame() -> None:
-    """Ages differ evenly by 1 / rate, across frames too."""
+    """The ages of newborn particles differ by 1 / rate, within a frame and across frames."""
     rate = 900.0
     particles = _alive(_run(10, {"rate": rate, "life": 30.0}))
     np.testing.assert_allclose(np.diff(particles["age"]), -1 / rate, atol=2e-5)
@@ -60,18 +60,18 @@ def test_births_are_spread_over_the_frame() -> None:
 
 
 def test_the_oldest_make_room() -> None:
-    """After more births than places, every place holds one of the newest particles."""
+    """After more births than the buffer has places, it contains the newest particles."""
     particles = _run(90, {"count": 100, "rate": 120.0, "life": 30.0})
     np.testing.assert_allclose(np.sort(particles["age"]), (np.arange(100) + 0.5) / 120, atol=0.6 / 120)
 
 
 def test_no_births_without_a_rate() -> None:
-    """A rate of 0 leaves all places unborn."""
+    """With a rate of 0, the buffer contains only zeros."""
     assert not _run(5, {"rate": 0.0}).tobytes().strip(b"\0")
 
 
 def test_particles_die_at_the_end_of_their_life() -> None:
-    """Lives are 60 to 100 % of the longest; dead particles stay where they were."""
+    """Particles live for 60 to 100 % of the longest life, and stop moving when they die."""
     life = 0.2
     particles = _run(60, {"rate": 600.0, "life": life})
     lives = particles["life"][particles["life"] > 0]
@@ -81,7 +81,7 @@ def test_particles_die_at_the_end_of_their_life() -> None:
 
 
 def test_jets_leave_at_their_angle() -> None:
-    """Three jets without spread lean 30 degrees each, a third of a turn apart."""
+    """Three jets without spread lean by 30 degrees and are a third of a turn apart."""
     jets = {"jets": 3, "lean": 30.0, "spread": 0.0, "turn": 0.0, "swirl": 0.0, "speed": 10.0}
     velocity = _alive(_run(4, {"rate": 3000.0, **jets}))["velocity"]
     speed = np.linalg.norm(velocity, axis=1)
@@ -92,7 +92,7 @@ def test_jets_leave_at_their_angle() -> None:
 
 
 def test_jets_turn_with_time() -> None:
-    """At a quarter turn a second, the direction of birth follows the time of birth."""
+    """At a quarter turn a second, a particle's direction follows from its time of birth."""
     jets = {"jets": 1, "lean": 45.0, "spread": 0.0, "turn": 90.0, "swirl": 0.0}
     particles = _alive(_run(60, {"rate": 500.0, "life": 30.0, **jets}))
     around = np.degrees(np.arctan2(particles["velocity"][:, 2], particles["velocity"][:, 0]))
@@ -100,7 +100,7 @@ def test_jets_turn_with_time() -> None:
 
 
 def test_particles_leave_from_the_disc() -> None:
-    """Traced back by their age, all particles lie within the radius, at the disc's height, evenly by area."""
+    """Particles begin within the disc's radius and at its height, spread evenly over its area."""
     where = {"radius": 2.0, "height": 1.5, "spread": 40.0, "swirl": 3.0}
     particles = _alive(_run(20, {"rate": 3000.0, **where}))
     origin = particles["position"] - particles["velocity"] * particles["age"][:, None]
@@ -111,7 +111,7 @@ def test_particles_leave_from_the_disc() -> None:
 
 
 def test_without_forces_particles_move_straight() -> None:
-    """The position is velocity times age from a point."""
+    """Without forces, a particle from a point is at velocity times age."""
     particles = _alive(_run(30, {"rate": 1000.0, "radius": 0.0, "life": 30.0}))
     np.testing.assert_allclose(
         particles["position"], particles["velocity"] * particles["age"][:, None], rtol=1e-4, atol=1e-4
@@ -130,7 +130,7 @@ def _burst(frames: int, forces: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def test_gravity_accelerates() -> None:
-    """v = v0 + g t, without any sideways velocity."""
+    """Velocity increases by gravity times time, and does not change sideways."""
     first, later = _burst(30, {"gravity": -9.81})
     change = later["velocity"] - first["velocity"]
     np.testing.assert_allclose(change[:, 1], -9.81 * 30 * STEP, rtol=1e-4)
@@ -138,7 +138,7 @@ def test_gravity_accelerates() -> None:
 
 
 def test_drag_draws_towards_the_wind() -> None:
-    """v - wind decays exactly as exp(-drag t), for any drag."""
+    """The difference between velocity and wind decays by exp(-drag t), for any drag."""
     first, later = _burst(20, {"drag": 4.0, "wind_x": 2.0, "wind_z": -5.0})
     wind = np.array([2, 0, -5])
     np.testing.assert_allclose(
@@ -147,7 +147,7 @@ def test_drag_draws_towards_the_wind() -> None:
 
 
 def test_the_attractor_pulls_towards_itself() -> None:
-    """One frame's change points to the attractor, and is its strength times the softened direction."""
+    """One frame changes velocities by the attractor's strength, along the softened direction towards it."""
     height, strength = 3.0, 12.0
     first, later = _burst(1, {"attraction": strength, "attractor_height": height})
     toward = np.array([0, height, 0]) - first["position"]
@@ -156,7 +156,7 @@ def test_the_attractor_pulls_towards_itself() -> None:
 
 
 def test_turbulence_stirs_but_does_not_gather() -> None:
-    """Particles move in all directions, and the mean over many is small compared with its size."""
+    """Turbulence pushes particles in all directions, with a mean push that is small beside its size."""
     first, later = _burst(1, {"turbulence": 10.0, "turbulence_scale": 0.1})
     kick = (later["velocity"] - first["velocity"]) / STEP
     assert np.linalg.norm(kick, axis=1).mean() > 5
@@ -164,7 +164,7 @@ def test_turbulence_stirs_but_does_not_gather() -> None:
 
 
 def test_particles_bounce_off_the_floor() -> None:
-    """No particle is below the floor; a bounce reverses the fall and reduces the speed by its shares."""
+    """No particle is below the floor; a bounce reverses the fall, and reduces the speeds by their shares."""
     jet = {"rate": 60.0, "speed": 5.0, "spread": 0.0, "lean": 90.0, "height": 0.001, "radius": 0.0, "life": 30.0}
     particles = _alive(_run(60, jet, {"gravity": -10.0}, floor=0.0, bounce=0.5, friction=0.2))
     assert particles["position"][:, 1].min() >= 0
@@ -180,7 +180,7 @@ def test_particles_bounce_off_the_floor() -> None:
 
 
 def test_two_runs_give_the_same_particles() -> None:
-    """Births are computed from hashed numbers, not drawn at random."""
+    """Two runs have the same particles to the bit, and another seed has others."""
     emitter = {"rate": 3000.0}
     first, second = (_run(6, emitter, {"turbulence": 2.0}) for _ in range(2))
     assert first.tobytes() == second.tobytes()
@@ -188,7 +188,7 @@ def test_two_runs_give_the_same_particles() -> None:
 
 
 def _picture(**parameters: Any) -> tuple[Any, Patch]:
-    """Return a picture of one particle, 4 m from the camera, at the point that the camera looks at."""
+    """Return a picture of one particle, 4 m in front of the camera, at the camera's target."""
     patch = Patch()
     emitter: dict[str, Any] = {
         "rate": 60.0,
@@ -213,7 +213,7 @@ def _picture(**parameters: Any) -> tuple[Any, Patch]:
 
 
 def test_a_particle_at_the_target_is_drawn_in_the_middle() -> None:
-    """A round spot is in the centre and nothing elsewhere, for all camera angles."""
+    """The particle is a round spot in the middle for all camera angles, and the rest is dark."""
     for orbit, elevation in ((0.0, 0.0), (130.0, 50.0), (-40.0, -80.0)):
         image, _ = _picture(orbit=orbit, elevation=elevation, point_size=100.0, brightness=5.0)
         light = image[..., :3].sum(2)
@@ -226,7 +226,7 @@ def test_a_particle_at_the_target_is_drawn_in_the_middle() -> None:
 
 
 def test_the_camera_looks_from_where_it_stands() -> None:
-    """Aiming below the particle moves it up in the picture, by focal length over distance."""
+    """A camera that aims below the particle shows it higher, by focal length over distance."""
     image, _ = _picture(target=-0.5, elevation=0.0, point_size=60.0, brightness=5.0)
     rows, columns = np.nonzero(image[..., 0] > 0)
     focal = 0.5 * 97 / np.tan(np.radians(42 / 2))
@@ -235,14 +235,14 @@ def test_the_camera_looks_from_where_it_stands() -> None:
 
 
 def test_glow_reaches_beyond_the_point() -> None:
-    """With glow, pixels far from the spot are lit, less than those near it."""
+    """With glow, light falls off with the distance from the spot and reaches far pixels."""
     image, _ = _picture(glow=4.0, point_size=100.0, brightness=10.0)
     light = image[48, :, :3].sum(1)
     assert light[60] > light[40] > 0
 
 
 def test_a_view_without_particles_is_the_background() -> None:
-    """Looking away shows the background, brightest in the middle."""
+    """A camera that looks away shows a dim blue background, brightest in the middle."""
     image, _ = _picture(target=15.0, background=1.0)
     light = image[..., :3].sum(2)
     assert (image[..., 2] > image[..., 0]).all()
@@ -250,7 +250,7 @@ def test_a_view_without_particles_is_the_background() -> None:
 
 
 def test_camera_and_look_are_live() -> None:
-    """Moving the camera and changing the look cost a parameter write."""
+    """A new camera and a new look are HOT updates."""
     patch = Patch()
     source = patch.add("particles.emitter", count=10)
     render = patch.add("particles.render_points", width=64, height=48)
@@ -299,7 +299,7 @@ def _sorted(particles: Any) -> list[bytes]:
     ],
 )
 def test_the_selection_is_numpys(by: str, low: float, high: float) -> None:
-    """The selection has numpy's particles, in any order, and their number; it may be empty."""
+    """The selection has the same particles as numpy's, in any order, and their count; it may be empty."""
     patch, move, node = _fountain(by=by, low=low, high=high, capacity=2999)
     everyone, found, count = run(patch, move["out"], node["selected"], node["selected_count"], frames=15)
     expected = _wanted(everyone, by, low, high)
@@ -308,7 +308,7 @@ def test_the_selection_is_numpys(by: str, low: float, high: float) -> None:
 
 
 def test_more_than_there_is_room_for() -> None:
-    """The full buffer has matching particles without duplicates, the count is the capacity, and there is a warning."""
+    """A full buffer has matching particles without duplicates, the capacity as its count, and a warning."""
     patch, move, node = _fountain(by="age", low=0.0, high=2.0, capacity=100)
     with Engine(patch, device="host") as engine:
         for _ in range(15):
@@ -323,7 +323,7 @@ def test_more_than_there_is_room_for() -> None:
 
 
 def test_only_as_many_are_drawn_as_were_found() -> None:
-    """A buffer that held more in an earlier frame is drawn only up to its count."""
+    """A buffer is drawn only up to its count, even if an earlier frame filled more of it."""
     patch, _, node = _fountain(by="age", low=0.0, high=2.0, capacity=3000)
     draw = patch.add("particles.render_points", width=160, height=96, background=0.0, glow=0.0, spin=0.0)
     patch.connect(node["selected"], draw["particles"])
@@ -337,7 +337,7 @@ def test_only_as_many_are_drawn_as_were_found() -> None:
         (count,) = engine.read(node["selected_count"])
         image = engine.read(draw["image"])
         assert 0 < count < 3000
-        # In the same frame of the same fountain, a buffer that the selected particles fill exactly.
+        # A buffer that the selected particles fill exactly, in the same frame of the same fountain.
         exact, _, few = _fountain(by="age", low=0.05, high=2.0, capacity=int(count))
         all_of_them = exact.add("particles.render_points", width=160, height=96, background=0.0, glow=0.0, spin=0.0)
         exact.connect(few["selected"], all_of_them["particles"])
@@ -345,14 +345,14 @@ def test_only_as_many_are_drawn_as_were_found() -> None:
             for _ in range(11):
                 other.step()
             np.testing.assert_allclose(image, other.read(all_of_them["image"]), atol=1e-4)
-        patch.set(node, low=1.5)  # a share that no living particle has
+        patch.set(node, low=1.5)  # an age share that no living particle has
         engine.step()
         assert engine.read(node["selected_count"]).tolist() == [0]
         assert engine.read(draw["image"])[..., :3].max() == 0
 
 
 def test_the_count_steers_a_loop() -> None:
-    """A For runs once for each selected particle."""
+    """A For whose `counts` is the selection's count runs once for each selected particle."""
     patch, _, node = _fountain(by="height", low=0.2, capacity=3000)
     loop = patch.add("control.for")
     inside = patch.add("buffer.copy", region=loop)

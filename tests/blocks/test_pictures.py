@@ -26,7 +26,7 @@ def linear(encoded: Array) -> Array:
 
 
 def rgba(pixels: Array, of_colours: Any = lambda colours: colours) -> Array:
-    """Return a picture of 1 to 4 channels, 0 to 1, as RGBA; `of_colours` converts its numbers to light."""
+    """Return a picture of 1 to 4 channels, 0 to 1, as RGBA; `of_colours` converts colours to light."""
     channels = pixels.shape[2]
     result = np.ones((*pixels.shape[:2], 4))
     result[..., :3] = of_colours(pixels[..., : 1 if channels < 3 else 3].astype(np.float64))
@@ -49,7 +49,7 @@ def floats(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Arra
 
 @pytest.mark.parametrize("seed", seeds(25))
 def test_png_of_every_depth(seed: int) -> None:
-    """Grey of 1 to 16 bits and colours of 8 and 16, with and without alpha, follow the curve with all bits."""
+    """PNGs of 1 to 16 bits, grey or colour, with or without alpha, are decoded by the sRGB curve with all bits."""
     rng = np.random.default_rng(seed)
     channels = int(rng.integers(1, 5))
     depth = int(rng.choice([1, 2, 4, 8, 16] if channels == 1 else [8, 16]))
@@ -62,9 +62,9 @@ def test_png_of_every_depth(seed: int) -> None:
 @pytest.mark.parametrize("depth", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_transparent_colour_of_a_png(depth: int, channels: int) -> None:
-    """Pixels of exactly this colour keep it and have alpha 0; all others are opaque."""
+    """Pixels of exactly the transparent colour have alpha 0 and keep their colour; others are opaque."""
     if channels == 3 and depth < 8:
-        return  # no PNG
+        return  # PNG has no such depth
     rng = np.random.default_rng(depth)
     pixels = rng.integers(0, 1 << depth, (5, 9, channels))
     pixels[2, 3] = pixels[4, 8] = clear = rng.integers(0, 1 << depth, channels)
@@ -75,7 +75,7 @@ def test_a_transparent_colour_of_a_png(depth: int, channels: int) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 4, 8])
 def test_palettes_with_alpha(depth: int) -> None:
-    """Palette entries without alpha are opaque."""
+    """Entries of a palette have their own alpha, and are opaque beyond the end of the alpha table."""
     rng = np.random.default_rng(depth)
     palette, alphas = rng.integers(0, 256, (1 << depth, 3), np.uint8), rng.integers(0, 256, 1 << depth - 1, np.uint8)
     places = rng.integers(0, 1 << depth, (6, 5, 1))
@@ -88,7 +88,7 @@ def test_palettes_with_alpha(depth: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(40))
 def test_tiff_of_every_type(seed: int) -> None:
-    """Integers are sRGB and floats keep their bits, in either byte order, with straight or associated alpha."""
+    """Integers are read as sRGB and floats as they are, in both byte orders, with straight or associated alpha."""
     rng = np.random.default_rng(seed)
     channels, dtype = int(rng.integers(1, 5)), str(rng.choice(["u1", "u2", "u4", "f2", "f4", "f8"]))
     shape, order = (*size(rng), channels), str(rng.choice(["<", ">"]))
@@ -120,7 +120,7 @@ def test_tiff_of_every_type(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(10))
 def test_float_maps(seed: int) -> None:
-    """PFM files of one and three channels keep their bits, in either byte order."""
+    """PFM files of one and three channels are read to the bit, in both byte orders."""
     rng = np.random.default_rng(seed)
     pixels = floats(rng, (*size(rng), int(rng.choice([1, 3]))), "f4")
     found = decode_picture(pfm(pixels, str(rng.choice(["<", ">"]))))
@@ -129,7 +129,7 @@ def test_float_maps(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(15))
 def test_open_exr(seed: int) -> None:
-    """Half and float keep their bits; colours that are stored multiplied by alpha are divided by it, except by 0."""
+    """Halves and floats are read to the bit; colours are divided by alpha, unless it is 0."""
     rng = np.random.default_rng(seed)
     names = str(rng.choice(["Y", "YA", "RGB", "RGBA", "ABGR", "RGBAZ", "BZRG"]))
     pixels = floats(rng, (*size(rng), len(names)), str(rng.choice(["f2", "f4"])))
@@ -143,7 +143,7 @@ def test_open_exr(seed: int) -> None:
 
 @pytest.mark.parametrize("corner", [(2, 1), (-2, -1), (5, 4), (0, 0), (40, 40), (-9, 3)])
 def test_an_exr_has_the_size_of_its_display_window(corner: tuple[int, int]) -> None:
-    """Pixels outside are cut off, and places without pixels are 0."""
+    """A picture has the display window's size: pixels outside are dropped, and missing pixels are 0."""
     pixels = np.random.default_rng(1).random((3, 5, 3)).astype(np.float32)
     x, y = corner
     whole = np.zeros((100, 100, 4), np.float32)
@@ -153,7 +153,7 @@ def test_an_exr_has_the_size_of_its_display_window(corner: tuple[int, int]) -> N
 
 
 def test_radiance_pictures() -> None:
-    """A number is a mantissa times a power of two, linear and possibly beyond 1."""
+    """A Radiance number is a mantissa times a power of two, in linear light and possibly above 1."""
     rng = np.random.default_rng(0)
     stored = np.concatenate([rng.integers(3, 256, (4, 5, 3)), rng.integers(100, 140, (4, 5, 1))], axis=2)
     found = decode_picture(radiance(stored))
@@ -164,7 +164,7 @@ def test_radiance_pictures() -> None:
 
 @pytest.mark.parametrize("transfer", [2, 3])
 def test_dpx_is_linear_or_film(transfer: int) -> None:
-    """Numbers have ten bits; printing densities become light by Cineon's formula, with 95 black and 685 white."""
+    """Linear numbers of ten bits are light; printing densities become light by Cineon's formula."""
     codes = np.random.default_rng(2).integers(0, 1024, (3, 4, 3))
     codes[0, 0], codes[0, 1] = 95, 685
     light = codes / 1023
@@ -177,7 +177,7 @@ def test_dpx_is_linear_or_film(transfer: int) -> None:
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("kind", ["TIFF by hand", "PNG", "JPEG", "WEBP"])
 def test_pictures_stand_upright(orientation: int, kind: str) -> None:
-    """Each EXIF orientation places the first line and column where the specification says."""
+    """Each EXIF orientation turns the picture as the specification says."""
     stored = np.random.default_rng(3).integers(0, 256, (16, 32, 3), np.uint8)
     if kind == "TIFF by hand":
         data = tiff(stored, orientation=orientation)
@@ -189,7 +189,7 @@ def test_pictures_stand_upright(orientation: int, kind: str) -> None:
         data = file.getvalue()
         stored = np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
     top_first, left_first = orientation in (1, 2, 5, 6), orientation in (1, 4, 5, 8)
-    if orientation > 4:  # stored lines are columns
+    if orientation > 4:  # rows are stored as columns
         seen = stored.transpose(1, 0, 2)
         seen = seen[:, ::-1] if orientation in (6, 7) else seen
         seen = seen[::-1] if orientation in (7, 8) else seen
@@ -207,7 +207,7 @@ P3_TO_709 = np.array([[1.22494, -0.22494, 0], [-0.04206, 1.04206, 0], [-0.01964,
 
 @pytest.mark.parametrize("depth", [8, 16])
 def test_numbers_become_light_by_the_space_that_the_file_names(depth: int) -> None:
-    """A PNG may have a gamma, code points (CICP) or an ICC profile; without any, or if it says so, it is sRGB."""
+    """PNG's gamma, code points (CICP) and ICC profile convert to linear light; without them, numbers are sRGB."""
     top = (1 << depth) - 1
     pixels = np.random.default_rng(depth).integers(0, top, (9, 7, 3), endpoint=True)
     shares = pixels / top
@@ -231,7 +231,7 @@ def test_numbers_become_light_by_the_space_that_the_file_names(depth: int) -> No
 
 
 def test_profiles_of_jpeg_and_tiff_count_too() -> None:
-    """Pillow writes the ICC profile into the file."""
+    """The ICC profile of a JPEG, TIFF or WebP file converts its numbers to linear light."""
     stored = np.full((16, 16, 3), (200, 100, 50), np.uint8)
     for kind in ("JPEG", "TIFF", "WEBP"):
         file = io.BytesIO()
@@ -243,9 +243,9 @@ def test_profiles_of_jpeg_and_tiff_count_too() -> None:
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L"])
 @pytest.mark.parametrize("kind", ["JPEG", "WEBP", "BMP", "TGA", "PPM", "PNG", "TIFF", "GIF"])
 def test_other_files_of_eight_bits_are_what_pillow_reads(kind: str, mode: str) -> None:
-    """Pixels are sRGB, with straight alpha where the format has alpha."""
+    """Other 8-bit formats are read as Pillow reads them, as sRGB with straight alpha."""
     if mode == "RGBA" and kind in ("JPEG", "PPM", "GIF"):
-        return  # no alpha, or one bit of it
+        return  # the format has no alpha, or one bit of it
     stored = np.random.default_rng(4).integers(0, 256, (13, 21, 4), np.uint8)
     picture = Image.fromarray(stored if mode == "RGBA" else stored[..., :3]).convert(mode)
     file = io.BytesIO()
@@ -256,14 +256,14 @@ def test_other_files_of_eight_bits_are_what_pillow_reads(kind: str, mode: str) -
 
 
 def test_luminance_with_chroma_is_refused(tmp_path: Path) -> None:
-    """A luminance file with chroma channels would otherwise be read as grey."""
+    """An EXR of luminance and chroma is refused, instead of being read as grey."""
     (tmp_path / "a.exr").write_bytes(exr(np.ones((2, 2, 3), np.float32), ("Y", "RY", "BY")))  # type: ignore[arg-type]
     with pytest.raises(PatchError, match="luminance and chroma"):
         load_linear(tmp_path / "a.exr")
 
 
 def test_a_small_file_of_a_huge_picture_is_refused(tmp_path: Path) -> None:
-    """The file is refused before memory is allocated."""
+    """A file that declares a picture of too many pixels is refused, with its size in the message."""
     header = struct.pack(">IIBBBBB", 20000, 20000, 8, 0, 0, 0, 0)
     data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", b"") + chunk(b"IEND", b"")
     (tmp_path / "huge.png").write_bytes(data)
@@ -303,7 +303,7 @@ print("refused", refused)
 
 @pytest.mark.parametrize("seed", seeds(1))
 def test_damaged_files_are_refused_or_read(seed: int) -> None:
-    """With any bytes corrupted, the result is a picture or one message, and the process survives."""
+    """Random damage to a file leads to a picture or one message, and never ends the process."""
     words = [sys.executable, "-c", _DAMAGE, str(seed), str(many(300))]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

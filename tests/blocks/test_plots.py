@@ -1,4 +1,4 @@
-"""Plots: the position of the curve, and the numbers beside it."""
+"""Plots: the position of the curve, and the numbers in the corners."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.blocks.running import apply
 
 Array = np.ndarray[Any, Any]
 WIDTH, HEIGHT = 200, 120
-#: The kernel's glyphs of "0123456789.-e", 3 x 5 dots each.
+#: The kernel's glyphs for "0123456789.-e", of 3 x 5 dots each.
 GLYPHS = (
     "### .#. ### ### #.# ### ### ### ### ### ... ... ...",
     "#.# ##. ..# ..# #.# #.. #.. ..# #.# #.# ... ... ###",
@@ -43,7 +43,7 @@ def text_at(image: Array, left: int, top: int) -> str:
 
 
 def curve(image: Array) -> Array:
-    """Return the row of the middle of the curve in each column, NaN where there is none."""
+    """Return the row of the curve's middle in each column, or NaN in a column without curve."""
     inside = image == INK
     rows = np.arange(HEIGHT)[:, None]
     with np.errstate(invalid="ignore"):
@@ -51,7 +51,7 @@ def curve(image: Array) -> Array:
 
 
 def written(value: float) -> str:
-    """Return a number with three digits."""
+    """Return a number as text of three digits."""
     mantissa, _, exponent = f"{value:.2e}".partition("e")
     if -2 <= int(exponent) <= 2:
         return (
@@ -88,7 +88,7 @@ def written(value: float) -> str:
     ],
 )
 def test_numbers_are_written_with_three_digits(value: float) -> None:
-    """A single number is shown as the largest, the smallest and the last one."""
+    """A plot of one number shows it three times, as largest, smallest and last, with three digits."""
     image = plot([value])
     expected = "0" if value == 0 else written(value)
     assert text_at(image, 2, 2) == expected
@@ -98,16 +98,16 @@ def test_numbers_are_written_with_three_digits(value: float) -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 50, 200, 5000])
 def test_the_curve_follows_the_numbers(count: int) -> None:
-    """A rising line goes from the lower left to the upper right, with the same room above and below."""
+    """A rising line is drawn from the lower left to the upper right, with equal margins above and below."""
     rows = curve(plot(np.linspace(-3, 5, count)))
-    columns = np.arange(WIDTH)[30:-40]  # the columns beside the texts
+    columns = np.arange(WIDTH)[30:-40]  # the columns between the texts
     room = 0.06 / 1.12 * (HEIGHT - 1)
     expected = (HEIGHT - 1 - room) - columns / (WIDTH - 1) * (HEIGHT - 1 - 2 * room)
     assert np.abs(rows[columns] - expected).max() < 1.0
 
 
 def test_a_power_is_a_straight_line_in_a_logarithmic_plot() -> None:
-    """Numbers of 0 and below leave gaps."""
+    """A power is a straight line on a logarithmic axis, with gaps at numbers of 0 and below."""
     x = 10.0 ** np.linspace(-4, 2, WIDTH)
     x[100], x[120] = 0, -1
     rows = curve(plot(x, axis="logarithmic"))
@@ -117,7 +117,7 @@ def test_a_power_is_a_straight_line_in_a_logarithmic_plot() -> None:
 
 
 def test_what_is_no_number_leaves_gaps_and_a_plot_may_be_empty() -> None:
-    """The range is that of the finite numbers."""
+    """NaN and infinity leave gaps and don't affect the range; a plot of NaNs has no curve."""
     x = np.linspace(0, 1, WIDTH)
     x[80], x[90], x[199] = np.nan, np.inf, -np.inf
     image = plot(x)

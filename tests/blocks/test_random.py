@@ -87,7 +87,7 @@ def launch(device: Device, entry: str, x: Array, out: Array) -> Array:
 def test_philox_gives_its_known_answers(
     device: Device, counter: list[int], key: list[int], expected: list[int]
 ) -> None:
-    """Both the kernel and this file's oracle give Random123's vectors."""
+    """The kernel and this file's oracle return Random123's published vectors."""
     assert philox(counter, key).tolist() == expected
     made = compile_cuda(SOURCE, Path("test.cu"), device.info.architecture, [KERNELS_FOLDER])
     given = [device.upload(np.array(item, np.uint32)) for item in (counter, key, [0] * 4)]
@@ -98,7 +98,7 @@ def test_philox_gives_its_known_answers(
 
 
 def test_logarithm_cosine_and_sine_are_within_two_ulp(device: Device) -> None:
-    """The range is all that normal numbers need."""
+    """Logarithm, cosine and sine are within 2 ulp over the range that normal numbers need."""
     x = np.concatenate([np.geomspace(2.0**-33, 1, 100_001), 1 - np.arange(1, 4096) * 2.0**-24]).astype(np.float32)
     expected = np.log(x.astype(float))
     found = launch(device, "logs", x, np.empty_like(x))
@@ -116,7 +116,7 @@ def test_logarithm_cosine_and_sine_are_within_two_ulp(device: Device) -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 1023, 1027])
 def test_numbers_are_those_of_philox(device: Device, size: int) -> None:
-    """Uniform numbers and integers are equal bit for bit, in each frame."""
+    """Uniform numbers and integers equal Philox's to the bit, in each frame."""
     for frame, found in enumerate(numbers("uniform", device, frames=3, shape=str(size), seed=size)):
         expected = (words(size, size, frame, UNIFORM) >> 8).astype(np.float32) / np.float32(2**24)
         np.testing.assert_array_equal(found, expected)
@@ -127,7 +127,7 @@ def test_numbers_are_those_of_philox(device: Device, size: int) -> None:
 
 
 def test_normal_numbers_are_box_and_mullers(device: Device) -> None:
-    """Results are near the exact ones within f32, for uniform numbers rounded to f32."""
+    """Normal numbers are within f32's rounding of the Box-Muller transform of the uniform numbers."""
     (found,) = numbers("normal", device, shape="100001", seed=3, mean=2.0, deviation=0.5)
     a, b = words(100_002, 3, 0, NORMAL).reshape(-1, 2).T
     share = (a.astype(np.float32).astype(float) * 2.0**-32 + 2.0**-33).astype(np.float32)
@@ -137,7 +137,7 @@ def test_normal_numbers_are_box_and_mullers(device: Device) -> None:
 
 
 def test_numbers_change_with_frame_seed_and_distribution_alone(device: Device) -> None:
-    """A graph that is launched again makes other numbers, unless this is switched off; a reset starts again."""
+    """Numbers differ between frames, unless this is switched off, and between seeds; a reset repeats the first ones."""
     given: dict[str, Any] = {"shape": "5, 7", "seed": 4}
     first, second = numbers("uniform", device, frames=2, **given)
     assert first.shape == (5, 7) and not np.intersect1d(first, second).size
@@ -157,7 +157,7 @@ def test_numbers_change_with_frame_seed_and_distribution_alone(device: Device) -
 
 
 def test_the_first_numbers_of_a_longer_list_are_those_of_a_shorter_one() -> None:
-    """Dragging the size changes no existing number."""
+    """The first numbers of a longer list equal those of a shorter one."""
     (long,), (short,) = (numbers("normal", shape=size) for size in ("1000", "37"))
     np.testing.assert_array_equal(long[:37], short)
 
@@ -167,20 +167,20 @@ def test_the_first_numbers_of_a_longer_list_are_those_of_a_shorter_one() -> None
     [(0, 1, {0}), (5, 5, {5}), (9, -3, {9}), (-1, 2, {-1, 0, 1}), (2**31 - 2, 2**31 - 1, {2**31 - 2})],
 )
 def test_integers_stay_in_their_range(low: int, high: int, all_of: set[int]) -> None:
-    """The upper end is excluded; an empty range gives its lower end."""
+    """Integers stay below the upper end, and an empty range gives its lower end."""
     (found,) = numbers("integers", shape="300", low=low, high=high)
     assert set(found.tolist()) == all_of
 
 
 def test_integers_may_have_the_whole_range() -> None:
-    """The range goes from the smallest number to the one below the largest, without an overflow."""
+    """Integers may span the whole range of 32 bits, without an overflow."""
     (found,) = numbers("integers", shape="20000", low=-(2**31), high=2**31 - 1)
     assert found.min() < -(2**31) + 2**20 and found.max() > 2**31 - 2**20
     assert abs(found.astype(float).mean()) < 6 * 2**32 / np.sqrt(12 * 20000)
 
 
 def test_distributions_pass_statistical_tests() -> None:
-    """Kolmogorov-Smirnov, chi-squared and moments pass, and neighbours, frames and seeds don't correlate."""
+    """Kolmogorov-Smirnov and chi-squared tests pass; neighbours, frames and seeds are not correlated."""
     size = 1 << 18
     uniform, later = (x.astype(float) for x in numbers("uniform", frames=2, shape=str(size)))
     normal, then = (x.astype(float) for x in numbers("normal", frames=2, shape=str(size)))
@@ -205,7 +205,7 @@ def test_distributions_pass_statistical_tests() -> None:
 
 @pytest.mark.parametrize("kind", ["uniform", "normal", "integers"])
 def test_new_blocks_have_other_numbers(kind: str, tmp_path: Path) -> None:
-    """Each block has a seed of its own unless one is given; a saved patch and the same script repeat their numbers."""
+    """A new block gets a free seed unless one is given; the same script and a saved patch repeat the numbers."""
 
     def make() -> Patch:
         patch = Patch()
@@ -230,7 +230,7 @@ def test_new_blocks_have_other_numbers(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_new_seed_is_free_in_every_order_of_edits() -> None:
-    """This holds after deletes, undo and copies; blocks of other types with seeds count too."""
+    """After deletes, undo and copies, a new block gets a free seed; emitters' seeds count too."""
     patch = Patch()
     first, second = patch.add("random.uniform"), patch.add("value.random")
     assert (patch.value(first, "seed"), patch.value(second, "seed")) == (1, 2)
@@ -243,4 +243,4 @@ def test_a_new_seed_is_free_in_every_order_of_edits() -> None:
     for number in range(1, 1001):
         if number not in (1, 2, 3, 4, 5):
             patch.add("random.uniform", seed=number)
-    assert patch.value(patch.add("particles.emitter"), "seed") == 1  # no seed up to 1000 is free
+    assert patch.value(patch.add("particles.emitter"), "seed") == 1  # all seeds up to 1000 are taken

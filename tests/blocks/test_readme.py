@@ -16,13 +16,13 @@ README = Path(__file__).parents[2] / "blocks" / "README.md"
 
 
 def printed(text: str, language: str, part: str) -> str:
-    """Return the code of a language that contains `part`."""
+    """Return the README's code block in a language that contains `part`."""
     found = re.findall(rf"^ *```{language}\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
     return next(textwrap.dedent(code) for code in found if part in code)
 
 
 def load(path: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write a module and run it with ids of its own, since the samples may be in `blocks/`, as the README suggests."""
+    """Write a module with ids of its own and run it; the README's samples may already be in `blocks/`."""
     path.write_text(code.replace('id="sample.', 'id="readme.'))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
@@ -45,7 +45,7 @@ def test_the_value_block_of_the_readme_works(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_block_of_the_readme_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The two files, as they are printed there, are a block that thresholds."""
+    """The block's two files from the README threshold an array."""
     text = README.read_text("utf-8")
     (tmp_path / "threshold.cu").write_text(printed(text, "cuda", "threshold"))
     load(tmp_path / "threshold.py", printed(text, "python", "class Threshold"), monkeypatch)

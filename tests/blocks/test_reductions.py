@@ -14,7 +14,7 @@ SIZES = [1, 2, 255, 256, 257, 1023, 1025, 70_000, 300_001]
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("block", "expected"), [("sum", np.sum), ("largest", np.max), ("smallest", np.min)])
 def test_reductions_are_numpys(block: str, expected: Any, size: int) -> None:
-    """Reductions of any size equal numpy's, also with the most partial results; sums have f64's accuracy."""
+    """Reductions of any size equal numpy's in f64 within 2e-7, also with the most partial results."""
     x = np.random.default_rng(size).normal(3, 100, size).astype(np.float32)
     (out,) = apply(f"reduce.{block}", {"x": x})
     assert out == pytest.approx(expected(x.astype(np.float64)), rel=2e-7)
@@ -22,7 +22,7 @@ def test_reductions_are_numpys(block: str, expected: Any, size: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i2", "u4", "i8", "f2", "f8"])
 def test_any_number_reduces(dtype: str) -> None:
-    """All types reduce, with negative numbers where the type has them."""
+    """Sum, largest and smallest equal numpy's for every type, with negative numbers where the type has them."""
     x = np.array([[3, -7, 0], [100, 5, 1]]).astype(dtype)
     numbers = x.astype(np.float64)
     assert apply("reduce.sum", {"x": x}) == np.float32(numbers.sum())
@@ -32,7 +32,7 @@ def test_any_number_reduces(dtype: str) -> None:
 
 @pytest.mark.parametrize("at", [0, 300, 1999])
 def test_nan_and_infinity_are_passed_on(at: int) -> None:
-    """A NaN wins wherever it is, and infinities are the largest and the smallest."""
+    """A NaN anywhere is the result, and infinities are the largest and the smallest number."""
     x = np.linspace(-1, 1, 2000, dtype=np.float32)
     x[at] = np.nan
     for block in ("sum", "largest", "smallest"):
@@ -45,13 +45,13 @@ def test_nan_and_infinity_are_passed_on(at: int) -> None:
 @pytest.mark.parametrize("dtype", ["?", "u1", "i2", "u8", "f2", "f4", "f8", "c8"])
 @pytest.mark.parametrize("size", [1, 255, 257, 70_000])
 def test_count_counts_what_is_not_zero(dtype: str, size: int) -> None:
-    """Elements of any type are counted unless they are zero."""
+    """Elements of every type are counted unless they are zero."""
     x = np.random.default_rng(size).integers(0, 3, size).astype(dtype)
     assert apply("reduce.count", {"x": x}).tolist() == [np.count_nonzero(x)]
 
 
 def test_count_takes_vectors_and_zeros() -> None:
-    """Neither 0 nor -0 is counted."""
+    """Count leaves out 0 and -0, and refuses vectors at its input."""
     assert apply("reduce.count", {"x": np.array([0.0, -0.0, 0.0], np.float32)}).tolist() == [0]
     patch = Patch()
     node = patch.add("reduce.sum")
@@ -62,7 +62,7 @@ def test_count_takes_vectors_and_zeros() -> None:
 
 @pytest.mark.parametrize("dtype", ["c8", "c16", "f2", "f4", "f8"])
 def test_minus_zero_is_zero_in_every_type(dtype: str) -> None:
-    """-0 is zero for counting, choosing and regions, and in complex numbers; the numbers next to it are not zero."""
+    """Count, Select and regions take -0 for zero in every type, but not the numbers next to it."""
     real = np.dtype(dtype).type(0).real
     tiny = np.nextafter(real, real.dtype.type(1))
     parts = np.array([0.0, -0.0, tiny, -tiny, 1.0, np.nan], real.dtype)
@@ -76,7 +76,7 @@ def test_minus_zero_is_zero_in_every_type(dtype: str) -> None:
 
 
 def test_vectors_of_zeros_do_not_count() -> None:
-    """Zeros of both signs are left out."""
+    """Counting vectors leaves out those whose components are all zero, of either sign."""
     data = np.array([[0, -0.0, 0, -0.0], [-0.0, 0, 0, 1e-45], [-0.0] * 4], np.float32)
     patch = Patch()
     vectors, count = patch.add("buffer.reinterpret", dtype="float4"), patch.add("reduce.count")

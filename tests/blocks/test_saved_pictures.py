@@ -1,4 +1,4 @@
-"""Saved pictures hold what the patch computed, as far as their format can."""
+"""Saved pictures contain what the patch computed, as precisely as their format allows."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def encoded(linear: Array) -> Array:
 
 
 def picture(seed: int) -> Array:
-    """Return a picture of a random size, possibly 1 x 1, with values of every kind; alpha is 0, 1 or in between."""
+    """Return a picture of a random size, possibly 1 x 1, with unusual values; alpha is 0, 1 or in between."""
     rng = np.random.default_rng(seed)
     height, width = rng.choice([1, 2, 5, 16, 31], 2)
     values: Array = (rng.normal(size=(height, width, 4)) * 10.0 ** rng.integers(-3, 4)).astype(np.float32)
@@ -35,7 +35,7 @@ def picture(seed: int) -> Array:
 
 @pytest.mark.parametrize("seed", seeds(10))
 def test_floats_come_back_to_the_bit(seed: int) -> None:
-    """TIFF and PFM keep all bits; EXR keeps the product with alpha, within the range of half."""
+    """TIFF and PFM keep all bits of floats; EXR keeps those of the product with alpha, within half's range."""
     pixels = picture(seed)
     np.testing.assert_array_equal(decode_picture(encode_picture(pixels, ".tif")), pixels)
     np.testing.assert_array_equal(decode_picture(encode_picture(pixels, ".pfm"))[..., :3], pixels[..., :3])
@@ -54,10 +54,10 @@ def test_floats_come_back_to_the_bit(seed: int) -> None:
     [(".png", "8 bits"), (".png", "16 bits"), (".tif", "16 bits"), (".tif", "8 bits"), (".webp", "8 bits")],
 )
 def test_whole_numbers_are_the_nearest_ones(suffix: str, depth: str, seed: int) -> None:
-    """Integers are sRGB with straight alpha; values outside 0 to 1 are cut off, and NaN is 0."""
+    """Integers are the nearest to the sRGB curve with straight alpha; values are clipped to 0 to 1, and NaN is 0."""
     pixels, largest = picture(seed), 65535 if depth == "16 bits" else 255
     found = decode_picture(encode_picture(pixels, suffix, depth))
-    if suffix == ".webp":  # this format loses details
+    if suffix == ".webp":  # a lossy format
         assert found.shape == pixels.shape
         return
     codes = encoded(pixels[..., :3]) * largest
@@ -66,7 +66,7 @@ def test_whole_numbers_are_the_nearest_ones(suffix: str, depth: str, seed: int) 
 
 
 def test_radiance_pictures_hold_highlights() -> None:
-    """Values above 1 are kept, with a common exponent for the three colours."""
+    """Radiance pictures keep values above 1, with one exponent for the three colours."""
     light = np.abs(picture(3)[..., :3])
     light[~np.isfinite(light)] = 7
     found = decode_picture(encode_picture(np.concatenate([light, light[..., :1]], axis=2), ".hdr"))[..., :3]
@@ -111,20 +111,20 @@ def test_a_blurred_picture_keeps_its_highlights(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "depth"), [("a.png", "half"), ("a.jpg", "16 bits"), ("a.exr", "8 bits")])
 def test_a_depth_that_the_format_lacks_is_refused(name: str, depth: str, tmp_path: Path) -> None:
-    """The block reports the depth before anything is computed."""
+    """A depth that the format lacks is reported before anything is computed."""
     (problem,) = save(np.ones((2, 2)), tmp_path / name, depth)
     assert problem.startswith(f"save_image: depth of a {name[1:]} file must be usual or ") and depth in problem
 
 
 def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
-    """An unknown extension is refused, and no file is written."""
+    """A file name with an unknown extension is refused, and no file is written."""
     with pytest.raises(PatchError, match=r"writable as .*a\.xyz, got no image format whose files end in '\.xyz'"):
         save(np.ones((2, 2)), tmp_path / "a.xyz")
     assert not list(tmp_path.iterdir())
 
 
 def test_pictures_of_bytes_are_saved_as_they_are() -> None:
-    """A user's block saves uchar4 as it is, since that is sRGB already."""
+    """A picture of uchar4 is saved byte for byte, since it is sRGB already."""
     pixels = np.random.default_rng(5).integers(0, 256, (7, 9, 4), np.uint8)
     for suffix in (".png", ".tif", ".tga"):
         found = decode_picture(encode_picture(pixels, suffix))
@@ -134,7 +134,7 @@ def test_pictures_of_bytes_are_saved_as_they_are() -> None:
 
 
 def test_pillow_reads_what_was_written(tmp_path: Path) -> None:
-    """Another library reads the same sizes and numbers."""
+    """Pillow reads the saved size and numbers."""
     pixels = np.random.default_rng(6).random((5, 9, 4)).astype(np.float32)
     assert save(pixels, tmp_path / "a.png") == []
     with Image.open(tmp_path / "a.png") as found:

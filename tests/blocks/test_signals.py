@@ -30,7 +30,7 @@ def complex_numbers(*shape: int, seed: int = 0) -> Array:
 @pytest.mark.parametrize(("block", "oracle"), [("fft", np.fft.fftn), ("inverse_fft", np.fft.ifftn)])
 @pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
 def test_complex_transforms(device: Device, block: str, oracle: Any, norm: str) -> None:
-    """One or two of three axes are transformed."""
+    """Complex transforms over one or two of three axes equal numpy's."""
     x = complex_numbers(3, 7, 33)
     for axes in (1, 2):
         found = apply(f"signal.{block}", {"x": x}, device=device, axes=axes, norm=norm)
@@ -41,7 +41,7 @@ def test_complex_transforms(device: Device, block: str, oracle: Any, norm: str) 
 
 @pytest.mark.parametrize("n", [32, 33])
 def test_real_transforms_undo_each_other(device: Device, n: int) -> None:
-    """The inverse of half a spectrum is the signal, and f64 keeps its precision."""
+    """The inverse transform of half a spectrum returns the signal, and f64 keeps its precision."""
     x = np.random.default_rng(n).standard_normal((5, n))
     half = apply("signal.real_fft", {"x": x}, device=device, axes=2)
     assert half.shape == (5, n // 2 + 1) and half.dtype == np.complex128
@@ -51,7 +51,7 @@ def test_real_transforms_undo_each_other(device: Device, n: int) -> None:
 
 
 def test_a_view_is_transformed_without_a_copy_and_options_recapture(device: Device) -> None:
-    """Columns of a matrix are transformed through a Transpose; another norm captures the call again."""
+    """A transposed matrix is transformed along its columns; another norm is a RECAPTURE, or COLD."""
     x = complex_numbers(6, 9)
     patch = Patch()
     turned, fft = patch.add("buffer.transpose"), patch.add("signal.fft")
@@ -61,13 +61,13 @@ def test_a_view_is_transformed_without_a_copy_and_options_recapture(device: Devi
         assert not engine.step().diagnostics
         np.testing.assert_allclose(engine.read(fft["out"]), np.fft.fft(x.T), atol=1e-5)
         patch.set(fft, norm="ortho")
-        # The level is COLD if the library then runs other kernels.
+        # COLD if the library then runs other kernels.
         assert engine.step().update_level in (UpdateLevel.RECAPTURE, UpdateLevel.COLD)
         np.testing.assert_allclose(engine.read(fft["out"]), np.fft.fft(x.T, norm="ortho"), atol=1e-5)
 
 
 def test_what_cant_be_transformed_is_refused_at_the_port() -> None:
-    """Real numbers, too few axes, and strides that cuFFT doesn't know are refused."""
+    """Real numbers, too few axes, and strides that cuFFT lacks are refused at the input."""
     for data, parameters, words in (
         (np.ones(8, np.float32), {}, "elements must be c64 or c128, got f32"),
         (complex_numbers(8), {"axes": 2}, "must have 2 dimensions or more"),
@@ -81,7 +81,7 @@ def test_what_cant_be_transformed_is_refused_at_the_port() -> None:
 
 @pytest.mark.parametrize("shape", [(7,), (8,), (3, 4, 5), (2, 3, 6, 5)])
 def test_shifts_are_numpys(device: Device, shape: tuple[int, ...]) -> None:
-    """A shift and its inverse work for odd and even sizes, and for any number of axes."""
+    """A shift and its inverse equal numpy's for odd and even sizes, along one to three axes."""
     x = np.arange(np.prod(shape), dtype=np.uint16).reshape(shape)
     for axes in (1, 2, 3):
         last = tuple(range(-min(axes, len(shape)), 0))
@@ -92,7 +92,7 @@ def test_shifts_are_numpys(device: Device, shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_magnitudes(device: Device, dtype: Any) -> None:
-    """The outputs are magnitude, power and decibels; 0 has the lowest number of decibels, and NaN stays."""
+    """Magnitude, power and decibels equal numpy's, for 0, NaN and infinity too."""
     x = (complex_numbers(257) * 10.0 ** np.linspace(-9, 9, 257)).astype(dtype)
     x[:3] = 0, np.nan, np.inf
     size = np.abs(x.astype(complex))
@@ -104,7 +104,7 @@ def test_magnitudes(device: Device, dtype: Any) -> None:
 
 
 def test_magnitude_takes_complex_numbers_alone() -> None:
-    """The message names the types that are possible."""
+    """Magnitude refuses real numbers, with their type in the message."""
     patch = Patch()
     magnitude = patch.add("signal.magnitude")
     patch.connect(patch.add("io.array", data=np.ones(3, np.float32))["out"], magnitude["x"])
@@ -114,7 +114,7 @@ def test_magnitude_takes_complex_numbers_alone() -> None:
 
 @pytest.mark.parametrize("window", WINDOWS)
 def test_windows_are_scipys(device: Device, window: str) -> None:
-    """Windows are periodic, of odd and even sizes; with unit_mean, their mean is 1."""
+    """Windows equal scipy's periodic ones for odd and even sizes; with unit_mean, their mean is 1."""
     name = {"none": "boxcar", "flat top": "flattop", "blackman-harris": "blackmanharris"}.get(window, window)
     for n in (1, 2, 3, 4, 5, 7, 1024):
         expected = scipy.signal.get_window(name, n)
@@ -127,7 +127,7 @@ def test_windows_are_scipys(device: Device, window: str) -> None:
 @pytest.mark.parametrize("loop", [False, True])
 @pytest.mark.parametrize("start", [-70, 0, 13, 10**9])
 def test_frames_overlap(device: Device, start: int, loop: bool) -> None:
-    """The signal is continued by 0, or by itself."""
+    """Overlapping frames equal numpy's, with zeros beyond the signal, or with the signal repeated in a loop."""
     x = np.random.default_rng(1).standard_normal(101).astype(np.float32)
     given = {"count": 5, "size": 16, "hop": 7, "start": start, "loop": loop, "window": "hann"}
     places = start + 7 * np.arange(5)[:, None] + np.arange(16)
@@ -137,7 +137,7 @@ def test_frames_overlap(device: Device, start: int, loop: bool) -> None:
 
 
 def test_a_sine_stands_at_its_frequency(device: Device) -> None:
-    """Amplitude 1 gives -6 dB at its frequency in a flat-top spectrum."""
+    """A sine of amplitude 1 peaks at its frequency, with -6 dB in a flat-top spectrum."""
     rate, frequency = 8000, 1003.0
     x = np.sin(2 * np.pi * frequency * np.arange(rate) / rate).astype(np.float32)
     patch = Patch()
@@ -156,7 +156,7 @@ def test_a_sine_stands_at_its_frequency(device: Device) -> None:
 
 
 def test_a_spectrogram_shows_low_frequencies_below(device: Device) -> None:
-    """On an even scale with one row fewer than frequencies, each row is the mean of two neighbours."""
+    """Low frequencies are in the low rows, and a row of several levels shows their mean, or the highest on octaves."""
     x = np.random.default_rng(2).standard_normal((6, 65)).astype(np.float32)
     found = apply("signal.spectrogram", {"x": x}, device=device, height=64, octaves=0.0)
     np.testing.assert_allclose(found, ((x[:, :-1] + x[:, 1:]) / 2).T[::-1], atol=1e-6)
@@ -171,7 +171,7 @@ def test_a_spectrogram_shows_low_frequencies_below(device: Device) -> None:
 @pytest.mark.parametrize("size", [(1, 1), (5, 5), (4, 7), (31, 2)])
 @pytest.mark.parametrize(("border", "mode"), [("nearest", "nearest"), ("black", "constant"), ("wrap", "wrap")])
 def test_convolution_is_scipys(device: Device, size: tuple[int, int], border: str, mode: str) -> None:
-    """Each colour is convolved with its own weights; alpha stays."""
+    """Each colour is convolved with its own weights as by scipy, and alpha is unchanged."""
     rng = np.random.default_rng(3)
     image, weights = rng.random((29, 43, 4), np.float32), rng.random((*size, 4), np.float32)
     patch = Patch()
@@ -192,7 +192,7 @@ def test_convolution_is_scipys(device: Device, size: tuple[int, int], border: st
 
 
 def test_weights_that_add_up_to_nothing_are_not_divided_by_their_sum(device: Device) -> None:
-    """The weights of an edge filter, whose sum is 0, are used unchanged."""
+    """Weights whose sum is 0, as of an edge filter, are not divided by it."""
     image, weights = np.zeros((8, 9, 4), np.float32), np.zeros((1, 3, 4), np.float32)
     image[:, 4:], weights[0, 0], weights[0, 2] = 1, 1, -1
     patch = Patch()

@@ -30,7 +30,7 @@ def tone(frequency: float, count: int = 4000, rate: int = RATE) -> Array:
     [("u1", 128, 128), ("i2", 2**15, 0), ("i4", 2**31, 0), ("f4", 1, 0), ("f8", 1, 0)],
 )
 def test_sounds_of_every_type_are_the_same(tmp_path: Path, dtype: str, scale: int, middle: int) -> None:
-    """Integers are scaled to between -1 and 1."""
+    """Integers of each size are scaled to between -1 and 1, and agree with the floats."""
     path, x = tmp_path / "a.wav", tone(440)
     stored = x * scale + middle if dtype[0] == "f" else np.round(x * scale) + middle
     wavfile.write(path, RATE, stored.astype(dtype))
@@ -40,7 +40,7 @@ def test_sounds_of_every_type_are_the_same(tmp_path: Path, dtype: str, scale: in
 
 
 def test_24_bits_and_several_channels(tmp_path: Path) -> None:
-    """Left, right and their mean can be chosen; a file with one channel gives that channel."""
+    """The left channel, the right one or their mean can be chosen; a file with one channel gives that channel."""
     path = tmp_path / "a.wav"
     left, right = tone(300), tone(700)
     whole = np.round(np.stack([left, right], axis=1) * 2**23).astype("<i4")
@@ -55,7 +55,7 @@ def test_24_bits_and_several_channels(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rate", [4000, 11025, 16000, 44100])
 def test_another_rate_keeps_pitch_and_length(tmp_path: Path, rate: int) -> None:
-    """A tone below both limits keeps its frequency."""
+    """A sound at another rate keeps its duration, and a tone in it keeps its frequency."""
     path = tmp_path / "a.wav"
     wavfile.write(path, RATE, tone(440).astype(np.float32))
     found = load_sound(path, rate, "mix")
@@ -65,7 +65,7 @@ def test_another_rate_keeps_pitch_and_length(tmp_path: Path, rate: int) -> None:
 
 
 def test_a_saved_file_is_read_again(tmp_path: Path) -> None:
-    """A file that has not changed is not read again."""
+    """A changed file is read again, and an unchanged one comes from the cache."""
     path = tmp_path / "a.wav"
     for second, value in ((1, 0.25), (2, 0.5)):
         wavfile.write(path, RATE, np.full(8, value, np.float32))
@@ -76,7 +76,7 @@ def test_a_saved_file_is_read_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"not a sound", b"RIFF\x04\0\0\0WAVE", b"RIFF\xff\0\0\0WAVEfmt \x10\0\0\0"])
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
-    """A file that is empty, is no sound, or ends before its samples is reported by name."""
+    """The error for a file that is empty, is no sound or ends before its samples names the file."""
     path = tmp_path / "broken.wav"
     path.write_bytes(content)
     with pytest.raises(PatchError, match=r"sound file .*broken\.wav must be a readable sound"):
@@ -84,7 +84,7 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
 
 
 def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
-    """With any bytes corrupted, only a PatchError is raised."""
+    """Random damage to a file leads to a sound or a PatchError."""
     path, rng = tmp_path / "a.wav", np.random.default_rng(7)
     wavfile.write(path, RATE, tone(440, 50).astype(np.int16))
     sound = path.read_bytes()
@@ -100,7 +100,7 @@ def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named_and_no_file_is_asked_for(tmp_path: Path) -> None:
-    """The node names the file and the remedy, and the frame continues."""
+    """A missing file is named with a remedy, and a block without a file says so."""
     patch = Patch()
     load, empty = patch.add("io.load_audio", file=tmp_path / "gone.wav"), patch.add("io.load_audio")
     with Engine(patch, device="host") as engine:
@@ -112,7 +112,7 @@ def test_a_missing_file_is_named_and_no_file_is_asked_for(tmp_path: Path) -> Non
 def wav(
     samples: Array, rate: int = RATE, *, kind: int = 1, after: bytes = b"", before: bytes = b"", **fields: int
 ) -> bytes:
-    """Return a WAV of (samples, channels), written from its specification; `fields` of the header may be wrong."""
+    """Return a WAV of (samples, channels), written from its specification; header `fields` may be wrong."""
     channels, size = samples.shape[1], samples.dtype.itemsize
     right = {"bytes_a_second": rate * channels * size, "frame": channels * size, "bits": 8 * size}
     right |= {"data": samples.nbytes}
@@ -125,7 +125,7 @@ def wav(
 
 @pytest.mark.parametrize("seed", seeds(15))
 def test_wav_of_every_type_and_size(seed: int) -> None:
-    """Integers are scaled by the largest one, and floats keep their bits, for any number of channels."""
+    """Integers are scaled by half their range, and floats keep their bits, for any number of channels."""
     rng = np.random.default_rng(seed)
     dtype, shape = (
         str(rng.choice(["u1", "<i2", "<i4", "<f4", "<f8"])),
@@ -154,7 +154,7 @@ def test_wav_of_every_type_and_size(seed: int) -> None:
 )
 @pytest.mark.parametrize("count", [1, 50, 5001])
 def test_a_header_that_was_never_finished_is_read_as_players_do(wrong: dict[str, int], count: int) -> None:
-    """A recorder that was killed leaves sizes of 0 or of the largest number; other fields are redundant."""
+    """Samples are read although the header's sizes are 0 or the largest number, as a killed recorder leaves them."""
     samples = np.random.default_rng(count).integers(-(2**15), 2**15, (count, 2)).astype("<i2")
     rate, found = read_sound(wav(samples, before=b"LIST" + struct.pack("<I", 3) + b"abc\0", **wrong))
     assert rate == RATE
@@ -162,7 +162,7 @@ def test_a_header_that_was_never_finished_is_read_as_players_do(wrong: dict[str,
 
 
 def test_a_sound_of_no_samples_is_not_its_tags() -> None:
-    """The file's header says that it has no samples, and tags follow."""
+    """A sound whose header says that it has no samples is refused, even if tags follow."""
     tags = b"LIST" + struct.pack("<I", 4) + b"INFO" + b"id3 " + struct.pack("<I", 2) + b"xx"
     for after in (b"", tags):
         with pytest.raises(ValueError, match="no samples"):
@@ -174,14 +174,14 @@ def test_a_sound_of_no_samples_is_not_its_tags() -> None:
     [(0, "a rate of 0 Hz"), (2**31 - 1, "a rate of 2147483647 Hz, which must be from 1 to 1000000")],
 )
 def test_a_rate_that_cannot_be_is_said(rate: int, message: str, tmp_path: Path) -> None:
-    """The file is refused with the rate, since no player could play the sound either."""
+    """A file with an impossible sample rate is refused, and the message names the rate."""
     (tmp_path / "a.wav").write_bytes(wav(np.ones((9, 1), "<i2"), rate, bytes_a_second=9))
     with pytest.raises(PatchError, match=f"must be a readable sound, got: {message}; save it again as WAV or FLAC"):
         load_sound(tmp_path / "a.wav", RATE, "mix")
 
 
 def test_a_sound_that_would_grow_beyond_memory_is_refused(tmp_path: Path) -> None:
-    """A sound at 1 Hz isn't converted to 384000 Hz."""
+    """Converting a sound from 1 Hz to 384000 Hz is refused, with the number of samples."""
     (tmp_path / "a.wav").write_bytes(wav(np.ones((5000, 1), "<i2"), 1))
     with pytest.raises(PatchError, match="5000 samples at 1 Hz, more than 1073741824 at 384000 Hz"):
         load_sound(tmp_path / "a.wav", 384000, "mix")
@@ -198,7 +198,7 @@ def test_a_sound_that_would_grow_beyond_memory_is_refused(tmp_path: Path) -> Non
     ],
 )
 def test_other_formats(kind: str, subtype: str | None, error: float) -> None:
-    """The same tone is read, within the losses of the format."""
+    """A tone is read from other formats, within their losses."""
     x = tone(440, 20000, 44100).astype(np.float32)
     file = io.BytesIO()
     soundfile.write(file, x, 44100, format=kind, subtype=subtype)

@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def batches(x: Array, y: Array, frames: int, **parameters: Any) -> list[tuple[Array, Array]]:
-    """Return the batches of some frames."""
+    """Return the batches of x and y of some frames."""
     patch = Patch()
     node = patch.add("tensor.batches", **parameters)
     for name, data in (("x", x), ("y", y)):
@@ -29,7 +29,7 @@ def batches(x: Array, y: Array, frames: int, **parameters: Any) -> list[tuple[Ar
 
 @pytest.mark.parametrize(("rows", "size"), [(1, 3), (2, 1), (5, 5), (7, 3), (64, 16), (100, 33), (257, 300)])
 def test_every_row_comes_once_before_any_comes_again(rows: int, size: int) -> None:
-    """In both orders, rows of x and y stay together; rounds are shuffled differently."""
+    """Every row is used once per round, in order or shuffled, and rows of x and y stay together."""
     x = np.arange(3 * rows, dtype=np.float32).reshape(rows, 3)
     y = np.arange(rows, dtype=np.uint16).reshape(rows, 1) * 7
     frames = -(-3 * rows // size)
@@ -48,7 +48,7 @@ def test_every_row_comes_once_before_any_comes_again(rows: int, size: int) -> No
 
 
 def test_each_turn_of_a_loop_takes_other_rows() -> None:
-    """Three iterations a frame of two rows each use all six rows in one frame."""
+    """A loop of three iterations, each with a batch of two rows, uses all six rows in one frame."""
     x = np.arange(6, dtype=np.float32).reshape(6, 1)
     patch = Patch()
     data, loop, node = (
@@ -70,14 +70,14 @@ def test_each_turn_of_a_loop_takes_other_rows() -> None:
 
 
 def test_shuffled_rows_are_spread() -> None:
-    """The first positions of a row over many rounds are as even as chance allows, by a chi-squared test."""
+    """A shuffled row's first positions over many rounds are spread evenly, by a chi-squared test."""
     x = np.arange(16, dtype=np.float32).reshape(16, 1)
     seen = Counter(int(batch[0, 0]) for batch, _ in batches(x, x, 320, size=16))
     assert sum((seen[row] - 20) ** 2 / 20 for row in range(16)) < 50
 
 
 def test_y_has_as_many_rows_as_x() -> None:
-    """Another number of rows is reported at y."""
+    """A different number of rows is reported at y."""
     patch = Patch()
     node = patch.add("tensor.batches")
     for name, rows in (("x", 4), ("y", 5)):
@@ -88,7 +88,7 @@ def test_y_has_as_many_rows_as_x() -> None:
 
 
 def test_digits_are_those_of_scikit_learn() -> None:
-    """All digits are there in some order; training and test parts are disjoint and together complete."""
+    """The digits are scikit-learn's in some order, split into disjoint parts for training and test."""
     data, numbers = datasets.load_digits(return_X_y=True)
     expected = sorted((tuple(row / 16), int(number)) for row, number in zip(data, numbers, strict=True))
     parts = {}
@@ -105,7 +105,7 @@ def test_digits_are_those_of_scikit_learn() -> None:
 
 
 def test_digits_without_scikit_learn_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message is on the block."""
+    """Without scikit-learn, the block's error says what to install."""
     monkeypatch.setattr("blocks.tensor.digits.find_spec", lambda name: None)
     patch = Patch()
     node = patch.add("tensor.digits")
@@ -115,7 +115,7 @@ def test_digits_without_scikit_learn_say_what_to_install(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(("rows", "classes"), [(1, 1), (1, 10), (255, 3), (257, 2), (1000, 10)])
 def test_accuracy_is_numpys(rows: int, classes: int) -> None:
-    """The accuracy is right for equal elements too."""
+    """Accuracy equals numpy's comparison of `argmax`, also for rows with equal elements."""
     random = np.random.default_rng(rows)
     x, targets = (random.integers(0, 5, (rows, classes)).astype(np.float32) for _ in range(2))
     expected = np.float32((x.argmax(axis=1) == targets.argmax(axis=1)).sum()) / np.float32(rows)
@@ -124,7 +124,7 @@ def test_accuracy_is_numpys(rows: int, classes: int) -> None:
 
 @pytest.mark.parametrize(("rows", "columns", "zoom"), [(1, 8, 1), (5, 2, 3), (9, 3, 2)])
 def test_weight_tiles_lie_beside_each_other(rows: int, columns: int, zoom: int) -> None:
-    """Each number is a square, with its sign as colour and its size as brightness, between lines of one pixel."""
+    """Each weight is a square, coloured by its sign and as bright as its size, between lines of one pixel."""
     x = np.random.default_rng(rows).uniform(-1, 1, (rows, 6)).astype(np.float32)
     image = apply("tensor.weight_tiles", {"x": x}, port="image", tile_width=3, columns=columns, zoom=zoom, range=1.0)
     across, down = min(rows, columns), -(-rows // columns)
@@ -143,7 +143,7 @@ def test_weight_tiles_lie_beside_each_other(rows: int, columns: int, zoom: int) 
 
 
 def test_a_tile_must_divide_the_rows() -> None:
-    """A tile of another size is reported at x."""
+    """A tile width that doesn't divide the rows is refused at x."""
     patch = Patch()
     node = patch.add("tensor.weight_tiles", tile_width=4)
     patch.connect(patch.add("io.array", data=np.zeros((2, 6), np.float32))["out"], node["x"])

@@ -30,7 +30,7 @@ def _input(name: str) -> PortSpec:
 
 @pytest.fixture(autouse=True)
 def weighted() -> type[AdaptiveBlock]:
-    """A type whose text names its inputs, each with a weight; its output is their weighted sum."""
+    """A type whose text names its inputs, each with a weight; the output is their weighted sum."""
 
     class Weighted(AdaptiveBlock, id="test.weighted"):
         """Add inputs with weights."""
@@ -85,7 +85,7 @@ X, Y, Z = (np.arange(start, start + 5, dtype=np.float32) for start in (1, 10, 10
 
 
 def test_values_of_a_node_give_it_ports_and_parameters() -> None:
-    """Two nodes of one type have the title, ports and parameters that their own values ask for."""
+    """Two nodes of one type have the titles, ports and parameters that follow from their own values."""
     patch = _patch("x y")
     patch.add("test.weighted", node_id="other", terms="z")
     assert _ports(patch) == ["x", "y", "out"]
@@ -98,14 +98,14 @@ def test_values_of_a_node_give_it_ports_and_parameters() -> None:
 
 
 def test_nodes_with_equal_values_share_a_type() -> None:
-    """Work that is the same for all nodes with these values is done once."""
+    """Two nodes of one type with equal values have the same type object."""
     patch = _patch("x y")
     patch.add("test.weighted", node_id="twin", terms="x y")
     assert patch.block_type("sum") is patch.block_type("twin")
 
 
 def test_add_takes_values_of_parameters_that_follow_from_others() -> None:
-    """`Patch.add` first applies the values that decide the interface, then those of the parameters that follow."""
+    """`Patch.add` accepts values of parameters that follow from other values in the same call, and no others."""
     patch = Patch()
     patch.add("test.weighted", node_id="sum", weight_x=3.0, terms="x")
     assert patch.value("sum", "weight_x") == 3.0
@@ -114,7 +114,7 @@ def test_add_takes_values_of_parameters_that_follow_from_others() -> None:
 
 
 def test_another_value_and_its_undo_follow_in_the_engine() -> None:
-    """The ports change with the value; connections to ports that are gone come back when the ports do."""
+    """Another value changes the ports, and its undo restores them with their connections."""
     patch = _patch("x y")
     with Engine(patch, device="host") as engine:
         assert engine.step().update_level is UpdateLevel.COLD
@@ -133,7 +133,7 @@ def test_another_value_and_its_undo_follow_in_the_engine() -> None:
 
 
 def test_a_wrong_value_is_told_and_the_last_good_version_runs_on() -> None:
-    """The node reports the error, and everything that depends on it continues."""
+    """A wrong value is an error of its node, whose last good version runs on; a right value drops a connection."""
     patch = _patch("x y")
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -148,7 +148,7 @@ def test_a_wrong_value_is_told_and_the_last_good_version_runs_on() -> None:
 
 
 def test_a_node_that_begins_with_a_wrong_value_can_be_mended() -> None:
-    """A node without an interface shows the reason, keeps its declared parameters, and runs once it has one."""
+    """A node that starts with a wrong value has no ports and shows the reason; a right value makes it run."""
     patch = _patch("!")
     assert _ports(patch) == []
     with Engine(patch, device="host") as engine:
@@ -160,7 +160,7 @@ def test_a_node_that_begins_with_a_wrong_value_can_be_mended() -> None:
 
 
 def test_a_file_keeps_what_follows_from_other_values() -> None:
-    """Saved values and connections of undeclared ports are loaded again."""
+    """Values and connections that follow from other values survive saving and loading."""
     patch = _patch("x y")
     patch.set("sum", weight_y=4.0)
     loaded = parse_patch(dump_patch(patch))
@@ -171,7 +171,7 @@ def test_a_file_keeps_what_follows_from_other_values() -> None:
 
 
 def test_a_saved_file_changes_the_nodes_that_were_made_of_it(tmp_path: Path) -> None:
-    """A wrong text in the file keeps the last good interface, and another file changes no type."""
+    """Saving a file that a value names changes the node; a wrong text keeps the last good interface."""
     names = tmp_path / "names.txt"
     names.write_text("x y")
     patch = _patch(f"@{names}")
@@ -200,7 +200,7 @@ def test_a_saved_file_changes_the_nodes_that_were_made_of_it(tmp_path: Path) -> 
 
 
 def test_names_that_a_block_can_not_have_are_refused() -> None:
-    """The message names the port with the refused name."""
+    """A port name that blocks use themselves is refused, and the message has the port's name."""
     patch = _patch("values")
     with Engine(patch, device="host") as engine:
         (reported,) = engine.step().diagnostics

@@ -1,4 +1,4 @@
-"""An incomplete block class is refused when it is defined, and the message says what is missing."""
+"""A block class with a mistake is refused when it is defined, and the message says what is wrong."""
 
 from pathlib import Path
 from types import new_class
@@ -29,7 +29,7 @@ from engine.descriptions.checks import BlockDefinitionError
 def define(
     name: str = "Sample", *, id: str = "test_def.sample", doc: str | None = "Does it.", **body: Any
 ) -> type[Block]:
-    """Define a block class; a member is (annotation, declaration)."""
+    """Define a block class; each member is an annotation and a declaration."""
     members: dict[str, Any] = {"__module__": __name__, "__doc__": doc, "describe": lambda self, build: None}
     annotations = {}
     for key, (hint, declaration) in body.items():
@@ -182,7 +182,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("body", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_a_wrong_declaration_is_refused(body: dict[str, Any], message: str) -> None:
-    """The message names the block and the member and says what must hold, and the catalogue lacks the type."""
+    """A wrong declaration is refused with block, member and rule, and the catalogue does not get the type."""
     import blocks.math.saxpy
 
     with pytest.raises(BlockDefinitionError) as refused:
@@ -193,7 +193,7 @@ def test_a_wrong_declaration_is_refused(body: dict[str, Any], message: str) -> N
 
 
 def test_an_annotation_that_names_nothing_is_refused() -> None:
-    """An annotation whose import was forgotten is reported together with its block."""
+    """An annotation that names nothing, such as a forgotten import, is refused with the block's id."""
     with pytest.raises(BlockDefinitionError) as refused:
         define(x=("In[nonsense]", port(doc="X.")))
     assert str(refused.value) == (
@@ -203,7 +203,7 @@ def test_an_annotation_that_names_nothing_is_refused() -> None:
 
 
 def test_a_block_says_what_it_is() -> None:
-    """Title, category, summary, ports and parameters follow from the declaration."""
+    """A block's title, category, summary, ports, parameters and folder follow from its declaration."""
     block = define(
         "GaussianBlur2D",
         id="test_def.sub.blur",
@@ -225,10 +225,10 @@ def test_a_block_says_what_it_is() -> None:
 
 
 def test_a_base_class_holds_what_several_blocks_declare() -> None:
-    """A type's own ports and parameters come first; one that has an inherited name replaces the inherited one."""
+    """A type's own ports and parameters come before inherited ones, and replace those of the same name."""
 
     class Gained(Block, abstract=True):
-        """Has a gain."""
+        """Multiply by a gain."""
 
         x: In[f32] = port(doc="Input.")
         gain: float = param(1.0, doc="Gain.")
@@ -243,7 +243,7 @@ def test_a_base_class_holds_what_several_blocks_declare() -> None:
         def describe(self, build: BlockBuilder) -> None: ...
 
     class Told(ValueBlock, abstract=True):
-        """Has an output."""
+        """Output a count."""
 
         out: Value[int] = value_port(doc="Output.")
 
@@ -262,17 +262,17 @@ def test_a_base_class_holds_what_several_blocks_declare() -> None:
 
 
 def test_defining_a_block_again_in_its_module_replaces_it() -> None:
-    """A module that is loaded again replaces its class, and the id is not reported as a duplicate."""
+    """Defining a block's class again in its module replaces the type."""
     define(x=X)
     second = define(x=X)
     assert block_types.get("test_def.sample") is second
 
 
 def test_a_block_without_describe_says_so_when_it_is_described() -> None:
-    """A block without `describe` is reported when it is described: the base class does nothing."""
+    """Describing a block without `describe` raises NotImplementedError with the block's id."""
 
     class Silent(Block, id="test_def.silent"):
-        """Says nothing."""
+        """Do nothing."""
 
         x: In[f32] = port(doc="X.")
 

@@ -1,4 +1,4 @@
-"""Parameters inside `describe`, and the texts that become their values."""
+"""Parameters inside `describe`, and texts that are converted to their values."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +40,7 @@ def block() -> Any:
     """A block with a live and a structural parameter."""
 
     class Sample(Block, id="test_parameters.sample"):
-        """Has parameters."""
+        """Multiply by numbers."""
 
         x: In[f32] = port(doc="X.")
         a: float = param(1.0, doc="A.")
@@ -53,7 +53,7 @@ def block() -> Any:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_live_parameter_cannot_be_computed_with_and_says_why(block: Any, operation: Callable[[Any], object]) -> None:
-    """`describe` doesn't know a live parameter's value, so an expression of it would be wrong after the next change."""
+    """Any expression of a live parameter in `describe` raises an error that suggests structural=True."""
     with pytest.raises(TypeError) as refused:
         operation(block.a)
     assert str(refused.value) == (
@@ -63,7 +63,7 @@ def test_a_live_parameter_cannot_be_computed_with_and_says_why(block: Any, opera
 
 
 def test_a_structural_parameter_is_its_value(block: Any) -> None:
-    """`describe` computes with the value of a structural parameter."""
+    """In `describe`, a structural parameter is a number that can be computed with."""
     assert block.n + 1 == 5
 
 
@@ -81,7 +81,7 @@ def test_a_structural_parameter_is_its_value(block: Any) -> None:
     ],
 )
 def test_typed_text_becomes_a_value_of_the_parameters_type(hint: type, text: str, value: object) -> None:
-    """The command line and the inspector convert texts alike."""
+    """A text is converted to a value of the parameter's type."""
     default: Any = {float: 0.0, int: 0, bool: True, str: "", Path: ""}[hint]
     spec = ParameterSpec("a", TYPES[hint], default, "A.")
     assert parse_text(spec, text) == value
@@ -100,7 +100,7 @@ def test_typed_text_becomes_a_value_of_the_parameters_type(hint: type, text: str
     ],
 )
 def test_typed_text_that_does_not_fit_is_refused(hint: type, text: str, message: str) -> None:
-    """The error for a text that does not fit says what the parameter takes."""
+    """The error for a text that does not fit has the accepted values."""
     default: Any = {float: 0.0, int: 0, bool: True, np.ndarray: np.zeros(1)}[hint]
     spec = ParameterSpec("a", TYPES[hint], default, "A.")
     with pytest.raises(PatchError) as refused:

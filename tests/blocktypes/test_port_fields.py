@@ -1,4 +1,4 @@
-"""Declared fields of ports beyond type and shape, and the views that `describe` makes."""
+"""The fields of declared ports beyond type and shape, and the views that `describe` makes."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def described(action: Callable[[Any, BlockBuilder], None]) -> BlockDescription:
     """Return the description of a block with `action` as its `describe`."""
 
     class Sample(Block, id="test_port_fields.sample"):
-        """Has an output that may be a view."""
+        """Output a view of the input."""
 
         x: In[f32] = port(strided=True, doc="X.")
         late: In[f32] = port(delayed=True, optional=True, doc="Late.")
@@ -35,7 +35,7 @@ def described(action: Callable[[Any, BlockBuilder], None]) -> BlockDescription:
 
 
 def test_ports_keep_what_they_declare() -> None:
-    """Inputs keep their fields `strided` and `delayed`, and outputs their default for when their region is skipped."""
+    """Input fields `strided` and `delayed` are kept, and so is an output's default for frames that skip its region."""
     x, late, rows = described(lambda self, build: build.view(self.rows, self.x, SliceView(0))).ports
     assert (x.strided, x.delayed) == (True, False)
     assert (late.strided, late.delayed) == (False, True)
@@ -43,7 +43,7 @@ def test_ports_keep_what_they_declare() -> None:
 
 
 def test_a_view_is_recorded_and_strides_are_extents() -> None:
-    """A view is recorded with its strides as extents, and adds no work to a frame."""
+    """A view is recorded without an entry, and its strides are extents."""
     found = described(lambda self, build: build.view(self.rows, self.x, SliceView(0, 2)))
     assert (found.views, found.entries) == ((View("rows", "x", SliceView(0, 2)),), ())
     seen: list[Extent] = []
@@ -66,16 +66,16 @@ def test_a_view_is_recorded_and_strides_are_extents() -> None:
     ],
 )
 def test_a_view_shows_one_input_in_one_output(action: Callable[[Any, Any], Any], message: str) -> None:
-    """A view must show one input in an output, and an output can be made a view only once."""
+    """A view of anything but an input, or a second view of one output, is refused."""
     with pytest.raises(ValueError, match=re.escape(message)):
         described(action)
 
 
 def test_an_append_buffer_has_its_count_beside_it() -> None:
-    """The count of an append buffer is one number, with the same lifetime as the buffer."""
+    """An append buffer is followed by a port for its count, which is one number."""
 
     class Appends(Block, id="test_port_fields.appends"):
-        """Fills a buffer from the front."""
+        """Fill a buffer from the front."""
 
         points: Out[f32] = port(shape="[64]", append=True, default=None, doc="Points.")
         after: Out[f32] = port(shape="[1]", doc="After.")
@@ -101,7 +101,7 @@ def test_an_append_buffer_has_its_count_beside_it() -> None:
     ],
 )
 def test_declarations_that_make_no_sense_are_refused(ports: dict[str, Any], message: str) -> None:
-    """Declarations that make no sense are refused when the class is defined, not when it is used."""
+    """A port declaration that contradicts itself is refused when the class is defined."""
     body: dict[str, Any] = {
         "__doc__": "Wrong.",
         "__annotations__": {name: direction[f32] for name, (direction, _) in ports.items()},

@@ -1,4 +1,4 @@
-"""Whatever arguments a declaration gets, its class either works or is refused with its name and line."""
+"""A declaration with arbitrary arguments either works or is refused with its name and line."""
 
 from inspect import signature
 from pathlib import Path
@@ -26,7 +26,7 @@ from engine.runtime.check.check_patch import check_patch
 from tests.fuzzing import many
 from tests.runtime.model.authors import THINGS
 
-#: Good arguments for every function that declares.
+#: Valid arguments for every function that declares.
 DECLARING: dict[str, dict[str, Any]] = {
     "port": {
         "doc": "In.",
@@ -71,12 +71,12 @@ DECLARING: dict[str, dict[str, Any]] = {
 CALLED = {"port": port, "param": param, "value_port": value_port}
 
 
-#: Argument names that don't depend on a block.
+#: Arguments that can be made without a block.
 GIVEN: list[Any] = [thing(None, None) for thing in THINGS[:80]]  # type: ignore[arg-type]
 
 
 def test_everything_that_declares_is_tried_with_all_its_arguments() -> None:
-    """Every argument of every declaring function is tried; those of `Block` are the keywords of the class."""
+    """The tests try every argument of every declaring function; those of `Block` are class keywords."""
     for name, call in {**CALLED, "class": Block.__init_subclass__}.items():
         assert set(signature(call).parameters) - {"abstract"} == set(DECLARING[name]), name
 
@@ -84,14 +84,14 @@ def test_everything_that_declares_is_tried_with_all_its_arguments() -> None:
 @given(st.sampled_from(sorted(DECLARING)), st.data())
 @settings(max_examples=many(100))
 def test_a_declaration_is_refused_with_name_and_line_or_works(kind: str, data: st.DataObject) -> None:
-    """Accepted blocks can be placed and checked; the error for others has their name and line."""
+    """Blocks with one or two arbitrary arguments can be checked in a patch, or are refused with name and line."""
     asked = {name: dict(arguments) for name, arguments in DECLARING.items()}
     for name in data.draw(st.lists(st.sampled_from(sorted(asked[kind])), min_size=1, max_size=2, unique=True)):
         asked[kind][name] = GIVEN[data.draw(st.integers(0, len(GIVEN) - 1))]
     try:
 
         class Tried(Block, **asked["class"]):
-            """Tries."""
+            """Test a declaration."""
 
             x: In[f32] = port(**asked["port"])
             n: int = param(**asked["param"])
@@ -100,7 +100,7 @@ def test_a_declaration_is_refused_with_name_and_line_or_works(kind: str, data: s
                 pass
 
         class Told(ValueBlock, id="test_def.told"):
-            """Tells."""
+            """Test a declaration of a value."""
 
             out: Value[float] = value_port(**asked["value_port"])
 

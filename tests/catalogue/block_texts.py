@@ -22,7 +22,7 @@ def block_text(
     before: str = "",
     describe: str = "",
 ) -> str:
-    """Return a block that multiplies by its gain; `source` and `out` name its ports."""
+    """Return the text of a block that multiplies by its gain; `source` and `out` name its ports."""
     return f'''{HEAD}{before}
 
 class Scale(Block, id="{type_id}"):
@@ -42,7 +42,7 @@ class Scale(Block, id="{type_id}"):
 
 
 class BlockFolder:
-    """A folder of block files, with the kernel that they share."""
+    """A folder of block files, with a kernel that all of them use."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -50,7 +50,7 @@ class BlockFolder:
         (path / "scale.cu").write_text(KERNEL)
 
     def write(self, name: str, text: str) -> Path:
-        """Save a file."""
+        """Write a file of the folder and return its path."""
         path = self.path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)

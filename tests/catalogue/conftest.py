@@ -1,4 +1,4 @@
-"""Folders whose block types are removed when a test ends, and files that hang until a test lets them go."""
+"""Folders whose block types are removed when a test ends, and block files that hang until a test releases them."""
 
 import io
 import os
@@ -15,7 +15,7 @@ from tests.catalogue.block_texts import BlockFolder
 
 
 class HeldRunner(CodeRunner):
-    """Runs files whose time limit ends when a test says so, however busy the machine is."""
+    """Runs files without a time limit, until a test ends the limit of one of them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class HeldRunner(CodeRunner):
 
     @limits.setter
     def limits(self, _: TimeLimits) -> None:
-        """Ignore other limits."""
+        """Ignore other time limits."""
 
 
 class Gate:
@@ -51,7 +51,7 @@ class Gate:
         self._reader.read(1)
 
     def open(self) -> None:
-        """Let the code go on. A second call does nothing."""
+        """Let the code continue. A second call has no effect."""
         if not self._reader.closed:
             self._reader.readall()
             self._reader.close()

@@ -50,14 +50,14 @@ def found(catalogue: Catalogue, text: str) -> list[str]:
 
 
 def test_search_ranks_title_before_tags_before_help(catalogue: Catalogue) -> None:
-    """A title that begins with the word comes first, then a title that contains it, then tags, then help."""
+    """A title that begins with the word comes first, then one that contains it, then tags, then help, in any case."""
     names = ["first", "second", "third", "fourth"]
     assert found(catalogue, "quux") == [f"test_search.{name}" for name in names]
     assert found(catalogue, "QuUx ") == found(catalogue, "quux")
 
 
 def test_search_needs_every_word(catalogue: Catalogue) -> None:
-    """Every word must match, so more words find fewer blocks and nonsense finds none."""
+    """Every word must match: a second word narrows the result, and a nonsense word empties it."""
     assert found(catalogue, "quux third") == ["test_search.third"]
     assert found(catalogue, "quux xyzzy") == []
 
@@ -70,7 +70,7 @@ def test_empty_search_lists_everything(catalogue: Catalogue) -> None:
 
 
 def test_a_user_finds_the_shipped_blocks_by_what_they_do() -> None:
-    """For words that a person would type, the fitting block comes first."""
+    """For words that a person would type, the expected block comes first."""
     catalogue = default_catalogue()
     for text, expected in (
         ("blur", "image.gaussian_blur"),
@@ -82,7 +82,7 @@ def test_a_user_finds_the_shipped_blocks_by_what_they_do() -> None:
 
 
 def test_unknown_types_suggest_near_ones(catalogue: Catalogue) -> None:
-    """For an id with a typing error, the right id is suggested."""
+    """The error for an id with a typo suggests the right id."""
     with pytest.raises(PatchError) as refused:
         catalogue.require("test_search.frst")
     assert "got 'test_search.frst'; did you mean test_search.first" in str(refused.value)
@@ -90,7 +90,7 @@ def test_unknown_types_suggest_near_ones(catalogue: Catalogue) -> None:
 
 
 def test_a_package_that_does_not_import_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block file with a mistake is reported with the package and the reason."""
+    """The error for a package that raises during its import names the package and the reason."""
     package = tmp_path / "warploom_broken_blocks"
     package.mkdir()
     (package / "__init__.py").write_text("")

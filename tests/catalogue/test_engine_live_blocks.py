@@ -1,4 +1,4 @@
-"""A saved block file reaches the running engine: blocks are replaced, and broken versions leave the last good one."""
+"""A saved block file reaches the running engine: good versions replace blocks, broken ones leave the last good one."""
 
 import time
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class Live:
         return self.engine.step()
 
     def out(self, port: str = "out") -> list[float]:
-        """Return the contents of the block's output."""
+        """Return the contents of the block's output, as a list."""
         return [float(value) for value in self.engine.read(self.scale[port])]
 
     def problem(self) -> Diagnostic:
@@ -69,7 +69,7 @@ MakeLive = Callable[..., Live]
 
 
 def test_a_changed_description_is_cold_and_keeps_the_values(live: MakeLive) -> None:
-    """The new version's launch runs, with the gain that was set before."""
+    """A version that launches other work is a COLD update, and keeps the gain and the undo history."""
     one = live(block_text(), gain=3.0)
     assert one.step().update_level is UpdateLevel.COLD
     assert one.out() == [3, 6, 9]
@@ -83,7 +83,7 @@ def test_a_changed_description_is_cold_and_keeps_the_values(live: MakeLive) -> N
 
 
 def test_code_that_asks_for_the_same_rebuilds_nothing(live: MakeLive) -> None:
-    """Comments, help and ranges cost no rebuild; a new default reaches the running graph."""
+    """Comments, help and ranges rebuild nothing; a new default is a HOT update."""
     one = live(block_text(gain="2.0"))
     one.step()
     one.save(block_text(gain="5.0, max=9") + "\n# a comment\n")
@@ -96,7 +96,7 @@ def test_code_that_asks_for_the_same_rebuilds_nothing(live: MakeLive) -> None:
 
 
 def test_the_newest_value_is_kept(live: MakeLive) -> None:
-    """A value that is written directly from the inbox survives a new version."""
+    """The last of several values that were written from the inbox survives a new version."""
     one = live(block_text())
     one.step()
     for gain in (2.0, 3.0, 4.0):
@@ -125,7 +125,7 @@ def test_a_value_set_after_a_new_default_is_kept(live: MakeLive) -> None:
 
 
 def test_a_parameter_that_is_gone_comes_back_with_its_value(live: MakeLive) -> None:
-    """A value of a parameter that is gone stays in the patch, and applies again when the parameter is back."""
+    """The value of a removed parameter stays in the patch, and applies again once the parameter is back."""
     one = live(block_text())
     one.patch.set(one.scale, gain=2.0)
     one.step()
@@ -140,7 +140,7 @@ def test_a_parameter_that_is_gone_comes_back_with_its_value(live: MakeLive) -> N
 
 
 def test_a_value_that_no_longer_fits_gets_its_default_and_the_node_says_so(live: MakeLive) -> None:
-    """The node reports the default until the value is set again, or fits again."""
+    """A value that a new version refuses is kept and reported; the default is used until it fits or is set again."""
     one = live(block_text(), gain=50.0)
     one.step()
     one.save(block_text(gain="0.5, max=1"))
@@ -190,7 +190,7 @@ FAILURES = [
 def test_code_that_fails_marks_the_node_and_the_last_version_runs_on(
     live: MakeLive, text: str, message: str, line: int
 ) -> None:
-    """The last good version still follows its parameters, and the patch can be edited; fixed code replaces it."""
+    """A failing version is reported with file and line, while the last good one still runs; fixed code replaces it."""
     one = live(block_text(), gain=2.0)
     one.step()
     one.save(text)
@@ -214,7 +214,7 @@ def test_code_that_fails_marks_the_node_and_the_last_version_runs_on(
 
 
 def test_a_node_placed_while_the_file_fails_gets_the_last_version(live: MakeLive) -> None:
-    """A new node runs the last good version and shows the same error."""
+    """A node that is placed while its file fails runs the last good version and shows the file's error."""
     one = live(block_text())
     one.save("1 / 0\n" + block_text())
     second = one.patch.add("live.scale", gain=2.0)
@@ -225,7 +225,7 @@ def test_a_node_placed_while_the_file_fails_gets_the_last_version(live: MakeLive
 
 
 def test_a_type_that_is_gone_leaves_a_placeholder_and_the_last_graph(live: MakeLive) -> None:
-    """When the type comes back, the node has its values and connections again."""
+    """While a type is missing, the last graph runs; when the type is back, the node has its values and connections."""
     one = live(block_text(), gain=2.0)
     one.step()
     one.save(block_text("live.other"))
@@ -239,7 +239,7 @@ def test_a_type_that_is_gone_leaves_a_placeholder_and_the_last_graph(live: MakeL
 
 
 def test_a_type_that_comes_later_brings_its_placeholders_to_life(folder: BlockFolder) -> None:
-    """Placeholders become blocks when a person trusts a folder after opening the patch."""
+    """Placeholders of an untrusted folder become blocks once a person trusts the folder."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     patch = Patch()
@@ -263,7 +263,7 @@ def test_a_type_that_comes_later_brings_its_placeholders_to_life(folder: BlockFo
 
 
 def test_a_port_that_vanished_leaves_a_dangling_connection(live: MakeLive) -> None:
-    """The node names the missing port, and the rest runs; the connection is saved, and works again with the port."""
+    """A connection to a removed port is a warning and is kept in the file; it works again with the port."""
     one = live(block_text())
     after = one.patch.add("math.scale_offset", scale=10.0)
     made = one.patch.connect(one.scale["out"], after["x"])
@@ -297,7 +297,7 @@ def test_a_port_that_vanished_leaves_a_dangling_connection(live: MakeLive) -> No
 
 
 def test_an_output_that_vanished_leaves_the_last_graph_running(live: MakeLive) -> None:
-    """The reader of the missing output reports a missing input; another connection corrects it."""
+    """A reader of a removed output is an error, and the last graph runs until another connection corrects it."""
     one = live(block_text(), gain=2.0)
     after = one.patch.add("math.scale_offset", scale=10.0)
     one.patch.connect(one.scale["out"], after["x"])
@@ -312,7 +312,7 @@ def test_an_output_that_vanished_leaves_the_last_graph_running(live: MakeLive) -
 
 
 def test_after_edits_of_code_an_engine_runs_what_a_fresh_one_runs(live: MakeLive) -> None:
-    """After any sequence of versions, the engine's results are those of a new engine."""
+    """After each of several versions, right or broken, the engine has the results of a new engine."""
     texts = [
         block_text(factor="2.0"),
         "1 / 0",
@@ -336,7 +336,7 @@ def test_after_edits_of_code_an_engine_runs_what_a_fresh_one_runs(live: MakeLive
 
 
 def test_a_composite_in_a_patch_follows_its_children(live: MakeLive) -> None:
-    """A composite follows its children although its own file doesn't change."""
+    """A composite follows new versions of its children, although its own file is unchanged."""
     from tests.catalogue.test_loading import COMPOSITE
 
     one = live(block_text())
@@ -397,7 +397,7 @@ def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, held: HeldRunner) -
 
 
 def test_a_value_set_while_the_type_was_missing_counts(live: MakeLive) -> None:
-    """The last good graph, which kept running, receives the value."""
+    """A value that is set while the type is missing is a HOT update of the last good graph."""
     one = live(block_text(), gain=2.0)
     one.step()
     one.save(block_text("live.other"))
@@ -409,7 +409,7 @@ def test_a_value_set_while_the_type_was_missing_counts(live: MakeLive) -> None:
 
 
 def test_a_value_that_only_the_next_version_takes_is_kept(live: MakeLive) -> None:
-    """A value may be set between the save of a version that refuses it and the next frame; the next version gets it."""
+    """A value that comes back by undo, and that only the version after the next accepts, is kept for it."""
     one = live(block_text())
     one.patch.set(one.scale, gain=5.0)
     one.patch.reset(one.scale, "gain")

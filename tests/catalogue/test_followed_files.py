@@ -1,4 +1,4 @@
-"""An engine that watches files follows every change of the files that it read, however the change was made."""
+"""An engine that watches files follows every change to the files that it read, however the change was made."""
 
 import os
 from contextlib import closing
@@ -88,7 +88,7 @@ WAYS = (_in_place, _renamed, _with_an_old_time, _linked, _written_behind_a_link,
 
 @pytest.mark.parametrize("first", range(len(WAYS)))
 def test_every_way_of_changing_a_file_is_followed(tmp_path: Path, device: Device, first: int) -> None:
-    """Each way of changing a file is followed, whichever way came before; the system doesn't report them all."""
+    """Each way of changing a file is followed, whichever way came before."""
     folder = tmp_path / "patch"
     header = _header(folder, 1)
     (folder / "k.cu").write_text(ADDED)
@@ -102,7 +102,7 @@ def test_every_way_of_changing_a_file_is_followed(tmp_path: Path, device: Device
 
 
 def test_a_save_without_a_change_is_not_reported(tmp_path: Path) -> None:
-    """Contents are compared with those that were read, not time stamps."""
+    """Saving the same contents reports nothing, and saving other contents reports the file."""
     file, reports = tmp_path / "k.cu", list[frozenset[Path]]()
     _header(tmp_path, 1)
     file.write_text(ADDED)
@@ -111,12 +111,12 @@ def test_a_save_without_a_change_is_not_reported(tmp_path: Path) -> None:
         for text, reported in ((ADDED, []), (ADDED + "\n", [{file}])):
             file.write_text(text)
             files._look(frozenset({file}))
-            until(lambda expected=reported: reports or not expected)  # the watcher's thread may have looked first
+            until(lambda expected=reported: reports or not expected)  # the watcher's thread may have reported first
             assert reports == reported
 
 
 def test_a_header_that_appears_is_found(tmp_path: Path, device: Device) -> None:
-    """A missing header is found when it appears, even with its folder; so is a new header that hides it."""
+    """A missing header is found when it appears, even with its folder; so is a new header that hides another."""
     file = tmp_path / "k.cu"
     file.write_text(ADDED.replace("added.h", "sub/added.h"))
     patch = _kernel(file)
@@ -136,7 +136,7 @@ def test_a_header_that_appears_is_found(tmp_path: Path, device: Device) -> None:
 
 
 def test_a_kernel_file_that_is_deleted_is_a_word_on_its_block(tmp_path: Path, device: Device) -> None:
-    """The block warns, the last good code continues, and the warning goes when the file is back."""
+    """A deleted kernel file is a warning on its block, whose last good code runs on, until the file is back."""
     file = tmp_path / "k.cu"
     file.write_text(ADDED.replace("ADDED;", "3;").replace('#include "added.h"', ""))
     with Engine(_kernel(file), device) as engine:
@@ -154,7 +154,7 @@ def test_a_kernel_file_that_is_deleted_is_a_word_on_its_block(tmp_path: Path, de
 
 
 def test_a_picture_that_is_overwritten_is_followed(tmp_path: Path, device: Device) -> None:
-    """A picture is overwritten by one of the same size and time, by text, and by one of another size."""
+    """A picture is followed when it is overwritten by one of equal size and time, by text, or by another size."""
     file = tmp_path / "picture.bmp"
 
     def save(grey: int, size: tuple[int, int]) -> None:
@@ -197,7 +197,7 @@ def _fresh(file: Path) -> np.ndarray:
 
 
 def test_a_picture_of_the_same_size_and_time_is_another_in_a_new_patch(tmp_path: Path) -> None:
-    """A new patch reads the picture's contents, although nothing watches the file."""
+    """A new patch reads the picture's current contents, although the file's size and time are unchanged."""
     file = tmp_path / "picture.bmp"
     for grey in (0, 255, 0):
         Image.new("RGB", (8, 4), (grey, grey, grey)).save(file)
@@ -217,7 +217,7 @@ def _scaled(folder: BlockFolder) -> Patch:
 def test_a_block_file_behind_a_link_and_a_folder_of_blocks_that_is_moved_are_followed(
     folder: BlockFolder, tmp_path: Path
 ) -> None:
-    """The system reports the folder that was moved away, but not the one that took its place; both are followed."""
+    """A block file behind a link is followed, and so is a folder that takes the place of one that was moved away."""
     texts = {gain: block_text(gain=f"{gain}.0") for gain in (1, 2, 3, 4)}
     elsewhere = BlockFolder(tmp_path / "elsewhere")
     for gain, text in texts.items():
@@ -240,7 +240,7 @@ def test_a_block_file_behind_a_link_and_a_folder_of_blocks_that_is_moved_are_fol
 
 
 def test_the_kernel_of_a_block_is_followed_where_it_lies(folder: BlockFolder, tmp_path: Path) -> None:
-    """Headers outside all folders of blocks are followed too, and so is the kernel's deletion."""
+    """A block's kernel and headers outside all folders of blocks are followed, and so is the kernel's deletion."""
     header = _header(tmp_path / "headers", 1)
     kernel = folder.path / "scale.cu"
     kernel.write_text(f'#include "{header}"\n' + KERNEL.replace("gain *", "ADDED + gain *"))
@@ -261,7 +261,7 @@ def test_the_kernel_of_a_block_is_followed_where_it_lies(folder: BlockFolder, tm
 
 
 def test_a_block_that_is_added_has_the_kernel_that_its_file_holds_now(folder: BlockFolder) -> None:
-    """Nothing watches the file, yet an added block has its newest kernel, and running blocks get that kernel too."""
+    """An added block and the running ones get the current kernel of their file, although nothing watches the file."""
     folder.write("scale.py", block_text())
     patch = _scaled(folder)
     with Engine(patch, "host") as engine:

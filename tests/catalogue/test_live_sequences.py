@@ -15,7 +15,7 @@ from engine.patch.changes import PortRef
 from tests.catalogue.block_texts import BlockFolder, block_text
 from tests.fuzzing import many
 
-#: Versions of one block: with other structure, other parameters or ports, and some that fail.
+#: Versions of one block: with other work, other parameters or ports, and some that fail.
 TEXTS = {
     "plain": block_text(),
     "default": block_text(gain="3.0, max=9"),
@@ -64,7 +64,7 @@ def make_patch() -> Patch:
 @settings(max_examples=many(12))
 @given(st.lists(st.sampled_from([*TEXTS, *EDITS]), min_size=2, max_size=14))
 def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> None:
-    """Where the new engine has an error, the running one has an error as well."""
+    """After random saves and edits, the running engine has the results and errors of a new engine."""
     with tempfile.TemporaryDirectory() as place:
         folder = BlockFolder(Path(place).resolve() / "blocks")
         folder.write("scale.py", TEXTS["plain"])
@@ -89,7 +89,7 @@ def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> Non
 
 
 def compare(engine: Engine, patch: Patch) -> None:
-    """Compare a running engine with a new one."""
+    """Compare a running engine's results and errors with those of a new one."""
     report = engine.step()
     with Engine(patch, device="host") as fresh:
         expected = fresh.step()

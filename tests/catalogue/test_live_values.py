@@ -1,4 +1,4 @@
-"""Value blocks and driven parameters follow block files too."""
+"""Value blocks and driven parameters follow saved block files."""
 
 from collections.abc import Iterator
 
@@ -45,11 +45,11 @@ class Driven:
         self.engine = Engine(self.patch, device="host")
 
     def save(self, name: str, text: str) -> None:
-        """Save a file and have it loaded."""
+        """Write a file and wait until it is loaded."""
         block_folders.reload([self.folder.write(name, text)]).result()
 
     def out(self) -> float:
-        """Run two frames, of which the second applies what the first one loaded, and return the first number."""
+        """Run two frames, the second of which applies what the first one loaded, and return the first number."""
         self.engine.step()
         self.report = self.engine.step()
         return float(self.engine.read(self.scale["out"])[0])
@@ -64,7 +64,7 @@ def driven(folder: BlockFolder) -> Iterator[Driven]:
 
 
 def test_a_value_block_is_replaced_without_a_rebuild(driven: Driven) -> None:
-    """A new version of a value block keeps the parameters and connections."""
+    """A new version of a value block is at most a HOT update, and keeps parameters and connections."""
     assert driven.out() == 20
     driven.save("count.py", value_text("30.0 * self.rate"))
     assert driven.engine.step().update_level <= UpdateLevel.HOT
@@ -72,7 +72,7 @@ def test_a_value_block_is_replaced_without_a_rebuild(driven: Driven) -> None:
 
 
 def test_a_value_block_that_fails_goes_on_as_it_was(driven: Driven) -> None:
-    """A failing value block shows its error and keeps its last version; fixed code replaces it."""
+    """A failing value block shows its error and runs its last version until its code is fixed."""
     assert driven.out() == 20
     driven.save("count.py", "1 / 0\n" + value_text("7.0"))
     assert driven.out() == 20
@@ -84,7 +84,7 @@ def test_a_value_block_that_fails_goes_on_as_it_was(driven: Driven) -> None:
 
 
 def test_a_driven_block_is_replaced_and_driven_on(driven: Driven) -> None:
-    """The patch keeps the parameter's own value, for when the connection is removed."""
+    """A new version of a driven block is driven too, and keeps the parameter's own value for a later disconnection."""
     assert driven.out() == 20
     driven.save("scale.py", block_text(factor="self.gain", extra='more: float = param(3.0, doc="More.")'))
     assert driven.out() == 20
@@ -112,7 +112,7 @@ def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
 
 
 def test_the_stored_value_of_a_driven_parameter_survives_new_versions(driven: Driven) -> None:
-    """The patch keeps its value even if it had none before, or if the new version is not described yet."""
+    """A value that is set on a driven parameter, before or after a new version, applies once the drive is removed."""
     for connect, number in ((driven.patch.reset, 7.0), (None, 8.0)):
         if connect is not None:
             connect(driven.scale, "gain")
@@ -128,7 +128,7 @@ def test_the_stored_value_of_a_driven_parameter_survives_new_versions(driven: Dr
 
 
 def test_a_driven_parameter_that_was_reset_has_the_default_of_a_new_version(driven: Driven) -> None:
-    """The default is used because the patch no longer sets the parameter."""
+    """A driven parameter that was reset has the new version's default once the drive is removed."""
     assert driven.out() == 20
     driven.patch.reset(driven.scale, "gain")
     driven.save("scale.py", block_text(gain="9.0, min=-100, max=100"))
@@ -138,7 +138,7 @@ def test_a_driven_parameter_that_was_reset_has_the_default_of_a_new_version(driv
 
 
 def test_a_driven_parameter_gets_back_what_a_version_between_did_not_take(driven: Driven) -> None:
-    """Bounds that exclude the value are reported until they include it again."""
+    """A value outside a version's bounds is reported, and applies again with the next version that includes it."""
     assert driven.out() == 20
     driven.save("scale.py", block_text(gain="1.0, min=-1, max=1"))
     assert driven.out() == 1
@@ -152,7 +152,7 @@ def test_a_driven_parameter_gets_back_what_a_version_between_did_not_take(driven
 
 @pytest.mark.parametrize("end", ["source", "target"])
 def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
-    """The node names the connection, the patch's values apply, and the connection works again once its end is back."""
+    """A drive without source or target is a warning and has no effect; it works again once both ends are back."""
     assert driven.out() == 20
     if end == "source":
         driven.save("count.py", value_text("7.0", outputs="other"))
@@ -160,7 +160,7 @@ def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
     else:
         driven.save("scale.py", block_text().replace("gain: float", "amount: float").replace(".gain", ".amount"))
         assert driven.out() == 1
-    problems = driven.report.diagnostics  # the value of a removed parameter is reported too
+    problems = driven.report.diagnostics  # a removed parameter's value is reported too
     assert {(p.node, p.port, p.severity) for p in problems} == {(driven.scale.id, "gain", Severity.WARNING)}
     assert len([p for p in problems if "delete the connection" in p.remedy]) == 1
     driven.save("count.py", value_text("10.0 * self.rate"))
@@ -172,7 +172,7 @@ def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
 
 
 def test_a_port_that_becomes_a_parameter_is_driven(driven: Driven) -> None:
-    """The current types of both ends decide whether a connection carries a buffer or a value."""
+    """A connection that carried a buffer carries a value after new versions of the blocks at its ends."""
     driven.save("count.py", block_text("live.count", source="rate", out="value"))
     driven.engine.step()
     driven.save("count.py", value_text("10.0 * self.rate"))

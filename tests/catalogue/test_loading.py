@@ -19,7 +19,7 @@ from tests.waiting import until
 
 
 def save(folder: BlockFolder, name: str, text: str) -> Path:
-    """Save a file and have it loaded."""
+    """Write a file and wait until it is loaded."""
     path = folder.write(name, text)
     block_folders.reload([path]).result()
     return path
@@ -31,7 +31,7 @@ def block(type_id: str = "live.scale") -> type[Block]:
 
 
 def test_a_trusted_folder_is_in_the_catalogue(folder: BlockFolder) -> None:
-    """Files in subfolders are loaded too, and each class knows its file, next to which its kernels lie."""
+    """A trusted folder's files are loaded, in subfolders too, as separate modules that are removed with the folder."""
     before = set(sys.modules)
     one = folder.write("one.py", block_text("live.one"))
     two = folder.write("fx/two.py", block_text("live.two"))
@@ -48,13 +48,13 @@ def test_a_trusted_folder_is_in_the_catalogue(folder: BlockFolder) -> None:
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """The error names the missing folder."""
+    """Trusting a missing folder is an error that names it."""
     with pytest.raises(WarploomError, match="folder of blocks must exist, got "):
         trust_blocks(tmp_path / "nowhere")
 
 
 def test_files_are_run_beside_the_caller(folder: BlockFolder) -> None:
-    """Files run on the loader's own thread, which ends when there is nothing more to run."""
+    """Block files run on the loader's own thread, named `warploom-user-code`."""
     folder.write("where.py", "import threading\nNAME = threading.current_thread().name\n" + block_text())
     trust_blocks(folder.path)
     assert sys.modules[block().__module__].NAME == "warploom-user-code"
@@ -62,7 +62,7 @@ def test_files_are_run_beside_the_caller(folder: BlockFolder) -> None:
 
 
 def test_saving_a_file_defines_its_types_again(folder: BlockFolder) -> None:
-    """A save is noticed even if the size and the second are unchanged, which compiled files could not tell apart."""
+    """A save is noticed even if the file's size and second are unchanged, and no compiled file is written."""
     folder.write("scale.py", block_text(gain="1.0"))
     trust_blocks(folder.path)
     for gain in ("2.0", "3.0"):
@@ -74,7 +74,7 @@ def test_saving_a_file_defines_its_types_again(folder: BlockFolder) -> None:
 
 
 def test_a_save_that_changes_nothing_runs_nothing(folder: BlockFolder) -> None:
-    """A file that is saved with the same text is not run again, so several engines may watch one folder."""
+    """A file that is saved with the same text is not run again."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     before = block()
@@ -83,7 +83,7 @@ def test_a_save_that_changes_nothing_runs_nothing(folder: BlockFolder) -> None:
 
 
 def test_types_that_were_removed_from_a_file_disappear(folder: BlockFolder) -> None:
-    """A type that is renamed counts as removed, and its new name as another type."""
+    """A type that is removed from its file, or renamed, leaves the catalogue."""
     folder.write("scale.py", block_text("live.scale"))
     trust_blocks(folder.path)
     reported: list[frozenset[str]] = []
@@ -116,7 +116,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("code", "message", "line"), BROKEN, ids=[code[:12] for code, _, _ in BROKEN])
 def test_a_file_that_fails_changes_nothing(folder: BlockFolder, code: str, message: str, line: int) -> None:
-    """The file's earlier types and module stay; the problem names file and line, and goes once the file is correct."""
+    """A failing file keeps its earlier types; the problem has file and line, and ends once the file is fixed."""
     path = folder.write("scale.py", block_text(gain="1.0"))
     trust_blocks(folder.path)
     before, module = block(), sys.modules[block().__module__]
@@ -135,7 +135,7 @@ def test_a_file_that_fails_changes_nothing(folder: BlockFolder, code: str, messa
 
 
 def test_a_file_that_fails_at_first_keeps_no_other_from_loading(folder: BlockFolder) -> None:
-    """The ids are read from the text of the failing file, so their nodes can explain why they are missing."""
+    """A file that fails at first is a problem of its ids, and the other files load."""
     folder.write("bad.py", "1 / 0\n" + block_text("live.bad"))
     folder.write("good.py", block_text("live.good"))
     (problem,) = trust_blocks(folder.path)
@@ -146,7 +146,7 @@ def test_a_file_that_fails_at_first_keeps_no_other_from_loading(folder: BlockFol
 
 
 def test_two_files_with_one_id(folder: BlockFolder) -> None:
-    """The first file has the id; when it drops the id, the second file gets it."""
+    """Of two files with one id, the first has it; once the first file drops the id, the second has it."""
     one = folder.write("one.py", block_text("live.same"))
     two = folder.write("two.py", block_text("live.same"))
     (problem,) = trust_blocks(folder.path)
@@ -160,7 +160,7 @@ def test_two_files_with_one_id(folder: BlockFolder) -> None:
 
 
 def test_a_type_may_move_to_another_file(folder: BlockFolder) -> None:
-    """When a file is renamed, the old type is removed as the new one is loaded."""
+    """Renaming a file moves its type to the new file without a problem."""
     old = folder.write("old.py", block_text())
     trust_blocks(folder.path)
     old.rename(folder.path / "new.py")
@@ -170,7 +170,7 @@ def test_a_type_may_move_to_another_file(folder: BlockFolder) -> None:
 
 
 def test_helper_modules_lie_beside_blocks(folder: BlockFolder) -> None:
-    """A save of a helper runs the files that import it, directly or not, and no others."""
+    """Saving a helper runs the files that import it, directly or not, and no others."""
     folder.write("numbers.py", "GAIN = 2.0\n")
     folder.write("gains.py", "from .numbers import GAIN as DEFAULT\n")
     folder.write("scale.py", block_text(before="from . import gains\n", gain="gains.DEFAULT"))
@@ -184,7 +184,7 @@ def test_helper_modules_lie_beside_blocks(folder: BlockFolder) -> None:
 
 
 def test_a_helper_that_fails_leaves_what_imports_it(folder: BlockFolder) -> None:
-    """The types keep their last version, and their problem is the helper's."""
+    """If a helper fails, the types that import it stay, and their problem is the helper's; fixed code replaces them."""
     folder.write("gains.py", "DEFAULT = 2.0\n")
     folder.write("scale.py", block_text(before="from .gains import DEFAULT\n", gain="DEFAULT"))
     trust_blocks(folder.path)
@@ -199,7 +199,7 @@ def test_a_helper_that_fails_leaves_what_imports_it(folder: BlockFolder) -> None
 
 
 def test_a_helper_without_its_dot_is_explained(folder: BlockFolder) -> None:
-    """A user's folder is a package, so that two folders may have files of one name; imports need a leading dot."""
+    """The remedy for importing a helper without a leading dot is to write the dot."""
     folder.write("gains.py", "DEFAULT = 2.0\n")
     folder.write("scale.py", block_text(before="from gains import DEFAULT\n"))
     (problem,) = trust_blocks(folder.path)
@@ -207,14 +207,14 @@ def test_a_helper_without_its_dot_is_explained(folder: BlockFolder) -> None:
 
 
 def test_an_import_of_an_endless_name_is_an_error_of_its_file(folder: BlockFolder) -> None:
-    """No file can have such a long name, so none is looked for."""
+    """Importing a module with an overlong name is an ordinary error of the file."""
     folder.write("scale.py", block_text(before=f"import {'x' * 300}\n"))
     (problem,) = trust_blocks(folder.path)
     assert "ModuleNotFoundError" in problem.message
 
 
 def test_files_of_one_name_in_two_folders(folder: BlockFolder, tmp_path: Path) -> None:
-    """Both files are loaded, each with the helper of its own folder."""
+    """Two folders may have files of one name; each block uses the helper of its own folder."""
     other = BlockFolder(tmp_path / "other")
     for place, gain in ((folder, 1.0), (other, 2.0)):
         place.write("gains.py", f"DEFAULT = {gain}\n")
@@ -234,7 +234,7 @@ def test_files_of_one_name_in_two_folders(folder: BlockFolder, tmp_path: Path) -
     ids=["loop", "catches"],
 )
 def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, held: HeldRunner, code: str) -> None:
-    """The file's types stay unchanged, and other files load afterwards."""
+    """A file that never ends is stopped: its types stay, and other files load afterwards."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     before = block()
@@ -252,7 +252,7 @@ def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, held: HeldRunner
 
 
 def test_a_file_that_cannot_be_stopped_is_left_behind(folder: BlockFolder, gate: Gate, held: HeldRunner) -> None:
-    """A file that waits outside Python is reported, its later definitions are ignored, and other files load."""
+    """A file that waits outside Python is given up: its later definitions are ignored, and other files load."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     before = block()
@@ -287,7 +287,7 @@ class Twice(Composite, id="live.twice"):
 
 
 def test_a_composite_follows_its_children(folder: BlockFolder) -> None:
-    """A composite exposes its children's ports; if it can't be built any more, it stays unchanged, with a problem."""
+    """A composite follows its children; if it can't be built any more, its last version stays, with a problem."""
     folder.write("scale.py", block_text(gain="1.0, max=4"))
     folder.write("twice.py", COMPOSITE)
     assert trust_blocks(folder.path) == []
@@ -308,7 +308,7 @@ def test_a_composite_follows_its_children(folder: BlockFolder) -> None:
 
 
 def test_installed_packages_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The modules of an installed package keep their names."""
+    """Saving a module of an installed package replaces its types, and the module keeps its name."""
     monkeypatch.syspath_prepend(tmp_path)
     package = BlockFolder(tmp_path / "warploom_test_package")
     package.write("__init__.py", "")
@@ -321,7 +321,7 @@ def test_installed_packages_are_followed(tmp_path: Path, monkeypatch: pytest.Mon
         assert block().parameters["gain"].default == 9.0
         assert block().__module__ == "warploom_test_package.scale"
         assert sys.modules["warploom_test_package.scale"].Scale is block()
-        forget_blocks(package.path)  # this rule is for users' folders only
+        forget_blocks(package.path)  # only users' folders can be forgotten
         assert block()
     finally:
         del block_folders._folders[package.path]
@@ -329,25 +329,25 @@ def test_installed_packages_are_followed(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_library_is_followed() -> None:
-    """The library is watched too, so that its developers see each save."""
+    """The library's own folder is watched, for its developers."""
     mix = block("image.mix").source_file()
     assert mix is not None
     assert mix.parents[1] in block_folders.paths
 
 
 def test_the_configuration_folder_needs_no_trust(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The configuration folder belongs to the person. A file in it may even use the catalogue."""
+    """The configuration folder's blocks are loaded without trust, and may use the catalogue while they load."""
     assert configured_folder().parts[-2:] == ("warploom", "blocks")
     folder.write("scale.py", "from engine import Patch\nPatch()\n" + block_text())
     monkeypatch.setattr(catalogue, "configured_folder", lambda: folder.path)
-    monkeypatch.setattr(catalogue, "WAIT_S", 1000)  # a file that waited for itself would take this long
+    monkeypatch.setattr(catalogue, "WAIT_S", 1000)  # a file that waited for its own loading would take this long
     assert default_catalogue.__wrapped__().get("live.scale") is not None
 
 
 def test_a_listener_that_fails_keeps_nothing_from_the_others(
     folder: BlockFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The listener's error is logged, and the other listeners are called."""
+    """A listener that raises is logged, and the other listeners are called."""
     reported: list[frozenset[str]] = []
 
     def fail(_: frozenset[str]) -> None:
@@ -363,7 +363,7 @@ def test_a_listener_that_fails_keeps_nothing_from_the_others(
 
 
 def test_listeners_hear_of_a_class_that_is_defined_again() -> None:
-    """A class is defined again when the cell of a notebook is run again."""
+    """Listeners are notified of a class that is defined again, as by running a notebook's cell twice."""
     reported: list[frozenset[str]] = []
     stop = block_types.subscribe(reported.append)
     scope: dict[str, object] = {"__name__": __name__}

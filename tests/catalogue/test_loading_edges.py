@@ -40,7 +40,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
 def test_a_file_of_any_content_keeps_no_other_from_loading(folder: BlockFolder, content: bytes) -> None:
-    """The problem names the file with the odd content, and the other files load."""
+    """A file with odd contents is a problem that names the file, and the other files load."""
     (folder.path / "a.py").write_bytes(content)
     folder.write("b.py", block_text())
     (problem,) = trust_blocks(folder.path)
@@ -50,7 +50,7 @@ def test_a_file_of_any_content_keeps_no_other_from_loading(folder: BlockFolder, 
 
 
 def test_files_of_other_codings_load(folder: BlockFolder) -> None:
-    """Files are decoded as by Python: with a byte order mark, or in the encoding that the first line declares."""
+    """Files with a byte order mark, or in the encoding that their first line declares, are loaded."""
     (folder.path / "mark.py").write_bytes(b"\xef\xbb\xbf" + block_text("live.mark").encode())
     (folder.path / "latin.py").write_bytes(b"# coding: latin-1\n# h\xe4\n" + block_text("live.latin").encode())
     assert trust_blocks(folder.path) == []
@@ -59,7 +59,7 @@ def test_files_of_other_codings_load(folder: BlockFolder) -> None:
 
 
 def test_links_and_what_is_no_file(folder: BlockFolder, tmp_path: Path) -> None:
-    """A link to a file counts as a file.
+    """A link to a file is loaded as a file.
 
     Cyclic folders, dangling links, pipes and folders called `*.py` are ignored.
     """
@@ -73,12 +73,12 @@ def test_links_and_what_is_no_file(folder: BlockFolder, tmp_path: Path) -> None:
     assert trust_blocks(folder.path) == []
     assert is_there("live.scale")
     with Engine(Patch(), "host") as engine:
-        engine.watch_files()  # looks at every file, and must not wait for a pipe
+        engine.watch_files()  # visits every file, and must not wait for a pipe
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
-    """On Linux a folder's name may have any bytes."""
+    """Blocks are loaded from a folder whose name is not valid text."""
     odd = BlockFolder(tmp_path / os.fsdecode(b"caf\xe9") / "blocks")
     odd.write("scale.py", block_text())
     assert trust_blocks(odd.path) == []
@@ -88,7 +88,7 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
 
 
 def test_names_that_look_like_one_module(folder: BlockFolder) -> None:
-    """Names with dots don't collide as modules; a file that is hidden by a package of its name is reported."""
+    """File names with dots don't collide as modules; a file that a package of its name hides is reported."""
     folder.write("a.b.py", block_text("live.dotted"))
     folder.write("a_b.py", block_text("live.underlined"))
     folder.write("c.py", block_text("live.hidden"))
@@ -106,7 +106,7 @@ def test_names_that_look_like_one_module(folder: BlockFolder) -> None:
 
 
 def test_files_that_import_each_other(folder: BlockFolder) -> None:
-    """Circular imports load where Python can import them, and otherwise report Python's error."""
+    """Circular imports are loaded if Python can import them, and otherwise are Python's error."""
     folder.write("a.py", f"from . import b\n{block_text('live.a')}VALUE = 1\n")
     folder.write("b.py", f"from . import a\n{block_text('live.b')}")
     assert trust_blocks(folder.path) == []
@@ -121,7 +121,7 @@ def test_files_that_import_each_other(folder: BlockFolder) -> None:
 
 
 def test_a_folder_takes_over_types_that_another_drops(folder: BlockFolder, tmp_path: Path) -> None:
-    """The second of two patches with the same blocks gets its types when the first patch is closed."""
+    """The second of two folders with the same ids gets the types once the first is forgotten."""
     other = BlockFolder(tmp_path / "other")
     for place in (folder, other):
         place.write("scale.py", block_text())
@@ -141,7 +141,7 @@ def test_a_folder_takes_over_types_that_another_drops(folder: BlockFolder, tmp_p
 def test_files_beside_one_that_hangs_load(
     folder: BlockFolder, gate: Gate, held: HeldRunner, can_be_stopped: bool
 ) -> None:
-    """Other files load even if the hanging one can't be stopped; it is not run again when another file is saved."""
+    """Other files load although one hangs, and saving another file does not run the hanging one again."""
     runs = folder.path / "runs"
     code = "while True:\n    time.sleep(0)" if can_be_stopped else gate.code
     folder.write("a.py", f"import time\nwith open({str(runs)!r}, 'a') as f:\n    f.write('.')\n{code}\n{block_text()}")
@@ -166,7 +166,7 @@ def test_files_beside_one_that_hangs_load(
 
 
 def test_saves_before_the_watching_began_are_loaded(folder: BlockFolder) -> None:
-    """A file that is saved between trusting a folder and watching it is loaded."""
+    """Files that are saved between trusting a folder and watching it are loaded."""
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     with Engine(Patch(), "host") as engine:
@@ -179,7 +179,7 @@ def test_saves_before_the_watching_began_are_loaded(folder: BlockFolder) -> None
 
 
 def test_an_engine_watches_although_a_folder_is_gone(folder: BlockFolder) -> None:
-    """The types of the missing folder stay, and all other saves are followed."""
+    """An engine can watch files although a folder of blocks is gone, whose types stay."""
     path = folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     path.unlink()
@@ -192,7 +192,7 @@ def test_an_engine_watches_although_a_folder_is_gone(folder: BlockFolder) -> Non
 
 @pytest.mark.parametrize("where", ["describe", "__init__"])
 def test_a_block_that_ends_the_program_marks_its_node(folder: BlockFolder, where: str) -> None:
-    """`exit()` in a block's code is reported as any exception is."""
+    """A call of `exit()` in a block's code is an error of its node, like any exception."""
     if where == "describe":
         text = block_text(describe="if self.node: exit()")
     else:
@@ -209,7 +209,7 @@ def test_a_block_that_ends_the_program_marks_its_node(folder: BlockFolder, where
 
 
 def test_blocks_where_python_was_started_are_not_the_library(tmp_path: Path) -> None:
-    """A folder `blocks` in the current directory may belong to anybody: nothing in it runs, even if it is a package."""
+    """A folder `blocks` in the current directory is not run, even if it is a package."""
     folder = tmp_path / "blocks"
     folder.mkdir()
     (folder / "__init__.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\n")
@@ -225,7 +225,7 @@ def test_blocks_where_python_was_started_are_not_the_library(tmp_path: Path) -> 
 
 
 def test_the_configuration_folder_is_never_forgotten(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The configuration folder stays even when a patch beside it is closed."""
+    """Forgetting the configuration folder, as when a patch beside it is closed, keeps its blocks."""
     folder.write("scale.py", block_text())
     monkeypatch.setattr(catalogue, "configured_folder", lambda: folder.path)
     trust_blocks(folder.path)
@@ -235,7 +235,7 @@ def test_the_configuration_folder_is_never_forgotten(folder: BlockFolder, monkey
 
 
 def test_a_type_whose_file_still_runs_is_not_said_to_be_untrusted(folder: BlockFolder, gate: Gate) -> None:
-    """Until the file is done, its nodes and `add` report that it still runs; then the nodes run."""
+    """Until a file has run, its nodes and `add` report that it is still running; afterwards the nodes run."""
     folder.write("scale.py", f"{gate.code}\n{block_text()}")
     trust_blocks(folder.path, wait_s=0.0)
     patch = Patch()
@@ -262,7 +262,7 @@ def test_a_type_whose_file_still_runs_is_not_said_to_be_untrusted(folder: BlockF
 def test_a_description_that_never_ends_does_not_hold_up_the_files(
     folder: BlockFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is loaded, and the block's node reports an error once the description has used up its time."""
+    """A file whose block never ends its description is loaded, and the block counts as one that shows no pictures."""
     monkeypatch.setattr(load_file, "SHORT_CALL", TimeLimits(0.05, 0.05))
     folder.write("scale.py", block_text(describe="while True: pass"))
     assert trust_blocks(folder.path) == []

@@ -1,4 +1,4 @@
-"""Ports and parameters that `replaces` names hand values and connections to the new name, in files and live patches."""
+"""Ports and parameters that replace old names take over their values and connections, in files and running patches."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ KERNEL = Kernel(CudaText('extern "C" __global__ void make(float* out, float valu
 def define(
     parameter: str = "amount", output: str = "out", old: tuple[str, ...] = (), *, structural: bool = False
 ) -> None:
-    """Define a block, or a newer version of it, whose parameter and output have these names."""
+    """Define a block, or its next version, with a parameter and an output of these names."""
 
     def describe(self: Any, build: BlockBuilder) -> None:
         made = getattr(self, output)
@@ -37,7 +37,7 @@ def define(
 
 
 def define_value(output: str = "said", old: tuple[str, ...] = ()) -> None:
-    """Define a value block, or a newer version of it, whose output has this name and is always 7."""
+    """Define a value block, or its next version, with an output of this name that is always 7."""
     names = {
         "__doc__": "Give a number.",
         "__annotations__": {output: Value[float]},
@@ -49,7 +49,7 @@ def define_value(output: str = "said", old: tuple[str, ...] = ()) -> None:
 
 
 def patch_of(output: str, parameter: str) -> Patch:
-    """Return a patch of a block with a set parameter, a reader of that block, and a block with a driven parameter."""
+    """Return a patch of a block with a set parameter, a reader of the block, and a block with a driven parameter."""
     define_value()
     patch = Patch()
     made = patch.add("test_renames.made", node_id="made", **{parameter: 3.0})
@@ -60,14 +60,14 @@ def patch_of(output: str, parameter: str) -> Patch:
 
 
 def read(engine: Engine) -> list[float]:
-    """Return the contents of the copy and of the driven block."""
+    """Return the first numbers of the copy and of the driven block."""
     port = next(name for name in engine.patch.block_type("driven").ports)  # type: ignore[union-attr]
     return [engine.read(PortRef("copy", "out"))[0], engine.read(PortRef("driven", port))[0]]
 
 
 @pytest.mark.parametrize("structural", [False, True])
 def test_a_file_with_the_old_names_gives_the_same_numbers(structural: bool) -> None:
-    """The loaded values and connections have the new names when the patch is saved again."""
+    """A file with the old names computes the same numbers, and is saved with the new names."""
     define("old_", "old", structural=False)
     text = dump_patch(patch_of("old", "old_"))
     define("new", "result", ("old",))
@@ -83,7 +83,7 @@ def test_a_file_with_the_old_names_gives_the_same_numbers(structural: bool) -> N
 
 @pytest.mark.parametrize("is_followed", [True, False])
 def test_a_running_patch_keeps_its_numbers(is_followed: bool) -> None:
-    """The numbers stay whether the document follows the new version at once, as in the editor, or not; undo works."""
+    """A running patch keeps its numbers, whether or not its document follows the new version at once; undo works."""
     define("old_", "old")
     patch = patch_of("old", "old_")
     patch.set("made", old_=4.0)
@@ -108,7 +108,7 @@ def test_a_running_patch_keeps_its_numbers(is_followed: bool) -> None:
 
 
 def test_a_value_without_a_parameter_is_reported_and_kept() -> None:
-    """The node has a warning; saving again loses nothing, and resetting the value ends the warning."""
+    """The value of a removed parameter is a warning and is kept; resetting it ends the warning."""
     define("old_", "old")
     text = dump_patch(patch_of("old", "old_"))
     define("new", "old")
@@ -124,7 +124,7 @@ def test_a_value_without_a_parameter_is_reported_and_kept() -> None:
 
 
 def test_what_drove_a_parameter_that_is_gone_is_told_once() -> None:
-    """One diagnostic reports it, even if the parameter also had a value; the driven block has its default."""
+    """A connection to a removed parameter is reported once, and the driven block uses its default."""
     define("old_", "old")
     patch = patch_of("old", "old_")
     patch.set("driven", old_=9.0)
@@ -137,7 +137,7 @@ def test_what_drove_a_parameter_that_is_gone_is_told_once() -> None:
 
 
 def test_a_name_can_be_replaced_once_and_not_while_it_is_there() -> None:
-    """A name that two parameters replace, or that still exists, would make the owner of a value ambiguous."""
+    """Declaring that a port or parameter replaces an existing name, or one that is already replaced, is refused."""
     for old in (("new",), ("old", "old")):
         with pytest.raises(BlockDefinitionError, match="must replace a name that nothing else has or replaces"):
             define("new", "old_", tuple(old)) if old == ("new",) else define("x", "result", old)
@@ -164,7 +164,7 @@ class Reader(Block, id="test_renames.reader"):
 
 
 def test_an_old_name_is_understood_by_edits() -> None:
-    """Edits accept the old name, and the patch stores the new one."""
+    """`set` and `connect` accept the old names, and the patch stores the new ones."""
     patch = Patch()
     made, reader = patch.add("buffer.constant"), patch.add("test_renames.reader")
     assert patch.connect(made["out"], reader["input"]).target == PortRef(reader.id, "x")

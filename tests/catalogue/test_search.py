@@ -14,7 +14,7 @@ WORDS = sorted({(word.lower(), block.id) for block in CATALOGUE.all() for word i
 
 
 def found(text: str) -> list[str]:
-    """Return the titles of the blocks that are found."""
+    """Return the titles of the blocks that a search finds, best first."""
     return [block.title for block in CATALOGUE.search(text)]
 
 
@@ -32,13 +32,13 @@ def found(text: str) -> list[str]:
     ],
 )
 def test_what_a_new_user_types_comes_first(text: str, title: str) -> None:
-    """The fitting block comes first in the list."""
+    """For a new user's words, the expected block comes first."""
     assert found(text)[0] == title
 
 
 @given(st.sampled_from(WORDS), st.data())
 def test_one_typo_in_a_word_of_a_title_still_finds_the_block(known: tuple[str, str], data: st.DataObject) -> None:
-    """A typo is an extra, missing, changed or swapped letter; a typo that is a word of other blocks finds those."""
+    """A title's word with an extra, missing, changed or swapped letter finds the block."""
     word, block = known
     at = data.draw(st.integers(1, len(word) - 2))
     letter = data.draw(st.sampled_from("abcdefghijklmnopqrstuvwxyz"))
@@ -59,7 +59,7 @@ def test_one_typo_in_a_word_of_a_title_still_finds_the_block(known: tuple[str, s
 
 @given(st.text("abc", max_size=6), st.text("abc", max_size=6))
 def test_typos_are_counted_as_by_trying_all_edits(one: str, other: str) -> None:
-    """The count of typos is that of the definition, which tries all edits."""
+    """The counted typos are the fewest edits that turn one word into the other, as found by trying all edits."""
 
     def count(a: str, b: str) -> int:
         if not a or not b:
@@ -73,12 +73,12 @@ def test_typos_are_counted_as_by_trying_all_edits(one: str, other: str) -> None:
 
 
 def test_an_exact_word_finds_nothing_else() -> None:
-    """Guesses are made only when no block matches exactly."""
-    assert set(found("gaussian")) == {"Gaussian Blur", "Glow", "Normal Numbers"}  # the last two name it in their help
+    """An exact word finds only the blocks that contain it, and nonsense finds none."""
+    assert set(found("gaussian")) == {"Gaussian Blur", "Glow", "Normal Numbers"}  # the last two have it in their help
     assert search(CATALOGUE.all(), "xyzzyx") == []
 
 
 def test_every_word_of_other_tools_leads_somewhere() -> None:
-    """The table of other tools' words names no block that does not exist."""
+    """Every entry in the table of other tools' words finds a block, by its word and by its meaning."""
     assert [word for word in SYNONYMS if not CATALOGUE.search(word)] == []
     assert [word for word, meant in SYNONYMS.items() if not CATALOGUE.search(meant)] == []

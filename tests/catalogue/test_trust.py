@@ -34,14 +34,14 @@ def patch_file(folder: BlockFolder) -> Path:
 
 
 def test_loading_a_patch_runs_nothing_beside_it(patch_file: Path, folder: BlockFolder) -> None:
-    """Nodes of untrusted blocks are placeholders that keep their data."""
+    """Loading a patch runs no untrusted file, and nodes of those types are placeholders that keep their values."""
     patch = load_patch(patch_file)
     assert patch.block_type("scale") is None
     assert patch.value("scale", "gain") == 2.0
     assert not (folder.path / "ran").exists()
 
 
-#: Runs `warploom` with some arguments in this process, and returns its exit status, standard output and errors.
+#: Runs `warploom` with arguments in this process, and returns its exit status, standard output and errors.
 Warploom = Callable[..., tuple[int, str, str]]
 
 
@@ -62,7 +62,7 @@ def warploom(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 def test_the_command_line_runs_blocks_only_when_told(
     patch_file: Path, folder: BlockFolder, tmp_path: Path, warploom: Warploom, command: str
 ) -> None:
-    """Without `--trust`, a diagnostic says how to trust the blocks."""
+    """The command line runs blocks beside a patch only with `--trust`, and otherwise reports the untrusted type."""
     options = {
         "run": ["--frames", "1", "--device", "host"],
         "trace": ["--out", str(tmp_path / "t.json"), "--device", "host"],
@@ -78,7 +78,7 @@ def test_the_command_line_runs_blocks_only_when_told(
 
 
 def test_a_check_of_json_tells_of_files_that_fail(patch_file: Path, folder: BlockFolder, warploom: Warploom) -> None:
-    """A failing file is reported with file and line; if no node needs it, that is only a warning."""
+    """`check --json` reports failing files with file and line, as a warning if no node needs them."""
     folder.write("scale.py", "1 / 0\n" + block_text())
     folder.write("other.py", "import nowhere\n" + block_text("live.other"))
     status, out, _ = warploom("check", patch_file, "--json", "--trust")
@@ -91,7 +91,7 @@ def test_a_check_of_json_tells_of_files_that_fail(patch_file: Path, folder: Bloc
 
 
 def test_an_answer_for_good_is_kept(tmp_path: Path) -> None:
-    """An answer for good is stored, other answers last as long as the program, and the latest answer counts."""
+    """A permanent answer is stored, others last as long as the program, and the latest answer is used."""
     state, folder, other = tmp_path / "state", tmp_path / "a", tmp_path / "b"
     trusted = TrustedPaths(state)
     assert trusted.decision(folder) is None
@@ -109,7 +109,7 @@ def test_an_answer_for_good_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "nonsense"])
 def test_a_damaged_state_trusts_nobody(tmp_path: Path, content: str) -> None:
-    """With a damaged state file, nobody is trusted and the person is asked again."""
+    """With a damaged state file no folder is trusted, and a new answer can be stored."""
     (tmp_path / "trusted.json").write_text(content)
     trusted = TrustedPaths(tmp_path)
     assert trusted.decision(tmp_path / "a") is None
@@ -118,7 +118,7 @@ def test_a_damaged_state_trusts_nobody(tmp_path: Path, content: str) -> None:
 
 
 def test_run_refuses_to_write_elsewhere_unless_told(tmp_path: Path, warploom: Warploom) -> None:
-    """The refusal names path and node. `--out` writes elsewhere, and `--trust` allows the patch's own paths."""
+    """`run` refuses to write outside its folder, naming path and node; `--out` redirects, and `--trust` allows it."""
     target = tmp_path / "elsewhere.png"
     patch = Patch()
     image = patch.add("io.image_array", data=np.ones((2, 2, 4), np.float32))

@@ -1,4 +1,4 @@
-"""Verifies every plan that a test makes, and provides kernels for the devices."""
+"""Fixtures that verify every plan that a test makes, and kernels for the devices."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from tests.compiler.support.descriptions import verified_plans
 
 @pytest.fixture(autouse=True)
 def makes_sound_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Verify each plan when it is made, except for large ones, whose check takes longer than the rest of the test."""
+    """Verify each plan when it is made, except for large ones, which take longer to verify than to test."""
     yield from verified_plans(monkeypatch)
 
 
 @pytest.fixture(scope="module")
 def modules(device: Device) -> Iterator[ModuleCache]:
-    """Kernels, compiled once."""
+    """Kernels for the devices, compiled once."""
     cache = ModuleCache(device)
     yield cache
     cache.close()

@@ -1,4 +1,4 @@
-"""Library calls in a plan: layouts, scratch memory, dependencies both ways, and which calls are captured again."""
+"""Library calls in a plan: layouts, scratch memory, dependencies, and which calls are captured again."""
 
 from dataclasses import replace
 
@@ -53,14 +53,14 @@ def planned(description: GraphDescription = CHAIN, previous: Plan | None = None)
 
 
 def test_an_output_has_the_layout_that_the_call_gives() -> None:
-    """The layout is passed on through several calls, and the scratch memory has the size that the device reports."""
+    """An output has the shape that its call gives, and the scratch buffer the size that the device reports."""
     plan = planned()
     assert plan.layouts[PortRef("second", "out")].shape == (7, 7)
     assert plan.layouts[PortRef("second", "workspace0")].size_bytes == 1000
 
 
 def test_every_dependency_of_a_library_call_matters() -> None:
-    """Calls wait for kernels and kernels for calls; the plan without a dependency is broken, unless others imply it."""
+    """Calls and kernels wait for each other: without such a dependency a plan is broken, unless others imply it."""
     plan = planned()
     assert verify(plan) == []
     captured = {index for index, o in enumerate(plan.operations) if isinstance(o.entry, CaptureEntry)}
@@ -78,7 +78,7 @@ def test_every_dependency_of_a_library_call_matters() -> None:
 
 
 def test_another_option_is_captured_again_in_place() -> None:
-    """The plans have the same nodes, and only that call is captured again."""
+    """Another option of a call changes only that call in the plan."""
     nodes = [BlockNode("second", product(transposed=True)) if n.id == "second" else n for n in CHAIN.nodes]
     before = planned()
     changes = plan_difference(before, planned(GraphDescription(tuple(nodes), CHAIN.connections), before))
@@ -87,7 +87,7 @@ def test_another_option_is_captured_again_in_place() -> None:
 
 
 def test_what_a_library_refuses_is_a_mistake_at_the_block() -> None:
-    """The mistake has the library's message and remedy."""
+    """A library's refusal is an error of the block, with the library's message and remedy."""
 
     def refuse(call: object, layouts: object) -> int:
         raise LibraryError("gemm must be small, got 8 rows", "make it smaller")
@@ -100,7 +100,7 @@ def test_what_a_library_refuses_is_a_mistake_at_the_block() -> None:
 
 
 def test_calls_that_read_what_nobody_has_filled_are_mistakes_of_the_block() -> None:
-    """A call that reads its own output, an output without a call, and an unconnected input are refused."""
+    """Calls that read their own output, outputs without a call, and calls with an unconnected input are refused."""
     ports = (i("x", any_type, optional=True), o(dtype=any_type, shape="captured", dtype_rule="captured"))
     x, out, space = (BufferArgument(*given) for given in (("x", True, False), ("out", False, True), ("w", True, True)))
     buffers = (InternalBuffer("w", u8, "[1]"),)

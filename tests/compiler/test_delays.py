@@ -1,4 +1,4 @@
-"""Delays: in each frame or iteration, the output is the input's value at the end of the previous one."""
+"""Delays: in each frame or iteration, the output is what the input was at the end of the previous one."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph, ref
 from tests.compiler.support.running import Running
 
-#: The source's number, which grows by 977 from frame to frame.
+#: The increase of the source's number from frame to frame.
 SOURCE = BlockNode("s", blocks.fresh(1, 1, 0))
 
 
@@ -29,7 +29,7 @@ def frames(
     count: int = 4,
     values: Mapping[str, Mapping[str, int]] | None = None,
 ) -> list[int]:
-    """Return the first number of an output after each frame."""
+    """Return the first number of an output in each frame."""
     plan = make_plan(patch)
     running = Running(plan, device, modules, values or {})
     try:
@@ -47,7 +47,7 @@ def delay(name: str, source: str, initial: int, region: str = "", like: str = "s
 
 
 def test_a_delay_gives_the_last_frame(device: Device, modules: ModuleCache) -> None:
-    """The first frame has the initial value. Nothing is copied, since the two buffers change places."""
+    """A delay outputs its initial value, then the previous frame's input; it swaps buffers without an operation."""
     node, wires = delay("d", "s.out", 7)
     patch = graph(SOURCE, node, wires=wires)
     assert frames(device, modules, patch, "d.out") == [7, value(0), value(1), value(2)]
@@ -57,7 +57,7 @@ def test_a_delay_gives_the_last_frame(device: Device, modules: ModuleCache) -> N
 
 
 def test_a_row_of_delays_is_as_late_as_it_is_long(device: Device, modules: ModuleCache) -> None:
-    """Whatever the names, no delay reads a value that another one stores in the same frame."""
+    """Three delays in a row are three frames late, whatever their names."""
     for names in ("abc", "cba", "bca"):
         one, two, three = names
         made = [delay(one, "s.out", 1), delay(two, f"{one}.out", 2), delay(three, f"{two}.out", 3)]
@@ -66,7 +66,7 @@ def test_a_row_of_delays_is_as_late_as_it_is_long(device: Device, modules: Modul
 
 
 def test_two_delays_that_feed_each_other_change_places(device: Device, modules: ModuleCache) -> None:
-    """Each frame swaps the contents of the two delays."""
+    """Two delays that read each other swap their contents in each frame."""
     (a, to_a), (b, to_b) = delay("a", "b.out", 1), delay("b", "a.out", 2)
     patch = graph(SOURCE, a, b, wires=[*to_a, *to_b])
     assert frames(device, modules, patch, "a.out") == [1, 2, 1, 2]
@@ -74,7 +74,7 @@ def test_two_delays_that_feed_each_other_change_places(device: Device, modules: 
 
 
 def test_two_delays_of_one_output_begin_with_their_own_numbers(device: Device, modules: ModuleCache) -> None:
-    """One delay swaps buffers with the output, and the other one copies."""
+    """Two delays of one output begin with their own initial values, then equal the output's previous frame."""
     (a, to_a), (b, to_b) = delay("a", "s.out", 1), delay("b", "s.out", 2)
     patch = graph(SOURCE, a, b, wires=[*to_a, *to_b])
     assert frames(device, modules, patch, "a.out") == [1, value(0), value(1), value(2)]
@@ -82,7 +82,7 @@ def test_two_delays_of_one_output_begin_with_their_own_numbers(device: Device, m
 
 
 def test_a_delays_output_may_be_changed_in_place_and_fed_back(device: Device, modules: ModuleCache) -> None:
-    """The feedback is a sum over frames: `x = x * 3 + source`."""
+    """A delay's output that is changed in place and fed back sums over frames: `x = x * 3 + source`."""
     node, wires = delay("d", "sum.out", 5)
     patch = graph(SOURCE, node, BlockNode("sum", blocks.absorb()), wires=[*wires, "d.out sum.x", "s.out sum.y"])
     expected = [5]
@@ -92,7 +92,7 @@ def test_a_delays_output_may_be_changed_in_place_and_fed_back(device: Device, mo
 
 
 def test_a_delay_in_a_loop_gives_the_last_turn(device: Device, modules: ModuleCache) -> None:
-    """The output may be the previous iteration's loop index; after the loop it is that of the last iteration."""
+    """A delay in a loop outputs the previous iteration's index, and its initial value in the first iteration."""
     node, wires = delay("d", "loop.index", 9, "loop")
     loop = BlockNode("loop", blocks.loop_for())
     patch = graph(SOURCE, loop, node, wires=wires)
@@ -103,9 +103,9 @@ def test_a_delay_in_a_loop_gives_the_last_turn(device: Device, modules: ModuleCa
 
 
 def test_a_delay_in_a_region_that_is_skipped_keeps_what_it_has(device: Device, modules: ModuleCache) -> None:
-    """A delay in a region moves on only in frames in which the region runs."""
+    """A delay in a region changes only in frames in which the region runs."""
     node, wires = delay("d", "s.out", 4, "choice")
-    modulus = 2  # it divides the source's value in every other frame
+    modulus = 2  # divides the source's value in every other frame
     choice = [BlockNode("flag", blocks.is_rare(modulus)), BlockNode("choice", blocks.when(0, otherwise=False))]
     patch = graph(SOURCE, *choice, node, wires=[*wires, "s.out flag.x", "flag.out choice.condition"])
     given, kept, expected = 4, 4, []
@@ -118,7 +118,7 @@ def test_a_delay_in_a_region_that_is_skipped_keeps_what_it_has(device: Device, m
 
 
 def test_a_region_comes_after_what_feeds_a_delay_inside_it(device: Device, modules: ModuleCache) -> None:
-    """The delay's input at the end of an iteration exists before the first one, whatever the names of the blocks."""
+    """A region runs after the source of a delay inside it, whatever the names of the blocks."""
     for name in ("a", "z"):
         node, wires = delay("d", f"{name}.out", 6, "loop")
         source = BlockNode(name, blocks.mix())

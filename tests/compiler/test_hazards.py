@@ -1,4 +1,4 @@
-"""The dependencies of operations, compared with the bytes that they access."""
+"""The dependencies of operations agree with the bytes that they access."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,13 +17,13 @@ accesses = st.lists(st.tuples(st.lists(places, max_size=2), st.lists(places, max
 
 
 def touched(found: list[Place]) -> set[tuple[str, int]]:
-    """Return the bytes of places."""
+    """Return the bytes of some places."""
     return {(place.owner.node, place.offset + byte) for place in found for byte in range(place.size_bytes)}
 
 
 @given(accesses)
 def test_operations_wait_for_those_that_touch_the_same_bytes(steps: list[tuple[list[Place], list[Place]]]) -> None:
-    """Two operations are ordered if one writes bytes that the other accesses; only such pairs are ordered directly."""
+    """Operations are ordered if one writes bytes that the other accesses, and only such pairs are ordered directly."""
     hazards = Hazards()
     before: list[set[int]] = []
     for index, (reads, writes) in enumerate(steps):
@@ -40,7 +40,7 @@ def test_operations_wait_for_those_that_touch_the_same_bytes(steps: list[tuple[l
 
 
 def test_neighbours_do_not_wait_for_each_other() -> None:
-    """Adjacent places share no byte, so neither waits, whichever comes first."""
+    """Operations on adjacent bytes don't wait for each other, whichever comes first."""
     low, high = Place(PortRef("a", "out"), 0, 4), Place(PortRef("a", "out"), 4, 4)
     for one, other in ((low, high), (high, low)):
         hazards = Hazards()

@@ -1,4 +1,4 @@
-"""Inlining: a graph with composites becomes the graph that a person would have drawn without them."""
+"""Inlining: a graph with composites becomes the graph that a person would draw without them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def texts(description: GraphDescription) -> set[str]:
 
 
 def test_a_graph_without_composites_is_left_as_it_is() -> None:
-    """A graph without composites is returned itself, not a copy."""
+    """A graph without composites is returned as the same object, and its names stay."""
     description = graph(BlockNode("a", LEAF), BlockNode("b", LEAF), connections="a.out>b.x")
     inlined = inline(description)
     assert inlined.description is description
@@ -66,7 +66,7 @@ def test_a_graph_without_composites_is_left_as_it_is() -> None:
 
 
 def test_children_take_the_place_of_their_composite() -> None:
-    """A child's id names its composite; the source of the composite's input feeds each child that shares the input."""
+    """The children replace their composite, with its name in their ids and its connections at their ports."""
     glow = composite(
         "gain", "total", connections="gain.out>total.b", inputs="x=gain.x x=total.a", outputs="y=total.out"
     )
@@ -86,7 +86,7 @@ def test_children_take_the_place_of_their_composite() -> None:
 
 
 def test_children_lie_in_the_region_of_their_composite_or_in_one_of_their_own() -> None:
-    """Both branches of a region inside a composite are kept."""
+    """Children are in the region of their composite, or in a region inside it, with its branch."""
     inner = composite("a", Child("b", LEAF, "loop"), "loop")
     outer = composite("choice", Child("c", inner, "choice.else"), Child("d", LEAF, "choice"))
     nodes = inline(graph(BlockNode("box", LEAF), BlockNode("n", outer, "box.else"))).description.nodes
@@ -101,7 +101,7 @@ def test_children_lie_in_the_region_of_their_composite_or_in_one_of_their_own() 
 
 
 def test_the_outermost_composite_that_asks_becomes_one_child_graph() -> None:
-    """All blocks inside have the composite's name as their group; other blocks have no group."""
+    """The children of an outermost composite that asks for a child graph have its name as their group."""
     asks = composite("a", Child("in", composite("b", as_child_graph=True)), as_child_graph=True)
     holds = composite("c", Child("in", composite("d", as_child_graph=True)))
     nodes = inline(graph(BlockNode("x", asks), BlockNode("y", holds), BlockNode("z", LEAF))).description.nodes
@@ -110,7 +110,7 @@ def test_the_outermost_composite_that_asks_becomes_one_child_graph() -> None:
 
 
 def test_values_reach_the_children_that_take_them() -> None:
-    """An exposed parameter sets each of its places; other values that a composite sets on its children stay."""
+    """An exposed parameter sets all the children's parameters that it stands for; other values stay."""
     inner = composite("a", "b", parameters="q=a.p q=b.p")
     outer = composite(Child("i", inner, values={"q": 3}), "c", parameters="s=i.q s=c.p")
     inlined = inline(graph(BlockNode("n", outer), BlockNode("m", LEAF)))
@@ -131,7 +131,7 @@ def test_values_reach_the_children_that_take_them() -> None:
 
 
 def test_only_numbers_that_changed_are_passed_to_a_running_graph() -> None:
-    """Texts and arrays belong to descriptions and never reach a kernel by themselves."""
+    """Only numbers that differ are passed to a running graph, without texts."""
     empty = GraphDescription((), ())
     before = Inlined(empty, values={"a": {"gain": 1.0, "mode": "x", "on": True}, "b": {"gain": 2.0}})
     values = {"a": {"gain": 1.0, "mode": "y", "on": False}, "b": {"gain": 3.0}, "c": {"n": 4}}
@@ -141,9 +141,9 @@ def test_only_numbers_that_changed_are_passed_to_a_running_graph() -> None:
 
 
 def test_exposed_numbers_are_passed_on_as_they_are_now() -> None:
-    """Exposed parameters get their current values, not the description's.
+    """Exposed parameters are passed with their current values instead of the description's.
 
-    If the set of exposed parameters changes, all numbers of the node are passed again.
+    If a node exposes other parameters than before, all its numbers are passed.
     """
     empty, first, second = GraphDescription((), ()), {"gain": 1.0, "bias": 0.0}, {"gain": 2.0, "bias": 0.0}
     gain, bias = {("n", "p"): (("n/a", "gain"),)}, {("n", "p"): (("n/a", "bias"),)}
@@ -154,7 +154,7 @@ def test_exposed_numbers_are_passed_on_as_they_are_now() -> None:
 
 
 def test_what_is_wrong_with_a_child_is_shown_at_its_composite() -> None:
-    """The error names the child, and the port if the composite exposes it."""
+    """An error of a child is shown at its composite, with the child's name, and at the port that exposes the input."""
     inner = composite("a", inputs="i=a.x")
     inlined = inline(graph(BlockNode("n", composite(Child("in", inner), inputs="x=in.i")), BlockNode("m", LEAF)))
     shown = inlined.shown(error("input must be connected", node="n/in/a", port="x", remedy="connect it"))
@@ -171,7 +171,7 @@ def test_what_is_wrong_with_a_child_is_shown_at_its_composite() -> None:
 
 
 def test_connections_of_what_could_not_be_described_stay() -> None:
-    """Connections of the missing block show which blocks depend on it."""
+    """Connections of a block that is missing from the description stay."""
     description = graph(
         BlockNode("n", composite("a", inputs="x=a.x", outputs="y=a.o")), connections="gone.o>n.x n.y>off.x"
     )
@@ -200,7 +200,7 @@ def grouped_graphs(draw: st.DrawFn) -> tuple[Paths, Edges]:
 
 
 def draw_with_composites(paths: Paths, edges: Edges, prefix: tuple[str, ...] = ()) -> tuple[list[Child], list[str]]:
-    """Return a group's direct members and their connections; groups expose the ports that connections cross."""
+    """Return a group's direct members and connections; each group exposes the ports that connections cross."""
     depth = len(prefix)
     inside = {leaf: path for leaf, path in paths.items() if path[:depth] == prefix}
 
@@ -239,7 +239,7 @@ def draw_with_composites(paths: Paths, edges: Edges, prefix: tuple[str, ...] = (
 
 @given(grouped_graphs())
 def test_grouping_changes_nothing_but_names(drawn: tuple[Paths, Edges]) -> None:
-    """However blocks are grouped into nested composites, the same blocks are connected in the same way."""
+    """However blocks are grouped into nested composites, inlining gives the same connections and values."""
     paths, edges = drawn
     children, connections = draw_with_composites(paths, edges)
     nodes = [BlockNode(child.name, child.description) for child in children]

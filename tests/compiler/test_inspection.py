@@ -29,7 +29,7 @@ def chain(length: int = 4) -> Plan:
 
 
 def test_the_text_of_a_plan() -> None:
-    """The text has blocks, operations, buffers and totals, with sizes in bytes."""
+    """A plan's text lists blocks, operations, buffers and totals, with sizes in bytes."""
     assert plan_text(chain()) == (
         "plan of 5 blocks: 4 operations, 5 buffers, 0 bodies\n"
         "\n"
@@ -61,7 +61,7 @@ def test_the_text_of_a_plan() -> None:
 
 
 def test_the_text_does_not_depend_on_the_order_of_blocks() -> None:
-    """The same patch gives the same text, however its file lists blocks and connections."""
+    """A patch's text is the same in any order of blocks and connections."""
     nodes = [array("a", 4), node("b", i(), o()), node("c", i(), o()), node("d", i(), i("y"), o())]
     wires = ["a.out b.x", "a.out c.x", "b.out d.x", "c.out d.y"]
     one, other = make_plan(graph(*nodes, wires=wires)), make_plan(graph(*nodes[::-1], wires=wires[::-1]))
@@ -69,7 +69,7 @@ def test_the_text_does_not_depend_on_the_order_of_blocks() -> None:
 
 
 def test_the_dot_of_a_plan_has_every_operation_and_dependency() -> None:
-    """There is one box per operation and one arrow per dependency."""
+    """The dot text has one box for each operation and one arrow for each dependency."""
     plan = chain()
     text = plan_dot(plan)
     assert sorted(map(int, re.findall(r"^  o(\d+) \[label", text, re.M))) == [0, 1, 2, 3]
@@ -78,17 +78,17 @@ def test_the_dot_of_a_plan_has_every_operation_and_dependency() -> None:
 
 
 def test_the_drawing_names_every_block_and_kernel() -> None:
-    """The drawing is well-formed XML with the operations' texts and one arrow per dependency."""
+    """The drawing is well-formed XML with each operation's text and one arrow for each dependency."""
     plan = chain()
     root = ElementTree.fromstring(plan_svg(plan))
     words = [item.text or "" for item in root.iter(f"{SVG}text")]
     assert [word for word in words if word.endswith(("n0", "n1", "n2", "n3"))] == ["0  n0", "1  n1", "2  n2", "3  n3"]
     assert words.count("kernel k") == 4
-    assert len(list(root.iter(f"{SVG}path"))) == 2 * 3  # a line and a head for each
+    assert len(list(root.iter(f"{SVG}path"))) == 2 * 3  # a line and a head for each arrow
 
 
 def test_names_are_escaped() -> None:
-    """A block may have any name."""
+    """A name with special characters is escaped in the drawing and in the dot text."""
     name = '<b> "&'
     plan = make_plan(GraphDescription((node(name, o(shape="[4]")),), ()))
     root = ElementTree.fromstring(plan_svg(plan))
@@ -100,7 +100,7 @@ def test_names_are_escaped() -> None:
 
 
 def test_the_memory_of_a_chain_step_by_step() -> None:
-    """The buffers that an operation writes and reads are in use; the last output has memory of its own."""
+    """In each step of a chain, the buffers that are written or read are live; the last one has its own memory."""
     timeline = memory_timeline(chain())
     live = [[str(owner) for owner in step.buffers] for step in timeline.steps]
     assert live == [["n0.out"], ["n0.out", "n1.out"], ["n1.out", "n2.out"], ["n2.out"]]
@@ -110,13 +110,13 @@ def test_the_memory_of_a_chain_step_by_step() -> None:
 
 
 def test_the_peak_is_the_highest_step() -> None:
-    """In a connected patch, the arena's smallest size is the memory of the step that uses most."""
+    """The live bytes of the highest step are the arena's peak in a connected patch."""
     plan = chain(9)
     assert max(step.live_bytes for step in memory_timeline(plan).steps) == plan.placement.peak_bytes
 
 
 def test_the_memory_drawing_has_a_bar_for_every_buffer() -> None:
-    """Each bar has its buffer's name, size, offset and operations."""
+    """The memory drawing has a bar for each buffer, with its name, size, offset and operations."""
     root = ElementTree.fromstring(memory_svg(chain()))
     tips = [item.text for item in root.iter(f"{SVG}title")]
     assert tips[:3] == [
@@ -124,11 +124,11 @@ def test_the_memory_drawing_has_a_bar_for_every_buffer() -> None:
         "n1.out: 512 B at 512, 1 to 2",
         "n2.out: 512 B at 0, 2 to 3",
     ]
-    assert len(tips) == 3 + 4  # one for each bar and one for each step
+    assert len(tips) == 3 + 4  # one tip for each bar and one for each step
 
 
 def test_an_empty_plan_can_be_shown() -> None:
-    """A plan without operations has no memory to show."""
+    """An empty plan has a text and drawings, and no steps of memory."""
     plan = make_plan(graph())
     assert plan_text(plan).startswith("plan of 0 blocks: 0 operations, 0 buffers, 0 bodies\n")
     for drawing in (plan_svg(plan), memory_svg(plan)):
@@ -136,7 +136,7 @@ def test_an_empty_plan_can_be_shown() -> None:
     assert memory_timeline(plan).steps == ()
 
 
-# Where things are drawn
+# Positions in drawings
 
 
 def overlap(a: Rectangle, b: Rectangle) -> bool:
@@ -151,7 +151,7 @@ def inside(a: Rectangle, b: Rectangle) -> bool:
 
 @given(st.integers(0, 10**9), st.integers(1, 30))
 def test_boxes_never_overlap_and_bodies_hold_what_runs_in_them(seed: int, count: int) -> None:
-    """Arrows go down and don't cross other boxes of their scope."""
+    """Boxes of a scope don't overlap and are inside their body, and arrows go down beside other boxes."""
     draft = random_draft(Random(seed), count)
     operations, scopes = draft.operations, draft.finished_scopes()
     arranged = arrange(operations, scopes, [(90.0 + index % 40, 40.0) for index in range(len(operations))])
@@ -174,7 +174,7 @@ def test_boxes_never_overlap_and_bodies_hold_what_runs_in_them(seed: int, count:
 
 
 def test_arrows_that_others_imply_are_left_out() -> None:
-    """The third block of a row needs no arrow from the first."""
+    """An arrow that two others imply is left out."""
     draft = Draft()
     draft.op("a")
     draft.op("b", ["a"])
@@ -184,7 +184,7 @@ def test_arrows_that_others_imply_are_left_out() -> None:
 
 
 def test_a_region_is_drawn_around_its_bodies() -> None:
-    """Two branches lie side by side."""
+    """The bodies of a region's two branches are side by side."""
     draft = Draft()
     draft.op("n")
     branches = draft.region("choice", RegionKind.IF_ELSE, "n")

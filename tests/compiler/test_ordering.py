@@ -1,4 +1,4 @@
-"""Blocks come after their sources; one that changes its input in place comes after all other readers of the input."""
+"""Blocks come after their sources, and a block that changes its input in place after all other readers of the input."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ def ordered(patch: GraphDescription) -> tuple[Order, list[Diagnostic]]:
 
 
 def test_order_follows_connections_and_names() -> None:
-    """A block is one level below the last of its sources; names decide the order within a level."""
+    """A block is one level below its lowest source, and names decide the order in a level."""
     patch = graph(
         node("d", i(), i("y"), o()),
         node("c", i(), o()),
@@ -39,7 +39,7 @@ def test_order_follows_connections_and_names() -> None:
 
 
 def test_a_writer_in_place_comes_after_all_readers() -> None:
-    """The readers see the buffer as its owner made it."""
+    """A block that changes a buffer in place comes after the buffer's other readers."""
     patch = graph(
         source("s", 4),
         node("change", *IN_PLACE),
@@ -51,7 +51,7 @@ def test_a_writer_in_place_comes_after_all_readers() -> None:
 
 
 def test_two_writers_in_place_are_refused() -> None:
-    """Two writers would each need the original; a copy for one of them helps."""
+    """Two blocks that change one buffer in place are refused, with a Copy as the remedy."""
     patch = graph(source("s", 4), node("one", *IN_PLACE), node("two", *IN_PLACE), wires=["s.out one.x", "s.out two.x"])
     order, (problem,) = ordered(patch)
     assert order == {}
@@ -61,7 +61,7 @@ def test_two_writers_in_place_are_refused() -> None:
 
 
 def test_a_reader_that_needs_the_writers_result_is_refused() -> None:
-    """The reader would have to come before and after the writer; a copy of the original helps."""
+    """A block that reads a buffer and also the result of its writer in place is refused, with a Copy as the remedy."""
     patch = graph(
         source("s", 4),
         node("change", *IN_PLACE),
@@ -77,7 +77,7 @@ def test_a_reader_that_needs_the_writers_result_is_refused() -> None:
 
 
 def test_a_cycle_of_in_place_blocks_is_refused() -> None:
-    """Two writers that each read what the other changes have no order, although no connections form a cycle."""
+    """Two writers in place that each read what the other changes are refused as a cycle."""
     patch = graph(
         source("s", 4),
         source("t", 4),
@@ -92,7 +92,7 @@ def test_a_cycle_of_in_place_blocks_is_refused() -> None:
 
 
 def test_contents_that_a_block_provides_cannot_be_changed_in_place() -> None:
-    """The contents are uploaded once, so the second frame would start from the first one's result."""
+    """Changing provided contents in place is refused, with a Copy as the remedy."""
     patch = graph(array("a", 4), node("change", *IN_PLACE), wires=["a.out change.x"])
     _, (problem,) = ordered(patch)
     assert (problem.node, problem.port) == ("change", "x")
@@ -101,7 +101,7 @@ def test_contents_that_a_block_provides_cannot_be_changed_in_place() -> None:
 
 
 def test_a_chain_of_writers_has_an_order() -> None:
-    """Each writer changes the previous one's result, and a reader in the middle sees that step."""
+    """Several writers in place can follow each other, and a reader of one result comes before the next writer."""
     patch = graph(
         source("s", 4),
         node("one", *IN_PLACE),
@@ -122,7 +122,7 @@ def _rows(name: str, start: int, stop: int) -> BlockNode:
 
 
 def test_blocks_on_parts_without_a_common_byte_need_no_order() -> None:
-    """Two blocks may change the two halves of one buffer; a block that needs both halves needs a copy."""
+    """Two blocks may change two halves of a buffer in place; a third block that changes all of it is refused."""
     halves = [_rows("low", 0, 2), _rows("high", 2, 4), BlockNode("a", blocks.scale()), BlockNode("b", blocks.scale())]
     wires = ["s.out low.x", "s.out high.x", "low.out a.x", "high.out b.x"]
     patch = graph(BlockNode("s", _MADE["s"]), *halves, wires=wires)
@@ -136,7 +136,7 @@ def test_blocks_on_parts_without_a_common_byte_need_no_order() -> None:
 
 
 def test_a_reader_through_a_view_comes_before_the_writer_in_place() -> None:
-    """A reader through views reads the same memory, however many views there are."""
+    """A reader through a chain of views comes before the block that changes the memory in place."""
     patch = graph(
         BlockNode("s", _MADE["s"]),
         _rows("u", 0, 3),
@@ -163,7 +163,7 @@ TO_CHOICE = "flag.out choice.condition"
 
 
 def test_a_connection_over_a_regions_border_orders_the_region() -> None:
-    """The region comes after all that its blocks need, and the blocks inside have an order of their own."""
+    """A region comes after the sources of its blocks, and its blocks have their own order."""
     patch = graph(
         *CHOICE,
         within("choice", node("a", i(), o())),
@@ -178,7 +178,7 @@ def test_a_connection_over_a_regions_border_orders_the_region() -> None:
 
 
 def test_a_region_that_changes_a_buffer_comes_after_its_other_readers() -> None:
-    """The reader is outside and reads the contents from before the region."""
+    """A region that changes a buffer comes after a reader of the buffer outside."""
     patch = graph(
         *CHOICE,
         within("choice", node("change", *IN_PLACE)),
@@ -191,7 +191,7 @@ def test_a_region_that_changes_a_buffer_comes_after_its_other_readers() -> None:
 
 
 def test_a_connection_between_branches_is_refused() -> None:
-    """The two branches never run in the same frame."""
+    """A connection from one branch to the other is refused, with a Select as the remedy."""
     patch = graph(
         *CHOICE,
         within("choice", node("a", i(), o())),
@@ -206,7 +206,7 @@ def test_a_connection_between_branches_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [str, lambda text: {"read": "z", "change": "a"}[text]], ids=["as it is", "reversed"])
 def test_branches_may_change_the_same_buffer_and_are_one_writer_to_those_outside(name: Callable[[str], str]) -> None:
-    """A block outside changes the result of one branch only after all readers of either branch's result."""
+    """Two branches may change one buffer; a block behind them changes it after the readers of either result."""
     read, change = name("read"), name("change")
     patch = graph(
         *CHOICE,
@@ -230,7 +230,7 @@ def test_branches_may_change_the_same_buffer_and_are_one_writer_to_those_outside
 
 
 def test_two_blocks_after_a_region_must_not_change_what_either_branch_left() -> None:
-    """Both branches leave their result in one buffer, which only one block may change."""
+    """Two blocks that change the results of two branches are refused, since both results are one buffer."""
     patch = graph(
         *CHOICE,
         within("choice", node("one", *IN_PLACE)),
@@ -244,7 +244,7 @@ def test_two_blocks_after_a_region_must_not_change_what_either_branch_left() -> 
 
 
 def test_a_loops_counter_stays_as_it_is_inside() -> None:
-    """The loop itself counts on from its counter; after the loop the counter may be changed."""
+    """A loop's counter can be changed in place behind the loop, not inside it."""
     loop = region("loop", RegionKind.WHILE)
     change = node("change", i("x", u32), o("out", u32, inplace="x"))
     wires = ["flag.out loop.condition", "loop.index change.x"]
@@ -260,7 +260,7 @@ def test_a_loops_counter_stays_as_it_is_inside() -> None:
 
 
 def test_a_delay_keeps_what_nobody_changes_afterwards() -> None:
-    """The delay stores its input before a block changes it in place."""
+    """A buffer that a delay keeps until the next frame must not be changed in place."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("d", blocks.delay(0)),
@@ -273,7 +273,7 @@ def test_a_delay_keeps_what_nobody_changes_afterwards() -> None:
 
 
 def test_a_connection_into_a_delay_orders_nothing() -> None:
-    """A delay's input may depend on its output."""
+    """A connection into a delay does not order its source before the delay."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("d", blocks.delay(0)),

@@ -45,7 +45,7 @@ def after(plan: Plan) -> dict[str, set[str]]:
 
 
 def test_inputs_and_in_place_outputs_share_memory() -> None:
-    """Only buffers that share no other buffer's memory are allocated."""
+    """Inputs, views and in-place outputs share the memory of their source, so only two buffers are allocated."""
     patch = graph(
         source("s", 4),
         node("one", *IN_PLACE),
@@ -60,7 +60,7 @@ def test_inputs_and_in_place_outputs_share_memory() -> None:
 
 
 def test_lifetimes_follow_from_declarations() -> None:
-    """State outlives the frame, contents come from the host, and other buffers are computed in every frame."""
+    """State outlives a frame, contents are provided by the host, and other buffers are computed in each frame."""
     kept = node(
         "k", i(), o(state=True), buffers=[InternalBuffer("a", f32, "[2]", True), InternalBuffer("b", f32, "[3]")]
     )
@@ -78,7 +78,7 @@ def test_lifetimes_follow_from_declarations() -> None:
 
 
 def test_independent_branches_do_not_depend_on_each_other() -> None:
-    """The two sides of a diamond may run at the same time, and its end waits for both."""
+    """The two sides of a diamond don't depend on each other, and its end depends on both."""
     patch = graph(
         source("s", 4),
         node("left", i(), o()),
@@ -97,7 +97,7 @@ def test_independent_branches_do_not_depend_on_each_other() -> None:
 
 
 def test_a_writer_waits_for_readers_and_the_next_reader_for_the_writer() -> None:
-    """Write after read, then read after write, are ordered on one buffer."""
+    """A writer in place depends on the earlier readers, and a later reader on the writer."""
     patch = graph(
         source("s", 4),
         node("read", i(), o()),
@@ -109,7 +109,7 @@ def test_a_writer_waits_for_readers_and_the_next_reader_for_the_writer() -> None
 
 
 def test_entries_of_one_block_are_ordered_by_their_buffers_alone() -> None:
-    """A fill comes before its launch, two launches on one buffer keep their order, and an unrelated one is free."""
+    """Entries of one block depend on each other only if they access the same buffers."""
     ports = (i(), o(), o("free"))
     out = BufferArgument("out", False, True)
     entries: list[Entry] = [
@@ -123,7 +123,7 @@ def test_entries_of_one_block_are_ordered_by_their_buffers_alone() -> None:
 
 
 def test_frame_uniforms_are_uploaded_first_and_only_when_a_kernel_takes_them() -> None:
-    """Every kernel that takes the uniforms waits for their upload, and other kernels don't."""
+    """The frame's uniforms are uploaded before the kernels that take them, and only if a kernel takes them."""
     ports = (i(), o())
     timed = node("t", *ports, entries=[launch(ports, "x", "out", more=[FrameArgument()])])
     plain = node("u", *ports)
@@ -138,7 +138,7 @@ def test_frame_uniforms_are_uploaded_first_and_only_when_a_kernel_takes_them() -
 
 @st.composite
 def random_patches(draw: st.DrawFn) -> GraphDescription:
-    """Draw blocks with up to two inputs from earlier blocks, some of which work in place."""
+    """Draw blocks with up to two inputs from earlier blocks, some of which change an input in place."""
     nodes, wires = [source("n0", 4), source("n1", 4)], list[str]()
     for index in range(2, draw(st.integers(3, 12))):
         kind = draw(st.sampled_from(("unary", "binary", "in place", "in place")))
@@ -152,7 +152,7 @@ def random_patches(draw: st.DrawFn) -> GraphDescription:
 
 @given(random_patches(), st.randoms(use_true_random=False))
 def test_every_order_that_dependencies_allow_computes_the_same(patch: GraphDescription, chance: random.Random) -> None:
-    """In any allowed order and with shared memory, each block reads what it would read from separate memory."""
+    """In any order that dependencies allow, with shared memory, each block reads the values of separate memory."""
     try:
         plan = make_plan(patch)
     except GraphValidationError as problem:
@@ -180,7 +180,7 @@ def test_every_order_that_dependencies_allow_computes_the_same(patch: GraphDescr
 
 @given(random_patches())
 def test_operations_depend_only_on_earlier_ones_that_touch_the_same_buffer(patch: GraphDescription) -> None:
-    """No operation waits without a reason."""
+    """An operation depends only on earlier operations that access a buffer that one of the two writes."""
     try:
         plan = make_plan(patch)
     except GraphValidationError:
@@ -209,7 +209,7 @@ CONTEXT = ShapeContext({"x": (1000, 70)}, {}, {})
     ],
 )
 def test_the_grid_covers_all_threads(threads: Any, block: tuple[int, int, int], grid: tuple[int, int, int]) -> None:
-    """The number of thread blocks is rounded up in each dimension."""
+    """The number of thread blocks is that of threads over the block's, rounded up in each dimension."""
     ports = (i(), o())
     config = covering_launch(launch(ports, threads=threads, block=block), CONTEXT)
     assert (config.grid, config.thread_block) == (grid, block)
@@ -225,13 +225,13 @@ def test_the_grid_covers_all_threads(threads: Any, block: tuple[int, int, int], 
     ],
 )
 def test_launches_without_threads_or_with_too_many_are_refused(threads: Any, message: str) -> None:
-    """The message names the kernel and the numbers."""
+    """A launch without threads, or with too many, is refused with the kernel's name and the numbers."""
     with pytest.raises(ShapeRuleError, match=message):
         covering_launch(launch((i(), o()), threads=threads, block=(1, 16, 1)), CONTEXT)
 
 
 def test_an_extent_that_does_not_exist_is_an_error_of_the_plan() -> None:
-    """Arguments are checked with everything else, before the device is used."""
+    """An extent that does not exist is an error of the plan."""
     ports = (i(), o())
     bad = launch(ports, "x", "out", more=[ExtentArgument(Extent("x.dim1"))])
     with pytest.raises(GraphValidationError) as refused:
@@ -253,7 +253,7 @@ def test_an_empty_patch_has_a_plan() -> None:
 
 
 def test_a_new_block_without_input_is_left_out_with_what_depends_on_it() -> None:
-    """The rest runs, and the new block reports what it needs."""
+    """A new block without its input is left out with its dependents and reported, and the other blocks are planned."""
     patch = graph(
         array("a", 4),
         node("ok", i(), o()),
@@ -269,7 +269,7 @@ def test_a_new_block_without_input_is_left_out_with_what_depends_on_it() -> None
 
 
 def test_a_running_block_that_can_run_no_more_stops_nothing() -> None:
-    """There is no plan, so the last good graph keeps running; the error is on the block."""
+    """If a running block can no longer run, there is no plan, and the error is on the block."""
     patch = graph(array("a", 4), node("ok", i(), o()))
     partial = plan_what_can_run(inline(patch), [], frozenset({"a", "ok"}))
     assert partial.plan is None
@@ -277,7 +277,7 @@ def test_a_running_block_that_can_run_no_more_stops_nothing() -> None:
 
 
 def test_errors_found_before_keep_their_block_out() -> None:
-    """A kernel that does not compile excludes its block and its dependents, without a second message."""
+    """A block with an earlier error is left out with its dependents, without a second error."""
     patch = graph(
         array("a", 4), node("bad", i(), o()), node("behind", i(), o()), wires=["a.out bad.x", "bad.out behind.x"]
     )
@@ -289,7 +289,7 @@ def test_errors_found_before_keep_their_block_out() -> None:
 
 
 def test_errors_of_several_phases_are_all_reported() -> None:
-    """A missing input, an impossible shape and a launch without threads are reported together."""
+    """A missing input, an impossible shape and a launch without threads are reported together; the rest is planned."""
     patch = graph(
         array("a", 4),
         node("open", i(), o()),
@@ -305,7 +305,7 @@ def test_errors_of_several_phases_are_all_reported() -> None:
 
 
 def test_the_plan_depends_on_what_is_connected_not_on_the_order_of_nodes() -> None:
-    """The same patch gives the same plan, so a rebuild gives the same graph."""
+    """The operations don't depend on the order in which blocks and connections are listed."""
     nodes = [source("a", 4), source("b", 4), node("c", i(), i("y"), o())]
     wires = ["a.out c.x", "b.out c.y"]
     one, two = make_plan(graph(*nodes, wires=wires)), make_plan(graph(*nodes[::-1], wires=wires[::-1]))

@@ -41,7 +41,7 @@ def sound_part(patch: RandomPatch) -> tuple[RandomPatch, Plan]:
 
 
 def assert_same(made: Plan, anew: Plan) -> None:
-    """Assert that two plans are the same, except for the placement."""
+    """Assert that two plans are equal except for the offsets of buffers."""
     assert made.buffers.allocations == anew.buffers.allocations
     assert made.buffers.places == anew.buffers.places
     assert made.operations == anew.operations
@@ -53,7 +53,7 @@ def assert_same(made: Plan, anew: Plan) -> None:
 
 
 def assert_told(now: Plan, before: Plan) -> None:
-    """Assert that everything outside the difference equals the earlier plan, except for indices."""
+    """Assert that everything outside the plans' difference is as in the earlier plan, except for indices."""
     changes = plan_difference(before, now)
     places, old_places = now.buffers.places, before.buffers.places
     for index, operation in enumerate(now.operations):
@@ -73,7 +73,7 @@ def assert_told(now: Plan, before: Plan) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_edits_give_what_planning_from_scratch_gives(seed: int) -> None:
-    """Each of several edits starts from the previous plan; patches that can't run are refused for the same reasons."""
+    """Plans made from previous ones, after random edits, equal those from scratch, and so do their refusals."""
     chance = random.Random(seed)
     patch, plan = plan_of(seed, 5 + seed % 60)
     for _ in range(EDITS):
@@ -94,7 +94,7 @@ def test_random_edits_give_what_planning_from_scratch_gives(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_patches_with_regions_and_delays_are_planned_again_as_from_scratch(seed: int) -> None:
-    """A block or a connection is removed, or a connection is moved."""
+    """After a block or connection is removed or moved in a patch with regions, the plan equals one from scratch."""
     chance = random.Random(seed)
     patch, plan = sound_part(random_patch(seed, 5 + seed % 40))
     for _ in range(EDITS // 2):
@@ -128,7 +128,7 @@ def connected(patch: GraphDescription, *wires: str) -> GraphDescription:
 
 
 def test_one_connection_concerns_one_operation() -> None:
-    """All other operations are the same objects; buffers move only if another block now reads them longer."""
+    """A new connection renews only the operation that reads it, and moves only buffers that it keeps in use."""
     patch = chain(60)
     before = make_plan(patch)
     after = make_plan(connected(patch, "n010.out n012.y"), previous=before)
@@ -143,7 +143,7 @@ def test_one_connection_concerns_one_operation() -> None:
 
 
 def test_many_buffers_beside_the_arena_make_a_new_placement() -> None:
-    """Up to a tenth of the arena, or 256 KB, new buffers have memory of their own; beyond that all are placed again."""
+    """New buffers have their own memory up to a tenth of the arena or 256 KB; beyond that, all are placed again."""
     count = 1 << 14
     patch = chain(30, count)
     plan = make_plan(patch)
@@ -161,7 +161,7 @@ def test_many_buffers_beside_the_arena_make_a_new_placement() -> None:
 
 
 def test_an_edit_of_very_many_blocks_gives_the_same_plan() -> None:
-    """Deleting nearly all blocks at once gives the plan of a full compile."""
+    """Deleting nearly all blocks in one edit gives the plan of a full compile."""
     patch = chain(80)
     before = make_plan(patch)
     half = GraphDescription(patch.nodes[:2], patch.connections[:1])
@@ -169,7 +169,7 @@ def test_an_edit_of_very_many_blocks_gives_the_same_plan() -> None:
 
 
 def test_a_connection_may_put_one_row_of_blocks_after_another() -> None:
-    """An operation that happened to come earlier comes later, and the reverse connection would then be a cycle."""
+    """A connection between two rows reorders them as a plan from scratch does, and one back is refused as a cycle."""
     rows = [[node(f"{row}{k}", i(), i("y", optional=True), o()) for k in range(1, 6)] for row in "ab"]
     wires = [f"{row}{k}.out {row}{k + 1}.x" for row in "ab" for k in range(5)]
     patch = graph(array("a0", 8), array("b0", 8), *rows[0], *rows[1], wires=wires)

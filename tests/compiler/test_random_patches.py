@@ -1,4 +1,4 @@
-"""Random patches compute on a device what a plain interpreter computes, however they share memory or were planned."""
+"""Random patches compute on a device what a plain interpreter computes, with any sharing of memory and any planning."""
 
 import random
 
@@ -25,7 +25,7 @@ from tests.compiler.support.running import Running
 from tests.fuzzing import seeds
 
 SEEDS = seeds(48)
-#: Frames that are measured compute the same.
+#: The measured frames compute the same as the others.
 LEVELS = (ProfilingLevel.NONE, ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL)
 FRAMES = 3
 
@@ -37,7 +37,7 @@ def planned(seed: int, size: int) -> tuple[RandomPatch, Plan]:
         try:
             return patch, make_plan(patch.description)
         except GraphValidationError as refused:
-            # Random patches have conflicts at most, and no other mistakes.
+            # Random patches may have conflicts, and no other mistakes.
             assert all("Copy" in problem.remedy for problem in refused.errors), refused.errors
             without = patch.description.dependents(problem.node for problem in refused.errors if problem.node)
             patch = RandomPatch(patch.description.without(without), patch.values)
@@ -48,9 +48,9 @@ def size_of(seed: int) -> int:
 
 
 def check_contents(running: Running, expected: Interpreter) -> None:
-    """Check every buffer with memory of its own, and every port's buffer as a reader after the frame sees it.
+    """Compare the interpreter's arrays with the lasting buffers, and with every output as a later reader gets it.
 
-    For an append buffer, the order of the elements does not count.
+    Append buffers are skipped, since the order of their elements is not determined.
     """
     ports = {PortRef(n.id, spec.name) for n in running.plan.description.nodes for spec in n.description.outputs}
     for owner in sorted({*running.lasting(), *(ports & running.plan.buffers.allocations.keys())}, key=str):
@@ -72,7 +72,7 @@ def check_contents(running: Running, expected: Interpreter) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_patches_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """Frames with and without measuring, with shared and with separate memory, agree; the plan breaks no rule."""
+    """Frames equal the interpreter's, measured or not, with shared or separate memory; the plan breaks no rule."""
     patch, plan = planned(seed, size_of(seed))
     assert verify(plan) == []
     alone = plan_what_can_run(inline(plan.description), [], frozenset(), shares=False).plan
@@ -107,7 +107,7 @@ def test_large_random_patches_do_what_the_interpreter_does(device: Device, modul
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
 def test_the_plan_does_not_depend_on_the_order_of_blocks(seed: int) -> None:
-    """The same blocks and connections in another order give the same plan, down to every byte."""
+    """The same blocks and connections in another order give an equal plan, with equal offsets."""
     _, plan = planned(seed, size_of(seed))
     nodes, connections = list(plan.description.nodes), list(plan.description.connections)
     chance = random.Random(seed)
@@ -121,7 +121,7 @@ def test_the_plan_does_not_depend_on_the_order_of_blocks(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
 def test_a_plan_made_from_the_last_one_equals_one_from_scratch(seed: int) -> None:
-    """A connection and its dependents are removed and restored; only the placement may differ."""
+    """Plans made after a connection and its dependents are removed, and then restored, equal those from scratch."""
     _, plan = planned(seed, size_of(seed))
     whole = plan.description
     if not whole.connections:
@@ -138,7 +138,7 @@ def test_a_plan_made_from_the_last_one_equals_one_from_scratch(seed: int) -> Non
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
 def test_operations_wait_only_for_conflicting_accesses(seed: int) -> None:
-    """Two operations of one scope are ordered directly only if they, or their bodies, access the same bytes."""
+    """Two operations of a scope depend on each other directly only if they, or their bodies, access the same bytes."""
     _, plan = planned(seed, size_of(seed))
     reach, touches = Reach(plan.operations, plan.scopes), all_touches(plan)
     inside: list[list[tuple[PortRef, int, int, bool]]] = [[] for _ in plan.operations]
@@ -157,7 +157,7 @@ def test_operations_wait_only_for_conflicting_accesses(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_parallel_branches_stay_parallel(seed: int) -> None:
-    """Chains that share only their source are not ordered, neither by shared memory nor by a region."""
+    """Chains that share only their source don't depend on each other, even if they share memory or a region."""
     chance = random.Random(seed)
     region = chance.choice(("", "loop"))
     nodes = [BlockNode("s", blocks.fresh(3, 5, seed)), BlockNode("loop", blocks.loop_for())]

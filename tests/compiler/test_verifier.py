@@ -1,4 +1,4 @@
-"""The verifier reports every mistake in a plan: each rule is broken on purpose, one at a time."""
+"""The verifier reports every mistake in a plan: each rule is broken once, on purpose."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -79,14 +79,14 @@ def find(plan: Plan, wanted: Callable[[Operation], bool]) -> int:
 
 
 def changed(plan: Plan, index: int, **fields: Any) -> Plan:
-    """Return the plan with another operation."""
+    """Return the plan with one operation changed."""
     operations = list(plan.operations)
     operations[index] = structs.replace(operations[index], **fields)
     return replace(plan, schedule=plan.schedule._replace(operations=tuple(operations)))
 
 
 def moved(plan: Plan, **offsets: int) -> Plan:
-    """Return the plan with other offsets in the arena, by block."""
+    """Return the plan with other offsets in the arena, given by block."""
     places = {owner: offsets.get(owner.node, offset) for owner, offset in plan.placement.offsets.items()}
     return replace(plan, placement=replace(plan.placement, offsets=places))
 
@@ -105,7 +105,7 @@ def with_place(plan: Plan, port: str, place: Place) -> Plan:
 
 
 def test_a_sound_plan_has_no_problems() -> None:
-    """The sample has everything that the tests below break."""
+    """The sample breaks no rule, and has fills, copies of delays and shared memory."""
     plan = sample()
     assert verify(plan) == []
     assert any(is_fill(operation) for operation in plan.operations)
@@ -236,14 +236,14 @@ BROKEN = [
 
 @pytest.mark.parametrize(("harm", "said"), BROKEN, ids=[harm.__name__.removeprefix("break_") for harm, _ in BROKEN])
 def test_each_broken_rule_is_reported(harm: Callable[[Plan], Plan], said: str) -> None:
-    """The message names the broken rule."""
+    """A plan that breaks a rule is reported with the rule's message."""
     plan = harm(sample())
     assert any(said in problem for problem in verify(plan)), verify(plan)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_every_dependency_that_matters_is_missed(seed: int) -> None:
-    """The plan without a dependency is broken, unless the dependency follows from others."""
+    """A plan without one of its dependencies is reported, unless other dependencies imply it."""
     description = random_patch(seed, 14).description
     while True:
         try:
@@ -259,7 +259,7 @@ def test_every_dependency_that_matters_is_missed(seed: int) -> None:
 
 
 def test_plans_are_verified_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With WARPLOOM_VERIFY=1, a plan that breaks a rule is refused with the rule's message."""
+    """With WARPLOOM_VERIFY=1, making a plan that breaks a rule raises an error with the rule's message."""
     description = sample().description
 
     def without_order(*given: Any) -> OperationSchedule:

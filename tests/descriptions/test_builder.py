@@ -1,4 +1,4 @@
-"""`describe` records plain data, and two records are equal when they lead to the same graph nodes."""
+"""`describe` records plain data, and two records that lead to the same graph nodes are equal."""
 
 import gc
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def block(action: Describe, **values: Any) -> BlockDescription:
     """Return the description of a block with `action` as its `describe`."""
 
     class Sample(Block, id="test_builder.sample"):
-        """Has some of everything."""
+        """Compute from two inputs."""
 
         x: In[f32] = port(doc="X.")
         y: In[f32] = port(doc="Y.")
@@ -61,7 +61,7 @@ def arguments(*names: str) -> KernelEntry:
 
 
 def test_equal_descriptions_are_one_object_that_goes_with_its_last_user() -> None:
-    """Equal descriptions are one object, which is freed with its last user, even if a block is resized 200 times."""
+    """Equal descriptions are one object, which is freed with its last user."""
 
     def ask(self: Any, build: BlockBuilder) -> None:
         build.launch(K, num_threads=self.values["n"] + 1, args=[self.x, self.out])
@@ -79,7 +79,7 @@ def test_equal_descriptions_are_one_object_that_goes_with_its_last_user() -> Non
 
 
 def test_arguments_say_what_a_kernel_reads_and_writes() -> None:
-    """Inputs are read and outputs are written; in-place buffers and state are both."""
+    """Inputs are read and outputs are written; buffers changed in place and state are both read and written."""
     found = arguments("x", "y", "out", "changed", "kept").arguments
     assert found == (
         BufferArgument("x", True, False),
@@ -91,7 +91,7 @@ def test_arguments_say_what_a_kernel_reads_and_writes() -> None:
 
 
 def test_every_kind_of_argument_is_recorded() -> None:
-    """Ports, live parameters, extents, numbers of Python and numpy, internal buffers and the frame can be arguments."""
+    """Ports, live parameters, extents, numbers of Python and numpy, internal buffers and the frame are recorded."""
 
     def ask(self: Any, build: BlockBuilder) -> None:
         own = build.buffer("own", f32, "same(x)")
@@ -116,7 +116,7 @@ def test_every_kind_of_argument_is_recorded() -> None:
     ("threads", "expected"), [(9, (256, 1, 1)), ((9,), (256, 1, 1)), ((9, 9), (16, 16, 1)), ((9, 9, 9), (8, 8, 4))]
 )
 def test_thread_block_follows_the_number_of_dimensions(threads: Any, expected: tuple[int, int, int]) -> None:
-    """Each number of dimensions has a default of 256 threads, unless a block asks for another thread block."""
+    """The default thread block has 256 threads for each number of dimensions; a block may request another one."""
 
     def ask(self: Any, build: BlockBuilder) -> None:
         build.launch(K, num_threads=threads, args=())
@@ -154,7 +154,7 @@ def test_wrong_launches_are_refused(wrong: dict[str, Any], message: str) -> None
 
 
 def test_fill_copy_and_internal_buffers() -> None:
-    """Fills and copies are entries in the order of the calls; the name of an internal buffer must be new."""
+    """Fills and copies are recorded in the order of the calls, and an internal buffer's name must be new."""
 
     def ask(self: Any, build: BlockBuilder) -> None:
         own = build.buffer("own", f32, "[n]", state=True)
@@ -175,13 +175,13 @@ def test_fill_copy_and_internal_buffers() -> None:
 
 
 def chain(self: Any, build: BlockBuilder) -> None:
-    """Record two kernels that pass `out` on."""
+    """Record two kernels, the second of which reads the first one's `out`."""
     build.launch(K, num_threads=self.x.size, args=(self.x, self.out, self.a))
     build.launch(Kernel("k.cu", "second"), num_threads=self.x.size, args=(self.out, self.kept))
 
 
 def test_kernels_are_listed_once() -> None:
-    """A kernel that is launched twice is listed, and loaded, once."""
+    """A kernel that is launched twice is listed once."""
 
     def ask(self: Any, build: BlockBuilder) -> None:
         own = build.buffer("own", f32, "same(x)")
@@ -217,7 +217,7 @@ def with_buffer(self: Any, build: BlockBuilder) -> None:
 
 
 def test_describing_twice_is_structurally_equal() -> None:
-    """Two records of one block are equal both ways, also if a live parameter, which costs no rebuild, differs."""
+    """Two records of a block are structurally equal both ways, also if a live parameter differs."""
     one, two = block(chain), block(chain)
     assert one.structural_equals(one)
     assert one.structural_equals(two) and two.structural_equals(one)
@@ -228,18 +228,18 @@ def test_describing_twice_is_structurally_equal() -> None:
     "other", [other_kernel, other_wiring, other_size, other_order, with_buffer], ids=lambda f: f.__name__
 )
 def test_another_kernel_wiring_size_order_or_buffer_is_not_structurally_equal(other: Describe) -> None:
-    """Records that lead to different graph nodes are different, both ways."""
+    """Records with another kernel, wiring, size, order or buffer are structurally different, both ways."""
     assert not block(chain).structural_equals(block(other))
     assert not block(other).structural_equals(block(chain))
 
 
 def test_a_structural_parameter_is_not_structurally_equal() -> None:
-    """A structural parameter may change a shape, so records differ even if their entries read the same."""
+    """Records with different structural parameters are different, even if their entries are equal."""
     assert not block(chain).structural_equals(block(chain, n=5))
 
 
 def test_a_port_more_is_not_structurally_equal() -> None:
-    """Ports are part of the structure, so one more port makes a difference."""
+    """Records with a different number of ports are structurally different."""
     one = block(chain)
     fewer = BlockDescription(one.ports[:-1], one.entries, one.buffers, structural=one.structural)
     assert not one.structural_equals(fewer)
@@ -250,7 +250,7 @@ def provides(array: np.ndarray[Any, Any]) -> BlockDescription:
 
 
 def test_contents_count_by_type_and_shape_alone() -> None:
-    """Contents with other numbers and the same layout are uploaded into the same graph."""
+    """Records with contents of one type and shape are structurally equal, whatever the numbers."""
     one = provides(np.zeros((2, 3), np.float32))
     assert one.structural_equals(provides(np.ones((2, 3), np.float32)))
     assert not one.structural_equals(provides(np.zeros((3, 2), np.float32)))
@@ -259,7 +259,7 @@ def test_contents_count_by_type_and_shape_alone() -> None:
 
 
 def test_provided_contents_are_contiguous() -> None:
-    """A transposed view is stored in the order in which a kernel walks it."""
+    """Provided contents that are a transposed view are stored contiguously."""
     array = np.arange(6, dtype=np.float32).reshape(2, 3).T
     given = provides(array).contents["given"]
     assert given.flags.c_contiguous
@@ -267,7 +267,7 @@ def test_provided_contents_are_contiguous() -> None:
 
 
 def test_shown_and_saved_ports_are_no_part_of_the_structure() -> None:
-    """Neither shown nor saved ports, nor a file's name, are part of the structure: changing them costs no rebuild."""
+    """Neither displays, saved ports nor file names are part of the structure."""
 
     def save(path: str) -> BlockDescription:
         return block(lambda self, build: build.save(self.x, path))
@@ -278,7 +278,7 @@ def test_shown_and_saved_ports_are_no_part_of_the_structure() -> None:
 
 
 def test_a_port_or_buffer_is_seen_in_another_shape() -> None:
-    """A buffer that is seen in one shape twice is recorded once, and may be written if the original may."""
+    """A buffer seen twice in one shape is recorded once, and its writes count as the original's."""
 
     def see(self: Any, build: BlockBuilder) -> None:
         own = build.buffer("own", f32, "[8]")
@@ -303,11 +303,11 @@ def test_a_port_or_buffer_is_seen_in_another_shape() -> None:
     assert "x" in made.read_inputs
     fill = made.entries[1]
     assert isinstance(fill, FillEntry)
-    assert fill.target.reads  # the output shares its memory with an input
+    assert fill.target.reads  # the output is memory shared with an input
 
 
 def test_an_op_graph_runs_on_ports_and_buffers_of_other_names() -> None:
-    """Blocks that compute the same from buffers of other names share a kernel."""
+    """Two op graphs that compute the same from buffers of different names share a kernel."""
     graph = OpGraphBuilder()
     value = graph.add("op.input", "a")["value"]
     graph.add("op.output", "b", value=graph.add("op.negate", x=value)["out"])

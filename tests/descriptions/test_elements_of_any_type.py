@@ -1,4 +1,4 @@
-"""Ports whose element type or shape the block decides, and how kernels learn of both."""
+"""Ports whose element type or shape the block decides, and how kernels receive both."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ from engine.types.element_numbers import BOOLEAN, BRAIN, FLOAT, PARTS_AT, SIGNED
 
 
 class Sample(Block, id="test_elements.sample"):
-    """Has outputs whose type or shape `describe` decides."""
+    """Output elements whose type or shape `describe` decides."""
 
     x: In[any_type] = port(dtype="number", doc="Numbers.")
     free: Out[any_type] = port(shape="[1]", dtype="given", doc="Of any type.")
@@ -46,7 +46,7 @@ block_types.commit({}, [Sample.id])
 
 
 def test_a_block_decides_type_and_shape() -> None:
-    """The ports of the description have the decided type and shape; the class keeps its declarations."""
+    """The description's ports have the decided type and shape, and the class's ports stay as declared."""
     ports = {spec.name: spec for spec in describe(Sample("n")).ports}
     assert (ports["free"].dtype, ports["free"].shape) == (u8, "[2, 3]")
     assert (ports["fixed"].dtype, ports["fixed"].shape) == (f32, "[x.size]")
@@ -61,7 +61,7 @@ def test_a_block_decides_type_and_shape() -> None:
     ],
 )
 def test_only_an_output_of_any_type_can_be_given_one(name: str, message: str) -> None:
-    """Other outputs keep their declared type: giving them another one is refused."""
+    """Only an output declared with any type or shape can be given one; others are refused."""
     block = Sample("n")
     with pytest.raises(ValueError, match=message):
         BlockBuilder(block.id, block.ports, (), {}, None).define(getattr(block, name), dtype=u8)
@@ -84,14 +84,14 @@ def test_only_an_output_of_any_type_can_be_given_one(name: str, message: str) ->
     ],
 )
 def test_a_kernel_receives_the_size_and_kind_of_its_elements(dtype: DType, flags: int) -> None:
-    """A kernel receives the element size in the low 16 bits, and above them the kind of number."""
+    """A kernel receives the element size in the low 16 bits of a number, and the kind of element above them."""
     number = element_number(dtype)
     assert (number & 0xFFFF, number & ~0xFFFF) == (dtype.size_bytes, flags)
 
 
 @pytest.mark.parametrize("shape", [(), (4,), (2, 3), (2, 3, 4, 5)])
 def test_axes_counted_from_the_last_one(shape: tuple[int, ...]) -> None:
-    """Axes that exist equal numpy's; an axis that doesn't exist has size 1 and stride 0."""
+    """Sizes and strides counted from the last axis equal numpy's; a missing axis has size 1 and stride 0."""
     context = ShapeContext({"x": shape}, {}, {})
     strides = [stride // 4 for stride in np.zeros(shape, np.float32).strides]
     handle = BufferHandle("x")

@@ -1,4 +1,4 @@
-"""Shape rules give the shapes that numpy or arithmetic gives."""
+"""Shape rules evaluate to numpy's shapes or to Python's arithmetic."""
 
 import math
 import re
@@ -51,7 +51,7 @@ TABLE: list[tuple[str, Shape]] = [
 
 @pytest.mark.parametrize(("rule", "shape"), TABLE)
 def test_rules_give_their_shapes(rule: str, shape: Shape) -> None:
-    """Each form of the grammar works on shapes of rank 0 to 3, and a block may declare it."""
+    """Each form of the grammar evaluates to its shape, for inputs of rank 0 to 3."""
     assert parse_rule(rule).evaluate(CONTEXT) == shape
     check_rule(rule, frozenset(("a", "b", "c", "grid")), frozenset(("width", "height")))
 
@@ -84,14 +84,14 @@ FAILING = [
 
 @pytest.mark.parametrize(("rule", "message"), FAILING)
 def test_rules_that_cannot_hold_say_why(rule: str, message: str) -> None:
-    """The error for a rule that cannot hold names the requested and the existing values."""
+    """The error for a rule that can't be satisfied has the requested and the existing values."""
     with pytest.raises(ShapeRuleError) as refused:
         parse_rule(rule).evaluate(CONTEXT)
     assert str(refused.value) == message
 
 
 def test_an_input_that_is_not_connected_has_no_shape_to_follow() -> None:
-    """A rule that follows an unconnected input is an error, but the input still counts in the positions of others."""
+    """A rule that follows an unconnected input is an error; the input still counts in positions."""
     context = ShapeContext({"mask": None, "x": (5,)}, {}, {})
     assert parse_rule("same(1)").evaluate(context) == (5,)
     for rule in ("same", "same(mask)", "[N]", "[mask.size]"):
@@ -100,7 +100,7 @@ def test_an_input_that_is_not_connected_has_no_shape_to_follow() -> None:
 
 
 def test_same_of_several_is_the_first_that_is_connected() -> None:
-    """`same` of several inputs takes the first connected one; if none is connected, the error names the first."""
+    """`same` takes the first connected input; if none is connected, the error names the first."""
     context = ShapeContext({"like": None, "x": (5,), "y": (6, 2)}, {}, {})
     assert parse_rule("same(like, x)").evaluate(context) == (5,)
     assert parse_rule("same(y, x)").evaluate(context) == (6, 2)
@@ -112,20 +112,20 @@ def test_same_of_several_is_the_first_that_is_connected() -> None:
 
 
 def test_strides_are_those_of_the_layout_or_else_leave_no_gaps() -> None:
-    """A view has strides of its own, other buffers have no gaps; an input may be given by its index."""
+    """A view's strides are its own, and those of other buffers leave no gaps."""
     context = ShapeContext({"x": (4, 3), "y": (4, 3)}, {}, {}, {"y": (6, 2)})
     assert parse_rule("[x.stride0, y.stride0, y.stride1]").evaluate(context) == (3, 6, 2)
     assert (Extent("y.stride0") * Extent("y.dim0")).evaluate(context) == 24
 
 
 def test_an_extent_that_divides_by_zero_says_so() -> None:
-    """Division by zero is reported as an error of the patch, not as a ZeroDivisionError."""
+    """A division by zero is a ShapeRuleError with the expression."""
     with pytest.raises(ShapeRuleError, match=re.escape("'(x.size // (x.size - 5))' must not divide by zero")):
         (Extent("x.size") // (Extent("x.size") - 5)).evaluate(ShapeContext({"x": (5,)}, {}, {}))
 
 
 def test_a_rule_is_parsed_once() -> None:
-    """Blocks with the same rule share one parsed rule."""
+    """Equal rule texts give one parsed rule, which has the names in the text."""
     assert parse_rule("[N, 16]") is parse_rule("[N, 16]")
     assert parse_rule("broadcast(a, b)").names == ("a", "b")
     assert set(parse_rule("[ceil(N / width), a.dim1]").names) == {"0", "width", "a"}
@@ -138,7 +138,7 @@ shapes = st.lists(dims, max_size=4).map(tuple)
 
 @given(shapes, shapes)
 def test_broadcast_agrees_with_numpy(a: Shape, b: Shape) -> None:
-    """The result is numpy's shape, or an error where numpy raises one."""
+    """`broadcast` of two inputs equals numpy's shape, or raises an error where numpy does."""
     context = ShapeContext({"a": a, "b": b}, {}, {})
     try:
         expected = np.broadcast_shapes(a, b)
@@ -151,7 +151,7 @@ def test_broadcast_agrees_with_numpy(a: Shape, b: Shape) -> None:
 
 @given(shapes.filter(len), st.integers(-20, 20), st.integers(1, 9))
 def test_extents_compute_as_python_does(shape: Shape, k: int, d: int) -> None:
-    """Arithmetic on `port.size` and `port.dim` equals Python's, negative numbers included."""
+    """Arithmetic on extents equals Python's, negative numbers included."""
     context = ShapeContext({"x": shape}, {}, {})
     size, first = Extent("x.size"), Extent("x.dim0")
     n, m = math.prod(shape), shape[0]
@@ -171,7 +171,7 @@ def test_extents_compute_as_python_does(shape: Shape, k: int, d: int) -> None:
 
 
 def test_definitions_may_only_name_what_the_block_has() -> None:
-    """Rules may name the block's ports and structural whole numbers; "data" names nothing."""
+    """A rule may name only the block's ports and structural whole numbers; other names are refused together."""
     check_rule("data", frozenset(), frozenset())
     check_rule("view", frozenset(), frozenset())
     check_rule("same(2, a)", frozenset("a"), frozenset())
@@ -194,7 +194,7 @@ expressions = st.recursive(
 
 @given(expressions, dims, dims, numbers)
 def test_arithmetic_is_pythons_over_whole_numbers(text: str, n: int, m: int, width: int) -> None:
-    """Exact fractions decide the result: `ceil(a / b)` rounds up for all signs, and division by zero is an error."""
+    """Expressions equal exact fractions: `ceil(a / b)` rounds up for all signs, and division by zero is an error."""
     context = ShapeContext({"x": (n, m)}, {}, {"width": width})
     python = text.replace("x.dim1", str(m)).replace("x.size", str(n * m)).replace("N", str(n))
     python = re.sub(r"width|(?<![\w.])(\d+)", lambda match: f"Fraction({match[0]})", python)

@@ -1,4 +1,4 @@
-"""A check that has an earlier result looks only at what changed, and its result is that of a full check."""
+"""A check with an earlier result visits only what changed, and its result is that of a full check."""
 
 from dataclasses import replace
 
@@ -20,14 +20,14 @@ def chain(length: int) -> GraphDescription:
 
 
 def rewired(patch: GraphDescription, *made: str, cut: tuple[str, ...] = ()) -> GraphDescription:
-    """Return the patch with other connections."""
+    """Return the patch with other connections into one block."""
     gone = {str(Connection(*map(ref, wire.split()))) for wire in cut}
     kept = tuple(c for c in patch.connections if str(c) not in gone)
     return GraphDescription(patch.nodes, (*kept, *(Connection(*map(ref, wire.split())) for wire in made)))
 
 
 def same(one: Checked, other: Checked) -> bool:
-    """Return whether two results are the same, whatever the order of blocks."""
+    """Return whether two check results are equal, apart from the order of blocks."""
     return (
         dict(one.nodes) == dict(other.nodes)
         and one.layouts == other.layouts
@@ -37,7 +37,7 @@ def same(one: Checked, other: Checked) -> bool:
 
 
 def assert_ordered(checked: Checked) -> None:
-    """Assert that every block comes after those that feed it."""
+    """Assert that every block comes after its sources."""
     position = {name: place for place, name in enumerate(checked.nodes)}
     for connection in checked.description.connections:
         if connection.source.node in position and connection.target.node in position:
@@ -45,7 +45,7 @@ def assert_ordered(checked: Checked) -> None:
 
 
 def test_blocks_that_did_not_change_are_taken_over() -> None:
-    """Unchanged blocks are the same objects in both results, so later phases see at once what is new."""
+    """Unchanged blocks are the same objects in the earlier and the later result."""
     patch = chain(40)
     before = check_description(patch)
     after = check_description(rewired(patch, "n3.out n20.y"), before)
@@ -58,7 +58,7 @@ def test_blocks_that_did_not_change_are_taken_over() -> None:
 
 
 def test_another_shape_reaches_everything_behind() -> None:
-    """Blocks behind the changed shape are checked again, and blocks before it are not."""
+    """A new shape is checked again in all blocks behind it, and in none before it."""
     patch = chain(10)
     before = check_description(patch)
     half = node("n4", i(), i("y", optional=True), o(shape="[N // 2]"))
@@ -71,7 +71,7 @@ def test_another_shape_reaches_everything_behind() -> None:
 
 
 def test_a_block_is_inserted_into_a_row_and_removed() -> None:
-    """A new block comes between its neighbours; if shapes stay the same, no other block is checked again."""
+    """A block is inserted into a row and removed again; the other blocks keep their objects and their order."""
     patch = chain(10)
     before = check_description(patch)
     longer = rewired(
@@ -89,7 +89,7 @@ def test_a_block_is_inserted_into_a_row_and_removed() -> None:
 
 
 def test_blocks_find_room_in_the_same_place_however_often() -> None:
-    """Each of 80 new blocks is placed between the previous one and its successor."""
+    """Each of 80 blocks, inserted one after the other, is ordered between the previous one and its successor."""
     patch = chain(3)
     checked = check_description(patch)
     for k in range(80):
@@ -117,7 +117,7 @@ edits = st.lists(
 
 @given(edits)
 def test_a_check_with_the_previous_result_tells_what_a_whole_one_tells(steps: list[tuple[str, int, int]]) -> None:
-    """After any series of edits, correct or wrong, the result is that of a full check."""
+    """After each of a series of edits, right or wrong, the result is that of a full check."""
     patch = chain(10)
     checked = check_description(patch)
     for kind, a, b in steps:
@@ -148,7 +148,7 @@ def test_a_check_with_the_previous_result_tells_what_a_whole_one_tells(steps: li
 
 @pytest.mark.parametrize("wire", ["n9.out n2.y", "n1.out n1.y", "n1.missing n2.y", "n1.out n2.x"])
 def test_a_bad_edit_of_a_right_patch_is_found(wire: str) -> None:
-    """A cycle, an unknown port and a second connection are reported, as in a full check."""
+    """A cycle, an unknown port or a second connection, added to a right patch, gives the error of a full check."""
     patch = chain(10)
     edited = rewired(patch, wire)
     assert check_description(edited, check_description(patch)).errors == check_description(edited).errors

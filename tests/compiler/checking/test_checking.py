@@ -13,7 +13,7 @@ from tests.compiler.support.regions import flag, messages, region
 
 
 def delay(name: str = "delay", **more: Any) -> BlockNode:
-    """Return a block that keeps `x` until the next frame, in the shape of `like` if that is connected."""
+    """Return a block that outputs `x` of the previous frame, in the shape of `like` if that is connected."""
     return node(
         name,
         i("like", any_type, optional=True),
@@ -23,11 +23,11 @@ def delay(name: str = "delay", **more: Any) -> BlockNode:
     )
 
 
-# All at once
+# All problems together
 
 
 def test_problems_of_all_phases_are_found_together() -> None:
-    """Mistakes in connections, inputs, cycles, shapes, grids and extents are each reported once, at the right place."""
+    """Mistakes in connections, inputs, cycles, shapes, grids and extents are reported together, each at its place."""
     ports = (i(), o())
     patch = graph(
         array("a", 4),
@@ -70,7 +70,7 @@ def test_problems_of_all_phases_are_found_together() -> None:
 
 
 def test_expected_and_found_are_reported_in_a_few_words() -> None:
-    """The editor shows the expected and the actual type or shape side by side."""
+    """A diagnostic has the expected and the actual type or shape in a few words."""
     patch = graph(
         node("ints", o("out", s32, shape="[4]")), array("a", 4), node("b", i(), i("y"), o()), node("c", i(rank=2)),
         wires=["ints.out b.x", "a.out c.x"],
@@ -83,25 +83,25 @@ def test_expected_and_found_are_reported_in_a_few_words() -> None:
 
 
 def test_an_input_has_one_connection() -> None:
-    """A file may hold two connections to one input, which is an error."""
+    """A second connection to an input is an error that names both sources."""
     patch = graph(array("a", 4), array("b", 4), node("c", i(), o()), wires=["a.out c.x", "b.out c.x"])
     assert messages(patch) == [("c", "x", "input must have one connection, got a.out and b.out")]
 
 
 def test_a_node_id_is_unique() -> None:
-    """Two blocks with one id are an error, since everything is looked up by id."""
+    """Two blocks with one id are an error."""
     assert messages(graph(array("a", 4), array("a", 4))) == [("a", None, "node id must be unique, got a twice")]
 
 
 def test_shapes_that_must_broadcast_are_named_with_their_ports() -> None:
-    """The error names both ports, so that a person sees which one is wrong."""
+    """The error for shapes that don't broadcast names both ports with their shapes."""
     both = node("c", i("a"), i("b"), o(shape="broadcast(a, b)"))
     patch = graph(array("p", 3, 4), array("q", 5), both, wires=["p.out c.a", "q.out c.b"])
     assert messages(patch) == [("c", "out", "shapes must broadcast, got a [3, 4] and b [5]")]
 
 
 def test_malformed_rules_are_errors_of_their_block() -> None:
-    """A description that is made by hand may hold rules of any form."""
+    """Malformed rules in a description made by hand are errors of its block."""
     ports = (i(shape="[2"), o("first", shape="twice(x)"), o(shape="[1]"))
     bad = node("b", *ports, entries=[launch(ports, threads=(Extent("1 +"),))])
     assert messages(graph(array("a", 4), bad, wires=["a.out b.x"])) == [
@@ -113,7 +113,7 @@ def test_malformed_rules_are_errors_of_their_block() -> None:
 
 
 def test_the_exception_carries_errors_and_warnings() -> None:
-    """Code that catches the exception can show both errors and warnings."""
+    """The exception has the errors and the warnings of the check, and its text has the errors."""
     checked = check_description(graph(node("open", i()), region("r"), flag(), wires=["flag.out r.condition"]))
     problem = GraphValidationError(checked.errors, checked.warnings)
     assert problem.errors == list(checked.errors)
@@ -125,7 +125,7 @@ def test_the_exception_carries_errors_and_warnings() -> None:
 
 
 def test_an_append_buffer_whose_count_nobody_reads_is_worth_a_warning() -> None:
-    """Readers of its elements would see the previous frame's behind the count."""
+    """Reading an append buffer without its count is a warning; reading both, or neither, is not."""
     fills = node("f", o(shape="[64]", append=True), o("out_count", u32, shape="[1]"))
     reader = node("r", i(), i("count", u32, optional=True), o())
     (found,) = check_description(graph(fills, reader, wires=["f.out r.x"])).warnings
@@ -138,7 +138,7 @@ def test_an_append_buffer_whose_count_nobody_reads_is_worth_a_warning() -> None:
 
 
 def test_feedback_through_a_delay_is_no_cycle() -> None:
-    """A delay outputs its input of the previous frame, so it closes no cycle."""
+    """Feedback through a delay is no cycle, and the delay's input has the shape of its output."""
     patch = graph(
         array("a", 5),
         delay(),
@@ -152,7 +152,7 @@ def test_feedback_through_a_delay_is_no_cycle() -> None:
 
 
 def test_a_delay_whose_shape_comes_from_itself_is_an_error() -> None:
-    """A delay in a loop without any other source has no size."""
+    """A delay whose shape follows only from itself is an error that names the loop."""
     patch = graph(delay(), node("next", i("x", any_type), o()), wires=["delay.out next.x", "next.out delay.x"])
     ((_, _, message),) = messages(patch)
     assert message == "shapes must not follow from themselves, got delay -> next -> delay"
@@ -161,7 +161,7 @@ def test_a_delay_whose_shape_comes_from_itself_is_an_error() -> None:
 
 
 def test_the_input_of_a_delay_is_checked_when_it_is_known() -> None:
-    """The input must have the declared rank and the size of the output."""
+    """A delay's input must have the shape of its output, or the error has both."""
     patch = graph(
         array("a", 5),
         delay(shape="same(like)"),

@@ -1,4 +1,4 @@
-"""Regions: which blocks they may hold, and which connections may cross their borders."""
+"""Regions: which blocks they may contain, and which connections may cross their borders."""
 
 from graphlib import CycleError, TopologicalSorter
 
@@ -15,7 +15,7 @@ from tests.compiler.support.regions import flag, messages, region, within
 
 
 def test_a_region_holds_blocks_that_read_outside_and_its_own_outputs() -> None:
-    """A block in a region may read its region's outputs and blocks outside, which is no cycle."""
+    """A block in a region may read the region's outputs and blocks outside, without a cycle."""
     patch = graph(
         flag(),
         array("a", 4),
@@ -31,7 +31,7 @@ def test_a_region_holds_blocks_that_read_outside_and_its_own_outputs() -> None:
 
 
 def test_a_way_out_of_a_region_and_back_in_is_a_cycle() -> None:
-    """The whole region would have to run both before and after the block outside."""
+    """A path from a region through a block outside and back is a cycle."""
     patch = graph(
         flag(),
         region("loop"),
@@ -44,7 +44,7 @@ def test_a_way_out_of_a_region_and_back_in_is_a_cycle() -> None:
 
 
 def test_a_cycle_inside_a_region_is_named_by_its_blocks() -> None:
-    """The message names the blocks of a cycle, wherever it lies."""
+    """A cycle inside a region is reported with its blocks."""
     patch = graph(
         flag(),
         region("loop"),
@@ -55,7 +55,7 @@ def test_a_cycle_inside_a_region_is_named_by_its_blocks() -> None:
 
 
 def test_a_blocks_region_must_be_there_and_be_a_region() -> None:
-    """A block's region must exist and be a region, and so must the branch."""
+    """A block's region must exist, be a region, and have the named branch."""
     patch = graph(
         array("a", 4),
         flag(),
@@ -80,7 +80,7 @@ def test_a_blocks_region_must_be_there_and_be_a_region() -> None:
 
 
 def test_a_region_does_not_lie_in_itself() -> None:
-    """A region inside itself, directly or through others, is one error; the blocks in it have none of their own."""
+    """Each region inside itself, directly or through others, is an error, and the blocks in it have none."""
     patch = graph(
         flag(),
         region("self", inside="self"),
@@ -111,7 +111,7 @@ def undefined(where: str, *, in_place: bool = False) -> GraphDescription:
 
 
 def test_an_output_without_a_default_stays_in_its_region() -> None:
-    """Only an output that shares the memory of a buffer outside may be read outside its region."""
+    """An output without a default may be read outside its region only if its memory is a buffer from outside."""
     ((where, port, message),) = messages(undefined(""))
     assert (where, port) == ("body", "out")
     assert message == (
@@ -124,7 +124,7 @@ def test_an_output_without_a_default_stays_in_its_region() -> None:
 
 
 def test_a_regions_condition_comes_from_outside_its_body() -> None:
-    """A condition is read before the body runs for the first time, so the body can't compute it alone."""
+    """A region's condition must not be computed by its own body."""
     patch = graph(region("loop"), within("loop", flag("inside")), wires=["inside.out loop.condition"])
     assert messages(patch) == [
         ("loop", "condition", "input of region loop must come from outside its body, got inside.out")
@@ -132,7 +132,7 @@ def test_a_regions_condition_comes_from_outside_its_body() -> None:
 
 
 def test_an_empty_region_is_worth_a_warning() -> None:
-    """An empty region is no error, since a person may be about to fill it."""
+    """An empty region is a warning."""
     (found,) = check_description(graph(flag(), region("r"), wires=["flag.out r.condition"])).warnings
     assert (found.node, found.message) == ("r", "region must have blocks inside to do anything, got none")
 
@@ -167,12 +167,12 @@ ALL = [*(f"r{k}" for k in range(4)), *(f"n{k}" for k in range(6))]
 def test_regions_are_circular_exactly_when_their_scopes_have_no_order(
     case: tuple[GraphDescription, dict[str, list[str]], set[tuple[str, str]]],
 ) -> None:
-    """Each scope orders its blocks and regions by the connections into and out of what they hold."""
+    """A patch with regions has a cycle exactly when some scope can't order its blocks and regions."""
     patch, around, pairs = case
     needs: dict[str, set[str]] = {}
     circular = any(a == b for a, b in pairs)
     for a, b in pairs:
-        # The first place where the paths down to the two blocks diverge.
+        # The innermost scope around both blocks, where their paths diverge.
         for x, y in zip([*around[a], a], [*around[b], b], strict=False):
             if x != y:
                 needs.setdefault(y, set()).add(x)

@@ -1,4 +1,4 @@
-"""The shape of a loop follows from any block in it: it must fit all the way round, and is never guessed."""
+"""The shape of a loop follows from its blocks: it must fit all around the loop, and is never guessed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def delay(name: str = "d") -> BlockNode:
 
 
 def loop(kind: str, *, fed: str, late: str, shape: Shape = (600, 800)) -> GraphDescription:
-    """Return a source that is combined with the delayed result."""
+    """Return a loop in which a source is combined with the delayed result."""
     wires = [f"s.out m.{fed}", f"d.out m.{late}", "m.out d.x"]
     return graph(array("s", *shape), delay(), node("m", *_PORTS[kind]), wires=wires)
 
@@ -40,7 +40,7 @@ def loop(kind: str, *, fed: str, late: str, shape: Shape = (600, 800)) -> GraphD
 @pytest.mark.parametrize(("fed", "late"), [("a", "b"), ("b", "a")])
 @pytest.mark.parametrize("shape", [(600, 800), (7,), (1, 1, 3), ()])
 def test_inputs_of_a_loop_decide_its_shape(kind: str, fed: str, late: str, shape: Shape) -> None:
-    """The source may be at either end of the loop; its result is the same as with `like`."""
+    """The loop's shape is that of its source, as if the source were connected to `like`."""
     patch = loop(kind, fed=fed, late=late, shape=shape)
     checked = check_description(patch)
     assert checked.errors == ()
@@ -55,7 +55,7 @@ def _wire(connection: Any) -> str:
 
 
 def test_the_element_type_is_found_too() -> None:
-    """A source decides nothing if the loop can't take its element type."""
+    """A loop ignores a source whose element type it can't have, and takes type and shape from the other source."""
     ports = (i("a", any_type), i("mask", s32), o("out", any_type, shape="same(a)", dtype_rule="same(a)"))
     wires = ["mask.out m.mask", "d.out m.a", "m.out n.a", "s.out n.b", "n.out d.x"]
     patch = graph(
@@ -68,13 +68,13 @@ def test_the_element_type_is_found_too() -> None:
 
 
 def test_a_loop_of_one_block_has_no_shape() -> None:
-    """The error names the loop, starting from the delay."""
+    """A loop without a source has no shape, and the error lists its blocks from the delay on."""
     patch = graph(delay(), node("next", i("x", any_type), o()), wires=["d.out next.x", "next.out d.x"])
     assert messages(patch) == [("d", "x", "shapes must not follow from themselves, got d -> next -> d")]
 
 
 def test_two_shapes_that_would_both_do_are_not_chosen_from() -> None:
-    """Either of two images could give the size, so the person must choose."""
+    """If two sources give different shapes that both fit, the error names both, and `like` decides."""
     wires = ["d.out m.a", "p.out m.b", "m.out n.a", "q.out n.b", "n.out d.x"]
     blocks = (array("p", 2, 2), array("q", 3, 3), delay(), node("m", *_PORTS["mix"]), node("n", *_PORTS["mix"]))
     ((place, port, message),) = messages(graph(*blocks, wires=wires))
@@ -84,21 +84,21 @@ def test_two_shapes_that_would_both_do_are_not_chosen_from() -> None:
 
 
 def test_a_shape_that_grows_round_the_loop_is_refused() -> None:
-    """A buffer can't be twice as long as itself."""
+    """A loop whose shape would have to grow in each frame is an error at the delay."""
     double = node("m", i("a"), i("b"), o(shape="[a.dim0 + b.dim0]"))
     patch = graph(array("s", 4), delay(), double, wires=["d.out m.a", "s.out m.b", "m.out d.x"])
     assert [(place, port) for place, port, _ in messages(patch)] == [("d", "x")]
 
 
 def test_an_error_before_a_loop_is_not_reported_twice() -> None:
-    """A loop whose source has no shape has no error of its own."""
+    """An error of a loop's source is reported once, at the source."""
     source = node("s", i(), o())
     patch = graph(source, delay(), node("m", *_PORTS["mix"]), wires=["s.out m.b", "d.out m.a", "m.out d.x"])
     assert [(place, port) for place, port, _ in messages(patch)] == [("s", "x")]
 
 
 def test_a_loop_follows_its_source_when_that_changes() -> None:
-    """After an edit of the source, the check gives the result of a full check."""
+    """After an edit of a loop's source, the check with the earlier result equals a full check."""
     before = check_description(loop("mix", fed="b", late="a", shape=(4, 4)))
     patch = loop("mix", fed="b", late="a", shape=(5, 3))
     kept = {n.id: n for n in before.description.nodes}
@@ -113,11 +113,11 @@ def test_a_loop_follows_its_source_when_that_changes() -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """Sources, blocks of two inputs each, and delays; every loop passes through a delay."""
+    """Sources, blocks of two inputs each, and delays; every cycle passes through a delay."""
 
     sources: tuple[Shape, ...]
-    blocks: tuple[tuple[str, str, str], ...]  # the kind, and the blocks that feed it
-    delayed: tuple[str, ...]  # the block that feeds each delay
+    blocks: tuple[tuple[str, str, str], ...]  # the kind, and the blocks that are its sources
+    delayed: tuple[str, ...]  # the source of each delay
 
     @property
     def patch(self) -> GraphDescription:
@@ -131,9 +131,9 @@ class Case:
         return graph(*nodes, wires=wires)
 
     def before(self, delayed: int) -> Case:
-        """Keep only the blocks that delays depend on: others don't decide a shape.
+        """Keep only the blocks from which a delay's input follows: others don't decide its shape.
 
-        The rest become copies of a source.
+        The others become copies of a source.
         """
         needed = {self.delayed[delayed]}
         for _ in self.blocks + self.delayed:
@@ -144,7 +144,7 @@ class Case:
         return Case(self.sources, tuple(blocks), tuple(late))
 
     def answers(self) -> list[tuple[Shape, ...]]:
-        """Return all combinations of shapes of the delays that fit everywhere."""
+        """Return all combinations of the delays' shapes that fit everywhere."""
         return [late for late in product(SHAPES, repeat=len(self.delayed)) if self.holds(late)]
 
     def holds(self, late: tuple[Shape, ...]) -> bool:
@@ -181,7 +181,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 @given(cases())
 def test_shapes_that_are_found_hold_and_the_only_answer_is_found(case: Case) -> None:
-    """The oracle tries all shapes; a shape that the check reports fits, and if only one fits, the check reports it."""
+    """A shape that the check reports fits everywhere, and if only one shape fits, the check reports it."""
     checked = check_description(case.patch)
     if not checked.errors:
         found = tuple(checked.layouts[ref(f"d{k}.out")].shape for k in range(len(case.delayed)))

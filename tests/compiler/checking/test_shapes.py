@@ -1,4 +1,4 @@
-"""Element types, shapes and strides propagate from the contents that blocks provide along connections."""
+"""Element types, shapes and strides follow from the contents that blocks provide, along connections."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def shapes(patch: GraphDescription) -> tuple[Layouts, list[Diagnostic]]:
 
 
 def test_shapes_follow_rules_through_a_patch() -> None:
-    """Inputs have their source's layout; outputs and internal buffers have those of their rules."""
+    """Inputs have the layouts of their sources; outputs and internal buffers have those of their rules."""
     patch = graph(
         array("a", 6, 4),
         node("half", i(), o(shape="[x.dim0 // 2, width]"), buffers=[InternalBuffer("own", s32, "[out.size]")], width=3),
@@ -57,7 +57,7 @@ def test_shapes_follow_rules_through_a_patch() -> None:
 
 
 def test_any_type_becomes_what_is_connected() -> None:
-    """An output "same(x)" carries the element type of x."""
+    """An output with the type rule "same(x)" has the element type of x."""
     through = node("b", i("x", any_type), o("out", any_type, dtype_rule="same(x)"))
     data = node(
         "a",
@@ -71,7 +71,7 @@ def test_any_type_becomes_what_is_connected() -> None:
 
 
 def test_type_mismatch_behind_any_type_is_found() -> None:
-    """Validation can't see this mismatch; the check of shapes reports it at the input."""
+    """A wrong element type behind a block of any type is an error at the input that requires another."""
     data = node(
         "a", o("out", any_type, shape="data", dtype_rule="data"), entries=(), contents={"out": np.ones(3, np.int32)}
     )
@@ -81,7 +81,7 @@ def test_type_mismatch_behind_any_type_is_found() -> None:
 
 
 def test_rank_and_shape_of_inputs_are_checked() -> None:
-    """A kernel never reads beyond the end of an operand that is too small."""
+    """An input of the wrong rank, or of another shape than its rule's, is an error at the input."""
     _, (problem,) = shapes(graph(array("a", 4), node("b", i(rank=2), o()), wires=["a.out b.x"]))
     assert problem.message == "input must have 2 dimensions, got shape [4] from a.out"
     binary = node("c", i(), i("y", shape="same(x)"), o())
@@ -93,7 +93,7 @@ def test_rank_and_shape_of_inputs_are_checked() -> None:
 
 
 def test_an_error_is_reported_once_where_it_is() -> None:
-    """Blocks behind the error have no errors of their own."""
+    """An error is reported once, and blocks behind it have neither errors nor layouts."""
     patch = graph(
         array("a", 4),
         node("bad", i(), o(shape="[N - 4]")),
@@ -109,7 +109,7 @@ def test_an_error_is_reported_once_where_it_is() -> None:
 
 
 def test_rules_count_inputs_as_they_are_declared() -> None:
-    """An optional first input that is left out is not replaced by the second one."""
+    """`same` follows the first declared input, so it is an error if that input is unconnected."""
     ports = (i("mask", optional=True), i(), o(shape="same"))
     _, (problem,) = shapes(graph(array("a", 4), node("b", *ports), wires=["a.out b.x"]))
     assert problem.message == "input mask must be connected, since a shape follows from it"
@@ -132,7 +132,7 @@ CONTENTS: list[tuple[Any, str, tuple[int, ...], str]] = [
 
 @pytest.mark.parametrize(("dtype", "numpy_type", "shape", "message"), CONTENTS)
 def test_contents_must_fit_their_port(dtype: Any, numpy_type: str, shape: tuple[int, ...], message: str) -> None:
-    """Vectors take their components from the last axis of the array."""
+    """Contents must have the port's type; vectors take their components from the last axis of the array."""
     port = o("out", dtype, shape="data", dtype_rule="data")
     patch = graph(node("a", port, entries=(), contents={"out": np.zeros(shape, numpy_type)}))
     layouts, problems = shapes(patch)
@@ -145,14 +145,14 @@ def test_contents_must_fit_their_port(dtype: Any, numpy_type: str, shape: tuple[
 
 
 def test_missing_contents_are_an_error() -> None:
-    """An output of shape "data" whose `describe` doesn't call `build.provide` is refused."""
+    """An output of shape "data" is refused if `describe` doesn't call `build.provide`."""
     patch = graph(BlockNode("a", BlockDescription((o(shape="data"),), ())))
     _, (problem,) = shapes(patch)
     assert problem.message == "describe must provide the contents of this output, got none"
 
 
 def test_a_bad_internal_buffer_is_named() -> None:
-    """The message names the internal buffer of the block."""
+    """The error for a wrong internal buffer names the buffer."""
     patch = graph(
         array("a", 4), node("b", i(), o(), buffers=[InternalBuffer("own", f32, "[x.dim1]")]), wires=["a.out b.x"]
     )
@@ -170,7 +170,7 @@ def view(name: str, transform: Transform, *, strided: bool = False, **more: Any)
 
 
 def test_a_buffer_can_be_seen_in_another_shape_of_the_same_size() -> None:
-    """Both ports show the same memory with the same elements; a shape of another size is an error."""
+    """A buffer may be seen in another shape of the same size; a shape of another size is an error."""
 
     def patch(shape: str) -> GraphDescription:
         seen = [InternalBuffer("own", s32, "[out.size]"), InternalBuffer("x_seen", f32, shape, of="x")]
@@ -195,7 +195,7 @@ def test_a_buffer_can_be_seen_in_another_shape_of_the_same_size() -> None:
 
 
 def test_a_view_owns_nothing_and_starts_where_its_transform_says() -> None:
-    """Offsets count from the input; a following block that takes strides receives them as extents."""
+    """A view's offset counts from its input, and a block that takes strides receives them as extents."""
     ports = (i(strided=True), o(shape="[x.dim0, x.dim1]"))
     entry = launch(
         ports, "x", "out", threads=(Extent("x.size"),), more=[ExtentArgument(Extent("x.stride0") + Extent("x.stride1"))]
@@ -215,7 +215,7 @@ def test_a_view_owns_nothing_and_starts_where_its_transform_says() -> None:
 
 
 def test_a_layout_with_gaps_needs_a_port_that_takes_strides() -> None:
-    """A kernel that counts elements without strides would read other elements in the gaps."""
+    """A view with gaps is refused by an input that doesn't take strides, and the remedy is a Copy."""
     patch = graph(
         array("a", 6, 4), view("v", TransposeView((1, 0))), node("n", i(), o()), wires=["a.out v.x", "v.out n.x"]
     )
@@ -226,7 +226,7 @@ def test_a_layout_with_gaps_needs_a_port_that_takes_strides() -> None:
 
 
 def test_a_view_that_cannot_be_is_an_error_of_its_output() -> None:
-    """An impossible view, a view of another element type, and a view that `describe` doesn't make are errors."""
+    """Impossible views, views of another element type, and views that `describe` doesn't make are errors."""
     bad = graph(array("a", 6, 4), view("v", ReshapeView((5, 5))), wires=["a.out v.x"])
     _, (problem,) = shapes(bad)
     assert (problem.node, problem.port) == ("v", "out")
@@ -240,7 +240,7 @@ def test_a_view_that_cannot_be_is_an_error_of_its_output() -> None:
 
 
 def test_fills_and_copies_go_over_whole_buffers() -> None:
-    """Different sizes, or gaps, are errors before anything is built."""
+    """Fills and copies need buffers without gaps, and copies two buffers of one size."""
     ports = (i(), o(shape="[N * 2]"))
     copy = CopyEntry(BufferArgument("out", False, True), BufferArgument("x", True, False))
     _, (problem,) = shapes(graph(array("a", 4), node("c", *ports, entries=[copy]), wires=["a.out c.x"]))
@@ -265,7 +265,7 @@ def test_fills_and_copies_go_over_whole_buffers() -> None:
     ],
 )
 def test_a_delay_gives_what_it_was_given(given: tuple[tuple[int, ...], str], told: str) -> None:
-    """Input and output of a delay have the same type and shape; an equal number of bytes is not enough."""
+    """A delay's input must have its output's type and shape; an equal number of bytes is not enough."""
     ports = (i("like"), i(delayed=True, dtype=any_type), o(shape="same(like)"))
     keeps = DelayEntry(BufferArgument("out", False, True), BufferArgument("x", True, False))
     shape, dtype = given
@@ -277,7 +277,7 @@ def test_a_delay_gives_what_it_was_given(given: tuple[tuple[int, ...], str], tol
 
 
 def test_memory_of_the_users_own_gives_its_shape_and_strides() -> None:
-    """The bytes are seen as elements, and a vector takes the last axis."""
+    """The user's array gives shape and strides, and an array of another type is refused."""
     owner = np.zeros((6, 8), np.float32)
 
     def external(array: np.ndarray[Any, Any], dtype: Any) -> BlockNode:
@@ -295,19 +295,19 @@ def test_memory_of_the_users_own_gives_its_shape_and_strides() -> None:
 
 
 def test_an_in_place_output_keeps_its_inputs_element_type() -> None:
-    """The output is the input's memory, so it has the input's element type."""
+    """An in-place output must have the element type of its input."""
     _, (problem,) = shapes(graph(array("a", 4), node("b", i(), o("out", s32, inplace="x")), wires=["a.out b.x"]))
     assert (problem.port, problem.message) == ("out", "output must share memory with elements of s32, got f32")
 
 
 def test_an_output_has_the_rank_that_it_declares() -> None:
-    """An output of another rank than declared is refused, since the next blocks rely on the rank."""
+    """An output must have its declared rank."""
     _, (problem,) = shapes(graph(array("a", 4), node("b", i(), o(rank=2)), wires=["a.out b.x"]))
     assert (problem.port, problem.message) == ("out", "output must have 2 dimensions, got shape [4]")
 
 
 def test_requirements_must_hold() -> None:
-    """A block may require more of its shapes than rules can express."""
+    """A requirement that does not hold is an error at its port, with the requirement's message."""
     ports = (i(), o(shape="scalar"))
     asks = BlockDescription(ports, (), requirements=(Requirement(Extent("x.size") - 5, "x must have 5 elements", "x"),))
     assert shapes(graph(array("a", 5), BlockNode("b", asks), wires=["a.out b.x"]))[1] == []
@@ -316,7 +316,7 @@ def test_requirements_must_hold() -> None:
 
 
 def test_layouts_follow_from_the_description_and_the_inputs_alone() -> None:
-    """The same block in another place gets the same layouts."""
+    """Equal inputs give a block equal layouts."""
     block = node("b", i(), o(shape="[2 * N]")).description
     made = node_layouts(block, (Layout(f32, (3,)),))
     assert made == node_layouts(block, (Layout(f32, (3,)),))

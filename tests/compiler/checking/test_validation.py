@@ -20,14 +20,14 @@ def validate(patch: GraphDescription) -> list[Diagnostic]:
 
 
 def test_a_right_patch_has_no_problems() -> None:
-    """Optional inputs may stay unconnected."""
+    """A patch whose required inputs are connected has no problems, nor has an empty one."""
     patch = graph(array("a", 4), node("b", i(), i("y", optional=True), o()), wires=["a.out b.x"])
     assert validate(patch) == []
     assert validate(graph()) == []
 
 
 def test_all_problems_are_found_in_one_go() -> None:
-    """A person corrects a patch once, not once for each message."""
+    """Wrong types, open inputs, unknown ports and cycles are reported together, each with a remedy."""
     patch = graph(
         array("a", 4),
         node("ints", o("out", s32, shape="[4]")),
@@ -56,7 +56,7 @@ def test_all_problems_are_found_in_one_go() -> None:
 
 
 def test_an_output_is_no_target_and_an_input_no_source() -> None:
-    """A file may hold connections that the editor would refuse."""
+    """A connection to an output, or from an input, is refused with the port's name."""
     patch = graph(array("a", 4), array("b", 4), node("c", i(), o()), wires=["a.out b.out", "c.x c.x"])
     messages = [d.message for d in validate(patch)]
     assert messages[0] == "connection a.out -> b.out must use an input port that the block has, got b.out"
@@ -64,7 +64,7 @@ def test_an_output_is_no_target_and_an_input_no_source() -> None:
 
 
 def test_two_separate_cycles_are_two_problems() -> None:
-    """Each cycle is named once, however many connections close it."""
+    """Two separate cycles are reported once each, however many connections close them."""
     nodes = [node(name, i(), i("y", optional=True), o()) for name in "abcd"]
     patch = graph(*nodes, wires=["a.out b.x", "b.out a.x", "b.out a.y", "c.out d.x", "d.out c.x"])
     ways = [d.message.partition("got ")[2] for d in validate(patch)]
@@ -73,7 +73,7 @@ def test_two_separate_cycles_are_two_problems() -> None:
 
 @given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
 def test_a_patch_is_circular_exactly_when_it_has_no_order(pairs: set[tuple[int, int]]) -> None:
-    """The standard library's TopologicalSorter is the oracle, and every reported cycle exists."""
+    """A patch has a cycle exactly if TopologicalSorter finds no order, and every reported cycle exists."""
     nodes = [node(f"n{k}", *(i(f"x{j}", optional=True) for j in range(7)), o(shape="[4]")) for k in range(7)]
     patch = graph(*nodes, wires=[f"n{a}.out n{b}.x{a}" for a, b in pairs])
     problems = validate(patch)
@@ -90,7 +90,7 @@ def test_a_patch_is_circular_exactly_when_it_has_no_order(pairs: set[tuple[int, 
 
 
 def test_a_long_chain_is_checked_in_linear_time() -> None:
-    """Ten times as many blocks take ten times as many calls."""
+    """Ten times as many blocks take at most eleven times as many calls."""
 
     def calls(count: int) -> int:
         nodes = [array("n0", 4), *(node(f"n{k}", i(), o()) for k in range(1, count))]
@@ -108,12 +108,12 @@ def test_a_long_chain_is_checked_in_linear_time() -> None:
 
 
 def test_any_type_takes_every_element_type() -> None:
-    """An input of any type gets its element type later, together with shapes."""
+    """Before shapes are known, an input of any type may have any source."""
     assert validate(graph(array("a", 4), node("b", i("x", any_type)), wires=["a.out b.x"])) == []
 
 
 def test_an_optional_input_must_be_there_to_be_copied_filled_or_shown() -> None:
-    """Only a kernel works without a buffer."""
+    """An optional input that is filled, copied or shown must be connected."""
     optional = i(optional=True)
     read, write = BufferArgument("x", True, False), BufferArgument("x", False, True)
     cases = [

@@ -23,7 +23,7 @@ def memory(shape: tuple[int, ...], dtype: str = "float32") -> np.ndarray[Any, An
 
 
 def seen(owner: np.ndarray[Any, Any], layout: Layout, offset: int) -> np.ndarray[Any, Any]:
-    """Return the elements that a kernel reads if it follows the layout from an offset in the owner's bytes."""
+    """Return the elements that a kernel reads by the layout, from an offset in the owner's bytes."""
     item = layout.dtype.size_bytes
     base = owner.reshape(-1).view(np.uint8)[offset : offset + layout.span_bytes].view(layout.dtype.numpy.base)
     return np.lib.stride_tricks.as_strided(
@@ -32,7 +32,7 @@ def seen(owner: np.ndarray[Any, Any], layout: Layout, offset: int) -> np.ndarray
 
 
 def apply(transform: Transform, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return numpy's view."""
+    """Return numpy's view for a transform."""
     match transform:
         case SliceView(axis, start, stop, step):
             index: list[slice] = [slice(None)] * array.ndim
@@ -48,7 +48,7 @@ def apply(transform: Transform, array: np.ndarray[Any, Any]) -> np.ndarray[Any, 
 
 @st.composite
 def slices(draw: st.DrawFn, shape: tuple[int, ...]) -> SliceView:
-    """Draw a slice that is not empty, with ends counted from either side."""
+    """Draw a slice that is not empty; its ends count from either side."""
     axis = draw(st.integers(-len(shape), len(shape) - 1))
     size = shape[axis]
     start = draw(st.integers(0, size - 1))
@@ -63,7 +63,7 @@ def slices(draw: st.DrawFn, shape: tuple[int, ...]) -> SliceView:
 
 @st.composite
 def chains(draw: st.DrawFn) -> tuple[tuple[int, ...], list[Transform]]:
-    """Draw a shape and a sequence of possible transforms."""
+    """Draw a shape and a sequence of transforms that are possible on it."""
     shape = draw(shapes)
     array = memory(shape)
     transforms: list[Transform] = []
@@ -89,7 +89,7 @@ def chains(draw: st.DrawFn) -> tuple[tuple[int, ...], list[Transform]]:
 
 @given(chains())
 def test_a_chain_of_views_shows_what_numpy_shows(case: tuple[tuple[int, ...], list[Transform]]) -> None:
-    """A chain of views shows the same elements in the same memory as numpy's, and is contiguous where numpy's is."""
+    """A chain of views shows the elements of numpy's views in the same bytes, and is contiguous where they are."""
     shape, transforms = case
     owner = expected = memory(shape)
     layout, start = Layout(f32, shape), 0
@@ -97,7 +97,7 @@ def test_a_chain_of_views_shows_what_numpy_shows(case: tuple[tuple[int, ...], li
         try:
             layout, offset = view_layout(transform, layout)
         except ShapeRuleError:
-            # After a slice, elements may lie at offsets where wider elements must not start.
+            # After a slice, elements may be at offsets at which wider elements must not start.
             assert isinstance(transform, ReinterpretView)
             assert start % transform.dtype.alignment or layout.alignment < transform.dtype.alignment
             return
@@ -128,7 +128,7 @@ def test_a_chain_of_views_shows_what_numpy_shows(case: tuple[tuple[int, ...], li
 def test_another_element_type_shows_the_same_bytes(
     source: DType, target: DType, shape: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    """The last axis grows or shrinks; all bytes stay."""
+    """Seen as another type, an array has the same bytes, and its last axis grows or shrinks."""
     layout, offset = view_layout(ReinterpretView(target), Layout(source, shape))
     assert (layout.dtype, layout.shape, offset) == (target, expected, 0)
     assert layout.size_bytes == Layout(source, shape).size_bytes
@@ -195,14 +195,14 @@ REFUSED: list[tuple[Transform, Layout, str]] = [
 
 @pytest.mark.parametrize(("transform", "layout", "message"), REFUSED)
 def test_views_that_cannot_be_say_why(transform: Transform, layout: Layout, message: str) -> None:
-    """The error names the shape, the strides or the bytes that make the view impossible."""
+    """The error for an impossible view has the shape, the strides or the bytes that forbid it."""
     with pytest.raises(ShapeRuleError) as refused:
         view_layout(transform, layout)
     assert str(refused.value) == message
 
 
 def test_an_axis_of_one_position_leaves_no_gap() -> None:
-    """A view whose axis has one position is accepted like a buffer, since that axis has no effective stride."""
+    """The stride of an axis with one position is ignored, so such a view counts as contiguous."""
     one_row, offset = view_layout(SliceView(0, 2, 3), Layout(f32, (4, 6)))
     assert (one_row.shape, one_row.strides, offset) == ((1, 6), None, 48)
     column, _ = view_layout(SliceView(1, 2, 3), Layout(f32, (4, 6)))

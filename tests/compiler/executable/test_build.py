@@ -79,7 +79,7 @@ def build(
     kernels: TypedKernel | None = None,
     values: Mapping[str, Mapping[str, object]] | None = None,
 ) -> tuple[BuiltGraph, Resources]:
-    """Build on a device that only records."""
+    """Build a plan on a device that only records."""
     given = resources(plan, kernels, values)
     return build_graph(plan, device, given), given  # type: ignore[arg-type]  # the fake only records
 
@@ -95,7 +95,7 @@ def single(*more: Argument, kernels: TypedKernel | None = None, **values: object
 
 
 def test_arguments_are_addresses_extents_values_and_parameters() -> None:
-    """Each argument has the value that its block requested; for an unconnected input it is the null pointer."""
+    """An argument is an address, null for an unconnected input, or the requested extent, value or parameter."""
     more = (ParameterArgument("gain"), ExtentArgument(Extent("(out.size * 2)")), ValueArgument(7), FrameArgument())
     _, built = single(*more, kernels=kernel("u64", "u64", "u64", "f32", "u32", "s64", "u64"), gain=0.5)
     (made,) = built.kernels
@@ -105,7 +105,7 @@ def test_arguments_are_addresses_extents_values_and_parameters() -> None:
 
 
 def test_fills_and_copies_use_the_owners_memory_and_the_ports_size() -> None:
-    """Fills and copies have the size of the data, not of the allocation."""
+    """Fills and copies use the owner's memory and the size of the port's data."""
     ports = (i(), o(), o("low"))
     entries: list[Entry] = [
         FillEntry(BufferArgument("low", False, True), 255),
@@ -130,7 +130,7 @@ def refused(plan: Plan, kernels: TypedKernel | None = None, device: FakeDevice |
 
 
 def test_a_disagreement_of_block_and_kernel_is_an_error_on_the_node() -> None:
-    """The error names the block if its kernel takes other arguments, or fewer threads than the block launches."""
+    """A kernel with other arguments, or for fewer threads than the block launches, is an error of the block."""
     ports = (i(), o(shape="[2]"))
 
     def plan(entries: list[Any]) -> Plan:
@@ -143,7 +143,7 @@ def test_a_disagreement_of_block_and_kernel_is_an_error_on_the_node() -> None:
 
 
 def test_a_graph_that_cannot_be_finished_is_freed() -> None:
-    """A build that fails frees the graph and its events on the device."""
+    """A build that fails frees its graph on the device."""
     plan = make_plan(graph(array("a", 3), node("n", i(), o()), wires=["a.out n.x"]))
     device = FakeDevice()
     with pytest.raises(GraphValidationError):
@@ -162,7 +162,7 @@ def test_a_graph_that_the_device_refuses_is_freed() -> None:
 
 
 def test_dependencies_are_passed_on() -> None:
-    """The device's graph has the plan's dependencies and no others."""
+    """The recorded nodes have the plan's dependencies and no others."""
     patch = graph(
         source("s", 4),
         node("l", i(), o()),
@@ -176,7 +176,7 @@ def test_dependencies_are_passed_on() -> None:
 
 
 def test_a_region_is_a_conditional_node_whose_bodies_hold_its_blocks() -> None:
-    """The kernels that set the condition receive its handle, and each branch has a graph of its own."""
+    """A region is a conditional node: the kernel before it sets its condition, and each branch has its own nodes."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("choice", blocks.when(0, otherwise=True)),
@@ -204,7 +204,7 @@ def test_a_region_is_a_conditional_node_whose_bodies_hold_its_blocks() -> None:
 
 
 def compiled_with_gains() -> tuple[CompiledGraph, FakeExecutable]:
-    """Return two launches of one block: both take `gain`, one of them twice, and the second also takes `other`."""
+    """Return a graph of two launches of one block: both take `gain`, one of them twice, and one also takes `other`."""
     ports = (i(), o())
     gain, other = ParameterArgument("gain"), ParameterArgument("other")
     entries = [launch(ports, "x", "out", more=[gain, gain]), launch(ports, "x", "out", more=[gain, other])]
@@ -216,7 +216,7 @@ def compiled_with_gains() -> tuple[CompiledGraph, FakeExecutable]:
 
 
 def test_a_parameter_is_written_wherever_it_goes_and_each_kernel_updated_once() -> None:
-    """A HOT update touches the kernels that take the parameter, each of them once."""
+    """A new value is written to all kernels that take the parameter, and each of them is updated once."""
     compiled, executable = compiled_with_gains()
     assert compiled.set_parameters({("n", "gain"): 3.0, ("n", "other"): 9}) == 2
     assert len(executable.updates) == 2
@@ -226,7 +226,7 @@ def test_a_parameter_is_written_wherever_it_goes_and_each_kernel_updated_once() 
 
 
 def test_a_value_that_does_not_fit_leaves_the_others_written() -> None:
-    """The refusal is raised after all values that fit have been written."""
+    """A value that does not fit raises an error after all other values were written."""
     compiled, executable = compiled_with_gains()
     with pytest.raises(ArgumentError, match=r"argument p3 must be an integer \(s32\), got 0.5"):
         compiled.set_parameters({("n", "other"): 0.5, ("n", "gain"): 4.0})
@@ -235,7 +235,7 @@ def test_a_value_that_does_not_fit_leaves_the_others_written() -> None:
 
 
 def test_destroying_gives_graph_and_executable_back() -> None:
-    """Memory and modules have other owners, so they stay."""
+    """Destroying a compiled graph destroys its executable and its graph on the device."""
     plan, device = make_plan(graph(source("s", 4))), FakeDevice()
     compiled = compile_plan(plan, device, resources(plan))  # type: ignore[arg-type]  # the fake only records
     compiled.destroy()

@@ -29,7 +29,7 @@ FRAMES = 2
 
 
 def edits(seed: int) -> Iterator[tuple[RandomPatch, Plan]]:
-    """Yield a random plain patch and its plan, then the patch after each edit, planned from the previous plan."""
+    """Yield a random plain patch and its plan, then the patch and its new plan after each edit."""
     chance = random.Random(seed)
     patch, plan = plan_of(seed, 5 + seed % 50)
     yield patch, plan
@@ -44,7 +44,7 @@ def edits(seed: int) -> Iterator[tuple[RandomPatch, Plan]]:
 
 
 def in_use(running: Running) -> int:
-    """Return the bytes that the pool must have handed out for the running graph."""
+    """Return the bytes of the pool that the running graph needs."""
     memory = running.memory
     pooled = {id(m): m for m in memory.pooled} | {id(s.memory): s.memory for s in memory.states.values()}
     return sum(m.size_bytes for m in pooled.values()) + memory.by_owner[FRAME].size_bytes
@@ -52,9 +52,9 @@ def in_use(running: Running) -> int:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """After each edit, with live values set in between, all results are the interpreter's; overwritten buffers too.
+    """After each edit, with live values in between, all results are the interpreter's, overwritten buffers included.
 
-    The pool has handed out exactly the memory that the graph uses.
+    The pool has allocated exactly the memory that the graph uses.
     """
     chance = random.Random(seed)
     running: Running | None = None
@@ -83,7 +83,7 @@ def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: Mod
 
 @pytest.mark.parametrize("seed", SEEDS[::4])
 def test_objects_of_unchanged_blocks_are_reused(device: Device, modules: ModuleCache, seed: int) -> None:
-    """Argument blocks and memory of blocks that an edit doesn't touch are the same objects afterwards."""
+    """After an edit, blocks that it does not concern have the same argument blocks and memory."""
     running: Running | None = None
     for patch, plan in edits(seed):
         before = running

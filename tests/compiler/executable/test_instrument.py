@@ -31,7 +31,7 @@ class FakeClock:
 
 
 def timed(plan: Plan, level: ProfilingLevel) -> tuple[FakeGraph, tuple[Span, ...]]:
-    """Build a plan with clocks on a device that only records."""
+    """Build a plan with clocks, on a device that only records."""
     device, found = FakeDevice(), spans(plan, level)
     timer = SpanTimer(plan, found, FakeClock(), FakeMemory(0, 40 * len(found)))  # type: ignore[arg-type]
     build_graph(plan, device, resources(plan), timer=timer)  # type: ignore[arg-type]  # the fakes only record
@@ -41,7 +41,7 @@ def timed(plan: Plan, level: ProfilingLevel) -> tuple[FakeGraph, tuple[Span, ...
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 @pytest.mark.parametrize("seed", range(12))
 def test_spans_are_told_in_the_order_in_which_the_graph_runs_them(level: ProfilingLevel, seed: int) -> None:
-    """A span counts as before another one if the graph runs its end clock before the other's begin clock."""
+    """A span counts as earlier than another exactly if its end clock precedes the other's begin clock in the graph."""
     plan = planned(seed, 4 + 3 * seed)[1]
     found = spans(plan, level)
     timer = SpanTimer(plan, found, FakeClock(), FakeMemory(0, 40 * len(found)))  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def test_spans_are_told_in_the_order_in_which_the_graph_runs_them(level: Profili
 
 
 def test_what_is_timed_at_each_level() -> None:
-    """At the level of blocks there is a span per block and scope; at the level of kernels, one per operation."""
+    """The level of blocks has a span for each block and scope, and the level of kernels one for each operation."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("loop", blocks.loop_while(0)),
@@ -87,7 +87,7 @@ def test_what_is_timed_at_each_level() -> None:
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_a_clock_stands_on_either_side_and_branches_stay_parallel(level: ProfilingLevel) -> None:
-    """A span's first clock follows the last clocks of the spans that it waits for, and of no others."""
+    """A span's begin clock follows the end clocks of the spans that it depends on, and no others."""
     ports = (i(), o(), o("more"))
     twice = node("t", *ports, entries=[launch(ports, "x", "out"), launch(ports, "x", "more")])
     patch = graph(source("s", 4), twice, node("u", i(), o()), wires=["s.out t.x", "s.out u.x"])

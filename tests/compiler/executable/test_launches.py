@@ -27,7 +27,7 @@ HOST = DeviceInfo("host", "CPU", "compute_75", 1 << 30, 2)
 
 
 class Visit(Block, id="test_counted.visit"):
-    """Counts the visits of each element, and the thread blocks."""
+    """Counts how often each element is visited, and the thread blocks."""
 
     count: In[u32] = port(optional=True, doc="How many elements.")
     visits: Out[u32] = port(shape="[capacity]", doc="Visits.")
@@ -46,7 +46,7 @@ class Visit(Block, id="test_counted.visit"):
 
 
 def visit(capacity: int, count: int | None, cores: int = 2, **values: Any) -> tuple[np.ndarray[Any, Any], int]:
-    """Return the visits and the number of thread blocks of one frame."""
+    """Return the visits of each element and the number of thread blocks in one frame."""
     patch = Patch()
     node = patch.add("test_counted.visit", capacity=capacity, **values)
     if count is not None:
@@ -64,7 +64,7 @@ def visit(capacity: int, count: int | None, cores: int = 2, **values: Any) -> tu
 @pytest.mark.parametrize(("capacity", "threads"), [(1, 256), (255, 256), (256, 256), (4097, 256), (9001, 32), (7, 1)])
 @pytest.mark.parametrize("entry", ["visit", "visit_by_call"])
 def test_each_element_below_the_count_is_visited_once(capacity: int, threads: int, entry: str) -> None:
-    """For any count (zero, one, the capacity, or more) the elements below it are visited once, and no others."""
+    """Whether the count is zero, one, the capacity or more, the elements below it are visited once, and no others."""
     for count in (0, 1, capacity // 2, capacity - 1, capacity, capacity + 1, 2**32 - 1):
         visits, _ = visit(capacity, count, threads=threads, entry=entry)
         assert visits.tolist() == [1] * min(count, capacity) + [0] * max(capacity - count, 0)
@@ -72,7 +72,7 @@ def test_each_element_below_the_count_is_visited_once(capacity: int, threads: in
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
 def test_the_grid_is_what_runs_at_once(cores: int) -> None:
-    """The grid has a few thread blocks for each core, and no more than cover the capacity."""
+    """A counted launch has a few thread blocks for each core, and no more than cover the capacity."""
     visits, blocks = visit(100_000, 70_000, cores=cores)
     assert blocks == cores * BLOCKS_PER_CORE
     assert visits.sum() == 70_000 == visits[:70_000].sum()
@@ -80,14 +80,14 @@ def test_the_grid_is_what_runs_at_once(cores: int) -> None:
 
 
 def test_without_a_count_everything_is_visited() -> None:
-    """If no count is connected, the grid covers the capacity."""
+    """Without a count, the grid covers the capacity and each element is visited."""
     visits, blocks = visit(10_000, None)
     assert visits.tolist() == [1] * 10_000
     assert blocks == 40
 
 
 def test_a_count_from_the_device_is_followed_in_a_loop() -> None:
-    """Each iteration of a For visits as many elements as its index says; the last iteration is read outside."""
+    """In each iteration of a For, a launch visits as many elements as the index says."""
     patch = Patch()
     loop = patch.add("control.for", count=5)
     node = patch.add("test_counted.visit", region=loop, capacity=9000)
@@ -98,7 +98,7 @@ def test_a_count_from_the_device_is_followed_in_a_loop() -> None:
 
 
 def test_a_kernel_that_does_not_loop_is_refused() -> None:
-    """A kernel without a loop would skip elements: the error is at the count, and another kernel corrects it."""
+    """A kernel without a loop over its grid is an error at the count; another kernel corrects it."""
     patch = Patch()
     data = patch.add("io.array", data=np.array([9], np.uint32))
     node = patch.add("test_counted.visit", entry="visit_once")
@@ -115,7 +115,7 @@ def test_a_kernel_that_does_not_loop_is_refused() -> None:
 
 
 def test_a_saved_kernel_must_loop_too(tmp_path: Path) -> None:
-    """A saved kernel without a loop leaves the last good one running; the next good one is swapped in."""
+    """After a save that drops the kernel's loop, the last good kernel runs on, until a good one is saved."""
     path = tmp_path / "counted.cu"
     good = SOURCE.read_text()
     path.write_text(good)
@@ -140,7 +140,7 @@ def test_a_saved_kernel_must_loop_too(tmp_path: Path) -> None:
 
 @given(st.integers(1, 2**31 - 1), st.sampled_from([32, 128, 1024]), st.integers(16, 64), st.booleans())
 def test_no_more_thread_blocks_than_before(grid: int, threads: int, registers: int, on_gpu: bool) -> None:
-    """The grid never grows, and has at most as many thread blocks as run at once by the limits of the GPU (9.0)."""
+    """A counted grid is never larger than given, nor than the thread blocks that the GPU (9.0) or host runs at once."""
     config = LaunchConfig((grid, 1, 1), (threads, 1, 1))
     resources = KernelResources(registers, 0) if on_gpu else None
     found = counted_launch(config, resources, GPU if on_gpu else HOST)
@@ -152,14 +152,14 @@ def test_no_more_thread_blocks_than_before(grid: int, threads: int, registers: i
 
 
 def test_shared_memory_counts() -> None:
-    """Two thread blocks of 115 KB don't fit into 228 KB, since the system takes 1 KB for each."""
+    """With 115 KB of shared memory, one thread block runs per multiprocessor, since the system takes 1 KB for each."""
     config = LaunchConfig((10_000, 1, 1), (64, 1, 1), 115 << 10)
     assert counted_launch(config, KernelResources(32, 0), GPU).grid == (132, 1, 1)
 
 
 @given(st.integers(1, 2**31 - 1), st.sampled_from([1, 2, 4]), st.integers(16, 255))
 def test_a_free_launch_covers_the_elements(size: int, elements: int, registers: int) -> None:
-    """The grid is as small as possible, and no other size of thread blocks has more threads running at once."""
+    """The grid just covers the elements, and no other thread block size has more active threads."""
     config = free(LaunchConfig((-(-size // 256), 1, 1), (256, 1, 1)))
     found = free_launch(config, elements, KernelResources(registers, 0), HOPPER)
     threads = found.thread_block[0]
@@ -169,8 +169,8 @@ def test_a_free_launch_covers_the_elements(size: int, elements: int, registers: 
 
 
 def test_a_free_launch_over_a_picture_keeps_within_a_grid() -> None:
-    """Rows are split first; if the grid would get too high, the thread block stays as it is."""
-    heavy = KernelResources(72, 0)  # three thread blocks of 256 threads fit, or seven of 128
+    """A free launch over a picture splits rows first; if the grid would be too high, it stays as requested."""
+    heavy = KernelResources(72, 0)  # three thread blocks of 256 threads fit on a multiprocessor, or seven of 128
     low = LaunchConfig((8, 8, 1), (16, 16, 1))
     assert free_launch(low, 1, heavy, HOPPER) == LaunchConfig((8, 16, 1), (16, 8, 1))
     high = LaunchConfig((8, GRID_LIMITS[1], 1), (16, 16, 1))
@@ -184,7 +184,7 @@ def described(thread_block: Any, num_threads: Any, *, pass_count: bool) -> None:
     """Describe a block with one counted launch."""
 
     class Wrong(Block, id=f"test_counted.wrong_{next(_numbers)}"):
-        """Launches with a count."""
+        """Launch with a count."""
 
         n: In[u32] = port(doc="Count.")
         out: Out[u32] = port(shape="[100]", doc="Result.")
@@ -198,7 +198,7 @@ def described(thread_block: Any, num_threads: Any, *, pass_count: bool) -> None:
 
 
 def test_a_count_needs_one_dimension_and_to_be_passed() -> None:
-    """A kernel could not follow any other count, so the block is refused when it is described."""
+    """A count is refused if the launch has two dimensions, or if the count is not among the arguments."""
     described(64, 100, pass_count=True)
     with pytest.raises(ValueError, match=r"launch with a count must have one dimension, got \(\(10, 10\)"):
         described(None, (10, 10), pass_count=True)

@@ -1,4 +1,4 @@
-"""Block times without the time of measuring, tested with simulated frames whose true times are known."""
+"""Block times from which the time of measuring is subtracted, for simulated frames whose true times are known."""
 
 import random
 
@@ -10,7 +10,7 @@ from tests.fuzzing import seeds
 
 
 class MadeUp:
-    """A simulated frame of nested blocks and loops, with surveys behind blocks: its true and its measured times."""
+    """A simulated frame of nested blocks and loops, with surveys inside regions: its true and its measured times."""
 
     def __init__(self, draw: random.Random) -> None:
         self.draw, self.bias_ns = draw, draw.choice([0, 3, 1900])
@@ -44,9 +44,9 @@ class MadeUp:
 
 @pytest.mark.parametrize("seed", seeds(30))
 def test_a_region_takes_what_it_takes_unmeasured(seed: int) -> None:
-    """The true time results, however many clocks and surveys are inside the region and however often it loops."""
+    """Subtracting the time of measuring gives the true times, however regions are nested and loops repeat."""
     frame = MadeUp(random.Random(seed))
-    order = sorted(frame.inside, reverse=True)  # spans inside a region have higher numbers
+    order = sorted(frame.inside, reverse=True)  # spans inside a region have higher numbers than the region
     inside = [(region, *frame.inside[region]) for region in order]
     net = without_measuring(np.array(frame.busy), np.array(frame.turns), frame.bias_ns, inside)
     for at, truth in enumerate(frame.truth):
@@ -55,7 +55,7 @@ def test_a_region_takes_what_it_takes_unmeasured(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(10))
 def test_a_region_takes_no_less_than_what_is_in_it(seed: int) -> None:
-    """With any measured times, such as those of parallel work, a region takes at least as long as each span inside."""
+    """With any measured times, as of parallel work, a region's net time is at least that of each span inside."""
     draw, frame = np.random.default_rng(seed), MadeUp(random.Random(seed))
     busy, turns = draw.integers(0, 10**6, len(frame.truth)), draw.integers(0, 3, len(frame.truth))
     inside = [(region, *frame.inside[region]) for region in sorted(frame.inside, reverse=True)]

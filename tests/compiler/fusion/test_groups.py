@@ -30,19 +30,19 @@ def kernels(plan: Plan) -> list[str]:
 
 
 def dropped(plan: Plan) -> set[str]:
-    """Return the buffers that are not stored."""
+    """Return the buffers that are fused away."""
     return {str(owner) for owner, b in plan.buffers.allocations.items() if b.lifetime is Lifetime.FUSED}
 
 
 def chain(length: int, *more: str, size: int = 6) -> Plan:
-    """Return the plan of stages a00, a01 and so on, each of which reads the one before, with `more` connections."""
+    """Return the plan of stages a00, a01 and so on, each of which reads the previous one, and of `more` connections."""
     stages = [stage(f"a{at:02}", "x * k + 1") for at in range(length)]
     wires = [f"a{at:02}.out a{at + 1:02}.x" for at in range(length - 1)]
     return make_plan(graph(array("in", size), *stages, wires=["in.out a00.x", *wires, *more]))
 
 
 def test_a_chain_is_one_kernel_at_the_place_of_its_last_block() -> None:
-    """The kernel reads the chain's input and writes its output; it has the parameters of each block."""
+    """A chain is one kernel in the place of its last block, which reads the chain's input and writes its output."""
     plan = chain(3)
     (operation,) = plan.operations
     assert (operation.node, operation.nodes, operation.place) == ("a02", ("a00", "a01", "a02"), 0)
@@ -58,7 +58,7 @@ def test_a_chain_is_one_kernel_at_the_place_of_its_last_block() -> None:
 
 
 def test_a_reader_that_touches_no_element_keeps_no_buffer() -> None:
-    """The reader's connection only orders the blocks, so the buffer that it carries may be fused away."""
+    """A buffer whose only other reader accesses no element is fused away."""
     idle = node("idle", i(), o(shape="[1]"), entries=())
     stages = [stage(f"a{at}", "x * k + 1") for at in range(2)]
     wires = ["in.out a0.x", "a0.out a1.x", "a0.out idle.x"]
@@ -66,7 +66,7 @@ def test_a_reader_that_touches_no_element_keeps_no_buffer() -> None:
 
 
 def test_a_plan_tells_what_is_fused() -> None:
-    """A plan shows its fused blocks as text, as a drawing and as a graph."""
+    """A plan's text, its drawing and its graph show the fused blocks."""
     plan = chain(3)
     text = plan_text(plan)
     assert "  0 a00 + a01 + a02: kernel kernel, grid 1x1x1 of 256x1x1; reads in.out; writes a02.out\n" in text
@@ -76,12 +76,12 @@ def test_a_plan_tells_what_is_fused() -> None:
 
 
 def test_a_long_chain_is_cut() -> None:
-    """A kernel has at most MOST_STAGES blocks, so a longer chain becomes two."""
+    """A chain of more than MOST_STAGES blocks is split into two kernels."""
     assert [len(text.split()) for text in kernels(chain(MOST_STAGES + 3))] == [3, MOST_STAGES]
 
 
 def test_equal_chains_share_a_kernel() -> None:
-    """A kernel does not depend on the names of blocks."""
+    """Equal chains of blocks with different names have one kernel."""
     stages = [stage(name, "x * k + 1") for name in "abcd"]
     wires = ["in.out a.x", "a.out b.x", "in.out c.x", "c.out d.x"]
     plan = make_plan(graph(array("in", 6), *stages, wires=wires))
@@ -90,7 +90,7 @@ def test_equal_chains_share_a_kernel() -> None:
 
 
 def test_paths_that_meet_again_are_one_kernel() -> None:
-    """A buffer isn't stored when all of its readers are in the kernel; equal inputs are read once."""
+    """Paths that split and meet again are one kernel, which reads an input that they share once."""
     stages = [stage("a", "x + y", inputs="xy"), stage("b", "sin(x)"), stage("c", "-x")]
     stages.append(stage("d", "x * y + z", inputs="xyz"))
     wires = ["in.out a.x", "in.out a.y", "a.out b.x", "a.out c.x", "b.out d.x", "c.out d.y", "a.out d.z"]
@@ -102,7 +102,7 @@ def test_paths_that_meet_again_are_one_kernel() -> None:
 
 
 def test_a_buffer_that_somebody_else_reads_is_stored() -> None:
-    """A block outside the chain reads the buffer, so nothing is fused."""
+    """If a block outside the chain reads a buffer, the buffer is stored and nothing is fused."""
     other = node("other", i(), o())
     plan = make_plan(
         graph(
@@ -117,7 +117,7 @@ def test_a_buffer_that_somebody_else_reads_is_stored() -> None:
 
 
 def test_a_buffer_that_is_shown_is_stored() -> None:
-    """A display reads the middle of a chain, so the kernel ends there."""
+    """If a display reads a buffer in the middle of a chain, the buffer is stored and the kernel ends there."""
     middle = stage("b", "x * 2")
     shown = BlockNode("b", replace(middle.description, displays=(Display("out", "b.npy"),)))
     plan = make_plan(
@@ -134,7 +134,7 @@ def test_a_buffer_that_is_shown_is_stored() -> None:
 
 
 def test_an_output_that_feeds_nothing_is_stored_beside_one_that_is_not() -> None:
-    """A fused block may have several outputs, some of them stored."""
+    """A fused block may have one output that is stored and one that is fused away."""
     plan = make_plan(
         graph(array("in", 6), computing("a", two_outputs()), stage("b", "-x"), wires=["in.out a.x", "a.out b.x"])
     )
@@ -152,7 +152,7 @@ def two_outputs() -> OpGraph:
 
 
 def test_a_reader_of_another_output_keeps_its_place_after_the_block() -> None:
-    """`a` can't move behind `mid`, which reads its other output."""
+    """A block is not moved behind a block that reads its other output, so it is not fused."""
     plan = make_plan(
         graph(
             array("in", 6),
@@ -166,7 +166,7 @@ def test_a_reader_of_another_output_keeps_its_place_after_the_block() -> None:
 
 
 def test_an_input_that_changes_in_between_stays_where_it_is_read() -> None:
-    """`change` overwrites the input of `a`, so `a` can't move to its reader `b`, which comes later."""
+    """A block whose input changes before its reader runs is not fused with the reader."""
     change = node("change", i(), o(inplace="x"))
     plan = make_plan(
         graph(
@@ -181,7 +181,7 @@ def test_an_input_that_changes_in_between_stays_where_it_is_read() -> None:
 
 
 def test_what_could_not_be_computed_again_is_stored() -> None:
-    """`a` reads state that changes later in the frame, so its output must be stored to be read afterwards."""
+    """A stage that reads state is fused only if the state does not change later in the frame."""
     count = node("count", i(), o(state=True, shape="[6]"))
     change = node("change", i(), i("y"), o(inplace="x"))
     blocks = (array("in", 6), count, stage("a", "x + 1"), stage("b", "-x"), change)
@@ -191,7 +191,7 @@ def test_what_could_not_be_computed_again_is_stored() -> None:
 
 
 def test_other_shapes_and_views_are_not_fused() -> None:
-    """All blocks of a kernel compute elements of one shape and read whole buffers in that shape."""
+    """Stages are not fused through a slice or a reshaped view."""
     half = node("half", i(), o(shape="view"), entries=())
     sliced = replace(half.description, views=(View("out", "x", SliceView(0, 0, 3)),))
     flat = replace(half.description, views=(View("out", "x", ReshapeView((-1,))),))
@@ -202,7 +202,7 @@ def test_other_shapes_and_views_are_not_fused() -> None:
 
 
 def test_threads_in_one_and_two_dimensions_are_fused_for_the_same_elements() -> None:
-    """`u` makes a kernel count along two axes, which cover a picture or a row, but not a stack of pictures."""
+    """A stage with `u` counts along two axes; it is fused for a picture or a row, not for a stack of pictures."""
     for shape, together in (((4, 6), ["a b"]), ((6,), ["a b"]), ((2, 4, 6), [])):
         blocks = (array("in", *shape), stage("a", "x + 1"), stage("b", "x * u"))
         plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x"]))
@@ -212,7 +212,7 @@ def test_threads_in_one_and_two_dimensions_are_fused_for_the_same_elements() -> 
 
 
 def test_blocks_in_a_region_are_fused_among_themselves() -> None:
-    """No kernel has blocks on both sides of a region's border."""
+    """Blocks on different sides of a region's border are not fused."""
     blocks = [stage(name, "x + 1") for name in "abcdef"]
     inside = [within("r", block) for block in blocks[2:4]]
     plan = make_plan(
@@ -230,7 +230,7 @@ def test_blocks_in_a_region_are_fused_among_themselves() -> None:
 
 
 def test_blocks_of_different_child_graphs_are_not_fused() -> None:
-    """A composite may ask for its blocks to be one child graph."""
+    """Blocks of a composite that is a child graph are not fused with blocks outside."""
     for groups, together in ((("g", "g"), ["a b"]), (("g", ""), []), (("g", "h"), [])):
         blocks = [stage(name, "x + 1", group=group) for name, group in zip("ab", groups, strict=True)]
         plan = make_plan(graph(array("in", 6), *blocks, wires=["in.out a.x", "a.out b.x"]))
@@ -239,7 +239,7 @@ def test_blocks_of_different_child_graphs_are_not_fused() -> None:
 
 @pytest.mark.parametrize("shape", [(70,), (7, 10)])
 def test_a_reduction_takes_in_what_is_computed_for_it(shape: tuple[int, ...]) -> None:
-    """The first kernel of a reduction computes its elements too, with the launch that it has by itself."""
+    """The first kernel of a reduction also computes its elements, with the reduction's own grid."""
     blocks = (array("in", *shape), stage("a", "x * k"), stage("b", "x * u"), total("sum"))
     plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x", "b.out sum.x"]))
     assert kernels(plan) == ["a b sum"] and dropped(plan) == {"a.out", "b.out"}
@@ -250,20 +250,20 @@ def test_a_reduction_takes_in_what_is_computed_for_it(shape: tuple[int, ...]) ->
 
 
 def test_nothing_is_fused_behind_a_reduction() -> None:
-    """One thread block doesn't know the results of the others."""
+    """The stages behind a reduction are fused with each other, not with the reduction."""
     blocks = (array("in", 6), total("sum", reads="f32"), stage("a", "x + 1"), stage("b", "-x"))
     plan = make_plan(graph(*blocks, wires=["in.out sum.x", "sum.out a.x", "a.out b.x"]))
     assert kernels(plan) == ["a b"]
 
 
 def test_a_reduction_of_other_elements_than_are_computed_stays_alone() -> None:
-    """A reduction that counts elements in another shape than the stage reads a stored buffer."""
+    """A reduction is not fused with a stage that counts its elements along other axes."""
     stack = (array("in", 2, 4, 6), stage("a", "x * 2 + 1"), stage("b", "x * u"), total("sum"))
     assert kernels(make_plan(graph(*stack, wires=["in.out a.x", "a.out b.x", "b.out sum.x"]))) == []
 
 
 def test_reductions_of_one_buffer_are_one_kernel() -> None:
-    """Stages that only feed reductions are computed in the same kernel; each reduction keeps its own results."""
+    """Reductions of one buffer, and the stages that only they read, are one kernel with separate results."""
     blocks = (array("in", 6), stage("a", "x + 1"), stage("b", "x * x"), total("one"), total("two"), total("three"))
     wires = ["in.out a.x", "a.out one.x", "a.out b.x", "b.out two.x", "a.out three.x"]
     plan = make_plan(graph(*blocks, wires=wires))
@@ -277,7 +277,7 @@ def test_reductions_of_one_buffer_are_one_kernel() -> None:
 
 
 def test_readers_that_are_launched_alike_are_one_kernel() -> None:
-    """A kernel stores several results; a reader that also needs another one's stored result comes after it."""
+    """Readers of one buffer with equal launches are one kernel; a result that another block reads is stored."""
     stages = [stage("a", "x + 1"), stage("b", "sin(x)"), stage("c", "-x")]
     plan = make_plan(graph(array("in", 6), *stages, wires=["in.out a.x", "a.out b.x", "a.out c.x"]))
     assert kernels(plan) == ["a b c"] and dropped(plan) == {"a.out"}
@@ -289,7 +289,7 @@ def test_readers_that_are_launched_alike_are_one_kernel() -> None:
 
 @pytest.mark.parametrize(("text", "is_repeated"), [("x * k + 1", True), ("sin(sin(x))", False), ("x * u", True)])
 def test_what_costs_less_than_its_bytes_is_computed_again(text: str, *, is_repeated: bool) -> None:
-    """A cheap stage is computed again in each reader's kernel, be it a reduction or a stage with a stored result."""
+    """A stage that costs less than storing its result is computed again in each reader's kernel."""
     blocks = (array("in", 6), stage("a", text), stage("b", "-x"), total("sum"))
     plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x", "a.out sum.x"]))
     assert sorted(kernels(plan)) == (["a b", "a sum"] if is_repeated else [])
@@ -298,14 +298,14 @@ def test_what_costs_less_than_its_bytes_is_computed_again(text: str, *, is_repea
 
 
 def test_a_group_is_computed_again_as_a_whole() -> None:
-    """All members of a group are repeated together in each kernel that reads the group's result."""
+    """If a group is computed again, all its members are computed again in each kernel that reads the group's result."""
     blocks = (array("in", 6), stage("a", "x + 1"), stage("b", "x * k"), stage("c", "-x"), total("sum"))
     plan = make_plan(graph(*blocks, wires=["in.out a.x", "a.out b.x", "b.out c.x", "b.out sum.x"]))
     assert sorted(kernels(plan)) == ["a b c", "a b sum"] and dropped(plan) == {"a.out", "b.out"}
 
 
 def test_what_one_of_several_kernels_cannot_compute_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If one reader's kernel can't be composed, the buffer is stored, and no kernel computes it again."""
+    """A buffer is stored if the kernel of one of its readers can't be composed."""
     compose = fuse._composed
 
     def composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ...]) -> OpGraphSource | None:
@@ -318,7 +318,7 @@ def test_what_one_of_several_kernels_cannot_compute_is_stored(monkeypatch: pytes
 
 
 def test_what_a_delay_keeps_is_stored() -> None:
-    """The delay reads the stored buffer in the next frame."""
+    """A buffer that a delay reads in the next frame is stored."""
     ports = (i(delayed=True, optional=True), o(shape="[6]"))
     entry = DelayEntry(BufferArgument("out", False, True), BufferArgument("x", True, False))
     delay = node("delay", *ports, entries=[entry])
@@ -330,7 +330,7 @@ def test_what_a_delay_keeps_is_stored() -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 4096])
 def test_another_size_changes_launch_and_numbers_alone(size: int) -> None:
-    """Only the launch and its numbers change, so a running graph is changed in place."""
+    """Another size changes only the launch and its numbers, so the running graph's operation is updated in place."""
     before = chain(3)
     now = make_plan(chain(3, size=size).description, previous=before)
     changes = plan_difference(before, now)
@@ -338,7 +338,7 @@ def test_another_size_changes_launch_and_numbers_alone(size: int) -> None:
 
 
 def test_planning_again_gives_the_same_objects() -> None:
-    """An edit beside a fused kernel keeps the kernel's objects."""
+    """An edit beside a fused kernel renews only the edited operation."""
     before = chain(3)
     description = graph(*before.description.nodes, stage("z", "x + 3"), wires=["in.out z.x"])
     wires = (*before.description.connections, *description.connections)
@@ -349,7 +349,7 @@ def test_planning_again_gives_the_same_objects() -> None:
 
 
 def test_a_buffer_with_more_readers_than_a_kernel_has_stages_is_stored() -> None:
-    """No kernel could serve all readers, and few would gain from computing the buffer again."""
+    """A buffer with more readers than a kernel has stages is stored."""
     readers = [stage(f"r{at:03}", "x * k") for at in range(MOST_STAGES + 1)]
     wires = ["in.out a.x", *(f"a.out r{at:03}.x" for at in range(MOST_STAGES + 1))]
     assert kernels(make_plan(graph(array("in", 6), stage("a", "x + 1"), *readers, wires=wires))) == []

@@ -1,4 +1,4 @@
-"""Many buffers of one size are packed in columns, which take no more memory than is in use at once."""
+"""Many buffers of one size are packed in columns that take no more memory than is in use at once."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +7,7 @@ from engine.compiler.memory.packing import pack_buffers
 from engine.compiler.memory.reuse_order import ReuseOrder, sharing_groups
 from tests.fuzzing import many
 
-#: The first and the last step in which each buffer is in use, in the order of first steps.
+#: The first and the last step in which each buffer is in use, ordered by first step.
 Spans = list[tuple[int, int]]
 
 
@@ -19,7 +19,7 @@ def spans(draw: st.DrawFn) -> Spans:
 
 
 def reuse_order(found: Spans) -> ReuseOrder:
-    """Return which buffers may reuse which others' memory, if every step waits for the previous one."""
+    """Return which buffers may reuse the memory of which others, if every step waits for the previous one."""
     after = [sum(1 << b for b, (start, _) in enumerate(found) if start > end) for _, end in found]
     before = [sum(1 << a for a, (_, end) in enumerate(found) if end < start) for start, _ in found]
     return ReuseOrder(after, before)
@@ -33,7 +33,7 @@ def packed(found: Spans, sizes: list[int]) -> tuple[list[int], int]:
 
 
 def in_use(found: Spans, sizes: list[int]) -> int:
-    """Return the most bytes that are in use in one step."""
+    """Return the largest number of bytes that are in use in one step."""
     last = max(end for _, end in found)
     return max(sum(size for (a, b), size in zip(found, sizes, strict=True) if a <= t <= b) for t in range(last + 1))
 
@@ -41,7 +41,7 @@ def in_use(found: Spans, sizes: list[int]) -> int:
 @given(spans(), st.sampled_from([256, 4096]))
 @settings(max_examples=many(60), deadline=None)
 def test_buffers_of_one_size_take_what_is_in_use_at_once(found: Spans, size: int) -> None:
-    """Colouring intervals in the order of their starts is optimal; groups that can't share memory lie side by side."""
+    """Buffers of one size take as much memory as the peaks of their groups, which can't share memory."""
     sizes = [size] * len(found)
     offsets, total = packed(found, sizes)
     groups = sharing_groups(reuse_order(found), sizes, found)
@@ -53,7 +53,7 @@ def test_buffers_of_one_size_take_what_is_in_use_at_once(found: Spans, size: int
 @given(spans(), st.data())
 @settings(max_examples=many(60), deadline=None)
 def test_buffers_in_use_at_once_lie_apart(found: Spans, data: st.DataObject) -> None:
-    """Buffers of any sizes stay apart, whether they lie in columns, between columns or in gaps."""
+    """Buffers of any sizes that are in use at once are at separate bytes, and sharing never takes more memory."""
     large = data.draw(st.integers(1, len(found)))
     sizes = [4096 if index % large else 256 * data.draw(st.integers(1, 20)) for index in range(len(found))]
     offsets, total = packed(found, sizes)
@@ -68,10 +68,10 @@ def test_buffers_in_use_at_once_lie_apart(found: Spans, data: st.DataObject) -> 
 @given(spans())
 @settings(max_examples=many(60), deadline=None)
 def test_groups_are_what_sharing_connects(found: Spans) -> None:
-    """Two buffers are in one group if a chain of buffers connects them in which neighbours may share memory."""
+    """Two buffers are in one group exactly if a chain of buffers that may share memory connects them."""
     order = reuse_order(found)
     groups = sharing_groups(order, [256] * len(found), found)
-    name = list(range(len(found)))  # the group of each buffer, joined pair by pair
+    name = list(range(len(found)))  # the group of each buffer; groups are joined pair by pair
     for a, mask in enumerate(order.after):
         for b in range(len(found)):
             if mask >> b & 1 and name[a] != name[b]:

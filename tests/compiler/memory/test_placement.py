@@ -1,4 +1,4 @@
-"""Buffers that share memory are never in use at once, and take little more memory than the optimum."""
+"""Buffers that share memory are never in use at once, and take little more memory than the minimum."""
 
 from itertools import combinations, permutations
 from random import Random
@@ -32,7 +32,7 @@ def units(placement: Placement) -> int:
     return placement.size_bytes // UNIT
 
 
-# Sharing is right
+# Correct sharing
 
 drafts = st.builds(lambda seed, count: random_draft(Random(seed), count), st.integers(0, 10**9), st.integers(1, 40))
 
@@ -76,7 +76,7 @@ def excluded(draft: Draft, one: int, other: int) -> bool:
 
 @given(drafts)
 def test_buffers_at_the_same_bytes_are_never_in_use_at_once(draft: Draft) -> None:
-    """Of two buffers that share bytes, one is used only before the other, or only one of them in a frame."""
+    """If two buffers share bytes, all uses of one come before those of the other, or a frame uses only one of them."""
     placement = draft.place()
     users: dict[PortRef, list[int]] = {}
     for index, operation in enumerate(draft.operations):
@@ -92,7 +92,7 @@ def test_buffers_at_the_same_bytes_are_never_in_use_at_once(draft: Draft) -> Non
 @given(drafts, st.integers(0, 10**9))
 @settings(max_examples=many(100), deadline=None)
 def test_sharing_changes_nothing_that_is_computed(draft: Draft, seed: int) -> None:
-    """In any allowed order two frames read the same values as with separate memory, and so does a reader afterwards."""
+    """In any allowed order, two frames read the same values with shared memory as with separate memory."""
     placement = draft.place()
     shared, separate = Memory(placement), Memory()
     for frame in range(2):
@@ -124,7 +124,7 @@ def contents_after(draft: Draft, placement: Placement, memory: Memory, owner: Po
 
 @given(drafts, st.integers(0, 10**9))
 def test_buffers_stay_where_they_were(draft: Draft, seed: int) -> None:
-    """With the same patch's placement nothing moves; with another patch's one, the rule of sharing still holds."""
+    """With the same patch's placement nothing moves; with another patch's, the buffers read the same values."""
     old = draft.place()
     assert draft.place(keep=old).offsets == old.offsets
     changed = random_draft(Random(seed), 20)
@@ -136,7 +136,7 @@ def test_buffers_stay_where_they_were(draft: Draft, seed: int) -> None:
 
 
 def test_an_added_block_moves_no_other_buffer() -> None:
-    """A chain keeps its offsets when it grows by one."""
+    """A chain that grows by one block keeps its offsets and its size."""
     old = chain([1, 2, 3, 2, 1, 3]).place()
     new = chain([1, 2, 3, 2, 1, 3, 2]).place(keep=old)
     assert {owner: new.offsets[owner] for owner in old.offsets} == old.offsets
@@ -144,7 +144,7 @@ def test_an_added_block_moves_no_other_buffer() -> None:
 
 
 def test_all_buffers_move_when_staying_costs_more_than_a_tenth() -> None:
-    """After 18 of 20 buffers in a row are removed, the others move together."""
+    """After 18 of 20 buffers in a row are removed, the rest is placed again in three units."""
     wide = Draft()
     for index in range(20):
         wide.op(f"n{index}")
@@ -160,7 +160,7 @@ def test_all_buffers_move_when_staying_costs_more_than_a_tenth() -> None:
 
 
 def test_pinned_and_lasting_buffers_are_not_shared() -> None:
-    """Pinned buffers, state, buffers that are read before they are written, and results of these stay apart."""
+    """Pinned buffers, state, buffers read before they are written, and results of these have memory of their own."""
     draft = chain([1] * 6)
     draft.pinned = {b("n2")}
     draft.lifetimes[b("n4")] = Lifetime.STATE
@@ -171,7 +171,7 @@ def test_pinned_and_lasting_buffers_are_not_shared() -> None:
 
 
 def test_a_buffer_that_its_block_first_reads_and_writes_is_shared() -> None:
-    """A block that needs an inner buffer's old contents must declare it as state."""
+    """A buffer that its block reads and writes, but does not declare as state, shares memory."""
     draft = chain([1] * 4)
     draft.op("inner", ["n3", "inner"])
     draft.op("end", ["inner"])
@@ -179,7 +179,7 @@ def test_a_buffer_that_its_block_first_reads_and_writes_is_shared() -> None:
 
 
 def test_a_status_word_that_is_cleared_each_frame_is_nothing_lasting() -> None:
-    """Results of a loop may share memory, although its counter is in a word that is read after the frame."""
+    """Results of a loop share memory, although the loop's counter has memory of its own."""
     draft = Draft()
     draft.lifetimes[b("stopped")] = Lifetime.STATUS
     draft.op("", [], ["stopped"])
@@ -195,7 +195,7 @@ def test_a_status_word_that_is_cleared_each_frame_is_nothing_lasting() -> None:
 
 
 def test_the_same_patch_gives_the_same_placement() -> None:
-    """A placement does not depend on the order of sets."""
+    """Placing a patch twice gives equal placements."""
     draft = random_draft(Random(5), 60)
     assert draft.place() == draft.place()
 
@@ -204,7 +204,7 @@ def test_the_same_patch_gives_the_same_placement() -> None:
 
 
 def test_what_a_loop_reads_is_kept_for_all_its_turns() -> None:
-    """A buffer that is written late in the body must not overlap one that the next iteration reads early."""
+    """A loop's last buffer may share memory with an earlier one of the body, not with one that each iteration reads."""
     draft = Draft()
     draft.op("n")
     draft.op("outer")
@@ -219,7 +219,7 @@ def test_what_a_loop_reads_is_kept_for_all_its_turns() -> None:
 
 
 def test_two_branches_share_memory_and_two_regions_in_a_row_do() -> None:
-    """Only one branch runs, and the buffers of the first region are free when the second begins."""
+    """The buffers of two branches share memory, and so do those of two regions in a row."""
     draft = Draft()
     draft.op("n")
     branches = draft.region("choice", RegionKind.IF_ELSE, "n")
@@ -231,7 +231,7 @@ def test_two_branches_share_memory_and_two_regions_in_a_row_do() -> None:
 
 
 def test_buffers_that_a_turn_may_not_write_count_as_overwritten_where_memory_is_shared() -> None:
-    """In a loop, either branch may have run before the other, in an earlier iteration."""
+    """In a loop, the buffers of two branches share memory, and both count as overwritten."""
     draft = Draft()
     draft.op("n")
     (body,) = draft.region("loop", RegionKind.FOR, "n")
@@ -246,7 +246,7 @@ def test_buffers_that_a_turn_may_not_write_count_as_overwritten_where_memory_is_
     assert placement.overwritten(b("y"))
 
 
-# Little more than the optimum
+# Little more than the minimum
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_buffers_that_a_turn_may_not_write_count_as_overwritten_where_memory_is_
     ],
 )
 def test_a_chain_needs_its_largest_pair_of_neighbours(sizes: list[int], optimum: int) -> None:
-    """Two neighbours are in use at one step, so the arena needs no more than the largest pair."""
+    """A chain's arena is that of its largest pair of neighbours, within a tenth."""
     placement = chain(sizes).place()
     assert placement.peak_bytes == optimum * UNIT
     assert units(placement) <= optimum * 1.1
@@ -271,7 +271,7 @@ def test_a_chain_needs_its_largest_pair_of_neighbours(sizes: list[int], optimum:
 
 
 def test_diamonds_in_a_row() -> None:
-    """Source, two sides and the join need three buffers, which the next diamond reuses."""
+    """Diamonds in a row take three buffers, which the next diamond reuses."""
     draft = Draft()
     draft.op("j0")
     for index in range(30):
@@ -283,7 +283,7 @@ def test_diamonds_in_a_row() -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 5, 8, 10])
 def test_a_tree_of_sums(depth: int) -> None:
-    """All leaves may be in use together with their first sums; every later sum reuses the memory of leaves."""
+    """A tree of sums takes the memory of all leaves and of their first sums."""
     draft = Draft()
     names = [f"leaf{index}" for index in range(2**depth)]
     for name in names:
@@ -296,7 +296,7 @@ def test_a_tree_of_sums(depth: int) -> None:
 
 @pytest.mark.parametrize("width", [2, 10, 45, 100, 400])
 def test_waves_of_small_buffers_between_large_ones(width: int) -> None:
-    """A large buffer is split into small ones and joined again, so the arena holds one large buffer."""
+    """Large buffers that are split into small ones and joined again take the memory of two large buffers."""
     draft = Draft()
     for wave in range(4):
         draft.sizes[b(f"whole{wave}")] = width * UNIT
@@ -308,7 +308,7 @@ def test_waves_of_small_buffers_between_large_ones(width: int) -> None:
 
 @pytest.mark.parametrize("width", [3, 30, 300])
 def test_parallel_chains_share_nothing_with_each_other(width: int) -> None:
-    """Each chain needs two buffers, whatever the order in which the device runs the chains."""
+    """Parallel chains take two buffers each."""
     draft = Draft()
     for step in range(6):
         for index in range(width):
@@ -317,7 +317,7 @@ def test_parallel_chains_share_nothing_with_each_other(width: int) -> None:
 
 
 def optimum(conflicts: set[tuple[int, int]], sizes: list[int]) -> int:
-    """Return the smallest total size; for some order of buffers, using the lowest free place is optimal."""
+    """Return the smallest total size, by placing buffers at the lowest free offset in every order."""
     best = sum(sizes)
     for order in permutations(range(len(sizes))):
         ends: dict[int, int] = {}
@@ -339,7 +339,7 @@ def optimum(conflicts: set[tuple[int, int]], sizes: list[int]) -> int:
 @given(st.integers(0, 10**9), st.lists(st.integers(1, 9), min_size=2, max_size=7))
 @settings(deadline=None, max_examples=many(60))
 def test_small_patches_are_within_a_tenth_of_the_optimum(seed: int, sizes: list[int]) -> None:
-    """The optimum is the best of all orders."""
+    """A small patch takes at most a tenth more memory than the minimum over all orders."""
     random, draft = Random(seed), Draft()
     for index, size in enumerate(sizes):
         draft.sizes[b(f"n{index}")] = size * UNIT
@@ -358,7 +358,7 @@ def test_small_patches_are_within_a_tenth_of_the_optimum(seed: int, sizes: list[
 
 
 def test_overwritten_buffers_are_computed_again_from_what_their_writers_read() -> None:
-    """The first buffer of a chain is recomputed alone, a later one with those before it that were overwritten."""
+    """To recompute an overwritten buffer of a chain, the overwritten buffers before it are recomputed first."""
     draft = chain([1] * 5)
     placement = draft.place()
     gone = [placement.overwritten(b(f"n{index}")) for index in range(5)]
@@ -368,7 +368,7 @@ def test_overwritten_buffers_are_computed_again_from_what_their_writers_read() -
 
 
 def test_buffers_computed_from_changed_state_keep_their_memory() -> None:
-    """A reader of the old state can't run again after the frame, since the state has changed."""
+    """A buffer computed from state that then changes has memory of its own, since it can't be recomputed."""
     draft = chain([1] * 6)
     draft.lifetimes[b("state")] = Lifetime.STATE
     draft.op("sees", ["n0", "state"])

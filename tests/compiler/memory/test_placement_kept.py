@@ -1,4 +1,4 @@
-"""A placement is kept while every buffer fits in its place; buffers that have grown get room to grow again."""
+"""A placement is kept while every buffer fits in its place; buffers that have grown get spare room."""
 
 from itertools import pairwise
 
@@ -22,26 +22,26 @@ def chain(rows: int, length: int = 6) -> GraphDescription:
 
 
 def followed(plan: Plan, rows: int) -> Plan:
-    """Return the verified plan of another size, made from an earlier plan."""
+    """Return the verified plan for another size, made from an earlier plan."""
     made = make_plan(chain(rows), previous=plan)
     assert not verify(made)
     return made
 
 
 def test_sizes_that_fit_move_nothing() -> None:
-    """A size may fall, and rise again to the room of its buffer, but no further."""
+    """The placement is kept if sizes fall, or rise within the room of the buffers, and not beyond it."""
     plan = make_plan(chain(4))
     smaller = followed(plan, 1)
     assert smaller.placement is plan.placement
     assert followed(smaller, 4).placement is plan.placement
     larger = followed(smaller, 5)
     assert larger.placement.size_bytes > plan.placement.size_bytes
-    assert followed(larger, 10).placement is larger.placement  # the room is twice what was asked for
+    assert followed(larger, 10).placement is larger.placement  # the room is twice the size
     assert followed(larger, 11).placement is not larger.placement
 
 
 def test_a_changed_connection_makes_a_new_placement() -> None:
-    """Which buffers share memory depends on which operations read them."""
+    """A moved connection gives a new placement, without a problem."""
     plan = make_plan(chain(4))
     patch = chain(4)
     wire = Connection(PortRef("first", "out"), PortRef("mix3", "x"))
@@ -64,5 +64,5 @@ def test_a_changed_connection_makes_a_new_placement() -> None:
     ],
 )
 def test_room_is_limited(size: int, known: int | None, room: int) -> None:
-    """Small buffers that have grown get twice their size as room, large ones a quarter more; they may keep it."""
+    """Small buffers that have grown get room for twice their size, large ones for a quarter more."""
     assert room_for(size, known) == room

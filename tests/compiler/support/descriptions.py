@@ -31,12 +31,12 @@ from engine.ptx.tree import KernelParameter
 from engine.types import DType, f32
 
 K = Kernel("k.cu", "k")
-#: Operations of the largest plan that is verified automatically.
+#: The number of operations in the largest plan that is verified automatically.
 _MOST_VERIFIED = 400
 
 
 def verified_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Verify every plan that is made until the test ends, and fail the test if one breaks a rule."""
+    """Verify every plan that is made until the test ends; a plan that breaks a rule fails the test."""
     problems: list[str] = []
 
     def note_problems(plan: Plan) -> None:
@@ -121,7 +121,7 @@ def graph(*nodes: BlockNode, wires: Sequence[str] = ()) -> GraphDescription:
 
 @dataclass
 class Recorded:
-    """One node of a recorded graph: "kernel", "memset", "copy", "event" or "conditional", with its arguments."""
+    """One node of a recorded graph: its kind ("kernel", "memset", "copy", "event", "conditional") and its arguments."""
 
     kind: str
     what: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""A plain interpreter of a `GraphDescription` in numpy: the meaning of a patch, without the compiler's ideas.
+"""A plain interpreter of a `GraphDescription` in numpy: the meaning of a patch, without the compiler's methods.
 
 Every output has an array of its own, which lasts; an in-place output is its input's array, a view a numpy view of it.
 Blocks run one after the other. A block comes after those that feed it; one that changes an array comes after all
@@ -73,7 +73,7 @@ class Interpreter:
         self._orders = self._find_orders()
         self._fills = self._find_fills()
         self._frame = 0
-        #: Regions that their limit ended in the last frame.
+        #: Regions that were stopped at their limit in the last frame.
         self.stopped: set[str] = set()
         #: The output of each delay in its next iteration or frame.
         self._kept: dict[tuple[str, str], Array] = {}
@@ -81,7 +81,7 @@ class Interpreter:
             self._go_on(earlier)
 
     def _go_on(self, earlier: Interpreter) -> None:
-        """Begin with the final state of another interpreter."""
+        """Start from the final state of another interpreter."""
         self._frame = earlier._frame
         for node in self._description.nodes:
             block = node.description
@@ -126,7 +126,7 @@ class Interpreter:
         return array
 
     def _like(self, node: str, rule: str) -> Array:
-        """Return the array of the first connected input that "same(...)" names."""
+        """Return the array of the first connected input in "same(...)"."""
         for name in rule[5:-1].split(","):
             port = PortRef(node, name.strip())
             if port in self._sources:
@@ -139,13 +139,13 @@ class Interpreter:
         return tuple(self._number(node, f"{rule[:-1]},]"))
 
     def _number(self, node: str, text: str) -> Any:
-        """Return the value of an expression of extents, or a list of such values."""
+        """Return the value of an expression of extents, or the values of several."""
         block = self._nodes[node].description
         ports = {port.port: _Extents(array) for port, array in self._arrays.items() if port.node == node}
         return eval(text, {"ceil": math.ceil, "min": min, **dict(block.structural), **ports})
 
     def _maker(self, port: PortRef) -> PortRef:
-        """Return the output that owns the array of which a port shows all or a part."""
+        """Return the output that owns the array of which a port is a view."""
         while True:
             block = self._nodes[port.node].description
             spec = next(spec for spec in block.ports if spec.name == port.port)
@@ -195,7 +195,7 @@ class Interpreter:
                             yield reader.node, writer.node, False
 
     def _same_version(self, read: PortRef, changed: PortRef, reader: str, writer: str) -> bool:
-        """Return whether two outputs are the same memory after one block, or after one region with its branches."""
+        """Return whether two outputs are the same memory after one block, or after both branches of a region."""
         if not np.may_share_memory(self.array(read), self.array(changed)):
             return False
         if read == changed:
@@ -207,7 +207,7 @@ class Interpreter:
     # Defaults
 
     def _find_fills(self) -> dict[str, list[tuple[Array, float]]]:
-        """Return the fills before each region: the defaults of buffers that are made inside it.
+        """Find the fills before each region: the defaults of buffers that blocks inside it make.
 
         Any of them may be read after the frame, whether or not a block reads it.
         """

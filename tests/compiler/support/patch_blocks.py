@@ -115,7 +115,7 @@ def absorb() -> BlockDescription:
 
 
 def mix() -> BlockDescription:
-    """Return a block with several entries that pass an internal buffer on."""
+    """Return a block with several entries that share an internal buffer."""
     entries = (
         FillEntry(_write("work"), 1),
         _launch("mix", "x.size", _read("x"), _change("work"), _write("out"), *_extents("x.size"), threads=32),
@@ -137,7 +137,7 @@ def is_rare(modulus: int) -> BlockDescription:
 
 
 def count_down() -> BlockDescription:
-    """Return a block that counts the first element down to 0, from at most 3, in place."""
+    """Return a block that decrements the first element to 0, from at most 3, in place."""
     return block(i(), o(inplace="x"), entries=(_launch("count_down", "", _change("x")),))
 
 

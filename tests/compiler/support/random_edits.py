@@ -1,4 +1,4 @@
-"""Random edits of plain patches, as a person makes them; some results can't run."""
+"""Random edits of plain patches, like a person's; some results can't run."""
 
 import random
 from dataclasses import replace
@@ -27,7 +27,7 @@ class _Editor:
         self._values = dict(patch.values)
 
     def edit(self, kind: str) -> RandomPatch:
-        """Make one change, or two with "two"."""
+        """Make one change, or two if the kind is "two"."""
         for each in (self._chance.choice(_KINDS[:-1]), self._chance.choice(_KINDS[:-1])) if kind == "two" else (kind,):
             getattr(self, f"_{each}")()
         return RandomPatch(GraphDescription(tuple(self._nodes), tuple(self._connections)), self._values)
@@ -47,7 +47,7 @@ class _Editor:
         ]
 
     def _free(self) -> list[int]:
-        """Return the numbers of the connections that may be moved; the connection of a count must stay."""
+        """Return the indices of the connections that may be moved; the connection of a count must stay."""
         appending = {node.id for node in self._nodes if any(spec.append for spec in node.description.outputs)}
         return [n for n, c in enumerate(self._connections) if c.source.node not in appending]
 

@@ -16,7 +16,7 @@ _MOST_DEPTH = 3
 
 @dataclass(eq=False)
 class Output:
-    """An output that a later block may read: its shape, whether it is contiguous, and which block owns its memory."""
+    """An output that a later block may read: its shape, whether it is contiguous, and which block made its memory."""
 
     port: PortRef
     shape: tuple[int, int]
@@ -51,9 +51,9 @@ class _Maker:
         self._scope = ""
         #: Composites that should become child graphs where possible.
         self._groups = chance.choice((("",), ("", "", "", "one"), ("one", "two", "three"))) if not plain else ("",)
-        #: Whether there is state. A buffer that depends on state doesn't share memory.
+        #: Whether blocks have state. A buffer that depends on state doesn't share memory.
         self._lasting = chance.random() < 0.6
-        #: How often an output can still be read after it was changed in place, which may cause a conflict.
+        #: How often an output is still read after it was changed in place, which may be a conflict.
         self._careless = chance.choice((0.0, 0.0, 0.1, 0.4))
 
     def make(self, size: int) -> RandomPatch:
@@ -66,7 +66,7 @@ class _Maker:
         return RandomPatch(GraphDescription(tuple(self._nodes), tuple(self._connections)), self._values)
 
     def _add(self, scope: str, description: BlockDescription, **inputs: Output) -> str:
-        # Names are random because the compiler breaks ties by name.
+        # Names are random, because the compiler orders blocks of one level by name.
         name = f"n{self._chance.randrange(10**6):06}_{len(self._nodes)}"
         group = self._chance.choice(self._groups) if not scope else ""
         self._nodes.append(BlockNode(name, description, scope, group))
@@ -107,7 +107,7 @@ class _Maker:
         fitting = [output for output in seen if output.contiguous or not contiguous]
         if not fitting:
             return self._fresh_one(self._scope, seen)
-        # Choose mostly the latest output, which makes chains, and at times any output, which makes fan-out.
+        # The latest output makes chains; now and then any output makes fan-out.
         return self._chance.choice(fitting[-4:] if self._chance.random() < 0.6 else fitting)
 
     def _out(self, seen: list[Output], name: str, shape: tuple[int, int], port: str = "out") -> Output:

@@ -30,7 +30,7 @@ RUBBISH = 0xA5
 
 
 class Running:
-    """A compiled plan with memory of its own, which `close` frees.
+    """A compiled plan with its own memory, which `close` frees.
 
     A plan may replace an `earlier` one, from which it is built. At a `level` of blocks or kernels, every other frame is
     that of an instrumented copy.
@@ -76,7 +76,7 @@ class Running:
             self._states.clear()
 
     def frame(self) -> None:
-        """Launch once, and wait. The arena is filled with garbage first, as another graph may have left it."""
+        """Launch once and wait. The arena is filled with garbage first, as another graph may leave it."""
         for owner in self.plan.placement.offsets:
             self._device.fill(self.memory.by_owner[owner], RUBBISH)
         self._uniforms.array["index"] = self._frame
@@ -106,9 +106,9 @@ class Running:
                 assert 0 < measured["busy_ns"] <= max(1, measured["last_ns"] - measured["first_ns"])
 
     def read_again(self, owner: PortRef) -> np.ndarray[Any, Any]:
-        """Return an allocation's contents in the last frame; as in the engine, overwritten contents are recomputed."""
+        """Return an allocation's contents after the last frame, recomputed as in the engine if overwritten."""
         uniforms = SimpleNamespace(current=self._uniforms)
-        services: Any = SimpleNamespace(  # the only services that are used
+        services: Any = SimpleNamespace(  # only the services that recomputing uses
             device=self._device, pool=self.pool, uniforms=uniforms, libraries=None, modules=self._modules
         )
         return read_port(self.compiled, services, self._values, self._stream, owner)
@@ -121,7 +121,7 @@ class Running:
         return array
 
     def lasting(self) -> list[PortRef]:
-        """Return the buffers that keep their contents after a frame: all that share no memory."""
+        """Return the buffers that keep their contents after a frame, which are all that share no memory."""
         return [
             owner
             for owner, buffer in self.plan.buffers.allocations.items()

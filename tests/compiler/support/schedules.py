@@ -21,7 +21,7 @@ WORK = FillEntry(BufferArgument("out", reads=False, writes=True), 0)
 
 
 def b(node: str) -> PortRef:
-    """Return the buffer of a block that has only one."""
+    """Return the buffer of a block with a single buffer."""
     return PortRef(node, "out")
 
 
@@ -44,7 +44,7 @@ class Draft:
     touched: list[tuple[frozenset[PortRef], frozenset[PortRef]]] = field(default_factory=list)
 
     def op(self, node: str, reads: Sequence[str] = (), writes: Sequence[str] | None = None, scope: int = 0) -> int:
-        """Add an operation of `node`, which by default writes the node's own buffer; return its index."""
+        """Add an operation of `node` that by default writes the node's own buffer; return its index."""
         written = [b(n) for n in ([node] if writes is None else writes)]
         return self._add(Operation(node, WORK, access([b(n) for n in reads], written), (), scope))
 
@@ -59,7 +59,7 @@ class Draft:
         return numbers
 
     def end(self, scopes: Sequence[int]) -> None:
-        """End a region, whose accesses are those of its bodies."""
+        """End a region: its accesses are those of its bodies."""
         index = self.scopes[scopes[0]].region
         old = self.operations[index]
         inside = [o for o in self.operations if o.scope in scopes]
@@ -143,7 +143,7 @@ def random_draft(random: Random, count: int) -> Draft:
                 visible.append(output)
                 budget -= share
             else:
-                # A block declares an inner buffer as read, although it reads nothing from the last frame.
+                # The block declares an inner buffer as read, although it reads nothing of the last frame.
                 draft.op(name, [*reads, name] if chance > 0.9 else reads, None, scope)
                 visible.append(name)
 
@@ -153,7 +153,7 @@ def random_draft(random: Random, count: int) -> Draft:
 
 
 class Memory:
-    """Contents by owner, in separate memory or in an arena in which each unit records its last writer."""
+    """Contents by owner, in separate memory or in an arena whose units each record their last writer."""
 
     def __init__(self, placement: Placement | None = None) -> None:
         self.placement = placement
@@ -161,7 +161,7 @@ class Memory:
         self.arena: dict[int, Any] = {}
 
     def write(self, owner: PortRef, value: Any) -> None:
-        """Set all of a buffer."""
+        """Overwrite a whole buffer."""
         if self.placement is None or owner not in self.placement.offsets:
             self.separate[owner] = value
             return

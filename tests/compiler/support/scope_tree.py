@@ -1,4 +1,4 @@
-"""Which regions hold which blocks, and which region represents a block in each scope around it."""
+"""Which regions contain which blocks, and which region stands for a block in each scope around it."""
 
 from engine.compiler.description import GraphDescription
 
@@ -16,7 +16,7 @@ class ScopeTree:
         return [*above, (scope, node)]
 
     def common(self, first: str, second: str) -> tuple[str, str, str] | None:
-        """Return the innermost scope around two blocks and what represents each there; None if they share one."""
+        """Return the innermost scope around two blocks and, for each, the block or its region there; None if equal."""
         found = None
         for (scope, one), (other_scope, other) in zip(self.around(first), self.around(second), strict=False):
             if scope != other_scope:
