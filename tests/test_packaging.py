@@ -112,7 +112,7 @@ def test_an_installed_warploom_has_the_blocks_and_the_editor(environment: Path, 
 
 
 def test_the_package_has_the_version_of_the_newest_changes() -> None:
-    """The changelog's first section names it."""
+    """The package's version is that of the changelog's first section."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     newest = next(line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## "))
     assert newest.split()[1] == version

@@ -104,7 +104,7 @@ def test_editing_ends_with_the_graph(outer: Patch, lose: Any) -> None:
     editing = InnerEditing(outer, "kernel", reasons.append)
     lose(outer)
     assert len(reasons) == 1
-    editing.patch.set("times", b=7.0)  # not passed on to the kernel that is gone
+    editing.patch.set("times", b=7.0)  # editing has ended: nothing follows this edit
 
 
 def test_the_blocks_ports_follow_the_ops(outer: Patch) -> None:

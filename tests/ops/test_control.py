@@ -105,7 +105,7 @@ def test_a_value_leaves_a_region_only_through_its_op() -> None:
     ],
 )
 def test_each_mistake_has_one_message_on_its_op(parts: list[tuple[str, str, str, dict] | str], message: str) -> None:
-    """Each mistake is reported once, at its op, with the rule and the wrong value."""
+    """Each mistake is reported at its op, with the rule and the wrong value."""
     g = OpGraphBuilder()
     for part in parts:
         if isinstance(part, tuple):

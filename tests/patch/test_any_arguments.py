@@ -151,7 +151,7 @@ def start() -> Patch:
 
 
 def contents(patch: Patch) -> dict[str, object]:
-    """Return everything that a file stores of a patch; user memory is left out."""
+    """Return everything that a file stores of a patch, except user memory."""
     nodes = {
         node.id: (
             (node.type, node.version, node.title, node.region, *node.position),
@@ -227,7 +227,7 @@ def call(draw: random.Random, patch: Patch, method: str) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("seed", seeds(12))
 def test_an_edit_can_be_saved_or_is_refused_whole(seed: int, tmp_path: Path) -> None:
-    """Every public method gets arguments of right and wrong types, and extreme values."""
+    """With any arguments, an edit leaves a patch that can be saved and loaded, or is refused and changes nothing."""
     draw = random.Random(seed)
     patch = start()
     for turn in range(many(150)):
@@ -266,7 +266,7 @@ def test_an_edit_block_and_a_listener_refuse_what_they_cannot_use(value: Any) ->
 
 
 def test_a_shelved_edit_is_only_redone() -> None:
-    """A shelved edit notifies nobody; one that changes nothing, or is refused, leaves the history as it was."""
+    """A shelved edit has no effect until redo; an empty or refused one leaves the history unchanged."""
     patch = start()
     before, names, heard = contents(patch), patch.history.names, []
     patch.subscribe(heard.append)
@@ -282,7 +282,7 @@ def test_a_shelved_edit_is_only_redone() -> None:
 
 
 def test_what_the_issue_names() -> None:
-    """A title that is a number, and a path that no file can have, are refused."""
+    """A title, a position and a patch of a wrong type or size are each refused in one message."""
     patch = Patch()
     node = patch.add("io.array")
     with pytest.raises(PatchError, match="title must be a text of at most 1000 characters, got 3"):
@@ -301,7 +301,7 @@ def nested(levels: int) -> str:
 
 @pytest.mark.parametrize("levels", [600, 6000])
 def test_op_graphs_too_deep_in_each_other_are_refused_before_anything_is_replaced(levels: int) -> None:
-    """Both a file and an edit report the nesting in one message, and nothing is replaced."""
+    """Op graphs that are nested too deeply are refused in one message, in a file or an edit, and nothing changes."""
     patch = start()
     before = contents(patch)
     graph = nested(levels)
@@ -351,7 +351,7 @@ def test_a_mutated_file_gives_a_patch_or_one_error(seed: int) -> None:
 
 
 def test_a_title_of_megabytes_is_cut_where_it_is_shown_and_kept_where_it_is_saved() -> None:
-    """Only its first characters are laid out, measured and shown in menus; the name of a type has a limit."""
+    """A title of megabytes is cut when shown and kept whole in the file; a type name of that length is refused."""
     text = json.dumps({"schema": 1, "nodes": [{"id": "n", "type": "math.saxpy", "title": "x" * 5_000_000}]})
     patch = parse_patch(text)
     assert patch.title("n") == "x" * 200 + "…"

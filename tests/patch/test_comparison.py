@@ -52,7 +52,7 @@ def random_patch(rng: random.Random) -> Patch:
 
 @pytest.mark.parametrize("seed", seeds(150))
 def test_a_difference_can_be_applied_and_undone(seed: int) -> None:
-    """A difference is one undo step, in an order in which every named region exists; only different files get lines."""
+    """A difference is one undo step, in a valid order, and is described in words exactly if the files differ."""
     rng = random.Random(seed)
     before, after = random_patch(rng), random_patch(rng)
     old, new = dump_patch(before), dump_patch(after)

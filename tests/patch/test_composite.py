@@ -103,7 +103,7 @@ def test_a_composite_is_a_block_like_any_other() -> None:
 
 
 def test_a_patch_places_connects_and_saves_a_composite() -> None:
-    """In the document a composite is one node."""
+    """A composite is placed, connected, saved and loaded as one node."""
     patch = Patch()
     source, glow = patch.add("io.array"), patch.add("test_composite.glow", strength=3.0)
     patch.connect(source["out"], glow["numbers"])
@@ -130,7 +130,7 @@ def test_a_composite_describes_its_children() -> None:
 
 
 def test_live_values_leave_the_description_as_it_is_and_structural_ones_do_not() -> None:
-    """An edit of a live parameter is HOT; one of a structural parameter is not."""
+    """A live value leaves a description structurally equal; a structural value doesn't."""
     base = describe(Glow("g"))
     assert base.structural_equals(describe(Glow("g", {"strength": 1.0})))
     assert not base.structural_equals(describe(Glow("g", {"passes": 2})))
@@ -312,7 +312,7 @@ def bad(body: str) -> None:
     ],
 )
 def test_a_composite_that_does_not_hold_together_is_refused_when_defined(body: str, message: str) -> None:
-    """The rules of patches hold inside a composite, and the message names the broken rule."""
+    """A composite that breaks a rule of patches is refused when it is defined, with the broken rule."""
     with pytest.raises(BlockDefinitionError) as refused:
         bad(body)
     assert message in str(refused.value)
@@ -332,7 +332,7 @@ def test_a_composite_declares_neither_ports_nor_live_parameters() -> None:
     with pytest.raises(BlockDefinitionError, match="parameter gain must be structural, or be exposed from a child"):
 
         class Live(Composite, id="test_composite.live"):
-            """A live parameter that goes nowhere."""
+            """A live parameter that no child receives."""
 
             gain: float = param(1.0, doc="Gain.")
 
@@ -350,10 +350,10 @@ def test_a_composite_declares_neither_ports_nor_live_parameters() -> None:
 
 
 def test_what_is_exposed_does_not_depend_on_parameters() -> None:
-    """If the exposed ports depended on a value, a patch's connections would come and go with the value."""
+    """A composite must expose the same ports and parameters whatever its values are."""
 
     class Moody(Composite, id="test_composite.moody"):
-        """Exposes another port now and then."""
+        """Exposes other ports for another value."""
 
         wide: bool = param(False, structural=True, doc="One more output.")
 

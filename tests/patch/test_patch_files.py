@@ -170,7 +170,7 @@ def test_saving_and_loading_a_file(tmp_path: Path) -> None:
 
 
 def test_half_a_surrogate_pair_survives(tmp_path: Path) -> None:
-    """JSON may hold half a surrogate pair, which UTF-8 can't; such a patch can be loaded, saved and loaded again."""
+    """A title with half a surrogate pair, which UTF-8 can't encode, is saved and loaded unchanged."""
     patch = parse_patch(document(node(title="\ud800 x")))
     save_patch(patch, tmp_path / "p.loom")
     assert load_patch(tmp_path / "p.loom").nodes["n"].title == "\ud800 x"

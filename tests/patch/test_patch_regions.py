@@ -61,7 +61,7 @@ def test_a_region_can_be_named_by_handle_body_or_text(patch: Patch) -> None:
     ],
 )
 def test_only_region_blocks_hold_blocks(patch: Patch, region: str, message: str) -> None:
-    """The message names the block that is no region."""
+    """Only region blocks may contain blocks; the message names the block that is no region."""
     before = dump_patch(patch)
     with pytest.raises(RegionRefused, match=message):
         patch.add("test_region.pass", node_id="new", region=region)
@@ -69,7 +69,7 @@ def test_only_region_blocks_hold_blocks(patch: Patch, region: str, message: str)
 
 
 def test_only_region_blocks_have_a_body(patch: Patch) -> None:
-    """Only a region has a body, and only one with two branches has the other one."""
+    """Only a region has a body, and only a region with two branches has an `else` body."""
     with pytest.raises(RegionRefused, match="must be a block that holds others, got a"):
         _ = patch["a"].body
     with pytest.raises(RegionRefused, match="got its 'else' branch"):
@@ -91,7 +91,7 @@ def test_no_region_lies_inside_itself(patch: Patch) -> None:
 
 
 def test_ids_hold_no_slash(patch: Patch) -> None:
-    """The slash separates a composite from a block inside it."""
+    """A node id with a slash, which separates a composite from a block inside it, is refused."""
     with pytest.raises(
         PatchError, match="node id must not hold a slash, which leads to a block in a composite, got 'a/b'"
     ):
@@ -148,7 +148,7 @@ def test_removing_a_region_leaves_what_lay_in_it(patch: Patch) -> None:
 
 
 def test_a_way_out_of_a_region_and_back_is_a_cycle(patch: Patch) -> None:
-    """A region runs as a whole, so a block that needs its result can't feed it."""
+    """A block that needs a region's result can't feed the region, since the region runs as a whole."""
     patch.move_into(["a", "b"], "choice")
     link(patch, "a.out c.x")
     with pytest.raises(WouldCycle) as refused:
@@ -170,7 +170,7 @@ def test_a_region_and_its_own_body_order_each_other_in_no_way(patch: Patch) -> N
 
 
 def test_a_block_can_not_feed_itself_in_a_region_either(patch: Patch) -> None:
-    """An iteration can't read what it computes later."""
+    """Inside a region too, a block can't feed itself, directly or through another block."""
     patch.move_into(["a", "b"], "loop")
     with pytest.raises(WouldCycle, match=r"got a -> a$"):
         link(patch, "a.out a.x")
@@ -180,7 +180,7 @@ def test_a_block_can_not_feed_itself_in_a_region_either(patch: Patch) -> None:
 
 
 def test_one_branch_does_not_read_the_other(patch: Patch) -> None:
-    """Only one branch runs, so neither can read the other."""
+    """One branch can't read the other one, since only one of them runs."""
     patch.move_into("a", "choice")
     patch.add("test_region.loop", node_id="inner", region="choice.else")
     patch.move_into("b", "inner")
@@ -231,7 +231,7 @@ def test_a_move_that_would_close_a_cycle_is_refused(patch: Patch) -> None:
 
 
 def test_a_cycle_that_a_file_brought_does_not_hold_up_other_moves(region_blocks: None) -> None:
-    """Only new cycles are refused, so a broken patch can be corrected."""
+    """A move is refused only for a new cycle, not for one that a file brought."""
     nodes = [{"id": name, "type": "test_region.pass"} for name in "ab"] + [{"id": "loop", "type": "test_region.loop"}]
     connections = [{"source": "a.out", "target": "b.x"}, {"source": "b.out", "target": "a.x"}]
     patch = parse_patch(json.dumps({"schema": 1, "nodes": nodes, "connections": connections}))
@@ -296,7 +296,7 @@ def test_the_file_names_regions_only_where_there_are_some(patch: Patch) -> None:
     ],
 )
 def test_a_file_with_an_impossible_region_says_where(region_blocks: None, region: object, message: str) -> None:
-    """The message names the node and the region."""
+    """A file with an impossible region is refused with the node and the region."""
     nodes = [
         {"id": "n", "type": "test_region.loop", "region": region},
         {"id": "m", "type": "test_region.loop", "region": "n"},
@@ -306,7 +306,7 @@ def test_a_file_with_an_impossible_region_says_where(region_blocks: None, region
 
 
 def test_a_file_may_name_a_region_that_holds_nothing_any_more(region_blocks: None) -> None:
-    """A patch whose block types have changed opens, so that it can be corrected."""
+    """A file whose blocks lie in a block that is no region any more is loaded and saved unchanged."""
     nodes = [
         {"id": "n", "type": "test_region.pass", "region": "p"},
         {"id": "p", "type": "test_region.pass"},
@@ -364,7 +364,7 @@ def test_a_chain_leads_from_the_outside_in(scope_of: dict[str, str]) -> None:
 
 
 def test_a_chain_of_many_regions_is_found() -> None:
-    """Nesting is not limited by Python's stack."""
+    """A chain of 20,000 nested regions is found, which Python's recursion limit would not allow."""
     scopes = Scopes({f"n{n}": f"n{n - 1}" for n in range(1, 20_000)})
     assert len(scopes.chain("n19999")) == 20_000
     assert scopes.lift("n19999", "n5") == ("n5", "n5")

@@ -78,7 +78,7 @@ def test_element_types_must_match(patch: Patch) -> None:
 
 
 def test_ports_must_exist(patch: Patch) -> None:
-    """The message lists the existing ports."""
+    """An unknown port is refused, and the message lists the existing ports."""
     problem = refuse(patch, "pass.out", "b.y")
     assert type(problem) is UnknownPort
     assert str(problem) == "port of b must be one of x, out, got 'y'"
@@ -87,7 +87,7 @@ def test_ports_must_exist(patch: Patch) -> None:
 
 
 def test_a_cycle_is_refused_and_its_way_named(patch: Patch) -> None:
-    """The message names every node of the cycle."""
+    """A cycle is refused, and the message names every node in it."""
     patch.connect(patch["pass"]["out"], patch["b"]["x"])
     patch.connect(patch["b"]["out"], patch["c"]["x"])
     problem = refuse(patch, "c.out", "pass.x")
@@ -117,7 +117,7 @@ def test_checking_a_long_chain_is_quick(patch: Patch) -> None:
 
 
 def test_connecting_an_input_again_replaces_its_connection_in_one_step(patch: Patch) -> None:
-    """An input has one source; undo restores the earlier one."""
+    """A second connection to an input replaces the first in one undo step."""
     patch.connect(patch["pass"]["out"], patch["c"]["x"])
     patch.connect(patch["b"]["out"], patch["c"]["x"])
     assert [str(c) for c in patch.connections] == ["b.out -> c.x"]
@@ -203,7 +203,7 @@ def test_a_scalar_array_keeps_its_empty_shape() -> None:
 
 
 def test_nodes_must_be_known_and_ids_new_and_without_dots(patch: Patch) -> None:
-    """The messages name the existing nodes."""
+    """Unknown nodes, ids in use, and ids with a dot are refused."""
     with pytest.raises(PatchError, match="node must be one of whole, pass, anything, b, c, got 'x'"):
         patch["x"]
     with pytest.raises(PatchError, match="node must be one of no nodes, got 'x'"):

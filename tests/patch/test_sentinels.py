@@ -47,7 +47,7 @@ def chain(count: int = 3) -> tuple[Patch, list[NodeRef]]:
     ],
 )
 def test_each_wrong_field_has_one_message(fields: dict[str, Any], rule: str) -> None:
-    """The message names the output and the field, and nothing changes."""
+    """A sentinel with a wrong field is refused in one message with the output and the field."""
     patch, (source, *_) = chain()
     with pytest.raises(PatchError, match=rule) as refused:
         patch.set_sentinel(source["out"], **fields)
@@ -56,7 +56,7 @@ def test_each_wrong_field_has_one_message(fields: dict[str, Any], rule: str) -> 
 
 
 def test_only_an_output_that_feeds_numbers_to_something_can_be_checked() -> None:
-    """Other places for a sentinel are refused with the reason."""
+    """A sentinel is refused, with the reason, at any port but an output that feeds numbers to a block."""
     patch, (source, first, last) = chain()
     gone = patch.add("math.scale_offset")
     wire = patch.connect(last["out"], gone["x"])
@@ -127,7 +127,7 @@ def test_it_belongs_to_all_connections_of_an_output_and_goes_with_the_last() -> 
 
 
 def test_setting_the_same_again_is_no_edit() -> None:
-    """Each other rule is one step with a name of its own; undo and redo go through them."""
+    """Each different rule is one undo step with a name of its own; setting the same rule again is no step."""
     patch, (source, *_) = chain()
     rules = [patch.set_sentinel(source["out"], maximum=m) for m in (1, 2, 2)]
     patch.remove_sentinel(source["out"])
@@ -259,5 +259,5 @@ def test_changes_of_one_output_merge_and_those_of_two_do_not() -> None:
     ],
 )
 def test_a_rule_in_words(sentinel: Sentinel, text: str) -> None:
-    """Diagnostics and tooltips show a rule in these words."""
+    """Each rule is described in words, as in diagnostics and tooltips."""
     assert sentinel.rule_text == text

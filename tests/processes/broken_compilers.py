@@ -17,7 +17,7 @@ from engine.kernel_sources.nvrtc import CompiledSource, compile_kernels
 
 
 def refuse_all(*_: Any, **__: Any) -> NoReturn:
-    """Fail as a translator with a bug does."""
+    """Raise an AssertionError, as a translator with a bug would."""
     raise AssertionError("a register is left")
 
 
@@ -34,7 +34,7 @@ def too_large(*_: Any) -> NoReturn:
 
 
 def _as_told(text: str) -> None:
-    """Fail in the way that a kernel's name asks for; return without such a kernel."""
+    """Hang, crash or be killed if a kernel's name asks for it."""
     found = re.search(r"(HANG|CRASH|STARVE)_\w+", text)
     if found is None:
         return

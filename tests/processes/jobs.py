@@ -12,7 +12,7 @@ from engine.diagnostics import KernelError, TranslatorBug
 
 
 def add(a: int, b: int) -> int:
-    """Return a sum, after printing as libraries do."""
+    """Print a line, as libraries may do, and return the sum."""
     print("a library says something")  # noqa: T201
     os.write(1, b"and more\n")
     assert not sys.stdin.read()
@@ -47,7 +47,7 @@ def _tell(started: Path) -> None:
 
 
 def die(number: int) -> None:
-    """Die from a signal, as a compiler that crashes."""
+    """Kill this process by a signal, like a compiler that crashes."""
     os.kill(os.getpid(), number)
     signal.pause()
 
@@ -63,7 +63,7 @@ def refuse() -> None:
 
 
 def fail() -> None:
-    """Raise an error as a bug of the translator does."""
+    """Raise the error of a bug in the translator."""
     raise TranslatorBug("a register is left")
 
 

@@ -39,7 +39,7 @@ def started(path: Path) -> int:
 
 
 def test_a_function_runs_elsewhere_and_returns() -> None:
-    """A function may print without harm, and the next job runs in the same process, which is warm."""
+    """A function runs in another process and may print, and the next job runs in the same process."""
     assert run(jobs.add, 2, 3) == 5
     first = run(jobs.number)
     assert first != os.getpid()
@@ -70,7 +70,7 @@ def test_a_process_that_dies_is_an_error_and_not_the_end(number: signal.Signals)
 
 
 def test_a_process_that_ends_by_itself_is_an_error() -> None:
-    """A process may end in a job, which is an error, or while it is idle, which nobody notices."""
+    """A process that ends by itself during a job is an error; one that ends while idle is replaced."""
     with pytest.raises(CompilerCrash, match="exit status 3"):
         run(jobs.leave)
     process = run(jobs.number)

@@ -92,9 +92,7 @@ def test_the_path_goes_on_inside_regions() -> None:
 
 
 def test_the_work_of_a_region_in_itself_ends_no_search() -> None:
-    """A block that loops in its own kernels has spans in a region of its own name, which must not make the search
-    endless.
-    """
+    """The search ends for a block that loops in its own kernels, which has spans in a region of its own name."""
     spans = [span("solve", busy_ns=9, is_region=True), span("solve", region="solve", busy_ns=7, turns=3)]
     assert critical_path(spans).spans == (0, 1)
     lost = [span("inside", region="gone", busy_ns=3)]

@@ -53,7 +53,7 @@ with Engine(patch, device="host") as engine:
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_a_profiler_is_told_frames_and_updates(tmp_path: Path) -> None:
-    """The profiler receives nested ranges for frames and updates from the process that it started."""
+    """A profiler's library receives nested ranges for frames and updates, and a mark for each build."""
     source, library = tmp_path / "injection.c", tmp_path / "injection.so"
     source.write_text(INJECTION)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)

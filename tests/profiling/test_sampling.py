@@ -10,14 +10,14 @@ from engine.profiling.sampling import SHARE, Sampler
 
 
 class Simulation:
-    """An engine that plays: time passes with frames and with measuring."""
+    """A simulated engine whose clock advances with frames and with measuring."""
 
     def __init__(self, frame_ns: int, sample_ns: int) -> None:
         self.frame_ns, self.sample_ns = frame_ns, sample_ns
         self.sampler, self.now_ns, self.spent_ns, self.samples = Sampler(), 0, 0, 0
 
     def spend(self, cost_ns: int) -> None:
-        """Let time pass for something that counts as measuring."""
+        """Let time pass that counts as measuring."""
         self.now_ns += cost_ns
         self.spent_ns += cost_ns
         self.sampler.spend(self.now_ns, cost_ns)

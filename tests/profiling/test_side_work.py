@@ -40,7 +40,7 @@ def test_kinds_come_in_order_and_the_oldest_names_are_forgotten() -> None:
 
 
 def test_what_fails_is_not_told() -> None:
-    """Work that fails is left out: a compile that fails has its diagnostic."""
+    """Work that raises an exception is left out of the summary."""
     times = SideTimes()
     with pytest.raises(ValueError, match="broken"), times.timed(SideKind.COMPILE, "a.cu"):
         raise ValueError("broken")

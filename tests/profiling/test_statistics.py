@@ -16,7 +16,7 @@ values = st.lists(st.integers(0, 10**9), min_size=1, max_size=2 * WINDOW)
 
 @given(values)
 def test_average_is_the_mean_of_the_last_values(numbers: list[int]) -> None:
-    """Older values don't count."""
+    """Mean and median cover only the last values."""
     average = Average()
     assert average.mean is average.median is None
     for number in numbers:
@@ -43,7 +43,7 @@ def test_a_history_has_statistics_of_each_column(rows: list[tuple[int, int, int]
 
 
 def test_overhead_is_the_share_of_the_time() -> None:
-    """The overhead is not known before the second sample."""
+    """The overhead is a share of the elapsed time, and None before the second sample."""
     assert Profile(0, ProfilingLevel.PER_BLOCK, None, None, 10, 0).overhead is None
     assert Profile(0, ProfilingLevel.PER_BLOCK, None, None, 10, 200).overhead == pytest.approx(0.05)
 

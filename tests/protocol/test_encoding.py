@@ -162,7 +162,7 @@ def test_memory_of_the_users_own_stays_where_it_is() -> None:
 
 @pytest.mark.parametrize("value", [object(), 2**64, np.array([object()])])
 def test_a_value_without_an_encoding_is_refused_by_name(value: object) -> None:
-    """The message names the parameter."""
+    """A value without an encoding is refused, with the parameter's name."""
     with pytest.raises(WarploomError, match="gain of amp must be encodable for an engine in another process"):
         encode(ParameterChanged("amp", "gain", value, None))
     with pytest.raises(WarploomError, match="must be encodable"):

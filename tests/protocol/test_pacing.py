@@ -44,7 +44,7 @@ class FakeTime:
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     """A clock that replaces the wall clock and sleeping."""
     clock = FakeTime(oversleep_ns=60_000)
-    monkeypatch.setattr(pacing_module, "time", SimpleNamespace(sleep=clock.sleep))  # in this module alone
+    monkeypatch.setattr(pacing_module, "time", SimpleNamespace(sleep=clock.sleep))  # only in this module
     return clock
 
 
@@ -146,7 +146,7 @@ def test_a_frame_can_be_wanted_earlier_but_not_later(clock: FakeTime) -> None:
 
 @pytest.mark.parametrize("rate", [0.5, 60.0, None])
 def test_a_wait_ends_when_woken(clock: FakeTime, rate: float | None) -> None:
-    """Stopping the engine does not wait for the deadline."""
+    """A wait that is woken ends before its deadline."""
     pacer = Pacer(Pacing.free() if rate is None else Pacing.fixed(rate), now_ns=clock)
     pacer.advance()
     clock.woken = True
@@ -173,13 +173,13 @@ def test_the_wall_clock_is_never_ahead_of_the_grid() -> None:
 @pytest.mark.parametrize("rate", [0.0, -60.0, math.nan, math.inf, None])
 @pytest.mark.parametrize("mode", [PacingMode.FIXED, PacingMode.DISPLAY])
 def test_a_rate_must_be_positive(mode: PacingMode, rate: float | None) -> None:
-    """The error names the rule, the value and a usual rate."""
+    """A rate that is not positive is refused with the rule and the value."""
     with pytest.raises(WarploomError, match=rf"frame rate must be a positive number of frames a second, got {rate}; "):
         Pacing(mode, rate)
 
 
 def test_free_pacing_has_no_rate() -> None:
-    """A rate would be ignored, so it is refused."""
+    """Free pacing with a rate is refused."""
     with pytest.raises(WarploomError, match="free pacing must have no rate, got 60"):
         Pacing(PacingMode.FREE, 60.0)
 

@@ -1,4 +1,4 @@
-"""An engine in another process behaves as one in this process does."""
+"""An engine in another process gives the same results as one in this process."""
 
 import os
 import random
@@ -97,7 +97,7 @@ def a_session(client: Client, patch: Patch) -> list[Any]:
         patch.connect(patch["y"]["out"], more["y"])
     told += [comparable(client.step()), client.read(more["out"]).tolist()]
     patch.set("x", data=np.linspace(0, 1, 7, dtype=np.float32))
-    told += [comparable(client.step())]  # its size is not that of y
+    told += [comparable(client.step())]  # x now has another size than y
     patch.set("x", data=np.arange(1000, dtype=np.float32))
     told += [comparable(client.step())]
     patch.disconnect(more["y"])
@@ -261,7 +261,7 @@ def test_what_an_engine_refuses_is_the_same_exception(connected: Connect) -> Non
 
 
 def test_an_unknown_device_is_refused() -> None:
-    """The error is the same as for an engine in this process."""
+    """An unknown device is refused with the same error as in this process."""
     with pytest.raises(DeviceError, match='device must be "auto", "host" or "cuda:0"'):
         connect(Patch(), COMMAND, "abacus")
 
@@ -372,7 +372,7 @@ def test_a_child_that_still_starts_is_not_interrupted(monkeypatch: pytest.Monkey
 
 
 def test_an_interrupted_question_is_not_waited_for(interrupts: None) -> None:
-    """A child that is busy with a million frames is ended."""
+    """A Ctrl+C during a question ends the child, although it is busy with a million frames."""
     client = in_a_child(saxpy_patch())
     me = threading.main_thread().ident
     assert me is not None
@@ -420,7 +420,7 @@ def test_no_frame_runs_half_of_an_edit(connected: Connect) -> None:
 
 
 def test_a_question_of_another_thread_leaves_an_open_edit_whole() -> None:
-    """Only the thread of an edit sends the changes so far, and then what it posts comes after them."""
+    """Only the thread of an edit sends the changes so far, ahead of any message that it posts."""
     patch = Patch()
     node = patch.add("buffer.constant", value=1.0)
     with Engine(patch, "host") as engine:

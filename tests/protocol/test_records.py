@@ -39,7 +39,7 @@ def test_records_arrive_with_their_place(patch: Patch, log_buffer: LogBuffer) ->
 
 
 def test_the_level_is_followed_while_it_runs(patch: Patch, log_buffer: LogBuffer) -> None:
-    """The child makes records of details only while this process wants them."""
+    """The child sends debug records only while this process's level asks for them."""
     with connect(patch, COMMAND, "host") as client:
         client.step()
         set_level(log_buffer, logging.DEBUG)
@@ -82,7 +82,7 @@ serve.serve_standard_streams()
 
 
 def test_an_engine_that_is_killed_is_an_error_in_the_log(patch: Patch, log_buffer: LogBuffer) -> None:
-    """The error has all facts that the killed engine could not report itself."""
+    """A killed engine is an error in this process's log, with the signal that ended it."""
     with connect(patch, COMMAND, "host") as client:
         client.step()
         os.kill(elsewhere(log_buffer)[0].process, 9)
@@ -92,7 +92,7 @@ def test_an_engine_that_is_killed_is_an_error_in_the_log(patch: Patch, log_buffe
 
 
 def test_what_could_not_be_followed_is_logged_there_once(patch: Patch, log_buffer: LogBuffer) -> None:
-    """The record arrives here once, in addition to the event."""
+    """An edit that the engine can't follow gives events, and exactly one warning in the log."""
     with connect(patch, COMMAND, "host") as client:
         client.post(Disconnected(Connection(PortRef("gone", "out"), PortRef("gone", "x"))))
         client.step()

@@ -55,7 +55,7 @@ Contents = dict[PortRef, "np.ndarray[Any, Any] | str"]
 _OWN_WAY = ("shared memory",)
 #: Messages to the engine under test that must not change results.
 _SWITCHES = (SetFusing(False), SetFusing(True), *map(SetProfiling, ProfilingLevel))
-#: Levels of profiling. Measuring builds another copy of the graph, so most frames go without.
+#: Levels of profiling, mostly none, since measuring builds another copy of the graph.
 _LEVELS = (*[ProfilingLevel.NONE] * 8, *ProfilingLevel)
 
 
@@ -132,13 +132,13 @@ class KeptKernels:
             found, _ = kept._descriptions.get(key, (None, node))
             if found is None:
                 found = kept._describe(node)
-                kept._descriptions[key] = found, node  # the node keeps alive what the key knows by identity
+                kept._descriptions[key] = found, node  # the node keeps alive what the key compares by identity
             return found
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ModuleCache, "_load_once", load_once)
             patch.setattr(ModuleCache, "find", staticmethod(lru_cache(4096)(ModuleCache.find)))
-            # Blocks of the library always return, so they need no thread that can be abandoned.
+            # Blocks of the library always return, so they run without a thread that could be abandoned.
             run = CodeRunner.run
             patch.setattr(CodeRunner, "run", lambda runner, call, failed, ours: run(runner, call, failed, ours=True))
             patch.setattr(describe_patch, "_description", described)
@@ -321,8 +321,8 @@ def _signs(array: np.ndarray[Any, Any]) -> bytes:
 def filled(patch: Patch, found: Contents) -> Contents:
     """Return contents with each append buffer cut to its count and sorted.
 
-    Append buffers are unordered. Of a full one only the count is kept, since it isn't determined which elements found a
-    place.
+    Append buffers are unordered. Of a full buffer only the count is kept, since which elements it stores isn't
+    determined.
     """
     kept = dict(found)
     for port, held in found.items():
@@ -431,7 +431,7 @@ def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[st
             return None
         lasts = plan.buffers.allocations[place.owner].lifetime in (Lifetime.STATE, Lifetime.EXTERNAL)
         if written[place.owner] > (0 if lasts else 1):
-            return None  # a block changes it in place, perhaps after it was read
+            return None  # a block changes the buffer in place, perhaps after a read
         return next(iter(side.read([port]).values()), None)  # type: ignore[return-value]
 
     for node, block_type in ((node, patch.block_type(node.id)) for node in patch.nodes.values()):
@@ -439,7 +439,7 @@ def _against_oracles(made: RandomPatch, side: Side, outcome: Outcome) -> list[st
         if block_type is None or block_type.id not in ORACLES.keys() | FACTORS or node.region:
             continue
         if sources.keys() & block_type.parameters.keys():
-            continue  # a value drives it, whose current number is unknown
+            continue  # a value block drives a parameter to an unknown number
         inputs = {name: held(source) for name, source in sources.items()}
         made_by = {spec.name: PortRef(node.id, spec.name) for spec in block_type.outputs()}
         outs = {name: held(port) for name, port in made_by.items()}

@@ -42,7 +42,7 @@ JUMPS: Mapping[str, str] = {
         "the matrix may be singular",
     ),
 }
-#: Block types of `EXACT` for which this holds only if all numbers of their inputs are finite.
+#: Block types of `EXACT` whose results are exact only if all numbers of their inputs are finite.
 ONLY_FINITE = frozenset(("filter.morphology",))
 #: The allowed difference of other results, relative to the largest element, by element type.
 WITHIN: Mapping[str, float] = {"f16": 5e-3, "bf16": 4e-2}

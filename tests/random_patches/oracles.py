@@ -504,7 +504,7 @@ def _factored(
     if lower and not (np.linalg.eigvalsh(a)[..., 0] > 0).all():
         return []
     values = np.linalg.svd(a, compute_uv=False)
-    if not (values[..., 0] < 50 * values[..., -1]).all() or (values[..., -1] < 1e-30).any():  # which may overflow
+    if not (values[..., 0] < 50 * values[..., -1]).all() or (values[..., -1] < 1e-30).any():  # products may overflow
         return []
     if block == "linalg.inverse":
         return [(a @ o["out"], np.broadcast_to(np.eye(a.shape[-1]), a.shape))]

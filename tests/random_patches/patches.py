@@ -472,7 +472,7 @@ class RandomPatch(Chooser):
             self.patch.remove(self.any_of(list(self.patch.nodes)))
 
     def _more(self) -> None:
-        """Only its name is used."""
+        """Do nothing: only the name of this method is used."""
 
     def _move(self) -> None:
         movable = [node for node in self.patch.nodes if not self.patch.block_type(node).is_value]  # type: ignore[union-attr]

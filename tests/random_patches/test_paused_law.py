@@ -36,7 +36,7 @@ def numbers(patch: Patch) -> list[tuple[str, str, float]]:
 def test_what_is_taken_back_while_paused_leaves_no_trace(
     device: Device, kernels: KeptKernels, materials: Materials, seed: int
 ) -> None:
-    """Afterwards each port has the contents that it has in an engine that was never paused."""
+    """After edits are undone during a pause, each port has the contents of an engine that was never paused."""
     made = RandomPatch(seed, materials, wanted=[REGIONS[seed % 4], KEEPERS[seed % 6], KEEPERS[seed // 6 % 6]])
     patch = made.patch
     try:

@@ -27,7 +27,7 @@ WANTED = sorted(TYPES)
 
 
 def test_every_block_type_takes_part() -> None:
-    """The exceptions have a reason: they listen to a device or a port."""
+    """Every block type of the library takes part, except those that listen to a device or a port."""
     assert LIBRARY - TYPES.keys() == LEFT_OUT.keys()
     listening = {b.id for b in default_catalogue().all() if issubclass(b, ValueBlock) and b("node").source()}
     assert listening & LIBRARY == LEFT_OUT.keys()
@@ -51,7 +51,7 @@ def test_exact_and_jumping_types_are_apart() -> None:
 
 @pytest.mark.gpu
 def test_a_gpu_holds_what_the_host_holds(tmp_path: Path) -> None:
-    """The same patches with the same edits are equal on both, or near if a block rounds differently."""
+    """The same patches with the same edits are equal on a GPU and the host, or near if a block rounds differently."""
     host, cuda, kernels, found = open_device("host"), open_device("cuda:0"), KeptKernels(), []
     with closing(host), closing(cuda), kernels.used():
         for seed in seeds(48):

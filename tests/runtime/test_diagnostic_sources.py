@@ -54,7 +54,7 @@ def test_ptx_that_does_not_load(text: str | None, tmp_path: Path) -> None:
 
 
 def test_a_source_that_does_not_compile(kernels: Kernels) -> None:
-    """The error has the line."""
+    """A kernel that doesn't compile is an error at its node, with the line."""
     kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] * factr"))
     (problem,) = found(scaling())
     assert summary(problem) == (Source.COMPILE, Severity.ERROR, "scale", None)
@@ -62,7 +62,7 @@ def test_a_source_that_does_not_compile(kernels: Kernels) -> None:
 
 
 def test_a_launch_that_fails(kernels: Kernels) -> None:
-    """The last report names the node of the failed kernel."""
+    """A launch that fails raises an error, and the last report names the node of the kernel."""
     kernels.write("scale.cu", SCALE.replace("out[i] =", "out[i + (1 << 28)] ="))
     with Engine(scaling(), "host") as engine:
         with pytest.raises(KernelFault):
@@ -74,7 +74,7 @@ def test_a_launch_that_fails(kernels: Kernels) -> None:
 
 
 def test_a_wrong_type() -> None:
-    """The error is on the input."""
+    """An input of a wrong element type has an error with both types."""
     patch = Patch()
     data = patch.add("io.array", data=np.arange(8, dtype=np.float64))
     scale = patch.add("test_small.bump", node_id="bump")
@@ -85,7 +85,7 @@ def test_a_wrong_type() -> None:
 
 
 def test_a_missing_connection() -> None:
-    """The input is incomplete rather than wrong; one click connects it."""
+    """An input without a connection is incomplete, and its error offers to connect it."""
     patch = Patch()
     patch.add("test_small.bump", node_id="bump")
     (problem,) = found(patch)
@@ -94,7 +94,7 @@ def test_a_missing_connection() -> None:
 
 
 def test_a_buffer_near_its_capacity() -> None:
-    """The diagnostic says how full the buffer is."""
+    """A buffer near its capacity gets a warning that says how full it is."""
     patch = Patch()
     pour = patch.add("test_small.pour", node_id="pour", capacity=20)
     patch.connect(array(patch, *range(19))["out"], pour["x"])

@@ -16,7 +16,7 @@ def full(percent: int) -> Diagnostic:
 def test_a_diagnostic_is_logged_when_it_comes_up(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The record has the diagnostic's severity; its end, its early return, and a waiting block are details."""
+    """A new diagnostic is logged with its severity; its end, its early return and waiting blocks are DEBUG records."""
     now_s = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now_s)
     caplog.set_level(logging.DEBUG, "engine")

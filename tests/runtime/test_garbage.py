@@ -41,7 +41,7 @@ def large() -> Patch:
 
 @pytest.mark.usefixtures("frozen")
 def test_old_objects_are_not_looked_at_while_graphs_are_prepared(collections: list[int]) -> None:
-    """The objects of a large patch then count as old; after a million objects, everything is collected."""
+    """While graphs are prepared, no old objects are collected until a million objects have become old."""
     patch = large()
     gc.collect()
     with Engine(patch, "host") as engine:
@@ -57,7 +57,7 @@ def test_old_objects_are_not_looked_at_while_graphs_are_prepared(collections: li
 
 
 def test_what_others_froze_or_switched_off_stays_so(collections: list[int]) -> None:
-    """Unfreezing would affect others' objects; if automatic collection is off, it stays off."""
+    """Objects that others froze stay frozen, and automatic collection stays off if others switched it off."""
     patch = large()
     gc.freeze()
     before = gc.get_freeze_count()

@@ -62,7 +62,7 @@ def test_the_life_of_an_engine_is_logged(patch: Patch, kernels: Kernels, log_buf
 def test_details_of_a_build_are_logged_when_they_are_wanted(
     patch: Patch, kernels: Kernels, log_buffer: LogBuffer
 ) -> None:
-    """Compiles, loads and allocations are logged in this order."""
+    """At level DEBUG, compiles, loads, allocations and WARM updates are logged."""
     kernels.write("scale.cu", SCALE + "// No other test has compiled this text.\n")
     set_level(log_buffer, logging.DEBUG)
     with Engine(patch, "host") as engine:
@@ -112,7 +112,7 @@ def moved(engine: Engine, patch: Patch, log_buffer: LogBuffer, frames: int) -> l
 def test_parameter_writes_are_counted_and_told_once_a_second(
     patch: Patch, log_buffer: LogBuffer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their numbers add up, however often a second passes, and nothing is counted twice."""
+    """Frames that write parameters are logged once a second, and each is counted once."""
     set_level(log_buffer, logging.DEBUG)
     now_ns = 10_000_000_000
     monkeypatch.setattr("engine.runtime.frame.reporter.time.perf_counter_ns", lambda: now_ns)
@@ -153,10 +153,10 @@ def calls_of_logging(engine: Engine, patch: Patch | None, frames: int) -> Counte
 
 
 def test_a_frame_pays_at_most_a_check_of_the_level(patch: Patch, log_buffer: LogBuffer) -> None:
-    """Without an update, and before any parameter was written, there is no check at all."""
+    """A frame without a write makes no call of `logging`; one with a write only checks the level."""
     with Engine(patch, "host") as engine:
         engine.step()
         assert not calls_of_logging(engine, None, 20)
-        calls_of_logging(engine, patch, 1)  # `logging` caches the answer
+        calls_of_logging(engine, patch, 1)  # so that `logging` has cached the level
         calls = calls_of_logging(engine, patch, 20)
         assert calls.keys() <= {"isEnabledFor"} and calls.total() <= 20

@@ -44,7 +44,7 @@ def test_a_block_that_depends_on_none_with_an_error_waits_for_the_graph() -> Non
 
 
 def test_a_block_that_a_refused_graph_holds_names_the_error() -> None:
-    """Nothing is being prepared: the whole graph waits."""
+    """If no graph is being prepared, a waiting block names the error that stops the whole graph."""
     text = "not running: the graph stays as it is until broken is corrected"
     assert reports(_BROKEN, preparing=False)["free"] == text
 

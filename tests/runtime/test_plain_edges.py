@@ -62,7 +62,7 @@ def test_edges_are_programmatic_by_default(asked: list[bool]) -> None:
 
 
 def test_an_open_device_has_the_edges_that_it_has() -> None:
-    """The device decided on its kernels' edges when it was opened."""
+    """`plain_edges` is refused for an open device, whose kernels were prepared when it was opened."""
     device = open_device("host")
     with pytest.raises(DeviceError, match="plain_edges must be given to open_device"):
         Engine(Patch(), device, plain_edges=True)

@@ -64,7 +64,7 @@ def test_a_fault_of_the_device_ends_with_its_process(wild_block: str, device: st
 
 
 def test_a_change_that_does_not_fit_is_reported_and_skipped() -> None:
-    """The process keeps its copy of the patch unchanged."""
+    """A change that doesn't fit is reported and skipped, and the process keeps its copy of the patch."""
     patch = Patch()
     made = patch.add("buffer.constant", value=2.0)
     with connect(patch, COMMAND, "host") as client:

@@ -89,11 +89,11 @@ def test_each_frame_that_finds_it_counts() -> None:
         for count in range(1, 4):
             assert sorted(told(engine.step())) == sorted([(pour.id, count, False), (lonely.id, 1, False)])
         patch.set(pour, least=9.0)
-        assert told(engine.step()) == [(lonely.id, 1, False)]  # stepped frames fade nothing
+        assert told(engine.step()) == [(lonely.id, 1, False)]  # nothing fades in stepped frames
 
 
 def test_frames_that_find_the_same_are_told_at_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of these frames count."""
+    """Frames with equal findings are counted, and a report with the number is sent at an interval."""
     patch, pour = pouring()
     patch.add("test_small.grow")  # a block with state, so that each frame is launched
     with Engine(patch, "host") as engine:
@@ -135,7 +135,7 @@ def test_what_frames_no_longer_find_fades(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("edit", ["by hand", "removed"])
 def test_what_fades_goes_at_once_when_it_is_over(edit: str) -> None:
-    """A stepped frame shows only its own findings, and another graph has other buffers."""
+    """A fading diagnostic ends at once with a stepped frame or with another graph."""
     patch, pour = pouring()
     with Engine(patch, "host") as engine:
         engine.step()
@@ -147,7 +147,7 @@ def test_what_fades_goes_at_once_when_it_is_over(edit: str) -> None:
 
 
 def test_sightings_come_through_a_pipe() -> None:
-    """The end of the process is reported after everything else."""
+    """Sightings arrive through a pipe, and the end of the process is the last one."""
     patch = Patch()
     patch.add("math.saxpy", node_id="lonely")
     with connect(patch, COMMAND, "host") as client:

@@ -122,6 +122,6 @@ def test_the_network_reaches_only_a_trusted_patch(tmp_path: Path) -> None:
     + [(host, False) for host in ("0.0.0.0", "192.168.0.9", "example.org", "<broadcast>", "127.1", "localhost.x")],
 )
 def test_only_addresses_of_this_machine_are_local(host: str, is_local: bool) -> None:
-    """Other names may belong to any machine."""
+    """Only an address of this machine is local to the check of sources, and MIDI is always allowed."""
     assert (refuse_source("n", f"osc:{host}:9000") is None) == is_local
     assert refuse_source("n", "midi:any") is None

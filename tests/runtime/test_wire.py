@@ -203,14 +203,14 @@ def test_invalid_messages_are_reported_and_the_engine_runs_on(wire: Wire) -> Non
     ("path", "folders"), [(Path("a\0b"), ()), (None, (Path("a\0b"),)), (None, (Path("x" * 9000),))]
 )
 def test_impossible_file_names_are_reported(wire: Wire, path: Path | None, folders: tuple[Path, ...]) -> None:
-    """The engine continues with the files that it had."""
+    """Impossible file names are reported, and the engine continues with the files that it had."""
     wire.send(encode(UseFiles(path, folders)))
     answer, told = wire.ask(Step())
     assert isinstance(answer, Answered) and len(told) == 1
 
 
 def test_an_engine_is_opened_once(wire: Wire) -> None:
-    """A second device would need an engine of its own."""
+    """A second request to open the engine is refused, and the open engine continues."""
     answer, _ = wire.ask(Open("host", ProfilingLevel.NONE, 1 / 60))
     assert isinstance(answer, Refused) and "must be opened once" in answer.message
     assert isinstance(wire.ask(Step())[0], Answered)

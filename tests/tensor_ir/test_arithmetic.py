@@ -70,7 +70,7 @@ METHODS: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("method", METHODS)
 def test_methods(method: Callable[[Any], Any]) -> None:
-    """Tensors have the methods of numpy's arrays."""
+    """Methods of tensors have the shapes and values of numpy's."""
     values, (x,) = held(np.random.default_rng(1).normal(size=(2, 3, 4)))
     found = method(x)
     expected = method(values[x])
@@ -93,7 +93,7 @@ indices = st.one_of(
 @settings(max_examples=many(150), deadline=None)
 @given(st.lists(indices, max_size=3), st.booleans(), st.integers(0, 3))
 def test_parts_are_those_of_numpy(parts: list[int | slice], has_ellipsis: bool, at: int) -> None:
-    """Indices from either end, slices with steps, and an ellipsis work; what numpy refuses is refused."""
+    """Indices from either end, slices with steps and an ellipsis equal numpy's; what numpy refuses is refused."""
     index: tuple[Any, ...] = (*parts[:at], ..., *parts[at:]) if has_ellipsis else tuple(parts)
     values, (x,) = held(np.arange(24.0).reshape(2, 3, 4))
     try:
@@ -121,7 +121,7 @@ def test_parts_that_there_are_not() -> None:
 
 
 def test_shapes_and_axes_that_do_not_fit() -> None:
-    """The message says which shapes and axes would fit."""
+    """Shapes and axes that don't fit are refused with those that would fit."""
     _, (x,) = held(np.zeros((2, 3)))
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: x.reshape(-1, -1), "shape must have sizes of which one may be -1, got"),
@@ -182,7 +182,7 @@ def test_what_changes_nothing_makes_no_node() -> None:
 
 
 def test_products() -> None:
-    """Products work for matrices, stacks of matrices, and a sparse column."""
+    """Products of matrices, stacks of matrices, and a sparse column equal numpy's."""
     random = np.random.default_rng(2)
     values, (a, b) = held(random.normal(size=(2, 1, 4, 3)), random.normal(size=(5, 3, 2)))
     np.testing.assert_allclose(evaluate([a @ b], values)[0], values[a] @ values[b])
@@ -201,7 +201,7 @@ def test_the_mean_of_a_batch_and_of_axes() -> None:
 
 
 def test_the_mean_of_narrow_elements_is_in_range() -> None:
-    """The sum is out of range for narrow elements, and so is the number of summands."""
+    """The mean is right for narrow elements, though their sum and their number exceed the type's range."""
     graph = TensorGraph()
     for dtype in (f16, bf16):
         x = graph.add(Constant(2.0, TensorType((100_000,), dtype, batched=True)))
@@ -210,7 +210,7 @@ def test_the_mean_of_narrow_elements_is_in_range() -> None:
 
 
 def test_joining_padding_and_looking_up() -> None:
-    """concat, pad, gather and scatter_add work along any axis."""
+    """concat, pad, gather and scatter_add have the elements that were computed by hand."""
     values, (a, b) = held([[1.0, 2.0]], [[3.0], [4.0]])
     rows = a.graph.add(Leaf(TensorType((3,), s32)))
     found = evaluate(

@@ -36,7 +36,7 @@ def test_a_node_that_is_used_often_adds_up_its_gradients() -> None:
 
 
 def test_derivatives_of_any_order() -> None:
-    """The derivatives of x to the power of 4 are right up to the fifth, which is 0."""
+    """The derivatives of x to the power of 4 equal the closed forms, up to the fifth, which is 0."""
     graph = TensorGraph()
     x = leaf(graph, ())
     node, found = x**4, []
@@ -93,7 +93,7 @@ def test_no_gradient_passes_where_it_is_stopped() -> None:
 
 
 def test_no_grad_ends_with_its_block() -> None:
-    """The block may fail, or be inside another one."""
+    """no_grad ends with its block, also if the block fails or is inside another one."""
     graph = TensorGraph()
     x = leaf(graph, ())
     with pytest.raises(ZeroDivisionError), no_grad():
@@ -105,7 +105,7 @@ def test_no_grad_ends_with_its_block() -> None:
 
 
 def test_what_is_differentiated_is_one_number_or_has_a_seed() -> None:
-    """The message has the remedy."""
+    """Only floats that are one number, or that have a seed of their type, can be differentiated."""
     graph = TensorGraph()
     x, batched = leaf(graph, (3,), name="x"), leaf(graph, (), batched=True, name="batched")
     for node in (x, batched):

@@ -1,4 +1,4 @@
-"""bf16 holds the upper half of an f32, rounded to nearest even."""
+"""A bf16 is the upper half of an f32, rounded to nearest even."""
 
 import math
 from fractions import Fraction

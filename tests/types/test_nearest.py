@@ -26,7 +26,7 @@ def test_whole_types_hold_the_nearest_that_they_reach(dtype: DType, value: float
 
 @pytest.mark.parametrize("dtype", WHOLE, ids=str)
 def test_nan_is_no_whole_number(dtype: DType) -> None:
-    """NaN becomes 0."""
+    """The nearest whole number to NaN is 0."""
     assert nearest_number(dtype, math.nan) == 0
 
 

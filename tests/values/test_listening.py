@@ -93,7 +93,7 @@ def test_osc_arguments_get_names(osc: tuple[Inputs, SimpleUDPClient]) -> None:
 
 
 def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, SimpleUDPClient], port: int) -> None:
-    """A bundle dated next year delays no later message, and bytes that are not OSC do no harm."""
+    """A bundle dated next year delays no later message, and bytes that are not OSC are ignored."""
     inputs, client = osc
     bundle = OscBundleBuilder(time.time() + 3e7)
     message = OscMessageBuilder("/later")
@@ -142,7 +142,7 @@ def test_osc_drives_a_patch(port: int) -> None:
 
 
 def test_a_taken_port_is_reported_until_it_is_free(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The node says which port is taken and what to do; once the port is free, the block works by itself."""
+    """The node says which port is taken and what to do; once the port is free, the block listens without an edit."""
     monkeypatch.setattr(listening, "RETRY_S", 0.01)
     patch = Patch()
     patch.add("value.osc_in", node_id="osc", port=port)
@@ -163,7 +163,7 @@ def test_a_taken_port_is_reported_until_it_is_free(port: int, monkeypatch: pytes
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", "300.1.2.3", ""])
 def test_an_invalid_address_is_reported(host: str, port: int) -> None:
-    """An empty address doesn't mean all interfaces, as it does for sockets."""
+    """An invalid address is reported, even an empty one, which to a socket means all interfaces."""
     patch = Patch()
     patch.add("value.osc_in", port=port, host=host)
     with Engine(patch, device="host") as engine:

@@ -172,7 +172,7 @@ def test_a_check_tells_what_is_wrong_with_values() -> None:
 
 
 def test_values_are_the_same_in_every_run() -> None:
-    """A frame that is stepped by hand has a fixed time step, and a reset starts the sequence again."""
+    """Frames that are stepped by hand have the same values in every run, and after a reset."""
     patch = Patch()
     saxpy = doubling(patch)
     lfo, chance = patch.add("value.lfo", frequency=0.7), patch.add("value.random", interval=0.05)
@@ -224,7 +224,7 @@ def test_values_go_on_while_the_engine_runs_by_itself() -> None:
 
 
 def test_the_moment_is_one_object() -> None:
-    """The engine changes the moment in place, so blocks must copy the numbers that they keep."""
+    """The moment that blocks see is one object, which the engine changes in place."""
     seen = list(moments(3))
     assert seen[0] is seen[1] is seen[2] and isinstance(seen[0], EngineMoment)
 

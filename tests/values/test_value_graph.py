@@ -100,7 +100,7 @@ BAD = [
 
 @pytest.mark.parametrize(("gives", "told"), BAD, ids=[told[:40] for _, told in BAD])
 def test_a_failing_block_is_reported_and_the_rest_runs_on(given_block: type[ValueBlock], gives: Any, told: str) -> None:
-    """All outputs of a failing block keep their last values. Once it works again, its diagnostic goes."""
+    """A failing block keeps the last values of all outputs, and its diagnostic ends once an update succeeds."""
     patch = Patch()
     node, after = patch.add("test_values.given", node_id="bad"), patch.add("value.expression", text="a + frame")
     patch.connect(node["value"], after["a"])
@@ -204,7 +204,7 @@ def test_outputs_of_another_type_are_brought_to_their_own(given_block: type[Valu
 
 
 def test_a_bad_expression_is_reported_until_it_is_mended() -> None:
-    """The expression is checked when its text changes, not in every frame."""
+    """A bad expression is reported until it is corrected, and is checked only when its text changes."""
     patch = Patch()
     node = patch.add("value.expression", text="a +", a=2.0)
     running = Running(patch)
@@ -233,7 +233,7 @@ def test_connections_that_no_edit_could_make_are_reported_and_ignored(target: ty
 
 
 def test_blocks_begin_once_and_again_on_reset(given_block: type[ValueBlock]) -> None:
-    """Edits elsewhere don't restart a running block."""
+    """An edit elsewhere doesn't restart a block, and a reset does."""
     patch = Patch()
     lfo = patch.add("value.lfo", frequency=3.0)
     running = Running(patch)

@@ -80,7 +80,7 @@ def test_a_ramp_that_loops(low: float, high: float, duration: float) -> None:
 
 
 def test_a_ramp_that_runs_once_stays_and_is_done() -> None:
-    """At 60 frames a second, a ramp of half a second ends at frame 30."""
+    """A ramp of half a second at 60 frames a second is done at frame 30, and stays at its end."""
     block = place("value.ramp", from_value=5.0, to_value=-5.0, duration=0.5, mode="once")
     got = record(block, 120)
     np.testing.assert_allclose(got, np.interp(T[:120], [0, 0.5], [5, -5]), atol=1e-9)

@@ -73,7 +73,7 @@ def big() -> type[Block]:
 def test_a_shortage_of_memory_is_reported_at_the_largest_buffers(
     big: type[Block], counts: list[int], available: int
 ) -> None:
-    """A patch that fits has no diagnostic. Buffers up to 1 GB are rounded to the next power of two."""
+    """A patch that exceeds the available memory is reported at its largest buffers; one that fits isn't reported."""
     patch = Patch()
     block_types.commit({big.id: big}, [])
     nodes = {patch.add(big.id, n=count).id: count for count in counts}

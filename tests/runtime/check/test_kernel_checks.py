@@ -44,7 +44,7 @@ def node(name: str, kernel: Any, config: LaunchConfig) -> KernelNode:
 
 
 def test_registers_are_named_with_their_remedy() -> None:
-    """168 registers let 12 of 64 warps run: thread blocks of 8 warps fit once, and those of 6 warps twice."""
+    """A kernel of 168 registers gets a warning with the share of threads that can run, and a remedy."""
     told = advice(10_000, 256, registers=168)
     assert told == (
         "kernel tile uses 168 registers a thread: 256 of 2,048 threads of a multiprocessor can run at once (12 %)",
@@ -54,7 +54,7 @@ def test_registers_are_named_with_their_remedy() -> None:
 
 
 def test_shared_memory_is_named_with_its_size() -> None:
-    """The size counts static and dynamic bytes together; two thread blocks of 128 threads fit."""
+    """The warning counts static and dynamic shared memory together, and says how many threads can run."""
     told = advice(10_000, 128, static=10_000, dynamic=90_000)
     assert told is not None
     assert told[0] == (
@@ -65,7 +65,7 @@ def test_shared_memory_is_named_with_its_size() -> None:
 
 
 def test_small_thread_blocks_are_named() -> None:
-    """A multiprocessor of 9.0 runs at most 32 thread blocks, however small they are."""
+    """Thread blocks of 8 threads get a warning, since a multiprocessor runs at most 32 thread blocks at once."""
     told = advice(1_000_000, 8)
     assert told == (
         "kernel tile has thread blocks of 8 threads, 32 at most at once: "
@@ -75,7 +75,7 @@ def test_small_thread_blocks_are_named() -> None:
 
 
 def test_a_grid_that_leaves_most_multiprocessors_idle() -> None:
-    """20,000 threads are 20 large thread blocks; smaller ones would keep all 132 multiprocessors busy."""
+    """A grid of 20 large thread blocks gets a warning, since 112 of 132 multiprocessors have nothing to do."""
     assert advice(20, 1024) == (
         "grid of kernel tile has 20 thread blocks of 1,024 threads: 112 of 132 multiprocessors have nothing to do",
         "use thread blocks of 128 threads",
@@ -152,7 +152,7 @@ class Pretending(HostDevice):
 def test_a_warning_is_on_the_node_and_disappears_with_the_kernel(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The warning comes with a built graph or a swapped kernel, and nothing stops."""
+    """A warning appears with a built graph or a swapped kernel, stops nothing, and ends with the next good kernel."""
     registers = {"scale": 255}
     monkeypatch.setattr(
         HostKernel, "resources", property(lambda kernel: KernelResources(registers.get(kernel.name, 32), 0))

@@ -130,7 +130,7 @@ def test_append_buffers_count_what_is_in_use(device: Device) -> None:
 def test_times_are_measured_although_the_kernel_that_looks_into_buffers_is_broken(
     device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: str, source: Source, line: int | None
 ) -> None:
-    """A warning is shown until another level is chosen, or the fixed kernel is loaded."""
+    """If the kernel for statistics doesn't load, times are still measured, and a warning lasts until it is fixed."""
     path = tmp_path / "statistics.cu"
     path.write_text(broken)
     monkeypatch.setattr("engine.compiler.executable.survey.find_kernel", lambda name: tmp_path / name)
@@ -158,7 +158,7 @@ def test_times_are_measured_although_the_kernel_that_looks_into_buffers_is_broke
 
 @pytest.mark.parametrize("last", [1, 2, 3, 4])
 def test_the_last_turn_counts_also_where_it_enters_no_region(device: Device, last: int) -> None:
-    """The If's condition is the loop's index less one, so that iteration 1 skips it."""
+    """A port in an If has the statistics of the loop's last iteration, and none if that iteration skips the If."""
     patch = Patch()
     loop = patch.add("control.for", count=last)
     number = patch.add("buffer.convert", region=loop, dtype="f32")

@@ -62,7 +62,7 @@ def overlapping(counter: Patch, lagging: LaggingDevice, monkeypatch: pytest.Monk
     """An engine whose frames overlap, with a report for each."""
     monkeypatch.setattr(cuda_engine, "LONGEST_NS", 0)
     with Engine(counter, lagging, profiling=ProfilingLevel.NONE) as engine:
-        for _ in range(40):  # frames that do not overlap tell nothing about bursts
+        for _ in range(40):  # frames that don't overlap give no times for bursts
             engine.step()
         engine.core.pacing = Pacing.free(overlap=True)
         yield engine
@@ -141,7 +141,7 @@ def test_each_frame_of_a_burst_has_a_time_of_its_own(bursting: Engine, real_time
 
 
 def test_each_slow_frame_of_a_burst_is_noted(bursting: Engine) -> None:
-    """No frame counts as late: each begins when the previous one was launched."""
+    """Each slow frame of a burst is noted, and none of these frames counts as late."""
     core = bursting.core
     first = core.clock.moment.frame
     core.recorder.budget_ns = 0

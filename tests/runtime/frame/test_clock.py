@@ -151,7 +151,7 @@ def test_real_time_is_exact_after_a_year() -> None:
 
 @pytest.mark.parametrize("step_s", [0.0, -1.0, math.nan, math.inf])
 def test_invalid_time_steps_are_refused(step_s: float) -> None:
-    """The error has the rule, the value and a usual one."""
+    """A time step that is not positive is refused with the rule, the value and a usual step."""
     with pytest.raises(
         WarploomError, match=rf"time step must be a positive number of seconds, got {step_s}; a usual one is 1/60"
     ):

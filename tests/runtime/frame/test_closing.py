@@ -104,7 +104,7 @@ def fails_while_preparing(engine: Engine, device: FailingDevice) -> None:
 def test_after_a_fault_everything_that_can_be_freed_is_freed(
     patch: Patch, device: FailingDevice, fail: Callable[[Engine, FailingDevice], None]
 ) -> None:
-    """Closing does not raise the frame's error again, and closing twice does nothing."""
+    """After a frame failed, closing frees all memory without raising the error again, also if repeated."""
     engine = Engine(patch, device)
     engine.post(Observe({"show": Viewing((8, 8))}))
     engine.step()
@@ -118,7 +118,7 @@ def test_after_a_fault_everything_that_can_be_freed_is_freed(
 def test_a_device_that_fails_while_the_engine_closes_is_reported_once(
     patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everything else is freed, including the engine's own device."""
+    """If the device fails while the engine closes, one error is raised and everything else is freed."""
     monkeypatch.setattr("engine.runtime.engine.open_device", lambda name, **options: device)
     engine = Engine(patch, "host")
     engine.post(Observe({"show": Viewing((8, 8))}))
@@ -159,7 +159,7 @@ def test_closing_does_not_wait_for_pictures(
 def test_closing_waits_for_a_picture_that_is_being_read(
     patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reader gets the whole picture."""
+    """Closing waits for a reader of a picture, who gets the whole picture."""
     take, is_taking, may_take = PictureSlot.take, threading.Event(), threading.Event()
 
     def slowly(slot: PictureSlot, *picture: Any) -> Preview | None:
@@ -189,7 +189,7 @@ def test_closing_waits_for_a_picture_that_is_being_read(
 def test_closing_waits_for_files_that_are_being_written(
     kernels: Kernels, tmp_path: Path, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files that an earlier frame was asked to save are complete."""
+    """Closing waits until the files that an earlier frame saved are complete."""
     patch = Patch()
     data = patch.add("io.array", data=np.arange(3, dtype=np.float32))
     patch.connect(data["out"], patch.add("test_run.save", node_id="save", file=tmp_path / "numbers.npy")["x"])

@@ -41,7 +41,7 @@ def test_frames_overlap_if_a_person_says_so_or_nobody_waits(
 
 
 def test_an_overlapping_frame_is_waited_for_to_read_status_words() -> None:
-    """The frame is launched alone, and later frames may still be in flight."""
+    """An overlapping frame with status words is launched alone and waited for."""
     assert plan(has_status=True, burst=4) == FramePlan(waits=True, burst=1, in_flight=MOST_BURSTS, reports=False)
 
 

@@ -33,7 +33,7 @@ def patch(kernels: Kernels) -> Patch:
 
 
 def test_the_first_frame_waits_for_the_first_build(patch: Patch) -> None:
-    """The counter has counted every frame that was reported."""
+    """No frame is reported before the first build, so the counter has counted every reported frame."""
     with Engine(patch, device="host") as engine:
         engine.start(rate=None)
         next_report(engine, lambda r: r.frame > 20)
@@ -43,7 +43,7 @@ def test_the_first_frame_waits_for_the_first_build(patch: Patch) -> None:
 
 
 def test_a_read_after_the_start_waits_for_the_first_frame(patch: Patch) -> None:
-    """The order in which the thread and the reader come does not matter."""
+    """A read right after the start, and each later one, returns the result of a frame."""
     for pause_s in (0, 0, 0.001, 0.01):
         with Engine(patch, device="host") as engine:
             engine.start()

@@ -321,7 +321,7 @@ def test_free_frames_overlap_when_nobody_is_there(counter: Patch, lagging: Laggi
 
 
 def test_frames_do_not_overlap_while_the_patch_listens(counter: Patch, lagging: LaggingDevice) -> None:
-    """A controller may be moved at any time."""
+    """Frames don't overlap while the patch listens to a controller, which may be moved at any time."""
     osc = counter.add("value.osc_in")
     with Engine(counter, lagging) as engine:
         engine.post(SetTrust(True))
@@ -336,7 +336,7 @@ def test_frames_do_not_overlap_while_the_patch_listens(counter: Patch, lagging: 
 
 
 def test_the_host_does_not_overlap(counter: Patch) -> None:
-    """The host's launches return when their work is done."""
+    """On the host, frames don't overlap, since a launch returns when its work is done."""
     with Engine(counter, "host") as engine:
         engine.step()
         engine.core.pacing = Pacing.free(overlap=True)
@@ -385,7 +385,7 @@ def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) 
 
 
 def test_stopping_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) -> None:
-    """Every reported frame has been done and can be read."""
+    """After `stop` nothing is in flight, and every reported frame is done and can be read."""
     with Engine(counter, lagging) as engine:
         engine.start(pacing=Pacing.free(overlap=True))
         next_report(engine, lambda report: report.frame > 50)
@@ -403,7 +403,7 @@ def test_stopping_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice)
 def test_a_fault_names_its_node_although_later_frames_were_launched(
     counter: Patch, kernels: Kernels, lagging: LaggingDevice
 ) -> None:
-    """The fault is noticed when a later frame waits, or when the engine reads."""
+    """A fault names its node, although later frames were launched before the fault was noticed."""
     wrong = SCALE.replace("out[i] = x[i] * factor", "out[x[i] > 4 ? 1 << 28 : i] = x[i] * factor")
     kernels.write("scale.cu", wrong)
     with Engine(counter, lagging) as engine:
@@ -445,7 +445,7 @@ def test_not_each_frame_leaves_a_report(
 
 
 def test_a_thread_that_waits_for_the_engine_is_seen() -> None:
-    """The engine's thread lets a waiting thread in before the next frame."""
+    """A thread that waits for the engine's lock is noticed, and enters before the next frame."""
     lock, entered = FrameLock(), threading.Event()
 
     def enter() -> None:

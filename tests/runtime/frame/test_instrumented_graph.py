@@ -31,7 +31,7 @@ def settles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_that_runs_is_replaced_or_released_while_a_copy_is_built(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch, edit: str
 ) -> None:
-    """A build in progress is stopped first, and its result is not used."""
+    """A change stops a build of a copy before anything that runs is replaced, and the copy is not used."""
     patch = Patch()
     count = patch.add("test_run.count", node_id="count", size=3)
     patch.connect(count["out"], patch.add("test_run.scale", node_id="scale")["x"])

@@ -53,7 +53,7 @@ def test_what_a_device_does_not_know_it_does_not_tell() -> None:
 
 
 def test_facts_follow_a_new_launch_and_new_code() -> None:
-    """Unchanged facts are the same object, since a profile is made ten times a second."""
+    """Facts follow a new launch and new code, and unchanged facts are the same object."""
     facts, config = LaunchFacts(), LaunchConfig((100, 1, 1), (256, 1, 1))
     kernel = node(KernelResources(64, 0), config, LIMITS)
     first = facts.of([kernel])[3]

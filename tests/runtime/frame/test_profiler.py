@@ -58,7 +58,7 @@ def recorded(profile: Profile, report: FrameReport, measured: Sequence[int]) -> 
 
 @pytest.mark.parametrize("level", ProfilingLevel)
 def test_each_level_records_what_it_says(device: Device, level: ProfilingLevel) -> None:
-    """Levels add up: states, the whole graph, blocks, operations, buffers, every frame. Results stay the same."""
+    """Each level records its own facts and those of the lower levels, and results stay the same."""
     patch, measured = nested(), dict[int, None]()
     with Engine(patch, device, profiling=level) as engine, Engine(patch, device, profiling=NONE) as plain:
         for _ in range(3):
@@ -129,7 +129,7 @@ def test_measured_frames_never_follow_each_other(device: Device) -> None:
 
 
 def test_no_times_are_told_after_a_level_is_left(device: Device) -> None:
-    """Reports have no times even if a block is placed in the same frame, whose problem renews the report."""
+    """After a level is left, reports have no times, even if a new problem renews the report in that frame."""
     patch = nested()
     with Engine(patch, device) as engine:
         engine.post(ObserveProfile(True))
@@ -185,7 +185,7 @@ def test_whatever_measuring_takes_is_paid_for(
 
 
 def test_frames_by_hand_are_measured_at_once_after_a_change_whatever_was_spent(device: Device) -> None:
-    """Other samples wait until the cost is paid for, but for at most two seconds."""
+    """A frame by hand after a change is measured at once; other samples wait until earlier ones are paid for."""
     patch = nested()
     with Engine(patch, device, profiling=PER_BLOCK) as engine:
         profiler = engine.core.profiler
@@ -229,7 +229,7 @@ def test_whole_frames_are_told_at_the_summary_level(device: Device) -> None:
 def test_a_trace_measures_kernels_in_each_frame_and_goes_back_to_the_level_before(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A trace examines no buffers, since that work would come between the kernels."""
+    """A trace measures the kernels of each frame without examining buffers, and then restores the level."""
     monkeypatch.setattr("engine.runtime.frame.instrumented_graph.SurveyKernel", None)
     with Engine(nested(), device, profiling=SUMMARY) as engine:
         for _ in range(2):

@@ -208,7 +208,7 @@ def test_a_frame_beside_which_an_update_is_prepared_says_so(patch: Patch, monkey
 
 
 def test_parts_that_hardly_count_are_left_out(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The longest part is first, and the sum of all parts is at most the whole."""
+    """Parts below 5 % of a slow frame are left out, and the longest part is first."""
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         engine.post(SetFrameBudget(0))
@@ -225,7 +225,7 @@ def test_parts_that_hardly_count_are_left_out(patch: Patch, monkeypatch: pytest.
 
 
 def test_a_measured_frame_says_so(patch: Patch) -> None:
-    """At the deepest level every frame is measured."""
+    """A slow frame that was measured lists measuring instead of its launch."""
     device = LaggingDevice()
     with Engine(patch, device) as engine:
         engine.step()
@@ -253,7 +253,7 @@ def test_what_measuring_cost_is_no_time_of_the_device(patch: Patch, monkeypatch:
 
 
 def test_waiting_for_room_is_waiting_for_the_device(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where frames overlap, a launch waits for the oldest frame in flight."""
+    """A launch that waits for room among overlapping frames counts as waiting for the device."""
     device = LaggingDevice()
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         engine.post(SetFrameBudget(20_000_000))
@@ -270,7 +270,7 @@ def test_waiting_for_room_is_waiting_for_the_device(patch: Patch, monkeypatch: p
 
 
 def test_a_late_frame_is_slow(patch: Patch) -> None:
-    """The thread that runs the frames is held up between two of them, so the next one begins too late."""
+    """A frame that begins too late, since its thread was held up, is recorded with its delay."""
     with Engine(patch, "host") as engine:
         engine.post(SetFrameBudget(40_000_000))
         engine.step()
@@ -325,7 +325,7 @@ def test_the_parts_of_a_frame_are_all_of_its_time(
 
 
 def test_the_frame_in_which_the_device_fails_is_told(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The record survives the engine's failure, and its last frame has the error."""
+    """When the device fails, the record remains, and its last frame has the error."""
     with Engine(patch, "host") as engine:
         engine.step()
 
@@ -343,7 +343,7 @@ def test_the_frame_in_which_the_device_fails_is_told(patch: Patch, monkeypatch: 
 
 
 def test_collections_may_begin_at_any_moment(patch: Patch) -> None:
-    """A collection may begin while a slow frame is compared with earlier ones, and lets other threads run."""
+    """Garbage collections that begin while slow frames are compared lose no frame of the record."""
     threshold = gc.get_threshold()
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.post(SetFrameBudget(0))

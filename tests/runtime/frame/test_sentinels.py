@@ -185,7 +185,7 @@ def test_each_port_is_looked_at_before_its_memory_is_changed(device: Device) -> 
 
 
 def test_what_is_checked_is_stored_although_it_could_be_fused(device: Device) -> None:
-    """The result stays the same; without the sentinel, the blocks are one kernel again."""
+    """A checked output is stored though it could be fused; without the sentinel, the blocks are one kernel again."""
     x = np.array([0.5, -1.0, 4.0], np.float32)
     patch = Patch()
     roots = patch.add("kernel.expression", expression="log(x)")
@@ -226,7 +226,7 @@ def test_a_loop_tells_the_turn_in_which_it_went_wrong(device: Device, kind: str)
 
 
 def test_only_a_branch_that_runs_is_checked(device: Device) -> None:
-    """A branch that an If skips has no wrong elements."""
+    """A wrong element is reported only in frames in which its branch runs."""
     patch = Patch()
     condition = patch.add("io.array", data=np.zeros(1, np.float32))
     choice = patch.add("control.if")
@@ -291,7 +291,7 @@ def test_other_bounds_need_no_other_graph(device: Device) -> None:
 
 
 def test_what_cannot_be_checked_is_told_and_runs(device: Device) -> None:
-    """Only the connection shows that some ports have mixed structs, or more axes than eight."""
+    """An output of mixed structs, or of more than eight axes, gets a warning instead of a check, and the patch runs."""
     patch = Patch()
     pairs, copy = patch.add(small_blocks.MakePairs.id), patch.add("buffer.copy")
     patch.connect(pairs["out"], copy["x"])

@@ -58,7 +58,7 @@ def test_a_trace_tells_the_phases_of_frames_and_updates(patch: Patch) -> None:
 
 
 def test_spans_of_a_loop_lie_side_by_side() -> None:
-    """A region's lane also holds what is inside it; spans that run at the same time have lanes of their own."""
+    """A repeated kernel of a loop is one slice, and slices of a track are nested or disjoint."""
     with Engine(load_patch(EXAMPLES / "nested.loom"), device="host") as engine:
         slices = [s for s in engine.trace(2) if s.track.startswith("host")]
     assert any(s.name == "step: wave_velocity × 6" for s in slices)
@@ -68,7 +68,7 @@ def test_spans_of_a_loop_lie_side_by_side() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20)), max_size=12))
 def test_lanes_keep_apart_what_overlaps(times: list[tuple[int, int]]) -> None:
-    """There are no more lanes than spans that run at once."""
+    """Spans that overlap have different lanes, and there are no more lanes than spans that run at once."""
     spans = [span(str(at), first_ns=first, busy_ns=length) for at, (first, length) in enumerate(times)]
     found = lanes(spans)
     ends = sorted({each.first_ns for each in spans})
@@ -80,7 +80,7 @@ def test_lanes_keep_apart_what_overlaps(times: list[tuple[int, int]]) -> None:
 
 
 def test_a_region_shares_its_lane_with_what_is_inside() -> None:
-    """A span that only runs at the same time has another lane."""
+    """Spans inside a region share its lane; another span at the same time has a lane of its own."""
     spans = [
         span("loop", first_ns=0, busy_ns=100, is_region=True),
         span("beside", first_ns=10, busy_ns=20),

@@ -75,7 +75,7 @@ def device() -> Any:
     ],
 )
 def test_buckets_are_powers_of_two_up_to_a_gigabyte(size: int, bucket: int) -> None:
-    """Larger allocations have exactly the requested size."""
+    """Buckets are powers of two up to 1 GB, and larger allocations have exactly the requested size."""
     assert bucket_bytes(size) == bucket
 
 
@@ -86,7 +86,7 @@ def test_a_bucket_holds_its_size_and_wastes_less_than_half(size: int) -> None:
 
 
 def test_released_memory_is_used_again_and_zeroed(device: Any) -> None:
-    """Only an allocation of the same bucket reuses the memory."""
+    """Released memory is zeroed and reused, but only for an allocation of the same bucket."""
     pool = BufferPool(device)
     first = pool.acquire(1000)
     device.fill(first, 7)
@@ -107,7 +107,7 @@ def test_two_users_never_share_memory(device: Any) -> None:
 
 
 def test_the_pool_knows_what_is_used_and_what_it_holds(device: Any) -> None:
-    """The pool knows both sizes in bytes on the device."""
+    """The pool counts the bytes in use and the bytes that it has allocated."""
     pool = BufferPool(device)
     a, b = pool.acquire(300), pool.acquire(1000)
     assert (pool.used_bytes, pool.allocated_bytes) == (512 + 1024, 512 + 1024)
@@ -122,7 +122,7 @@ def test_the_pool_knows_what_is_used_and_what_it_holds(device: Any) -> None:
 
 
 def test_unused_memory_is_freed_before_a_device_counts_as_full() -> None:
-    """Unused memory of other sizes in the pool is freed first."""
+    """Before an allocation fails, the pool frees its unused memory of other sizes."""
     device: Any = FakeDevice(limit_bytes=4096)
     pool = BufferPool(device)
     small = [pool.acquire(256) for _ in range(16)]

@@ -112,7 +112,7 @@ def test_another_array_is_seen_through_views_and_in_loops() -> None:
 
 
 def test_another_array_that_a_copy_node_reads_is_followed_too() -> None:
-    """Only kernels can be given another address, so a copy node causes a rebuild."""
+    """Another array for a copy node, whose address can't be changed, gives the new result by a rebuild."""
     arrays = [floats(1, 2), floats(10, 20)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -187,7 +187,7 @@ def test_an_array_in_place_of_contents_is_read_in_every_frame() -> None:
     [floats(1, 2, 3, 4), np.array([1, 2, 3], np.float64), np.zeros((1, 3), np.float32), floats(1, 9, 2, 9, 3)[::2]],
 )
 def test_an_array_of_another_layout_is_taken_in_place(other: Array) -> None:
-    """Each array may have another size, element type, rank or strides."""
+    """Another array may have another size, element type, rank or strides, which is a WARM update."""
     mine = floats(7, 8, 9)
     patch = Patch()
     source = lend(patch, mine, other)
@@ -222,7 +222,7 @@ def test_unused_arrays_are_released() -> None:
         LENT.clear()
     patch.remove(source)
     del engine
-    # A thread that ends may still hold an array.
+    # A thread that ends may still refer to an array.
     until(lambda: gc.collect() >= 0 and all(ref() is None for ref in seen))
 
 
@@ -364,7 +364,7 @@ def test_a_child_graph_is_timed_as_its_composite() -> None:
 
 
 def test_composites_in_a_row_are_a_child_graph_each() -> None:
-    """Each child graph comes after the one that feeds it."""
+    """Composites in a row are one child graph each, and each comes after the one that feeds it."""
     patch = Patch()
     last = array(patch, 0)
     for number in range(4):

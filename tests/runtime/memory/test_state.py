@@ -50,7 +50,7 @@ def counter(patch: Patch, initial: float = 0.0) -> tuple[NodeRef, NodeRef]:
 
 
 def test_a_delay_of_what_a_frame_makes_copies_nothing() -> None:
-    """Two buffers change places, and each frame still reads the previous one's result."""
+    """A delay of a computed buffer exchanges two buffers without copying, and outputs the previous frame's result."""
     patch = Patch()
     source = zeros(patch, 5)
     delay = delay_of(patch, source, initial=-1.0)
@@ -67,7 +67,7 @@ def test_a_delay_of_what_a_frame_makes_copies_nothing() -> None:
 
 @pytest.mark.parametrize("what", ["state", "array", "part", "twice", "region"])
 def test_a_delay_copies_where_its_source_must_stay(what: str) -> None:
-    """The source is state, contents from the host, a slice, another delay's buffer, or is made in a region."""
+    """A delay copies a source that is state, from the host, a slice, another delay's buffer, or made in a region."""
     patch = Patch()
     source = zeros(patch, 4)
     expected: list[list[float]] = [[5.0] * 4]
@@ -103,7 +103,7 @@ def test_a_delay_copies_where_its_source_must_stay(what: str) -> None:
 
 @pytest.mark.parametrize("length", [1, 2, 5])
 def test_a_chain_of_delays_is_as_many_frames_behind(length: int) -> None:
-    """Each delay begins with its own initial value."""
+    """Delay n of a chain is n frames behind, and begins with its own initial value."""
     patch = Patch()
     source = zeros(patch, 2)
     chain = [delay_of(patch, source, initial=-1.0)]
@@ -141,7 +141,7 @@ def test_fibonacci_is_a_round_of_two_delays(block: str) -> None:
 
 
 def test_a_delay_whose_output_is_changed_in_place_still_gets_the_source() -> None:
-    """The change counts in this frame only, and the next one gets the source."""
+    """A change of a delay's output in place applies to that frame only; the next frame gets the source."""
     patch = Patch()
     source = zeros(patch, 3)
     delay = delay_of(patch, source)
@@ -180,7 +180,7 @@ def test_delays_survive_rebuilds_after_any_number_of_frames(seed: int) -> None:
 @given(st.integers(0, 10_000))
 @settings(max_examples=many(15))
 def test_delays_give_what_their_source_was_a_frame_ago(seed: int) -> None:
-    """Delays are placed, removed and connected to other sources, to each other, and in loops."""
+    """After any edits, each delay outputs what its source was a frame ago, in loops too."""
     rng = random.Random(seed)
     patch = Patch()
     like = array(patch, 0, 0)
@@ -235,7 +235,7 @@ def test_a_delay_can_be_moved_to_another_source() -> None:
 
 
 def test_two_delays_can_change_sources_with_each_other() -> None:
-    """Each delay outputs once more what it stored."""
+    """Two delays that exchange their sources output their stored values once more."""
     patch = Patch()
     one, two = zeros(patch, 3, value=1.0), zeros(patch, 3, value=2.0)
     first, second = delay_of(patch, one), delay_of(patch, two)
@@ -320,7 +320,7 @@ def test_state_begins_with_an_array() -> None:
 
 
 def test_state_that_is_told_no_array_any_more_begins_with_zeros() -> None:
-    """The state continues until a reset, and starts again once it has an array again."""
+    """State without its array continues until a reset, then begins with zeros, and restarts with a new array."""
     patch = Patch()
     grow = patch.add("test_small.grow", first=10.0)
     with Engine(patch, device="host") as engine:
@@ -399,7 +399,7 @@ def test_a_rebuild_of_a_paused_engine_moves_no_delay_on() -> None:
 
 
 def test_a_reset_of_a_paused_engine_shows_the_first_frame_and_plays_it() -> None:
-    """The reset may follow an odd or even number of frames, with or without redraws."""
+    """A reset while paused shows the first frame, and playing begins with that frame."""
     patch = Patch()
     delay, more = counter(patch, initial=3.0)
     with Engine(patch, device="host") as engine:
@@ -542,7 +542,7 @@ def test_a_delay_may_connect_a_loop_back_to_itself() -> None:
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f64", "u8", "s16", "boolean", "u64"])
 @pytest.mark.parametrize("initial", [1.0, 2.5, -1.0, 300.0])
 def test_an_initial_value_is_what_a_constant_of_the_type_is(dtype: str, initial: float) -> None:
-    """The initial value is the nearest one, for every element type."""
+    """A delay's initial value is that of a constant with the same number, for every element type."""
     patch = Patch()
     constant = patch.add("buffer.constant", dtype=dtype, shape="3", value=initial)
     delay = delay_of(patch, constant, initial=initial)

@@ -67,7 +67,7 @@ def test_views_of_views_are_numpys(seed: int) -> None:
 
 @pytest.mark.parametrize("edges", [(0, 3), (2, 5), (6, 7), (0, 7)])
 def test_an_in_place_block_on_a_slice_leaves_the_rest(edges: tuple[int, int]) -> None:
-    """Only that part of the whole buffer is changed."""
+    """An in-place block on a slice changes only that part of the buffer."""
     start, stop = edges
     patch = Patch()
     whole = zeros(patch, 7, value=3.0)

@@ -184,7 +184,7 @@ def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patc
             report = engine.step()
             (problem,) = _errors(report.diagnostics)
             assert problem.node in nodes and _told(problem, words), problem
-            if make not in (missing_kernel, missing_entry):  # the loader has another message
+            if make not in (missing_kernel, missing_entry):  # these errors have no expected and found value
                 assert problem.expected and problem.found, problem
             assert report.nodes[problem.node or ""].state is NodeState.ERROR
             assert report.nodes[scaled.id].state is NodeState.OK
@@ -272,7 +272,7 @@ def test_an_edit_that_breaks_a_running_block_stops_nothing(
 
 
 def test_undo_heals_a_buffer_that_is_too_large() -> None:
-    """No other action is needed, and the failed attempt leaves nothing in memory."""
+    """Undoing a buffer that is too large clears the error, and the attempt leaves no memory in use."""
     patch, _, _ = good_patch()
     with Engine(patch, device="host") as engine:
         used = engine.step().statistics.pool_used_bytes
@@ -285,7 +285,7 @@ def test_undo_heals_a_buffer_that_is_too_large() -> None:
 
 
 def test_a_struct_that_is_right_runs_beside_one_that_is_wrong() -> None:
-    """Both blocks use the same kernel."""
+    """Of two blocks with one kernel, the one with a wrong struct is reported and the other one runs."""
     patch, _, _ = good_patch()
     pairs = patch.add("test_small.make_pairs")
     with Engine(patch, device="host") as engine:
@@ -377,7 +377,7 @@ def test_a_removed_source_runs_on_while_a_block_needs_it() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 5, b"x", ["x"], object(), Patch])
 def test_edits_with_values_of_wrong_types_are_refused_and_change_nothing(wrong: object) -> None:
-    """The PatchError names the expected type."""
+    """An edit with a value of a wrong type raises a PatchError, and changes nothing."""
     patch = Patch()
     saxpy = patch.add("math.saxpy", node_id="saxpy")
     before = {**patch.nodes}

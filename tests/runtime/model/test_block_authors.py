@@ -162,7 +162,7 @@ def _act(asked: list[tuple[str, dict[str, int]]]) -> Action:
 
 
 def test_no_call_of_the_builder_does_more_than_mark_its_block(running: Running) -> None:
-    """One or several arguments may be anything; afterwards the engine runs as before."""
+    """With any arguments, a call of the builder marks at most its own block, and the engine runs as before."""
 
     @settings(max_examples=many(60))
     @given(st.lists(calls(), min_size=1, max_size=3))

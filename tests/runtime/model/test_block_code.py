@@ -159,7 +159,7 @@ def test_no_value_block_does_more_than_mark_itself(running: Running) -> None:
 
 
 def test_an_update_that_does_not_return_is_not_tried_again_until_its_block_is_changed(running: Running) -> None:
-    """Frames continue without the block."""
+    """An update that doesn't return is reported and not run again until its block changes; frames continue."""
     running.hurry()
     number = running.patch.add("test_authors.number")
     kind: Any = running.patch.catalogue.require("test_authors.number")
@@ -235,7 +235,7 @@ def test_closing_does_not_wait_for_a_block(where: str) -> None:
 
 @pytest.mark.parametrize("wrong", [None, 1.5, "text", object(), [None]])
 def test_calls_of_the_engine_with_wrong_types_raise_an_error_that_says_so(running: Running, wrong: Any) -> None:
-    """A call with wrong types changes nothing."""
+    """Calls of the engine with values of wrong types raise a WarploomError with the rule."""
     engine = running.engine
     for call in (
         engine.read,

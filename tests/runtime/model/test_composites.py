@@ -206,7 +206,7 @@ def test_a_region_inside_a_composite_runs(power: None) -> None:
 
 
 def test_a_composite_with_a_loop_runs_inside_a_loop_of_the_patch(power: None) -> None:
-    """Moving the composite out of the loop again is one rebuild."""
+    """A composite with a loop runs inside a loop of the patch, and moving it out is one rebuild."""
     patch = Patch()
     data = patch.add("io.array", data=numbers(1, 2, 3))
     value = patch.add("buffer.copy", node_id="value")
@@ -241,7 +241,7 @@ def test_errors_inside_a_composite_are_reported_at_it(composites: None) -> None:
 
 
 def test_a_broken_kernel_inside_is_reported_at_the_composite(composites: None, kernels: Kernels) -> None:
-    """The last good version keeps running."""
+    """A broken kernel inside a composite is reported at the composite while the last good version runs."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
@@ -254,7 +254,7 @@ def test_a_broken_kernel_inside_is_reported_at_the_composite(composites: None, k
 
 
 def test_a_composite_is_timed_as_a_whole(composites: None) -> None:
-    """The composite's time is the sum of its blocks' times."""
+    """A composite has a measured time of its own."""
     patch = Patch()
     thrice(patch)
     with Engine(patch, device="host", profiling=ProfilingLevel.PER_BLOCK) as engine:

@@ -84,7 +84,7 @@ def test_library_blocks_with_the_same_structural_values_share_a_description(code
 
 
 def test_each_block_of_a_users_type_is_asked(code: CodeRunner) -> None:
-    """A user's code may depend on the node's id."""
+    """Each block of a user's type is described by itself, since its code may depend on the node's id."""
     patch = Patch()
     for name in ("a", "b"):
         patch.add("test_run.named", node_id=name)
@@ -93,7 +93,7 @@ def test_each_block_of_a_users_type_is_asked(code: CodeRunner) -> None:
 
 
 def test_zeros_of_both_signs_are_told_apart(code: CodeRunner) -> None:
-    """The two zeros are equal numbers with different bits."""
+    """Blocks with 0.0 and with -0.0 have descriptions of their own."""
     patch = Patch()
     patch.add("buffer.frame_delay", node_id="plus", initial=0.0)
     patch.add("buffer.frame_delay", node_id="minus", initial=-0.0)

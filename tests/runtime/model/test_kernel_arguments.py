@@ -139,7 +139,7 @@ PTX = """.version 7.0
 
 
 def test_ptx_tells_what_it_uses_as_an_address(tmp_path: Path) -> None:
-    """Without a source, the code and the sizes of its parameters show which parameters are addresses."""
+    """Without a source, the PTX shows which parameters are addresses, and a wrong argument is reported."""
     patch, _ = _patch(tmp_path / "k.ptx", PTX, order="x out k")
     assert _told(patch) == []
     patch, _ = _patch(tmp_path / "k.ptx", PTX, order="k out k")
@@ -161,7 +161,7 @@ def test_ptx_tells_what_it_uses_as_an_address(tmp_path: Path) -> None:
     ],
 )
 def test_a_kernel_that_stores_through_an_input_is_told_at_the_block(tmp_path: Path, store: str) -> None:
-    """Other readers of that buffer would read the change."""
+    """A kernel that stores into an input is an error at that input, with `inplace` as the remedy."""
     code = f"""__device__ __noinline__ void put(float* at, int i) {{ at[i] = 3.0f; }}
 extern "C" __global__ void taking(float* x, float* out, long long offset, int count) {{
     int i = threadIdx.x;
@@ -176,7 +176,7 @@ extern "C" __global__ void taking(float* x, float* out, long long offset, int co
 
 
 def test_a_choice_between_an_input_and_an_output_is_no_error(tmp_path: Path) -> None:
-    """A kernel that may write to an input need not do so."""
+    """A kernel that chooses at run time between an input and an output to write to is no error."""
     code = """extern "C" __global__ void taking(float* x, float* out, int k, int n) {
     float* at = k == 3 ? out : x;
     if (threadIdx.x < n) at[threadIdx.x] = 1.0f;
@@ -188,7 +188,7 @@ def test_a_choice_between_an_input_and_an_output_is_no_error(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("by_input", [False, True])
 def test_a_block_that_works_in_place_may_store(device: Device, tmp_path: Path, by_input: bool) -> None:
-    """Both the name of the output and that of the input may be passed."""
+    """A block that works in place may pass its input or its output to a kernel that stores."""
     code = 'extern "C" __global__ void taking(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2.0f; }'
     patch, node = _patch(tmp_path / "k.cu", code, "tests.in_place", by_input=by_input)
     assert _told(patch, device) == []
@@ -198,7 +198,7 @@ def test_a_block_that_works_in_place_may_store(device: Device, tmp_path: Path, b
 
 
 def test_an_output_that_nothing_writes_is_told_at_the_block(tmp_path: Path) -> None:
-    """The kernel takes the output but stores nothing in it."""
+    """An output in which the kernel stores nothing is an error at that port."""
     code = 'extern "C" __global__ void taking(const float* x, float* out, int n) { if (x[0] + out[0] == n) __trap(); }'
     patch, node = _patch(tmp_path / "k.cu", code, order="x out n")
     (told,) = _told(patch)
@@ -256,7 +256,7 @@ class Coroutine(Block, id="tests.coroutine"):
     ],
 )
 def test_a_describe_that_does_not_do_its_work_is_told(block: str, port_name: str | None, message: str) -> None:
-    """`check` and the engine report it on the block, and other blocks run."""
+    """A describe that leaves out its work is reported on the block by `check` and the engine; other blocks run."""
     patch = Patch()
     node = patch.add(block)
     other = patch.add("buffer.constant", value=3.0)

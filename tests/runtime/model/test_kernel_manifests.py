@@ -55,14 +55,14 @@ def said(folder: Path, device: Device, ptx: str, manifest: dict[str, Any], threa
 
 
 def test_a_manifest_limits_the_threads_of_a_launch(tmp_path: Path, device: Device) -> None:
-    """The manifest's limit is below the kernel's own."""
+    """A launch with more threads than the manifest allows is refused."""
     assert said(tmp_path, device, PTX, {"max_threads": 32}, 32) == []
     (found,) = said(tmp_path, device, PTX, {"max_threads": 32}, 64)
     assert found == ("", "thread_block of mark must hold at most 32, got 64")
 
 
 def test_mistakes_of_a_ptx_file_or_its_manifest_name_the_file(tmp_path: Path, device: Device) -> None:
-    """Mistakes that only the device notices name the file too."""
+    """Mistakes of a PTX file or its manifest name the file, even if only the device notices them."""
     (found,) = said(tmp_path, device, PTX, {"shared_memory_static": 4}, 32)
     assert found == ("mark.json", "mark.json must fit the PTX of mark: shared_memory_static must be 0, got 4")
     (found,) = said(tmp_path, device, PTX.replace("7.8", "99.0"), {}, 32)

@@ -127,7 +127,7 @@ def test_a_text_may_choose_its_architecture(patch: Patch, device: Device) -> Non
 
 
 def test_each_value_of_a_constant_is_a_kernel_of_its_own(patch: Patch, device: Device, tmp_path: Path) -> None:
-    """A save reaches all of these kernels that are in use, and no others."""
+    """Each value of a constant has its own kernel, and a saved file replaces all of these that are in use."""
     file = tmp_path / "power.cu"
     file.write_text(POWER)
     for power in (2, 3):
@@ -147,7 +147,7 @@ def test_each_value_of_a_constant_is_a_kernel_of_its_own(patch: Patch, device: D
 
 
 def test_equal_sources_share_a_module(modules: ModuleCache, tmp_path: Path) -> None:
-    """A source may name a file by its name, and an equal source by its path."""
+    """Equal sources share a loaded kernel, whether they name a file by its name or by its path."""
     (tmp_path / "run.ptx").write_text(PTX)
     names = [Kernel("run.ptx", "run"), Kernel("run", "run"), Kernel(PtxFile(str(tmp_path / "run.ptx")), "run")]
     kernels = [modules.kernel(name, (str(tmp_path),)) for name in names]
@@ -158,7 +158,7 @@ def test_equal_sources_share_a_module(modules: ModuleCache, tmp_path: Path) -> N
 
 
 def test_kernels_that_nothing_uses_are_unloaded(modules: ModuleCache, tmp_path: Path) -> None:
-    """The newest ones stay, and a kernel in use stays however old it is."""
+    """Of unused kernels only the newest stay loaded; a kernel in use stays however old it is."""
     files = [tmp_path / f"{index}.ptx" for index in range(KEPT_UNUSED + 9)]
     for file in files:
         file.write_text(PTX)
@@ -172,7 +172,7 @@ def test_kernels_that_nothing_uses_are_unloaded(modules: ModuleCache, tmp_path: 
 
 
 def test_a_saved_file_that_nothing_uses_is_not_compiled(modules: ModuleCache, tmp_path: Path) -> None:
-    """The file is loaded again when it is needed."""
+    """A saved file that nothing uses is not compiled, and is loaded when it is needed."""
     file = tmp_path / "run.ptx"
     file.write_text(PTX)
     kernel = Kernel(str(file), "run")

@@ -62,7 +62,7 @@ def test_the_last_edit_counts_however_many_a_frame_has(seed: int) -> None:
         patch.set(given, value=chance.choice(VALUES))
 
     def undo() -> None:
-        if len(patch.history.names) > 4:  # the blocks stay
+        if len(patch.history.names) > 4:  # undo must not remove the blocks
             patch.undo()
 
     def reset() -> None:

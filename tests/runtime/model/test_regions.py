@@ -135,7 +135,7 @@ def test_the_index_of_each_of_three_loops_is_right_inside() -> None:
 
 @pytest.mark.parametrize(("block", "expected"), [("make", [1.5] * 3), ("make_four", [[1.5] * 4] * 3)])
 def test_a_skipped_output_holds_what_it_declares(block: str, expected: list[Any]) -> None:
-    """Each element is the default for readers inside and outside the engine, even if the region ran before."""
+    """Each element of a skipped output is the default for all readers, even if the region ran before."""
     patch = Patch()
     count = patch.add("control.for", count=0)
     made = patch.add(f"test_small.{block}", region=count)
@@ -154,7 +154,7 @@ def test_a_skipped_output_holds_what_it_declares(block: str, expected: list[Any]
     ("dtype", "expected"), [(bf16, 0x3FC0), (f16, 1.5), (s16, 1), (boolean, True), (c64, 1.5 + 1.5j), (uchar4, [1] * 4)]
 )
 def test_defaults_are_numbers_of_the_type(dtype: DType, expected: object) -> None:
-    """Each number of an element is the nearest one; a bf16 is read by its bits."""
+    """Each number of a default is the nearest one of its type; bf16 is compared by its bits."""
 
     class Typed(Block, id="test_small.typed"):
         """Never runs."""
@@ -232,7 +232,7 @@ def test_a_live_parameter_inside_three_regions_is_hot() -> None:
 
 
 def test_a_kernel_that_is_saved_inside_a_body_is_swapped(kernels: Kernels) -> None:
-    """The level is CODE, and the patch keeps running; a broken kernel leaves the last good version."""
+    """A saved kernel inside a body is swapped at level CODE; a broken one leaves the last good version running."""
     patch = Patch()
     loop = _loops(patch, [3])
     scale = patch.add("test_run.scale", factor=3.0, region=loop)
@@ -318,7 +318,7 @@ def thrice() -> type[Composite]:
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_a_composite_that_holds_a_loop_runs_inside_loops(thrice: type[Composite], depth: int) -> None:
-    """The composite's exposed parameters are HOT there too."""
+    """A composite with a loop runs inside loops, and its exposed parameters are HOT."""
     patch = Patch()
     around = _loops(patch, [2] * depth) if depth else ""
     inside = patch.add("test_small.thrice", region=around)
@@ -365,7 +365,7 @@ def test_removing_a_region_leaves_what_was_inside_running() -> None:
 
 
 def test_empty_regions_run_with_a_warning() -> None:
-    """A For of three iterations with nothing inside still has an index."""
+    """An empty For of three iterations runs with a warning, and its index is 3 afterwards."""
     patch = Patch()
     loop = _loops(patch, [3])
     with Engine(patch, device="host") as engine:
@@ -375,7 +375,7 @@ def test_empty_regions_run_with_a_warning() -> None:
 
 
 def test_both_branches_may_change_the_same_buffer() -> None:
-    """Only one of the branches runs."""
+    """Both branches may change one buffer in place, since only one of them runs."""
     patch = Patch()
     total, decide = zeros(patch, value=10), zeros(patch)
     choice = patch.add("control.if_else")

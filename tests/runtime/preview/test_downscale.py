@@ -105,7 +105,7 @@ def test_an_even_area_keeps_its_value(patch: Patch, own_memory: Device) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(4_000_003, 1), (1, 700_001)])
 def test_a_very_long_picture_is_made_small(patch: Patch, own_memory: Device, width: int, height: int) -> None:
-    """Its size times the view's exceeds 32 bits, and it has more rows than a grid may have."""
+    """A picture is reduced even if products of sizes exceed 32 bits and it has more rows than a grid may have."""
     values = (np.arange(width * height) // 4096 % 256).astype(np.float32)
     picture = np.repeat(values.reshape(height, width, 1), 4, axis=2)
     patch.set("image", data=picture)
@@ -153,7 +153,7 @@ def test_a_picture_is_of_one_frame(
 
 
 def test_without_a_place_every_pixel_comes(patch: Patch, device: LateDevice) -> None:
-    """All pixels also come if the view is larger than the picture."""
+    """Without a view's size, or with a larger one than the picture's, every pixel comes."""
     with Engine(patch, device) as engine:
         for place in (None, (4000, 4000)):
             engine.post(Observe({"show": Viewing(place)}))
@@ -202,7 +202,7 @@ def test_a_view_with_gaps_is_shown(device: LateDevice, view: str, place: tuple[i
 
 
 def test_the_host_copies_whole_pictures(patch: Patch) -> None:
-    """The host transfers nothing, so reducing a picture would only cost time."""
+    """The host copies whole pictures instead of reducing them, since it transfers nothing."""
     with Engine(patch, "host") as engine:
         engine.post(Observe({"show": Viewing((8, 8), probe=(1, 1))}))
         engine.step()

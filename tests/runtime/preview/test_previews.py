@@ -101,7 +101,7 @@ def test_the_next_launch_waits_on_the_device_until_the_picture_was_read(
 
 
 def test_a_rebuild_waits_until_the_memory_was_read(patch: Patch, device: LateDevice) -> None:
-    """The rebuild may free the old graph's buffers."""
+    """A rebuild, which may free buffers, first waits until the picture's memory was read."""
     with Engine(patch, device) as engine:
         make_ready(engine)
         core = engine.core
@@ -119,7 +119,7 @@ def test_a_rebuild_waits_until_the_memory_was_read(patch: Patch, device: LateDev
 
 
 def test_a_reset_waits_until_the_memory_was_read(patch: Patch, device: LateDevice) -> None:
-    """A picture may show state, which a reset refills."""
+    """A reset, which refills state, first waits until the picture's memory was read."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         make_ready(engine)
@@ -194,7 +194,7 @@ def test_memory_is_kept_from_picture_to_picture(
 
 
 def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch, device: LateDevice) -> None:
-    """The engine's thread does so without a launch, however late the transfer is."""
+    """A paused engine makes a picture for a viewer that is opened or resized, without a launch."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.start()
@@ -280,7 +280,7 @@ def test_a_lack_of_memory_for_a_picture_is_reported_and_the_engine_runs_on(patch
 
 
 def test_memory_that_is_free_after_an_edit_is_used(patch: Patch, device: LateDevice) -> None:
-    """The picture returns without opening the viewer again."""
+    """A picture that lacked memory comes once an edit frees some, without opening the viewer again."""
     count = patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.step()
@@ -318,7 +318,7 @@ def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
 def test_without_the_kernel_whole_pictures_come(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reason is reported while a viewer is observed."""
+    """Without the kernel that reduces pictures, whole ones come, and an observed viewer reports the reason."""
     monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))
@@ -334,7 +334,7 @@ def test_without_the_kernel_whole_pictures_come(
 def test_a_paused_engine_tells_why_there_is_no_kernel(
     kernels: Kernels, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reason is also reported for a picture that needs the kernel and doesn't come."""
+    """A paused engine reports why the kernel that reduces pictures is missing."""
     monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(gapped_patch(), device) as engine:
         engine.step()
@@ -368,5 +368,5 @@ def test_the_mean_rate_is_held_whatever_the_frames(rate: float, frames: float, s
 
 
 def test_without_a_rate_a_picture_is_always_due() -> None:
-    """The engine makes pictures as fast as they are taken."""
+    """Without a rate, the next picture is always due."""
     assert next_due_ns(5, 10**12, None) == 0

@@ -44,7 +44,7 @@ def stored(engine: Engine, node: NodeRef) -> bool:
 
 
 def test_what_was_fused_in_a_region_is_computed_again(device: Device) -> None:
-    """Two reductions share a kernel with the block that they read, whose elements are never stored."""
+    """A buffer that was fused into two reductions, and so never stored, is computed again when it is read."""
     patch = Patch()
     region = taken_if(patch)
     numbers = patch.add("io.array", data=_X)
@@ -59,7 +59,7 @@ def test_what_was_fused_in_a_region_is_computed_again(device: Device) -> None:
 
 
 def test_results_of_one_fused_kernel_share_memory_as_others_do(device: Device) -> None:
-    """A fused kernel writes the buffers of several blocks before these are read, whatever its name is."""
+    """Results of one fused kernel share memory as other buffers do."""
     patch = Patch()
     numbers = patch.add("io.array", data=_X)
     add = patch.add("math.add")
@@ -148,7 +148,7 @@ def test_state_in_a_region_does_not_keep_others_from_being_read(device: Device) 
 
 
 def test_reading_takes_little_memory_and_gives_it_back(device: Device) -> None:
-    """The recomputed buffers share memory as those of the graph do."""
+    """Computing buffers again for a read takes at most about the graph's memory, and frees it afterwards."""
     patch = Patch()
     node = patch.add("io.image_array", data=np.random.default_rng(1).random((128, 128, 4), np.float32))
     chain = []

@@ -95,7 +95,7 @@ def test_only_the_newest_save_counts(patch: Patch, kernels: Kernels, fails: None
 
 
 def test_a_saved_header_overtakes_too(patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiles that use the older header are killed."""
+    """A saved header kills the compiles that use the older header."""
     monkeypatch.setattr(build, "translate", broken_compilers.translate_as_told)
     with Engine(patch, "host") as engine:
         engine.step()

@@ -108,7 +108,7 @@ class Drafter(Editor):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_predicted_level_is_the_level_applied(kernels: Kernels, device: Device, seed: int) -> None:
-    """Edits are random. In rare cases the prediction is only an upper bound of the level."""
+    """The level predicted for a random edit is the level applied, or in rare cases an upper bound of it."""
     editor = Drafter(seed)
     patch = Patch()
     patch.restore(editor.patch.as_changes())
@@ -162,7 +162,7 @@ def test_a_buffer_that_nothing_uses_yet_is_a_change_of_structure() -> None:
 
 
 def test_a_copy_of_what_begins_with_zeros_costs_a_rebuild(device: Device) -> None:
-    """The buffer moves with every change of size, and only a rebuild gives a copy other addresses."""
+    """Resizing a copied buffer that begins with zeros is COLD, as predicted, since the copy's addresses change."""
     patch = Patch()
     data = patch.add("io.array", data=np.ones(4, np.float32))
     patch.connect(data["out"], patch.add("test_small.echo")["x"])
@@ -180,7 +180,7 @@ def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:
     with Engine(patch, device=device) as engine:
         add = NodeAdded(Node(id="new", type="test_small.make"))
         assert engine.cost_of(add).level is COLD  # nothing runs yet
-        engine.step()  # loads the kernels, which no edit does
+        engine.step()  # loads the kernels, so that edits find them loaded
         told = engine.cost_of(add)
         assert (told.level, told.cause, told.estimate_ns) == (COLD, "block new is added", None)
         alone = NodeAdded(Node(id="new", type="test_run.scale"))
@@ -234,7 +234,7 @@ def test_asking_takes_less_than_a_millisecond(device: Device) -> None:
                 engine.cost_of(change)
                 times.append(time.thread_time() - begun)
             assert min(times) < 1e-3, change
-        assert engine.cost_of(NodeAdded(Node(id="new", type="math.saxpy"))).at_most  # so large a patch is not planned
+        assert engine.cost_of(NodeAdded(Node(id="new", type="math.saxpy"))).at_most  # too large a patch to be planned
 
 
 # Recorded after
@@ -269,7 +269,7 @@ def test_records_name_the_author_and_the_cost(kernels: Kernels, device: Device) 
 def test_a_function_that_the_device_does_not_swap_causes_a_rebuild(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A refusal makes the update COLD; it is not a failure."""
+    """If the device refuses to swap a function, the update is a COLD rebuild without an error."""
     patch = scaled()
 
     def refuse(*_: object) -> None:

@@ -203,7 +203,7 @@ def test_a_block_that_leaves_and_returns_at_once_keeps_its_warnings(gone: str) -
 
 
 def test_values_of_an_edit_arrive_with_the_rest_of_it(device: Device) -> None:
-    """Also those of an edit that needs no build, and of a node that leaves and returns while values wait."""
+    """Values arrive with the rest of their edit, also if no build is needed or their node leaves and returns."""
     patch = Patch()
     ones = patch.add("io.array", data=np.ones(3, np.float32))
     slider, scale = patch.add("value.slider", setting=1.0, high=3.0), patch.add("math.scale_offset", scale=2.0)

@@ -38,7 +38,7 @@ def kernels(report: FrameReport, nodes: list[NodeRef]) -> list[str | int]:
 
 
 def test_a_report_says_which_block_tells_the_time(device: Device) -> None:
-    """All blocks run, but only the last one is timed."""
+    """All blocks of a fused chain are reported as running, and only the last one has a time."""
     patch, nodes = chain("x * k", "x + k", "-x")
     with Engine(patch, device=device) as engine:
         report = engine.step()
@@ -67,7 +67,7 @@ def test_sliders_of_all_blocks_reach_the_kernel(device: Device) -> None:
 
 @pytest.mark.parametrize("dtype", ["boolean", "s16", "u64", "bf16", "f64"])
 def test_a_reduction_gives_the_same_bits_when_it_takes_its_producer_in(device: Device, dtype: str) -> None:
-    """Elements of any type are narrowed as if they were stored."""
+    """A reduction that is fused with its producer has the bits of separate kernels, for every element type."""
     g = OpGraphBuilder()
     wave = g.add("op.multiply", a=g.add("op.sin", x=g.add("op.input", "x")["value"])["out"], b=90.0)["out"]
     if dtype == "boolean":
@@ -115,7 +115,7 @@ def test_whoever_looks_at_what_a_reduction_reads_undoes_it(device: Device) -> No
 
 
 def test_a_reader_that_is_not_fused_undoes_it_while_it_is_connected(device: Device) -> None:
-    """The buffer between the blocks is stored for the reader."""
+    """Two blocks run as separate kernels while a third one, which can't be fused, reads the buffer between them."""
     patch, nodes = chain("x * k", "x + k")
     with Engine(patch, device=device) as engine:
         assert kernels(engine.step(), nodes) == [nodes[1].id, 1]
@@ -153,7 +153,7 @@ def test_a_producer_of_two_blocks_is_computed_once_or_again(device: Device) -> N
 
 
 def test_fused_kernels_are_measured_as_they_run(device: Device) -> None:
-    """The block whose kernel does the work of both has the time, at any level."""
+    """Of two fused blocks, the one whose kernel computes both has the time, at any level."""
     patch, nodes = chain("x * k", "x + k")
     with Engine(patch, device=device) as engine:
         for level in (ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL):
@@ -173,7 +173,7 @@ def test_a_switch_turns_it_off(device: Device) -> None:
 
 
 def test_blocks_run_by_themselves_when_their_kernel_does_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fusion never keeps a patch from running."""
+    """If a fused kernel doesn't load, its blocks run separately, with the same results."""
 
     def load(source: KernelSource, architecture: str) -> KernelImage:
         if isinstance(source, OpGraphSource) and '"s1/' in source.graph:
@@ -189,7 +189,7 @@ def test_blocks_run_by_themselves_when_their_kernel_does_not_load(monkeypatch: p
 
 
 def test_a_fault_names_the_block_whose_op_failed() -> None:
-    """A fused kernel has lines for the ops of each block."""
+    """A fault in a fused kernel names the block whose op failed, or all of its blocks if the op is unknown."""
     patch, nodes = chain("x * k", "x + k", "-x")
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -251,7 +251,7 @@ def library_chain(name: str) -> tuple[Patch, list[NodeRef]]:
 
 @pytest.mark.parametrize("name", _LIBRARY)
 def test_element_wise_blocks_of_the_library_are_one_kernel(device: Device, name: str) -> None:
-    """Every port has the same bits as with one kernel per block."""
+    """A chain of element-wise library blocks is one kernel, and every port has the bits of separate kernels."""
     patch, nodes = library_chain(name)
     with Engine(patch, device=device) as fused, Engine(patch, device=device, fuse=False) as plain:
         report = fused.step()
@@ -263,7 +263,7 @@ def test_element_wise_blocks_of_the_library_are_one_kernel(device: Device, name:
 
 
 def test_a_mix_takes_in_an_image_of_its_own_size_only(device: Device) -> None:
-    """A Mix reads an image of another size at other positions."""
+    """A Mix is fused only with an image of its own size, since it reads another one at other positions."""
     patch = Patch()
     below = patch.add("io.image_array", data=_PIXELS)
     above = patch.add("io.image_array", data=_PIXELS[:11])

@@ -108,7 +108,7 @@ class _Patch:
 
 @pytest.mark.parametrize("seed", seeds(4))
 def test_fused_patches_live_through_edits_as_others_do(device: Device, seed: int) -> None:
-    """All ports are read after each frame, whether stored or not."""
+    """Through random edits, every port of a fused patch has the contents that it has without fusion."""
     made, fused_kernels = _Patch(seed), 0
     with ExitStack() as closing:
         fused = closing.enter_context(Engine(made.patch, device=device))

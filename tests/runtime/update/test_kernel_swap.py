@@ -46,7 +46,7 @@ def test_a_saved_kernel_is_swapped_in(patch: Patch, kernels: Kernels) -> None:
 
 
 def test_a_file_that_no_kernel_uses_costs_nothing(patch: Patch, kernels: Kernels) -> None:
-    """Blocks whose kernel was not saved don't change either."""
+    """Saving a file that no kernel uses is no update."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(kernels.write("other.cu", SCALE))
@@ -92,7 +92,7 @@ def test_a_broken_header_heals_when_the_header_does(patch: Patch, kernels: Kerne
 
 
 def test_a_kernel_that_never_compiled_keeps_its_block_out_until_it_does(patch: Patch, kernels: Kernels) -> None:
-    """The rest of the patch runs from the first frame."""
+    """A block whose kernel doesn't compile is left out while the rest runs, until a good save adds the block."""
     broken = kernels.write("scale.cu", "nonsense")
     with Engine(patch, device="host") as engine:
         report = engine.step()
@@ -125,7 +125,7 @@ def test_a_bug_of_the_translator_is_reported_as_ours_and_stops_nothing_else(
 
 
 def test_another_signature_of_the_same_length_is_rebuilt(patch: Patch, kernels: Kernels) -> None:
-    """The argument block is laid out again, so that each value arrives as the new type."""
+    """A signature of the same length with other types causes a rebuild, and each value arrives as the new type."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", SCALE.replace("float factor", "double factor")))
@@ -188,7 +188,7 @@ def test_saves_reach_a_watching_engine(patch: Patch, kernels: Kernels) -> None:
 
 
 def test_structure_comes_before_code(patch: Patch, kernels: Kernels) -> None:
-    """A new block, or a value that makes a failed build possible, comes in one frame with a saved kernel."""
+    """In a frame with an edit of structure and a saved kernel, the COLD update comes before the CODE update."""
     with Engine(patch, device="host") as engine:
         engine.step()
         for factor, edit in ((3.0, lambda: patch.add("test_run.count")), (1e39, None), (2.0, None)):

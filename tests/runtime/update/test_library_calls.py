@@ -143,7 +143,7 @@ def test_other_sizes_are_recaptured_or_rebuilt(device: Device, captured: list[st
 
 
 def test_calls_run_in_a_loop(device: Device) -> None:
-    """The call runs as often as the loop says, and each iteration continues from the previous one."""
+    """A call in a loop runs in each iteration, and continues from the previous iteration's result."""
     start, step = matrix(6, 6), matrix(6, 6) / 3
     patch = Patch()
     first, factor = patch.add("io.array", data=start), patch.add("io.array", data=step)
@@ -162,7 +162,7 @@ def test_calls_run_in_a_loop(device: Device) -> None:
 
 @pytest.mark.parametrize("taken", [0, 1])
 def test_calls_run_in_the_branch_that_is_taken(device: Device, taken: int) -> None:
-    """The output of the other branch has its default."""
+    """Of two branches with calls, only the one that is taken computes its output."""
     a, b = matrix(6, 6), matrix(6, 6)
     patch = Patch()
     first, second = patch.add("io.array", data=a), patch.add("io.array", data=b)
@@ -179,7 +179,7 @@ def test_calls_run_in_the_branch_that_is_taken(device: Device, taken: int) -> No
 
 
 def test_a_device_that_refuses_a_recapture_gets_a_new_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CUDA refuses when a library runs other kernels; the record says COLD, and nothing else differs."""
+    """If the device refuses a recapture, as CUDA does for other kernels, the update is COLD and the result right."""
 
     def refuse(*_: Any) -> None:
         raise DeviceError("the graph has another form")
@@ -233,7 +233,7 @@ def test_scratch_memory_is_counted_and_shared(device: Device) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_call_may_become_a_kernel_and_back(device: Device, seed: int) -> None:
-    """A block's live values reach the node that it has now, and this node is measured."""
+    """A block may change from a library call to a kernel and back, and its live values and times follow."""
     draw, patch = random.Random(seed), Patch()
     numbers = matrix(6, 4)
     source = patch.add("io.array", data=numbers)

@@ -100,7 +100,7 @@ SIZES = {"size": "count", "count": "size", "pour": "capacity"}
 def test_a_resize_in_place_gives_what_a_rebuild_gives(
     kernels: Kernels, device: Device, build: Callable[[Patch], None], profiling: ProfilingLevel
 ) -> None:
-    """Odd sizes go up and down with live values changed in between; every frame has equal bits, state included."""
+    """Resized up and down with live values changed in between, each frame has the bits of a rebuild, state included."""
     chance, patch = random.Random(f"{build.__name__} {profiling}"), Patch()
     build(patch)
     levels: list[UpdateLevel] = []
@@ -182,7 +182,7 @@ def test_edits_go_on_from_what_was_changed_in_place(kernels: Kernels, device: De
 
 
 def test_a_fill_or_a_copy_of_another_size_is_rebuilt(device: Device) -> None:
-    """A resize in place changes only kernels."""
+    """A resize that changes a fill or a copy is a COLD rebuild, since only kernels are changed in place."""
     patch = Patch()
     made = patch.add("test_small.make", node_id="size", count=60)
     copy = then(patch, made, "test_small.take")
@@ -196,7 +196,7 @@ def test_a_fill_or_a_copy_of_another_size_is_rebuilt(device: Device) -> None:
 def test_updates_that_the_device_refuses_in_place_are_rebuilt(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Updates that were already made are reverted first: a graph of two sizes must never run."""
+    """If the device refuses an update in place, the updates before it are reverted, and the graph is rebuilt."""
     patch = Patch()
     made = patch.add("test_small.make", node_id="size", count=60)
     last = then(patch, then(patch, made, "test_run.scale"), "test_run.scale")

@@ -185,8 +185,8 @@ class Storm:
     def settle(self, engine: Engine, saved: SavedFiles) -> FrameReport:
         """Wait until every save is reported and followed; return the report of the frame after that.
 
-        Files are reported in the order of their saves: once a last one was reported, the watcher knows of all others,
-        and once that one was reported again, it has reported all others.
+        Files are reported in the order of their saves. When a last file is reported, the watcher knows of all earlier
+        saves; when that file is reported again, all earlier saves have been reported.
         """
         for _ in range(2):
             self.count += 1
@@ -200,7 +200,7 @@ class Storm:
 
 @pytest.mark.parametrize("seed", seeds(1)[:1])
 def test_a_storm_of_saves_leaves_no_kernel_behind(tmp_path: Path, seed: int) -> None:
-    """Afterwards each node has its newest kernel, or reports the kernel's error."""
+    """After a storm of saves, each node runs its newest kernel, or reports the kernel's error."""
     trusted_folders.add(tmp_path)
     try:
         storm = Storm(tmp_path, seed)

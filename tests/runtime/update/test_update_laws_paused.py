@@ -67,7 +67,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
 def test_an_edit_of_a_paused_engine_is_shown_and_leaves_no_trace_when_undone(
     kernels: Kernels, device: Device, name: str, frames: int
 ) -> None:
-    """However often the frame is shown, delays keep their output; the rest is as in an engine without the edit."""
+    """An edit of a paused engine is shown at once; after its undo, contents are those of an engine without it."""
     edit, level = EDITS[name]
     patch = with_delays()
     with Engine(patch, device=device) as engine, Engine(copy_of(patch), device=device) as other:

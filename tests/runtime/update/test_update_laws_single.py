@@ -130,7 +130,7 @@ CANCELLING: dict[str, Callable[[Patch], Any]] = {
 def test_an_edit_that_is_undone_before_the_frame_builds_nothing(
     kernels: Kernels, device: Device, arrays: OwnArrays, name: str
 ) -> None:
-    """The frame is as if there had been no edit, state included."""
+    """An edit that is undone before the frame builds nothing, and the frame has the results without the edit."""
     patch = of_all_kinds(arrays)
     with Engine(patch, device=device) as engine, Engine(copy_of(patch), device=device) as other:
         for number in range(4):

@@ -23,7 +23,7 @@ def numbers(*values: float) -> np.ndarray[Any, Any]:
 
 
 def test_the_first_patch_of_the_contract() -> None:
-    """The Saxpy of the documentation runs."""
+    """The Saxpy of the documentation is built COLD, and a new value of its parameter is HOT."""
     patch = Patch()
     x = patch.add("io.array", data=np.arange(1024, dtype=np.float32))
     y = patch.add("io.array", data=np.ones(1024, np.float32))
@@ -342,7 +342,7 @@ def test_profiling_during_an_error_measures_the_last_good_graph(kernels: Kernels
 
 
 def test_describe_that_raises_is_an_error_on_its_node() -> None:
-    """Whatever a block's code raises, the engine keeps running."""
+    """A describe that raises is an error on its node, which ends with a better value."""
 
     class Fragile(Block, id="test_run.fragile"):
         """Fails at some sizes."""
@@ -378,7 +378,7 @@ def test_an_unknown_block_type_is_an_error_on_its_node(kernels: Kernels) -> None
 
 
 def test_a_value_that_nothing_could_check_is_an_error_on_its_node(kernels: Kernels) -> None:
-    """A placeholder whose type was defined later may hold values that the type refuses."""
+    """A value that its type refuses, set while the type was unknown, is an error, and the default stands in."""
     patch = Patch()
     patch.restore([NodeAdded(Node(id="n", type="test_run.count", parameters={"size": "many"}))])
     with Engine(patch, device="host") as engine:
@@ -419,7 +419,7 @@ def test_reports_say_what_runs(kernels: Kernels) -> None:
 
 
 def test_frame_uniforms_count_frames_and_time(kernels: Kernels) -> None:
-    """Frame k is at k time steps."""
+    """Frame k is at k times the time step."""
     patch = Patch()
     tell = patch.add("test_run.tell")
     with Engine(patch, device="host", time_step_s=0.25) as engine:
@@ -468,7 +468,7 @@ def test_hot_updates_give_what_a_cold_rebuild_gives(kernels: Kernels, edits: lis
 
 
 def test_a_closed_engine_says_so_and_can_be_closed_again(kernels: Kernels) -> None:
-    """Every call names the reason, and the patch can still be edited."""
+    """Every call of a closed engine raises the same error, and the patch can still be edited."""
     patch, out = scaled(numbers(1))
     engine = Engine(patch, device="host")
     engine.step()

@@ -273,5 +273,5 @@ class Editor:
         assert self._arrays is not None
         try:
             return self._arrays(port) is not None
-        except KeyError:  # the node was placed since
+        except KeyError:  # the node was placed after `see`
             return False

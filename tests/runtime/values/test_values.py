@@ -96,7 +96,7 @@ def check(engine: Engine, editor: Editor, expected: Interpreter) -> None:
 
 @pytest.mark.parametrize("seed", seeds(5 if FACTOR == 1 else 40))
 def test_edits_give_what_the_interpreter_gives(device: Device, seed: int) -> None:
-    """Edits come one or several at a time, with frames in between; state is kept."""
+    """After one or several edits with frames in between, outputs and state are those of the interpreter."""
     editor = Editor(seed)
     story: list[str] = []
     for _ in range(BLOCKS):

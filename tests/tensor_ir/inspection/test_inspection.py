@@ -58,7 +58,7 @@ def test_every_order_has_all_that_is_needed_after_its_inputs(pairs: list[tuple[i
 
 
 def test_a_cycle_is_named() -> None:
-    """Operators make no cycles, but nodes can be changed by hand."""
+    """A cycle, which only changing nodes by hand can make, is an error that names its nodes."""
     a, _b, square, out = square_minus()
     square.inputs = (a, out)
     told = rf"got {out.label} f32\[2, 3\] of {square.label} f32\[2, 3\] of {out.label} .*\(made at .*py:"
@@ -106,7 +106,7 @@ def test_one_node() -> None:
 
 
 def test_text_has_a_line_for_each_node() -> None:
-    """The remark has what the caller knows of the node."""
+    """The text has a line for each node, with its type, the caller's remark, and the line that made it."""
     a, _b, square, out = square_minus()
     lines = graph_text([out], lambda node: "computed" if node is a else "").splitlines()
     assert lines[0] == "graph of 4 nodes, 2 of them leaves"
@@ -137,7 +137,7 @@ def test_dot_has_a_box_for_each_node_and_an_arrow_for_each_input() -> None:
 
 
 def test_names_are_escaped() -> None:
-    """A node may have any name."""
+    """Special characters in a node's name are escaped in DOT and in SVG."""
     node = leaf(TensorGraph(), '<b> "&')
     assert '<b> \\"&' in graph_dot([node])
     root = ElementTree.fromstring(graph_svg([node]))

@@ -35,7 +35,7 @@ def test_products_of_each_batching_and_transposition(tensors: Tensors, batched: 
 
 @pytest.mark.parametrize("batched", [(True, False), (False, True), (True, True)], ids=str)
 def test_products_summed_over_the_batch(tensors: Tensors, batched: tuple[bool, bool]) -> None:
-    """The gradient of a weight is a sum of products, one for each example."""
+    """Sums of products over the batch, such as a weight's gradient, equal numpy's."""
     check(tensors, *_products(batched, f32, sum_batch=True), 5)
 
 

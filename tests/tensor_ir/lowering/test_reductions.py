@@ -24,7 +24,7 @@ def test_every_set_of_axes(tensors: Tensors, operation: Reduction, batched: bool
 
 @pytest.mark.parametrize("dtype", [f32, f64, f16, bf16, s32, u8], ids=str)
 def test_elements_of_each_type(tensors: Tensors, dtype: DType) -> None:
-    """Narrow floats are summed in f32, and integers wrap."""
+    """Reductions of each type equal numpy's; narrow floats are summed in f32, and integers wrap."""
     graph = TensorGraph()
     x, y = leaf(graph, 40, 3, dtype=dtype, batched=True), leaf(graph, 70, dtype=dtype)
     wanted = [
@@ -42,7 +42,7 @@ def test_elements_of_each_type(tensors: Tensors, dtype: DType) -> None:
 
 @pytest.mark.parametrize("batch", [1, 2, 255, 257, 1000, 3001])
 def test_sums_over_the_batch(tensors: Tensors, batch: int) -> None:
-    """Thread blocks share the examples of a batch of any size."""
+    """Sums over a batch of any size, which thread blocks share, equal numpy's."""
     graph = TensorGraph()
     x, column = leaf(graph, 33, 1, batched=True), leaf(graph, 1, 1, batched=True)
     loss = (column * 2.0 - 1.0).square()
@@ -51,14 +51,14 @@ def test_sums_over_the_batch(tensors: Tensors, batch: int) -> None:
 
 
 def test_a_sum_of_what_is_repeated(tensors: Tensors) -> None:
-    """A repeated summand is never stored in its full shape."""
+    """Reductions of broadcast operands equal numpy's."""
     graph = TensorGraph()
     a, b = leaf(graph, 5, 1), leaf(graph, 1, 4)
     check(tensors, [graph.add(Reduce("sum", (0, 1)), (a * b,)), graph.add(Reduce("max", (0, 1)), (a + b,))], [a, b])
 
 
 def test_long_rows_and_columns(tensors: Tensors) -> None:
-    """Rows and columns may have more elements than a thread block reduces at once."""
+    """Sums of rows and columns that exceed what a thread block reduces at once equal numpy's."""
     graph = TensorGraph()
     x = leaf(graph, 3, 2050)
     check(tensors, [graph.add(Reduce("sum", (1,)), (x,)), graph.add(Reduce("max", (0,)), (x,))], [x], scale=5.0)
@@ -77,7 +77,7 @@ def test_the_largest_of_numbers_with_a_nan_is_nan(tensors: Tensors) -> None:
 
 
 def test_sums_are_the_same_bits_each_time(tensors: Tensors) -> None:
-    """The order in which elements are added depends on sizes alone."""
+    """The same sum has the same bits each time."""
     graph = TensorGraph()
     x = leaf(graph, 37, 1, batched=True)
     values = {x: some(x, 2999, np.random.default_rng(1))}
@@ -90,7 +90,7 @@ def test_sums_are_the_same_bits_each_time(tensors: Tensors) -> None:
 @pytest.mark.parametrize("dtype", [f32, f64, f16], ids=str)
 @pytest.mark.parametrize("batched", [False, True])
 def test_softmax_along_each_axis(tensors: Tensors, dtype: DType, batched: bool) -> None:
-    """Softmax works on short and long rows, and along axes that aren't the last."""
+    """Softmax equals numpy's for short and long rows, and along axes that aren't the last."""
     graph = TensorGraph()
     x, long = leaf(graph, 3, 10, 4, dtype=dtype, batched=batched), leaf(graph, 2, 700, dtype=dtype, batched=batched)
     wanted = [graph.add(kind(axis), (x,)) for kind in (Softmax, LogSoftmax) for axis in range(3)]

@@ -18,7 +18,7 @@ from tests.tensor_ir.lowering.running import check, computed, leaf, some
 @pytest.mark.parametrize("batched", [False, True])
 @pytest.mark.parametrize("width", [1, 3, 8, 36])
 def test_products_and_their_gradients(tensors: Tensors, transposed: bool, batched: bool, width: int) -> None:
-    """Products and gradients are right for widths with any divisors, and for weights in either order."""
+    """Products and gradients equal numpy's for widths with any divisors, and for weights in either order."""
     graph = TensorGraph()
     weights = leaf(graph, *((50, width) if transposed else (width, 50)))
     column, shared = leaf(graph, 50, 1, batched=batched, nnz=9), leaf(graph, 50, 1, nnz=4)
@@ -37,7 +37,7 @@ def test_products_and_their_gradients(tensors: Tensors, transposed: bool, batche
 @pytest.mark.parametrize("activation", [None, "relu", "sigmoid", "tanh", "screlu"])
 @pytest.mark.parametrize("dtype", [f32, f64, f16, bf16], ids=str)
 def test_biases_and_activations(tensors: Tensors, activation: str | None, dtype: DType) -> None:
-    """Results agree, whether one kernel has the bias and activation or a second one follows."""
+    """Products with biases and activations equal numpy's, in one kernel or in two."""
     graph = TensorGraph()
     weights = leaf(graph, 12, 40, dtype=dtype)
     first, second = (leaf(graph, 40, 1, dtype=dtype, batched=batched, nnz=5) for batched in (True, False))
@@ -68,7 +68,7 @@ def test_gradients_of_a_large_batch_are_the_same_bits_each_time(tensors: Tensors
 
 
 def test_buffers_need_no_alignment_beyond_that_of_their_elements(tensors: Tensors) -> None:
-    """Kernels read and write four elements at once even in buffers that are not aligned to that."""
+    """Results equal numpy's in buffers that are only aligned to their elements."""
     if tensors.device.info.name != "host":
         pytest.skip("takes numpy's memory in place")
     graph = TensorGraph()

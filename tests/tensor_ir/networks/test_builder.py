@@ -35,7 +35,7 @@ def test_attributes_of_nodes() -> None:
 
 @pytest.mark.parametrize("settings", [{"dtype": s32}, {"dtype": None}, {"seed": -1}, {"seed": 1.5}])
 def test_settings_that_there_are_not(settings: dict[str, Any]) -> None:
-    """The message names the unknown setting."""
+    """An unknown element type or seed is refused."""
     with pytest.raises(InvalidOperation, match=r"element type must be one of|seed must be"):
         NetworkBuilder(**settings)
 
@@ -73,7 +73,7 @@ class TestRoot:
         assert network["loss"] == 9.0
 
     def test_it_must_be_one_number(self) -> None:
-        """The message names the node and the remedy."""
+        """A root that isn't one number is refused with the node and its line."""
         builder = NetworkBuilder()
         builder.dense_input("x", (3, 1)).exp()
         with pytest.raises(
@@ -91,7 +91,7 @@ class TestRoot:
 
 class TestRefusals:
     def test_names(self) -> None:
-        """Names are identifiers, and each is used once."""
+        """A name must be an identifier, new, and not reserved."""
         builder = NetworkBuilder()
         builder.dense_input("x", (1, 1))
         with pytest.raises(InvalidOperation, match="name must be new, got 'x' again"):
@@ -126,7 +126,7 @@ class TestRefusals:
 
 class TestInitialisations:
     def test_they_depend_on_name_and_seed_alone(self) -> None:
-        """Another layer doesn't change a layer's initial weights."""
+        """Initial weights depend on name and seed, and not on other layers."""
         first, second = NetworkBuilder(seed=3), NetworkBuilder(seed=3)
         second.affine("other", 4, 4)
         a, b = (builder.affine("l0", 7, 5) for builder in (first, second))
@@ -176,7 +176,7 @@ def test_building_twice_gives_the_same() -> None:
 
 
 def test_operations_of_your_own() -> None:
-    """`apply` takes any operation."""
+    """`apply` adds a user's operation."""
     builder = NetworkBuilder()
     x = builder.dense_input("x", (1, 1))
     two = builder.apply(Constant(2.0, TensorType((1, 1))))

@@ -68,7 +68,7 @@ def test_gradients_are_set_to_zero_by_set() -> None:
 
 
 def test_the_gradient_of_a_line_is_a_copy() -> None:
-    """d(a x + b)/dx is a, so nothing is computed."""
+    """The gradient of a x + b with respect to x is a copy of a."""
     builder = NetworkBuilder()
     a, x, b = builder.weights("a", (), frozen=True), builder.weights("x", ()), builder.weights("b", (), frozen=True)
     a * x + b
@@ -174,7 +174,7 @@ class TestOwnFunctions:
         np.testing.assert_array_equal(simulation["bw"], before + 96.0)
 
     def test_an_instruction_of_your_own(self) -> None:
-        """An instruction declares which variables it writes."""
+        """A user's instruction writes the variables that it declares, and a wrong type is refused."""
 
         class Swap(NetworkInstruction):
             def __init__(self, a: object, b: object) -> None:
@@ -201,7 +201,7 @@ class TestOwnFunctions:
             NetworkFunction.of("own", [Write(w * 2.0, w)])
 
     def test_an_unknown_variable(self) -> None:
-        """The message lists the existing variables."""
+        """An unknown variable is refused with a list of the existing ones."""
         with pytest.raises(InvalidOperation, match=r"variable must be one of x, y, aw, .*, got 'nothing'"):
             build_network(small()).leaf("nothing")
 

@@ -63,7 +63,7 @@ CASES: list[tuple[Optimiser, Callable[[], np.ndarray[Any, Any]]]] = [
 
 @pytest.mark.parametrize(("optimiser", "formula"), CASES, ids=[repr(optimiser) for optimiser, _ in CASES])
 def test_a_hundred_steps_follow_the_formula(optimiser: Optimiser, formula: Callable[[], np.ndarray[Any, Any]]) -> None:
-    """Weights agree up to rounding in f64, and within 1e-5 in f32."""
+    """After a hundred steps, weights equal the formula's up to rounding in f64, and within 1e-5 in f32."""
     np.testing.assert_allclose(trained(optimiser, f64), formula(), rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(trained(optimiser), formula(), rtol=1e-5, atol=1e-5)
 
@@ -97,7 +97,7 @@ def test_a_wrong_formula_is_found() -> None:
     ],
 )
 def test_a_hundred_steps_follow_torch(optimiser: Optimiser, name: str, settings: dict[str, Any]) -> None:
-    """Weights agree within 1e-5 in f32, with torch's clipping and schedules."""
+    """After a hundred steps in f32, weights are within 1e-5 of torch's, with torch's clipping and schedules."""
     torch = pytest.importorskip("torch")
     clip_norm, clip_value = settings.pop("clip_norm", None), settings.pop("clip_value", None)
     scheduler = settings.pop("scheduler", None)
@@ -117,7 +117,7 @@ def test_a_hundred_steps_follow_torch(optimiser: Optimiser, name: str, settings:
 
 
 def test_the_norm_that_is_clipped_is_that_of_all_gradients() -> None:
-    """Two weight tensors with gradients 3 and 4 have the norm 5."""
+    """Gradients 3 and 4 of two weights are clipped by their common norm, which is 5."""
     builder = NetworkBuilder(dtype=f64)
     a, b = builder.weights("a", (1, 1), "zeros"), builder.weights("b", (1, 1), "zeros")
     x = builder.dense_input("x", (1, 1))
@@ -133,7 +133,7 @@ def test_weights_stay_within_their_limit() -> None:
 
 
 def test_the_rate_can_be_set_between_steps() -> None:
-    """The rate is a variable like others."""
+    """A new rate applies to the next step."""
     network = linear(SGD(0.0), f64)
     network.run("step", {"x": np.ones((1, ROWS, 1))})
     np.testing.assert_array_equal(network["w"], WEIGHTS)
@@ -204,6 +204,6 @@ def test_schedules(schedule: schedules.Schedule, expected: Callable[[int], float
     ],
 )
 def test_settings_that_would_train_to_nan(make: Callable[[], object], message: str) -> None:
-    """The settings are refused when they are made."""
+    """Settings that would train to NaN are refused when they are made."""
     with pytest.raises(InvalidOperation, match=message):
         make()

@@ -1,4 +1,4 @@
-"""Gradients are checked against central differences."""
+"""Checks of gradients against central differences."""
 
 from __future__ import annotations
 

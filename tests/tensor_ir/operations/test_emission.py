@@ -37,7 +37,7 @@ def _operations(arity: int) -> list[Elementwise]:
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("arity", [1, 2])
 def test_rows_are_written_as_they_are_evaluated(device: Device, dtype: str, arity: int) -> None:
-    """Results agree to a few units in the last place, and are infinite or NaN in the same places."""
+    """Results equal numpy's to a few units in the last place, and are infinite or NaN in the same places."""
     wide = np.dtype({"f32": np.float32, "f64": np.float64}[dtype])
     operands = np.array(list(product(_SPECIAL, repeat=arity)), wide).T
     operations = _operations(arity)
@@ -68,7 +68,7 @@ def _tolerance(operation: Elementwise, wide: np.dtype[Any]) -> float:
 
 
 def test_logic_and_choice(device: Device) -> None:
-    """All combinations of booleans, and a choice between two numbers, are right."""
+    """Logic for all combinations of booleans, and a choice between two numbers, equal numpy's."""
     truth = np.array(list(product([False, True], repeat=2))).T
     builder = OpGraphBuilder()
     inputs = [builder.add("op.input", f"x{at}", type="boolean")["value"] for at in range(2)]

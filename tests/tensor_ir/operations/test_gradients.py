@@ -22,12 +22,12 @@ Array = np.ndarray[Any, Any]
 
 @pytest.mark.parametrize("case", all_cases(), ids=str)
 def test_gradients_are_those_of_central_differences(case: Case) -> None:
-    """First and second gradients agree for each operand, batched or broadcast."""
+    """First and second gradients equal central differences for each operand, batched or broadcast."""
     check_gradients(case.build, case.given, order=2)
 
 
 def test_every_differentiable_row_has_a_case() -> None:
-    """A row that is added to the table needs a case."""
+    """Exactly the differentiable rows of the table have cases."""
     tested = {case.name for case in elementwise_cases()}
     for name, rule in RULES.items():
         differentiable = Elementwise(name, (1.0,) * rule.numbers).is_differentiable

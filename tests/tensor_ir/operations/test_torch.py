@@ -91,7 +91,7 @@ def _compare(case: Case, *, tolerance: float = 1e-12) -> None:
 
 @pytest.mark.parametrize("case", [case for case in all_cases() if case.row or case.oracle is not None], ids=str)
 def test_operations_are_those_of_torch(case: Case) -> None:
-    """Values and gradients agree for each way to broadcast."""
+    """Values and gradients equal torch's for each way to broadcast."""
     _compare(case)
 
 
@@ -113,7 +113,7 @@ def test_functions_at_kinks_and_limits(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.arity == 2 and rule.kind != "boolean"])
 def test_functions_of_two_at_ties_and_limits(name: str) -> None:
-    """Each special number is paired with every other, and with itself."""
+    """Functions of two numbers equal torch's for each pair of special numbers."""
     special = np.array(_SPECIAL)
     numbers = {"abs_power_error": [2.0]}.get(name, [])
     given = [Given(tensor((len(special), 1)), special[:, np.newaxis]), Given(tensor((len(special),)), special)]
@@ -128,7 +128,7 @@ def test_functions_of_two_at_ties_and_limits(name: str) -> None:
 
 
 def test_logic() -> None:
-    """Results agree for all combinations of booleans."""
+    """Logic equals torch's for all combinations of booleans."""
     for name in ("and", "or", "xor", "not"):
         arity = RULES[name].arity
         truth = np.array([[False, False, True, True], [False, True, False, True]])[:arity]
@@ -147,14 +147,14 @@ def test_ties_share_the_gradient() -> None:
 
 
 def test_softmax_of_large_numbers() -> None:
-    """No exponential overflows, and the logarithm is finite where softmax is 0."""
+    """Softmax and its logarithm equal torch's for numbers whose exponentials would overflow."""
     given = [Given(tensor((2, 3)), np.array([[1000.0, -1000.0, 0.0], [-2000.0, -2000.0, -2000.0]]))]
     _compare(Case("softmax", lambda x: x.softmax(), given, lambda _, x: x.softmax(-1)))
     _compare(Case("log_softmax", lambda x: x.log_softmax(), given, lambda _, x: x.log_softmax(-1)))
 
 
 def test_a_whole_network() -> None:
-    """The weights' gradients of a network with two layers and a loss over the batch agree."""
+    """The weights' gradients of a two-layer network with a loss over the batch equal torch's."""
     rng = np.random.default_rng(4)
     w0, b0, w1, x, target = (rng.normal(size=shape) for shape in ((6, 5), (6, 1), (3, 6), (7, 5, 1), (7, 3, 1)))
     graph = TensorGraph()

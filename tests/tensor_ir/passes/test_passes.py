@@ -36,7 +36,7 @@ def constant(graph: TensorGraph, value: float, *shape: int) -> TensorNode:
 
 class TestConstants:
     def test_what_is_computed_of_constants_is_one(self, graph: TensorGraph) -> None:
-        """Constants pass through element-wise operations, reductions, products and broadcasts."""
+        """Element-wise operations, reductions, products and broadcasts of constants become one constant."""
         a, b = constant(graph, 2.0, 3, 4), constant(graph, 3.0, 4, 1)
         whole = (a @ b).exp().log().sum() * 2.0
         assert after(fold_constants, whole) == "144"
@@ -61,11 +61,11 @@ class TestConstants:
             assert after(fold_constants, other) != "x"
 
     def test_a_neutral_operand_that_broadcasts(self, graph: TensorGraph) -> None:
-        """The result keeps its broadcast shape."""
+        """x + 0 with a zero of a larger shape becomes a broadcast of x."""
         assert after(fold_constants, leaf(graph, "x", (3, 1)) + constant(graph, 0.0, 3, 4)) == "BroadcastTo(x)"
 
     def test_where_nothing_is_differentiated(self, graph: TensorGraph) -> None:
-        """x + 0 under no_grad must not become x, through which a gradient passes."""
+        """x + 0 under no_grad doesn't become x, through which a gradient would pass."""
         x = leaf(graph, "x")
         with no_grad():
             same = x + 0.0
@@ -81,7 +81,7 @@ class TestCommonSubexpressions:
         assert first is second
 
     def test_what_differs_in_a_number_or_a_gradient_stays(self, graph: TensorGraph) -> None:
-        """0.0 and -0.0 are equal in Python, but not as divisors."""
+        """Nodes that differ in a number, even 0.0 and -0.0, or in their gradient stay separate."""
         x = leaf(graph, "x")
         with no_grad():
             quiet = x.exp()
@@ -89,7 +89,7 @@ class TestCommonSubexpressions:
         assert len(set(found)) == 6
 
     def test_leaves_are_never_the_same(self, graph: TensorGraph) -> None:
-        """Two inputs of one type have different contents."""
+        """Two leaves of one type stay separate, since their contents differ."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         assert share_common([a, b]) == [a, b]
 
@@ -103,17 +103,17 @@ class TestCopies:
         assert after(remove_copies, x.cast(f64).cast(f32)) == "Cast(Cast(x))"  # the inner cast rounds
 
     def test_a_barrier_stays_until_nothing_is_differentiated(self, graph: TensorGraph) -> None:
-        """stop_gradient of a weight is a barrier, but of an input it is a copy."""
+        """stop_gradient of a weight stays, and stop_gradient of an input is removed."""
         assert after(remove_copies, leaf(graph, "w").stop_gradient()) == "StopGradient(w)"
         assert after(remove_copies, leaf(graph, "x", batched=True).stop_gradient()) == "x"
 
     def test_reshapes_are_joined(self, graph: TensorGraph) -> None:
-        """The last reshape decides the shape."""
+        """Two reshapes become one."""
         x = leaf(graph, "x", (6, 1))
         assert after(remove_copies, x.reshape(2, 3).reshape(3, 2)) == "Reshape(x)"
 
     def test_what_is_broadcast_anyway(self, graph: TensorGraph) -> None:
-        """The operation broadcasts its operand itself, unless the result would have another shape."""
+        """A broadcast before an operation is removed, unless the result would have another shape."""
         x, b = leaf(graph, "x", batched=True), leaf(graph, "b", (1, 1))
         assert after(remove_copies, x + broadcast_to(b, x.type)) == "Add(x, b)"
         assert after(remove_copies, b + broadcast_to(b, x.type)) == "Add(b, BroadcastTo(b))"
@@ -154,7 +154,7 @@ class TestElements:
         assert after(fuse_errors, difference.square() * difference) == "Mul(Square(Sub(a, b)), Sub(a, b))"
 
     def test_through_a_barrier_nothing_is_fused(self, graph: TensorGraph) -> None:
-        """A fused operation would let a gradient pass through the barrier."""
+        """A difference behind a barrier isn't fused, since a gradient would pass through the fused operation."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         with no_grad():
             difference = a - b
@@ -169,7 +169,7 @@ def layers(wanted: Sequence[TensorNode]) -> Sequence[TensorNode]:
 
 class TestLayers:
     def test_a_part_that_is_needed(self, graph: TensorGraph) -> None:
-        """If a part is needed, neither the product nor the sum is computed twice."""
+        """A layer whose sum is wanted too is computed once, followed by its activation."""
         w, x = leaf(graph, "w", (3, 9)), leaf(graph, "x", (9, 1), batched=True, nnz=4, grad=False)
         b, each = leaf(graph, "b"), leaf(graph, "each", batched=True)
         total = w @ x + b
@@ -204,14 +204,14 @@ class TestLayers:
         assert after(layers, two) == "Concat(SparseAffineActivate(w, x, b), SparseAffineActivate(w, y, c))"
 
     def test_an_activation_that_no_layer_takes_in(self, graph: TensorGraph) -> None:
-        """The activation stays one node over the concatenation."""
+        """An activation that no layer can take in stays one node after the concatenation."""
         a, b = leaf(graph, "a"), leaf(graph, "b")
         assert after(layers, a.concat(b, axis=0).relu()) == "Relu(Concat(a, b))"
 
 
 class TestVerification:
     def test_attributes_are_derived_again(self, graph: TensorGraph) -> None:
-        """The error names the node whose type, gradient or order doesn't follow from its operands."""
+        """A node whose type, gradient or order doesn't follow from its operands is an error."""
         x = leaf(graph, "x", batched=True)
         node = x.exp()
         node.type = TensorType((3, 1))

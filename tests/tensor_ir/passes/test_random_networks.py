@@ -20,7 +20,7 @@ BATCH = 3
 @settings(max_examples=many(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(builder=networks())
 def test_values_and_gradients_stay(builder: NetworkBuilder) -> None:
-    """Passes may also run before differentiation, and again after it."""
+    """Values and gradients stay the same, also with passes both before and after differentiation."""
     root = builder.root
     loss = root.sum_batch() if root.type.batched else root
     values = {builder.trained[name]: first.draw() for name, first in builder.initial.items()}

@@ -63,7 +63,7 @@ def read(text: str) -> TensorNode:
 
 @pytest.mark.parametrize(("name", "before", "expected"), ROWS, ids=[f"{row[0]} {i}" for i, row in enumerate(ROWS)])
 def test_before_and_after(name: str, before: str, expected: str) -> None:
-    """The pass runs until nothing changes any more."""
+    """Each pass of the table turns the text before into the text after."""
     node = read(before)
     assert picture(node) == before
     (found,) = optimise([node], {name: PASSES[name]})
@@ -77,5 +77,5 @@ def test_the_network_before_and_after() -> None:
 
 
 def test_every_pass_is_shown() -> None:
-    """Only common subexpressions are missing, which the text of one expression can't show."""
+    """The table shows every pass but common subexpressions, which the text of one expression can't show."""
     assert {row[0] for row in ROWS} == PASSES.keys() - {"common subexpressions"}

@@ -192,7 +192,7 @@ def test_segments_are_simplified(on: str) -> None:
 
 
 def test_scaled_sums_have_the_bits_of_single_operations(on: str) -> None:
-    """Passes of networks that would round differently are not applied."""
+    """Scaled sums have the bits of single operations."""
     x = given(on)
     step = x * 0.1
     sums = [(x * 0.1 + x * 0.7) * 3.3, (step + (x * 0.7).execute()).execute() * 3.3]
@@ -301,7 +301,7 @@ def test_a_graph_of_many_segments(on: str) -> None:
 
 @pytest.mark.usefixtures("short")
 def test_equal_segments_share_a_program(work: Work) -> None:
-    """Of a chain of equal links, one segment and the rest are compiled."""
+    """Equal segments of a chain share one program."""
     x = given()
     out = x
     for _ in range(7 * 9 + 3):
@@ -428,7 +428,7 @@ def test_a_deep_graph_is_computed(on: str) -> None:
 
 
 def test_a_wide_graph_is_computed() -> None:
-    """Thousands of branches join in one result."""
+    """A graph in which thousands of branches join is computed."""
     x = Tensor.from_numpy(np.ones(3, np.float32), device="host")
     level = [x * float(number % 5) for number in range(2048)]
     while len(level) > 1:
@@ -508,7 +508,7 @@ def test_the_segments_of_one_execution_free_what_they_no_longer_need(monkeypatch
 
 
 def test_programs_give_way_when_memory_runs_out(on: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs that are kept for later are dropped, since they hold memory."""
+    """When memory runs out, programs that are kept for later are dropped, and the result is computed."""
     x = Tensor.from_numpy(X, device=on)
     for turn in range(3):
         (x + turn).execute()
@@ -573,7 +573,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 @pytest.mark.usefixtures("short")
 def test_a_failure_in_the_middle_keeps_what_was_computed(failing: list[int]) -> None:
-    """The next attempt continues from there, and no memory is lost."""
+    """After a failure, the next attempt continues from what was computed, and no memory is lost."""
     x = given()
     out, expected = x, X
     for _ in range(20):

@@ -99,7 +99,7 @@ def test_nodes_of_a_builder_stay_apart() -> None:
 
 
 def test_a_mistake_merges_nothing() -> None:
-    """Shapes are checked before graphs are merged."""
+    """An operation on wrong shapes merges no graphs."""
     a, b = leaf(), Tensor.zeros((4,), device="host")
     with pytest.raises(Exception, match="shapes must broadcast"):
         a + b
@@ -138,7 +138,7 @@ def test_what_is_computed_forgets_what_it_was_computed_from() -> None:
 
 
 def test_a_long_loop_keeps_nothing() -> None:
-    """The tensor of each iteration replaces the previous one."""
+    """A long loop that replaces its tensor in each iteration keeps one node."""
     x = leaf()
     for _ in range(50):
         x = (x * 0.5 + 1).execute()
@@ -252,13 +252,13 @@ def test_what_was_handed_over_belongs_to_the_next_thread() -> None:
 
 
 def test_the_tensors_of_a_thread_that_ended_can_be_used() -> None:
-    """A worker may therefore return a tensor that it made."""
+    """A tensor of a thread that has ended can be used in another thread."""
     tensor = in_thread(lambda: leaf() + 1)
     np.testing.assert_array_equal((tensor * 2).numpy(), [4, 4, 4])
 
 
 def test_threads_compute_side_by_side() -> None:
-    """Each thread has its own graphs on one device."""
+    """Threads compute their results side by side on one device."""
     wrong: list[object] = []
 
     def work(number: int) -> None:

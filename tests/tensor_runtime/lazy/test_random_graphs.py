@@ -153,7 +153,7 @@ def combined(choose: Random, pairs: list[Pair]) -> Pair:
 
 
 def test_a_large_random_graph(on: str, work: Work) -> None:
-    """No two segments are alike, so the amount of compiling depends on the kinds of operations, not on their number."""
+    """In a large random graph, the number of programs depends on the kinds of operations, not on their number."""
     choose = Random(17)
     random = np.random.default_rng(17)
     pairs = []
@@ -199,7 +199,7 @@ def is_poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_random_graphs_computed_in_random_order(
     on: str, seed: int, longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Results agree although some tensors are computed early and some are dropped."""
+    """Results equal numpy's although some tensors are computed early and some are dropped."""
     monkeypatch.setattr(find_segments, "__defaults__", (longest,))
     choose = Random(seed)
     pairs = [leaf(choose, on) for _ in range(3)]

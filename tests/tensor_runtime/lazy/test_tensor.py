@@ -88,7 +88,7 @@ def test_random_tensors_without_a_seed_differ(on: str, make: Any) -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
 @pytest.mark.parametrize("dtype", [f32, f64])
 def test_random_numbers_are_those_of_the_reference(on: str, seed: int, dtype: DType) -> None:
-    """Every device gives numpy's bits."""
+    """Random numbers have the reference's bits on every device."""
     tensor = Tensor.rand((3, 11), seed=seed, dtype=dtype, device=on)
     (expected,) = evaluate([tensor._node()], {})
     np.testing.assert_array_equal(tensor.numpy(), expected)
@@ -154,13 +154,13 @@ def test_a_tensor_has_elements(shape: tuple[int, ...]) -> None:
 
 
 def test_element_types_that_there_are_not() -> None:
-    """The message lists the element types."""
+    """An array of an unknown element type is refused with the allowed ones."""
     with pytest.raises(InvalidOperation, match=r"array dtype must be one of .*, got <U1"):
         host(["a"])
 
 
 def test_devices_that_there_are_not() -> None:
-    """The name must be one of a device."""
+    """An unknown device is refused."""
     with pytest.raises(DeviceError, match='device must be "auto", "host"'):
         Tensor.zeros((1,), device="tpu")
 
@@ -207,7 +207,7 @@ def test_an_array_of_another_library_is_kept_as_long_as_needed() -> None:
 
 
 def test_arrays_that_cannot_be_used_in_place() -> None:
-    """The message has the remedy."""
+    """An array that can't be used in place is refused with a remedy."""
     with pytest.raises(InvalidOperation, match=r"array must be C-contiguous .* got strides \(4, 12\); copy it first"):
         Tensor.from_dlpack(np.zeros((4, 3), np.float32).T)
     with pytest.raises(InvalidOperation, match="external array must have __array_interface__"):
@@ -286,7 +286,7 @@ def test_what_is_known_without_computing() -> None:
 
 
 def test_to_the_device_where_it_is() -> None:
-    """The tensor itself is returned."""
+    """`to` with the tensor's own device returns the tensor itself."""
     tensor = host(NUMBERS)
     assert tensor.to("host") is tensor
 
@@ -335,7 +335,7 @@ def test_second_derivatives() -> None:
 
 
 def test_a_gradient_must_be_one_that_is_required() -> None:
-    """Other tensors may have forgotten their inputs."""
+    """A gradient with respect to a tensor that requires none, or has no floats, is refused."""
     weights = host(NUMBERS)
     with pytest.raises(InvalidOperation, match="a gradient must be asked for floats that require one"):
         weights.sum().gradients([weights])
@@ -344,13 +344,13 @@ def test_a_gradient_must_be_one_that_is_required() -> None:
 
 
 def test_what_does_not_matter_has_gradient_zero() -> None:
-    """The gradient is a zero tensor of the right shape."""
+    """The gradient with respect to a tensor without influence is a zero tensor of its shape."""
     weights, other = (host(NUMBERS, requires_grad=True) for _ in range(2))
     np.testing.assert_array_equal((weights.sum() + 0 * 1).gradients([other])[0].numpy(), np.zeros((3, 4), np.float32))
 
 
 def test_equal_gradients_are_one_tensor() -> None:
-    """Each node has one tensor, so the lifetime of a node is that of its tensor."""
+    """Gradients that are the same node are the same tensor."""
     x, y = host(np.float64(2.0), requires_grad=True), host(np.float64(3.0), requires_grad=True)
     first, second = (x + y).gradients([x, y])
     assert first is second
@@ -369,7 +369,7 @@ def test_a_leaf_of_what_was_computed() -> None:
 
 
 def test_the_example_of_the_contract(on: str) -> None:
-    """The example has products, transposed axes, and a sum."""
+    """The contract's example, a sum over a transposed product, is lazy and equals numpy's result."""
     a, b = Tensor.from_numpy(NUMBERS, device=on), Tensor.from_numpy(NUMBERS.T, device=on)
     c = (a @ b).transpose((1, 0)).sum(axis=0)
     assert c.shape == (3,)
@@ -382,7 +382,7 @@ def test_the_example_of_the_contract(on: str) -> None:
 
 
 def test_one_node_and_the_order() -> None:
-    """Nodes and their order are those of the graph."""
+    """`info` has a node's inputs and origin, and `order` has the nodes that compute the tensor."""
     a = host(NUMBERS, name="a")
     out = a + a
     assert out.info().inputs == ("a", "a")
@@ -391,7 +391,7 @@ def test_one_node_and_the_order() -> None:
 
 
 def test_the_graph_can_be_printed() -> None:
-    """Computed nodes are marked."""
+    """The printed graph marks computed nodes."""
     a = host(NUMBERS, name="a")
     out = a.exp() + 1
     text = io.StringIO()
@@ -407,7 +407,7 @@ def test_the_graph_can_be_printed() -> None:
 
 
 def test_the_graph_can_be_drawn(tmp_path: Path) -> None:
-    """The drawing is SVG, or in Graphviz' language."""
+    """A drawing is SVG or for Graphviz, by the file's suffix."""
     out = host(NUMBERS, name="a") + 1
     out.dump_graphviz(tmp_path / "graph.svg")
     out.dump_graphviz(tmp_path / "graph.dot")
@@ -437,7 +437,7 @@ def test_what_is_no_operand() -> None:
 
 
 def test_a_cycle_is_told(on: str) -> None:
-    """Only changing nodes by hand can make a cycle."""
+    """A cycle, which only changing nodes by hand can make, is an error."""
     a = Tensor.from_numpy(NUMBERS, device=on)
     first = a + 1
     second = first * 2

@@ -41,7 +41,7 @@ def test_batches_are_taken_in_order(device: Device, batch: int, shuffle: int | N
 
 
 def test_sparse_inputs(device: Device) -> None:
-    """The rows of sparse inputs are used unchanged."""
+    """Training on sparse inputs gives the same weights as training on uploaded batches."""
     data = positions(COUNT)
     with seeds_example().build(device, SGD(0.01)) as one, seeds_example().build(device, SGD(0.01)) as other:
         one.set_data(data)
@@ -88,7 +88,7 @@ def test_it_learns(device: Device) -> None:
 
 class TestRefusals:
     def test_before_there_is_data(self, device: Device) -> None:
-        """Training needs data, an optimiser and an input."""
+        """Training without data, or without an optimiser, is refused."""
         with (
             regression().build(device, SGD(0.1)) as graph,
             pytest.raises(InvalidOperation, match="data must be set by set_data before train"),
@@ -115,7 +115,7 @@ class TestRefusals:
             assert graph.losses.shape == (1,)
 
     def test_shapes_and_names(self, device: Device) -> None:
-        """Data is checked as inputs are."""
+        """Data with wrong shapes, names or rows is refused."""
         with regression().build(device, SGD(0.1)) as graph:
             with pytest.raises(ShapeMismatch, match="equally many examples, got 3 of 'x', 4 of 'y'"):
                 graph.set_data({"x": examples(3)["x"], "y": examples(4)["y"]})

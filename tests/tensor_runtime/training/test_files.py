@@ -107,7 +107,7 @@ class TestQuantised:
         st.sampled_from(["i8", "i16"]),
     )
     def test_weights_are_off_by_half_a_scale_at_most(self, weights: np.ndarray[Any, Any], dtype: str) -> None:
-        """The scale is the largest weight divided by the largest integer."""
+        """Quantised weights are off by half a scale at most; a scale is the largest weight over the largest integer."""
         found = quantised({"w": weights}, dtype)
         largest = {"i8": 127, "i16": 32767}[dtype]
         if weights.any():
@@ -152,24 +152,24 @@ class TestRefusals:
             load_weights(tmp_path / f"nothing.{format}")
 
     def test_a_pickle_is_not_opened(self, tmp_path: Path) -> None:
-        """A pickle could run any code."""
+        """A file with a pickle, which could run any code, is refused."""
         path = tmp_path / "weights.npz"
         np.savez(path, w=np.array([{}], object))
         with pytest.raises(WeightsFileError, match="allow_pickle"):
             load_weights(path)
 
     def test_formats(self, tmp_path: Path) -> None:
-        """The file's suffix decides the format."""
+        """A suffix other than .npz and .safetensors is refused."""
         with pytest.raises(WeightsFileError, match=r"must end in \.npz or \.safetensors, got 'w\.txt'"):
             save_weights(tmp_path / "w.txt", WEIGHTS)
 
     def test_a_place_where_nothing_can_be_written(self, tmp_path: Path) -> None:
-        """The message has the system's reason."""
+        """A file that can't be written is an error with its path."""
         with pytest.raises(WeightsFileError, match=r"weights must be written to .*nowhere"):
             save_weights(tmp_path / "nowhere" / "w.npz", WEIGHTS)
 
     def test_weights_of_another_network(self, device: Device, tmp_path: Path) -> None:
-        """The message names the file and the mistake, and nothing is changed."""
+        """Weights of another network are refused with the file and the mistake, and nothing is changed."""
         path = tmp_path / "w.npz"
         with regression().build(device) as graph:
             before = graph.weights

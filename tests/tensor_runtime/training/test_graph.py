@@ -146,7 +146,7 @@ class TestLaunches:
         assert count == 3
 
     def test_the_rate_needs_no_new_program(self, graph: TrainingGraph) -> None:
-        """The rate is a number in memory."""
+        """A new rate takes effect without compiling a new program."""
         graph.step(examples(5))
         program = graph._programs["step", False].program
         compiled = list(program._compiled.values())
@@ -201,7 +201,7 @@ class Doubled(TensorOperation):
 
 
 def test_operations_of_your_own(device: Device) -> None:
-    """Each operation is one class with its types, its reference, its gradient, and its code for a device."""
+    """A user's operations are in the function's code, and have numpy's values and gradients."""
     builder = GraphBuilder(dtype=f64)
     x = builder.dense_input("x", (3, 1))
     hidden = builder.apply(Swish(), builder.affine("a", 3, 4).forward(x))
@@ -282,7 +282,7 @@ class TestRefusals:
         graph.forward(examples(3))
 
     def test_nothing_was_given(self, graph: TrainingGraph) -> None:
-        """Running needs a batch first."""
+        """Running a function before a batch was given is refused."""
         with pytest.raises(ExecutionFailed, match="input 'x' must be given, got none"):
             graph.forward()
 
@@ -332,7 +332,7 @@ class TestRefusals:
 
 
 def test_a_profile_names_what_each_operation_computes(graph: TrainingGraph) -> None:
-    """The profile has all nodes of the function, and every time is positive."""
+    """The profile has all nodes of the function, and some of its kernels compute several nodes."""
     graph.forward(examples(5))
     found = graph.profile("forward", launches=3)
     names = {name for entry in found for name in entry.nodes}

@@ -96,7 +96,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
 
 @pytest.mark.parametrize(("call", "message"), CALLS)
 def test_wrong_arguments_of_networks_and_tensors(call: Callable[[], object], message: str) -> None:
-    """One message says what the argument must be."""
+    """A wrong argument is refused with one message that says what must hold."""
     with pytest.raises(TensorError, match=re.escape(message)):
         call()
 
@@ -178,7 +178,7 @@ AFTER_CLOSE: list[Callable[[Any], object]] = [
 
 @pytest.mark.parametrize("is_owner", [True, False])
 def test_a_closed_graph_says_so(is_owner: bool) -> None:
-    """The device may be the graph's own or stay open; closing the graph again does nothing."""
+    """Calls of a closed graph are refused, its instructions can still be read, and closing it again is no error."""
     device = open_device("host")
     graph = built(SGD(0.1), "host" if is_owner else device)
     graph.set_data(DATA)

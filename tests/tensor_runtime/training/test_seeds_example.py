@@ -12,7 +12,7 @@ from tests.tensor_runtime.training.networks import positions, seeds_example
 
 class TestTheSeedsExample:
     def test_instructions(self, device: Device) -> None:
-        """Instructions are compared by the first word of each line."""
+        """The first words of the instructions are those of the seed's description."""
         with seeds_example().build(device) as graph:
             assert [line.split()[0] for line in graph.function_code("forward").splitlines()] == [
                 "MaybeUpdateBatchSize",
@@ -51,7 +51,7 @@ class TestTheSeedsExample:
                 np.testing.assert_allclose(value, w[name], rtol=1e-4, atol=1e-5)
 
     def test_losses_are_those_of_torch(self, device: Device) -> None:
-        """Losses agree over steps of AdamW."""
+        """Losses over steps of AdamW equal torch's."""
         torch = pytest.importorskip("torch")
         with seeds_example().build(device, AdamW(0.01)) as graph:
             w = {name: torch.tensor(value, requires_grad=True) for name, value in graph.weights.items()}
