@@ -180,6 +180,6 @@ class LogFile(logging.Handler):
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                return  # another process is renaming it
+                return  # another process is renaming the file
             if self.path.stat().st_size > self._size_limit:  # otherwise another process has renamed it
                 self.path.replace(self.path.with_suffix(".1.log"))

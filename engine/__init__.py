@@ -44,7 +44,7 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'engine' has no attribute {name!r}")
     found: object = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = found  # the next access finds it there
+    globals()[name] = found  # later accesses find the name without this function
     return found
 
 

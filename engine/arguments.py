@@ -20,7 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 #: The most characters of a wrong value that a message shows.
 SHOWN = 200
-#: Returns what is wrong with a value, given with its name; "" when it is of the type.
+#: A function of a value and its name that returns what is wrong with the value; "" if nothing is.
 Check = Callable[[object, str], str]
 _RULES = {bool: "True or False", int: "a whole number", float: "a number", str: "a text", NoneType: "None"}
 _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
@@ -41,7 +41,7 @@ def shown(value: object) -> str:
 
 
 def checked(error: type[Exception] = WarploomError, **unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Have a function raise `error` unless its arguments are of the types that its hints say.
+    """Make a function raise `error` when an argument does not match its type hint.
 
     `unchecked` names arguments that the function checks itself, with the reason.
     """
@@ -83,7 +83,7 @@ def check_of(hint: Any) -> Check:
         return lambda value, name: "" if value in arguments else _wrong(name, _rule(hint), value)
     if origin in (frozenset, dict, tuple):
         return _container(hint, origin, [check_of(argument) for argument in arguments])
-    if isinstance(origin, type):  # of other containers only the kind is checked
+    if isinstance(origin, type):  # for other containers, only the kind is checked
         return lambda value, name: "" if isinstance(value, origin) else _wrong(name, _rule(hint), value)
     if not isinstance(hint, type) or getattr(hint, "_is_protocol", False):
         return lambda value, name: ""
@@ -173,7 +173,7 @@ def _container(hint: object, kind: type, checks: list[Check]) -> Check:
         container: Any = value
         if not isinstance(value, kind) or (kind is tuple and not repeats and len(container) != len(checks)):
             return _wrong(name, str(hint), value)
-        rows: Iterable[Any] = zip(container, strict=False)  # of a frozenset, or of a tuple of any length
+        rows: Iterable[Any] = zip(container, strict=False)  # the items of a frozenset, or of a tuple of any length
         if kind is not frozenset and not repeats:
             rows = [container] if kind is tuple else container.items()
         found = (check(item, f"item of {name}") for row in rows for item, check in zip(row, checks, strict=False))

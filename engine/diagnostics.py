@@ -32,7 +32,7 @@ def printable(text: str) -> str:
 
 
 class Severity(StrEnum):
-    """How bad it is: an error keeps the block from running, a warning does not."""
+    """How bad a problem is: an error keeps the block from running, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -57,8 +57,8 @@ class Mend(StrEnum):
     CONNECT = "connect"  # a required input of a new block, which is incomplete rather than wrong
     CHOOSE = "choose"  # a value that has no default, such as a file; a new block is incomplete without it
     CONNECT_LIKE = "connect like"  # an input that determines the shape of a loop
-    COPY = "copy"  # put a copy between the input and what feeds it
-    CONVERT = "convert"  # change the element type between the input and what feeds it
+    COPY = "copy"  # put a copy between the input and its source
+    CONVERT = "convert"  # change the element type between the input and its source
     DISCONNECT = "disconnect"  # delete the connection into the input
     TRUST = "trust"  # the patch, or the folder of blocks beside it
     RESTART = "restart"  # the engine
@@ -68,9 +68,9 @@ class Mend(StrEnum):
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     """One problem, with the place where it can be fixed; `port` is a port or a parameter.
 
-    `message` has the rule and the found value; `expected` and `found` give the two alone, in a few words, where that
-    makes sense; `remedy` is the instruction, and `mend` the step that does it. `file` and `line` point into a kernel or
-    a patch file if the problem is there. `source` names the check that found it. Long texts are cut.
+    `message` has the rule and the found value; `expected` and `found` repeat these two in a few words, where that makes
+    sense; `remedy` is the instruction, and `mend` the step that does it. `file` and `line` point into a kernel or a
+    patch file if the problem is there. `source` names the check that found it. Long texts are cut.
     """
 
     severity: Severity
@@ -217,7 +217,8 @@ class KernelFault(DeviceError):
 
 
 class LoopStopped(DeviceError):
-    """A loop was stopped; `node` is its node in the device's graph, `turns` how many were done, `why` a reason.
+    """A loop was stopped; `node` is its node in the device's graph, `turns` the number of completed turns, `why` the
+    reason.
 
     `is_over_limit`: the time limit of kernels has stopped it.
     """

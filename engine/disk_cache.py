@@ -83,7 +83,7 @@ class DiskCache(Generic[Cached]):
                 raise
             self._count(_CHECKSUM_BYTES + len(body))
         except OSError as reason:
-            level = logging.DEBUG if self.folder in _unwritable else logging.WARNING  # once is enough
+            level = logging.DEBUG if self.folder in _unwritable else logging.WARNING  # warn only once
             _unwritable.add(self.folder)
             _log.log(level, "cache %s cannot be written, so results are made anew: %s", self.folder, reason)
 

@@ -27,7 +27,7 @@ def format_time(time_ns: float) -> str:
 
 
 def budget_text(time_ns: float, budget_ns: float) -> str:
-    """Return how a time keeps to a budget: "14.9 ms below the budget of 16.6 ms"."""
+    """Return the distance of a time from its budget: "14.9 ms below the budget of 16.6 ms"."""
     side = "over" if time_ns > budget_ns else "below"
     return f"{format_time(abs(budget_ns - time_ns))} {side} the budget of {format_time(budget_ns)}"
 

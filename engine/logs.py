@@ -59,7 +59,7 @@ class LogBuffer(logging.Handler):
 
     def take(self) -> tuple[tuple[Logged, ...], int]:
         """Return the records since the last call, oldest first, and how many older ones were dropped before them."""
-        if not self._records:  # as most readers find it
+        if not self._records:  # the usual case for a reader
             return (), 0
         self.acquire()
         try:
@@ -143,7 +143,7 @@ def wanted_level() -> int:
 
 
 def follow_level(follower: Callable[[int], None]) -> Callable[[], None]:
-    """Call a function with the wanted level now and whenever it changes; return a function that ends this."""
+    """Call a function with the wanted level now and whenever it changes; return a function that ends the calls."""
     with _lock:
         _followers.append(follower)
     follower(wanted_level())

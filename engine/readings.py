@@ -123,7 +123,7 @@ class Reading:
 
     @contextmanager
     def under_way(self, *, alone: bool = False) -> Iterator[None]:
-        """Let it answer questions in the context, on this thread; with `alone`, no other reading answers."""
+        """Let this reading answer questions in the context, on this thread; with `alone`, no other reading answers."""
         token = _under_way.set((self,) if alone else (*_under_way.get(), self))
         try:
             yield

@@ -45,7 +45,7 @@ class Canvas(QWidget):
     refused = Signal(str)  # the reason why an edit is refused
     node_activated = Signal(str)  # double-clicked, or entered by the keyboard
     escaped = Signal()  # Escape, while nothing is dragged
-    patch_dropped = Signal(Path)  # Escape was pressed while nothing is dragged
+    patch_dropped = Signal(Path)  # the dropped file
     menu_requested = Signal(str, QPoint)  # for a "node", a "connection" or the "canvas", at a screen position
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Canvas(QWidget):
         self.search.popup.shown.connect(self._show_hint)
         layout = QGridLayout(self, contentsMargins=QMargins(), spacing=0)
         layout.addWidget(self.view, 0, 0, 2, 1)
-        # Not in the viewport, which moves its children.
+        # The hint is no child of the viewport, which moves its children.
         layout.addWidget(self._hint, 0, 0, 2, 1, Qt.AlignmentFlag.AlignCenter)
         layout.addWidget(legend, 1, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
         layout.setRowStretch(0, 1)
@@ -105,7 +105,7 @@ class Canvas(QWidget):
     # Display
 
     def set_patch(self, patch: Patch | None) -> None:
-        """Show a patch, or none."""
+        """Show a patch; None shows an empty canvas."""
         self._mirror.stop()
         self.search.popup.close_search()
         self.view.cancel_drag()

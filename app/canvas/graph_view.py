@@ -115,7 +115,7 @@ class GraphView(ZoomableView):
         return self.mapFromScene(area).boundingRect() if area is not None else None
 
     def cancel_drag(self) -> None:
-        """Cancel a drag without an effect."""
+        """Cancel a drag; the patch stays unchanged."""
         self._edge_scroll.stop()
         gesture, self._gesture = self._gesture, None
         if gesture is not None:
@@ -233,7 +233,7 @@ class GraphView(ZoomableView):
         event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Pass dropped files on."""
+        """Emit the dropped files and their place."""
         self.cursor_position = event.position().toPoint()
         self.files_dropped.emit(_files(event), self.mapToScene(self.cursor_position))
         event.acceptProposedAction()

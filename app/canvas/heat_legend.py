@@ -39,7 +39,7 @@ class HeatLegend(QWidget):
         self.setVisible(bool(text))
 
     def sizeHint(self) -> QSize:
-        """The box and its distance from the corner."""
+        """Return the size of the box, including its distance from the corner."""
         width = max(_BAR, round(text_width(self._text, SMALL, False)) + 2)
         return QSize(width + 2 * _PADDING + _AWAY, 2 * _LINE + _HEIGHT + 2 * _PADDING - 2 + _AWAY)
 

@@ -128,7 +128,7 @@ class InnerRoom(QObject):
         self._view = view.zoom, view.mapToScene(view.viewport().rect().center())
         self._swap_recent()
         self._show(editing.patch, editing.shelve)
-        self._stop = [  # after the canvas, which must have a node before its state
+        self._stop = [  # subscribed after the canvas, which must show a node before its state
             editing.patch.subscribe(lambda change: None, self._show_state),
             patch.subscribe(lambda change: None, self._name_it),
         ]
@@ -143,7 +143,7 @@ class InnerRoom(QObject):
     def show_report(self, report: FrameReport) -> None:
         """Show a report of the patch.
 
-        While a block is open, only the report of its parts, such as a network's layers.
+        While a block is open, show only the report of its parts, such as a network's layers.
         """
         if self._editing is None:
             self.reported.emit(report)
@@ -173,7 +173,7 @@ class InnerRoom(QObject):
     def _forget(self) -> None:
         """Close the inner patch without showing the patch around it, since another one will be shown."""
         if self._editing is not None:
-            self._session.enter_typed()  # while the patch still gets the edit
+            self._session.enter_typed()  # first, so that the patch still gets the edit
             self._editing.close()
             for end in self._stop:
                 end()

@@ -85,7 +85,7 @@ class PathDisplay(QWidget):
         self.setVisible(bool(marks.text))
 
     def sizeHint(self) -> QSize:
-        """The box and its distance from the corner."""
+        """Return the size of the box, including its distance from the corner."""
         lines = self.marks.text.splitlines()
         width = max((text_width(line, SMALL, False) for line in lines), default=0.0)
         return QSize(round(width) + 2 + _SAMPLE + 2 * _PADDING + _AWAY, _LINE * len(lines) + 2 * _PADDING - 6 + _AWAY)

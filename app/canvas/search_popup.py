@@ -75,7 +75,7 @@ class SearchPopup(QFrame):
     Up, down and Enter choose, and Escape closes. While the field is empty, left and right fold and unfold a group.
     """
 
-    chosen = Signal(type)  # of Block
+    chosen = Signal(type)  # a block type
     shown = Signal(bool)
 
     def __init__(self, parent: QWidget) -> None:
@@ -115,7 +115,7 @@ class SearchPopup(QFrame):
         self._fill("")
         room = self._room.rect().adjusted(8, 8, -8, -8)
         x = min(position.x() - 16, room.right() - self.width())
-        y = min(position.y() - 16, room.bottom() - self._height(_MOST_HEIGHT))  # it may grow to that height
+        y = min(position.y() - 16, room.bottom() - self._height(_MOST_HEIGHT))  # the popup may grow to that height
         self.move(max(x, room.left()), max(y, room.top()))
         self.show()
         self.raise_()

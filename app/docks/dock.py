@@ -38,7 +38,7 @@ class Editor(Protocol):
         """Return a menu of the menu bar by its id."""
 
     def mend(self, remedy: Remedy) -> None:
-        """Do the action on a problem's button."""
+        """Perform the action of a problem's button."""
 
     def note(self, text: str) -> None:
         """Log a message to the person, and show it in the status bar for a moment."""

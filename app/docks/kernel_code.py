@@ -274,7 +274,7 @@ class _Margin(QWidget):
         self._view = view
 
     def sizeHint(self) -> QSize:
-        """Return its width."""
+        """Return the margin's width."""
         return QSize(_MARGIN_WIDTH, 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:

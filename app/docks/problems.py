@@ -108,7 +108,7 @@ class Problems(EmptyState, Dock):
         self._shown: tuple[Diagnostic, ...] = ()
         self._sightings: Sequence[Sighting] = ()
         self._is_behind = False  # whether the list has yet to show `_sightings`
-        self._problems: list[Problem] = []  # all
+        self._problems: list[Problem] = []  # all problems
         self._listed: list[Problem] = []  # those that pass the filter, as sorted
         self._filter, self._order = ProblemFilter(), ProblemOrder()
         self._patch = Patch()

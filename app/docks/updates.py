@@ -81,7 +81,7 @@ class UpdateRows(ListModel[Row]):
         return row.clock, LEVELS[record.level][0], record.cause, record.source, f"{record.frame:,}", *times
 
     def tooltip(self, row: Row, column: int) -> str:
-        """All details, for columns that are too narrow."""
+        """Return all details, for columns that are too narrow."""
         record = row.record
         lines = [record.cause, LEVELS[record.level][1]]
         if record.beside_ns:

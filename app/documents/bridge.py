@@ -139,7 +139,7 @@ class Bridge(QObject):
         if self._engine is not None and asks != self._asks_profiles:
             self._asks_profiles = asks
             if asks:
-                self._engine.take_profile()  # it may be left over from an earlier watcher
+                self._engine.take_profile()  # a profile may be left over from an earlier watcher
             self._engine.post(ObserveProfile(asks))
         if not self._profile_watchers:
             self.profile = None  # it would be outdated for the next watcher

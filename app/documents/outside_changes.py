@@ -111,7 +111,7 @@ class OutsideChanges(QObject):
             self._session.reload(newest.patch)
             self.noticed.emit(NO_NOTICE)
         else:
-            self._seen = None  # it has changed again since, so ask again
+            self._seen = None  # the file has changed again since, so ask again
 
     def _keep(self, outside: Outside) -> None:
         self._session.keep(outside.digest)

@@ -106,7 +106,7 @@ def find_left_behind(folder: Path) -> list[Recovered]:
     """Return the unsaved work of crashed editors, and remove their other files from the folder."""
     for stale in folder.glob("*.lock"):
         if not stale.with_suffix(".json").exists() and (lock := _lock(stale)).tryLock(0):
-            lock.unlock()  # this removes it
+            lock.unlock()  # removes the lock file
     for part in folder.glob(".*.json.part"):  # an editor was killed while it moved its copy into place
         if not (folder / part.name[1:-5]).with_suffix(".lock").exists():
             part.unlink(missing_ok=True)
@@ -119,7 +119,7 @@ def find_left_behind(folder: Path) -> list[Recovered]:
             found.append(Recovered(msgspec.json.decode(file.read_bytes(), type=_Copy), file, lock))
         except (OSError, msgspec.DecodeError) as problem:
             _log.warning("unsaved work in %s can't be read and stays there: %s", file, problem)
-            lock.unlock()  # this version can't read it, so it stays
+            lock.unlock()  # this version can't read the copy, so it stays
     return found
 
 

@@ -75,7 +75,7 @@ def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) ->
         told = code_diagnostic(problem, f"spanning of {block_type.id}", block_type.source_file())
         raise PatchError(f"{told.message}; {told.remedy}")
 
-    with closing(CodeRunner()) as code:  # so that it can't block the editor
+    with closing(CodeRunner()) as code:  # so that the block's code can't block the editor
         return code.run(ask, failed, ours=is_ours(block_type))
 
 

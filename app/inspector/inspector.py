@@ -223,7 +223,7 @@ class Inspector(EmptyState, Dock):
             for title, section in zip(("While it runs", "Changes rebuild the graph"), sections, strict=True):
                 rows = [self._make_row(spec) for spec in section]
                 is_folded = all(sections) and title in self.folded
-                if all(sections):  # they need different names only if both exist
+                if all(sections):  # the two sections need different names only if both exist
                     heading = SectionHeading(title, folded=is_folded)
                     heading.folding_changed.connect(partial(self._fold, form, rows))
                     form.addRow(heading)

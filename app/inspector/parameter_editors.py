@@ -178,7 +178,7 @@ class _Slider(QSlider):
 
 
 class BoolEditor(ParameterEditor):
-    """Yes or no."""
+    """The editor of a boolean."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
@@ -198,7 +198,7 @@ class BoolEditor(ParameterEditor):
 
 
 class ChoiceEditor(ParameterEditor):
-    """One of several texts."""
+    """The editor of a parameter whose value is one of several texts."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
@@ -215,7 +215,7 @@ class ChoiceEditor(ParameterEditor):
 
 
 class TextEditor(ParameterEditor):
-    """Any text."""
+    """The editor of any text."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
@@ -322,7 +322,7 @@ def align_numbers(editors: Iterable[ParameterEditor]) -> None:
     """Give all boxes beside sliders the same width, so that the sliders have the same length."""
     boxes = [editor.box for editor in editors if isinstance(editor, NumberEditor) and editor.slider is not None]
     for box in boxes:
-        box.ensurePolished()  # the style is part of its width
+        box.ensurePolished()  # the style adds to the box's width
     needed = max((box.sizeHint().width() for box in boxes), default=_NARROWEST)
     for box in boxes:
         box.setFixedWidth(min(max(needed, _NARROWEST), _WIDEST))

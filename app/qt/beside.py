@@ -15,7 +15,7 @@ Run = Callable[[str, Callable[[], object], Callable[[], None]], None]
 
 
 def at_once(what: str, work: Callable[[], object], then: Callable[[], None]) -> None:
-    """Run both on the caller's thread, where no window would freeze."""
+    """Run `work` and then `then` on the caller's thread, where no window would freeze."""
     work()
     then()
 
@@ -49,7 +49,7 @@ class Beside(QObject):
     def _work(self, work: Callable[[], object], then: Callable[[], None]) -> None:
         try:
             work()
-        except Exception:  # noqa: BLE001 - what follows says so itself, since it needs what the work should have given
+        except Exception:  # noqa: BLE001 - `then` reports the failure, since it needs the result of the work
             _log.exception("work beside the UI failed")
         finally:
             self._done.emit(then)

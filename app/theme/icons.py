@@ -102,14 +102,14 @@ class _ThemedIcon(QIconEngine):
         self._drawing, self._colour = drawing, colour
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
-        """Draw it into a rectangle."""
+        """Draw the icon into a rectangle."""
         theme = colours.current()
         colour = getattr(theme, self._colour)
         drawn: QIcon = qtawesome.icon(self._drawing, color=colour, color_disabled=theme.text_faint)
         drawn.paint(painter, rect, mode=mode, state=state)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        """Return it as a picture with a transparent background."""
+        """Return the icon as a picture with a transparent background."""
         drawn = QPixmap(size)
         drawn.fill(Qt.GlobalColor.transparent)
         painter = QPainter(drawn)

@@ -23,7 +23,7 @@ class Rank(IntEnum):
 
 
 class ProblemColumn(IntEnum):
-    """The texts of a problem."""
+    """The columns in which a problem's texts are shown."""
 
     PROBLEM = 0
     BLOCK = 1

@@ -312,7 +312,7 @@ def port_facts(spec: PortSpec) -> str:
 
 
 def _joined(lines: list[str]) -> str:
-    """Wrap long lines, except for code, which is indented."""
+    """Join lines; long ones are wrapped, except for code, which is indented."""
     return "\n".join(
         line if line.startswith(" ") else textwrap.fill(line, _WIDTH)
         for text in lines

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 
 class EmptyState(QStackedWidget):
-    """`content`, or a hint in its place."""
+    """Shows `content`, or a hint in its place."""
 
     def __init__(self, content: QWidget, hint: str) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 class ListModel(QAbstractTableModel, Generic[R]):
-    """A list with columns, the newest row last. A subclass has the contents of the cells."""
+    """A list with columns, the newest row last. A subclass defines the texts of the cells."""
 
     HEADERS: ClassVar[tuple[str, ...]]
     #: Tooltips of the headers, if any.

@@ -144,7 +144,7 @@ def _tabify(window: QMainWindow, front: QDockWidget, behind: QDockWidget) -> Non
     window.tabifyDockWidget(front, behind)
     behind.show()
     front.raise_()
-    behind.setVisible(is_open)  # at first, it is not open
+    behind.setVisible(is_open)  # at first, the dock is not open
 
 
 def restore(window: QMainWindow, docks: Docks, state: UserState) -> None:

@@ -145,7 +145,7 @@ class EngineBadge(QWidget):
     def _show(self, report: FrameReport | None, per_second: float | None) -> None:
         self._is_running = report is not None and report.running
         self.label.setText(badge_text(report, per_second, self._time_ns))
-        # It never gets narrower, since the toolbar would make room for the next longer line too late.
+        # The label never gets narrower, since the toolbar would make room for the next longer line too late.
         self.label.setMinimumWidth(max(self.label.minimumWidth(), self.label.sizeHint().width()))
         self.setAccessibleName(f"Engine: {self.label.text()}")
         self.update()

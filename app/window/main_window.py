@@ -53,7 +53,7 @@ from engine.patch.document import Patch
 from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport
 
-_SHOWN_MS = 8000  # of a message in the status bar
+_SHOWN_MS = 8000  # milliseconds that the status bar shows a message
 
 
 class MainWindow(QMainWindow):
@@ -173,7 +173,7 @@ class MainWindow(QMainWindow):
         self.log.add_message(text)
 
     def mend(self, remedy: Remedy) -> None:
-        """Do the action on a problem's button."""
+        """Perform the action of a problem's button."""
         self.inspector.enter_typed()
         if remedy.edit is not None:
             try:
@@ -224,7 +224,7 @@ class MainWindow(QMainWindow):
         is_open = False
         for found in find_left_behind(self.folder / "recovery"):
             if is_open:
-                found.leave()  # it is offered again at the next start
+                found.leave()  # the copy is offered again at the next start
             else:
                 is_open = self.files.recover(found)
 
@@ -271,7 +271,7 @@ class MainWindow(QMainWindow):
     def _follow_engine(self, engine: Client | None) -> None:
         self.banner.show_notice(NO_NOTICE)
         self.gc_timer.set_busy(engine is not None)
-        self._show_path()  # of the new engine's frames
+        self._show_path()  # for the new engine's frames
 
     def _on_stopped(self, report: FrameReport) -> None:
         self._offer_restart(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")

@@ -47,7 +47,7 @@ def pacing_tooltip(pacing: Pacing) -> str:
 
 
 class TransportBar(QWidget):
-    """Shows time and frame of the patch, and offers the choices of pacing. It shows the present action on "play"."""
+    """Shows time and frame of the patch, and offers the choices of pacing. The play button shows its present action."""
 
     def __init__(self, window: QWidget, session: Session, bridge: Bridge, actions: Actions) -> None:
         super().__init__()

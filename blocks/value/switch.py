@@ -24,7 +24,7 @@ class Switch(ValueBlock, id="value.switch", tags=("select", "choose", "pick", "i
     h: float = param(0.0, min=-1e9, max=1e9, doc="Output at index 7.")
 
     def update(self, now: Moment) -> None:
-        """Pick."""
+        """Output the chosen number."""
         index, used = self.index, self.inputs_used
         index = index % used if self.wrap else min(max(index, 0), used - 1)
         self.value = self.values[NAMES[index]]

@@ -25,7 +25,7 @@ from engine.diagnostics import Diagnostic, PatchError
 from engine.readings import Disk, Reading, digest
 from engine.types.bits import bit_key
 
-#: How many adapted types are remembered; those that nodes use live on with their nodes.
+#: The most adapted types that are remembered; a forgotten type lives as long as nodes use it.
 _MOST = 1000
 
 
@@ -33,9 +33,8 @@ _MOST = 1000
 class Interface:
     """The ports and parameters of an adaptive block, in addition to those that its type declares.
 
-    `content` is for `describe`, which finds it as `self.content`. `files` were read to make the interface, besides
-    those read by `engine.readings`: when one of them is saved, the interface is made again. `notes` are warnings that
-    the node shows.
+    `describe` reads `content` as `self.content`. `files` were read to make the interface, besides those read by
+    `engine.readings`: when one of them is saved, the interface is made again. `notes` are warnings that the node shows.
     """
 
     ports: tuple[PortSpec, ...] = ()

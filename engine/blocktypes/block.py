@@ -123,10 +123,10 @@ class Block:
 
     @classmethod
     def parameter(cls, name: str) -> ParameterSpec:
-        """Return a parameter's declaration; PatchError that lists the parameters when there is none."""
+        """Return a parameter's declaration. Raise PatchError, which lists the parameters, when there is none."""
         try:
             return cls.parameters[cls.renamed.get(name, name)]
-        except (KeyError, TypeError):  # TypeError for what can't be a name
+        except (KeyError, TypeError):  # TypeError for a name that can't be hashed
             rule = f"one of {', '.join(cls.parameters)}" if cls.parameters else "left out, since the block has none"
             raise PatchError(f"{cls.id}: parameter must be {rule}, got {shown(name)}") from None
 
@@ -157,7 +157,7 @@ class Block:
 
     @abstractmethod
     def describe(self, build: BlockBuilder) -> None:
-        """Describe the block's work by calling `build`."""
+        """Describe the block's work by calling methods of `build`."""
         raise NotImplementedError(f"block {self.id} must define describe")
 
     @classmethod
@@ -247,7 +247,7 @@ class BlockTypes:
         raise BlockDefinitionError(f"block id {type_id} must be unique, got it in {both}{more}")
 
     def define(self, cls: type[Block]) -> None:
-        """Enter a complete class; while its file is loaded, only stage it."""
+        """Add a complete class to the defined types; while its file is being loaded, only stage it."""
         staged = self._staged.get()
         if staged is not None:
             staged[cls.id] = cls
@@ -287,9 +287,9 @@ class BlockTypes:
             self._problems.pop(type_id, None)
 
     def subscribe(self, listener: Callable[[frozenset[str]], None]) -> Callable[[], None]:
-        """Call `listener` with the ids of types that were added, removed or changed, on the thread that did it.
+        """Call `listener` with the ids of types that were added, removed or changed, on the thread that changed them.
 
-        Return a function that ends this; it may be called more than once.
+        Return a function that ends the subscription; it may be called more than once.
         """
 
         def end() -> None:

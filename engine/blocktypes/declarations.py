@@ -32,10 +32,7 @@ class Out(BufferHandle, Generic[T]):
 
 @dataclass
 class PortDeclaration:
-    """The result of `port(...)`: the class attribute that becomes a `PortSpec` and, on a block, a handle.
-
-    `spec` lacks direction and element type until the class is complete: the annotation gives them.
-    """
+    """stays so if `describe` is stopped because it takes too long"""
 
     spec: PortSpec
     handle: type[BufferHandle] = BufferHandle
@@ -133,7 +130,7 @@ class Value(Generic[NumberType]):
     @overload
     def __get__(self, instance: object, owner: type) -> NumberType: ...
     def __get__(self, instance: object | None, owner: type) -> Value[NumberType] | NumberType:
-        # Only called on the class: a block has each output among its own attributes.
+        # Python calls this only for the class: a block stores each output among its own attributes.
         return self
 
 
@@ -150,7 +147,7 @@ def value_port(*, doc: str, unit: str = "", replaces: tuple[str, ...] = ()) -> A
 class ParameterDeclaration:
     """The result of `param(...)`: the class attribute that becomes a `ParameterSpec` and, on a block, a handle."""
 
-    spec: ParameterSpec  # without its type, which the annotation gives
+    spec: ParameterSpec  # lacks the type, which the annotation gives
     #: The block's code gets the value. `describe` gets a handle on a live parameter instead.
     by_value: bool = False
 

@@ -93,7 +93,7 @@ class ParameterSpec:
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:
-        """The least and the greatest value that it takes; None where there is no such bound."""
+        """The least and the greatest allowed value; None where there is no such bound."""
         low, high = _RANGES.get(self.number, (None, None))
         return low if self.minimum is None else self.minimum, high if self.maximum is None else self.maximum
 
@@ -108,7 +108,7 @@ class ParameterSpec:
         return self.structural and self.type == "int" and not self.can_be_constant
 
     def coerce(self, value: Any) -> Any:
-        """Return `value` as this parameter's type; raises a PatchError with the rule."""
+        """Return `value` as this parameter's type. Raise PatchError, which states the rule, if it doesn't fit."""
         try:
             converted: Any = _CONVERT[self.type](value)
         except Exception:  # noqa: BLE001 - a value of another type may raise anything
@@ -241,7 +241,7 @@ _MUST_BE = {
 def parse_text(spec: ParameterSpec, text: str) -> Any:
     """Return the value a person typed for this parameter (command line, inspector).
 
-    Raise PatchError if the text is no such value.
+    Raise PatchError if the text does not denote such a value.
     """
     if spec.type == "bool" and text.lower() in ("true", "false", "1", "0", "on", "off"):
         return text.lower() in ("true", "1", "on")

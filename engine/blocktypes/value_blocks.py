@@ -93,7 +93,7 @@ class ValueBlock(Block, abstract=True):
         return {}
 
     def describe(self, build: BlockBuilder) -> None:
-        """A value block does nothing on the device."""
+        """Describe nothing: a value block has no work on the device."""
 
     @classmethod
     def _declared(cls) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:

@@ -75,7 +75,7 @@ def _text(problem: BaseException) -> str:
 def _remedy(problem: BaseException, near: Path | None) -> str:
     if isinstance(problem, ModuleNotFoundError) and problem.name and near is not None:
         name = problem.name.partition(".")[0]
-        with suppress(OSError):  # the name may be too long for a file
+        with suppress(OSError):  # the name may be too long for a path
             if (near.parent / f"{name}.py").is_file() or (near.parent / name).is_dir():
                 return f"it lies beside the block, so write `from .{name} import ...`, with the dot"
     return "correct the block's code and save it"

@@ -36,7 +36,7 @@ def folder_package(folder: Path) -> str:
 
 
 def module_name(path: Path, folder: Path, package: str) -> str:
-    """`__init__.py` has the name of its folder's package.
+    """Return the name of a file's module; that of `__init__.py` is the name of its folder's package.
 
     A dot in the name of a file or folder is replaced by a character that looks like one.
     """
@@ -78,7 +78,7 @@ def _is_hidden(part: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def imported_modules(source: bytes, module: str, *, is_package: bool = False) -> frozenset[str]:
-    """Return the full names of the modules that the text of `module` may import; none when it is no Python.
+    """Return the full names of the modules that the text of `module` may import; none for text that is not Python.
 
     `from a import b` may import a module `a.b` or a name in `a`, so both are returned.
     """

@@ -32,7 +32,7 @@ from engine.user_code.runner import CodeRunner
 
 
 class _JobQueue:
-    """Does jobs one after the other, on a thread that exists only while there are jobs.
+    """Runs jobs one after another, on a thread that exists only while there are jobs.
 
     It calls `rest` after the last job, before that job's future is done.
     """
@@ -150,7 +150,7 @@ class BlockFolders:
         """Run every file of a folder; files that fail don't affect the others."""
         path = folder.resolve()
         if path in self._folders:
-            return self._jobs.submit(_nothing)  # done after the jobs before it
+            return self._jobs.submit(_nothing)  # done when all earlier jobs are done
         added = self._folders[path] = Folder(path, folder_package(path))
         trusted_folders.add(path)
         return self._jobs.submit(partial(self._load_all, added))
@@ -269,7 +269,7 @@ def _hidden(path: Path, first: Path, folder: Path) -> Diagnostic:
 
 
 def _known_file(path: Path, module: str) -> BlockFile:
-    """Return a file that has not run here yet; a file of an imported package may have types already."""
+    """Return the record of a file that has not run here yet; a file of an imported package may have types already."""
     types = [type_id for type_id, block in block_types.all().items() if block.__module__ == module]
     return BlockFile(path, module, types=frozenset(types))
 

@@ -34,7 +34,9 @@ LOADED_S = FILE.total_s + GRACE_S
 
 
 def loading_file(type_id: str) -> Path | None:
-    """Return the trusted file that defines a block type and is still running, or waits for one; None for others."""
+    """Return the trusted file that seems to define a block type and has not been loaded completely; None when there is
+    none.
+    """
     if not block_folders.is_loading:
         return None
     found = (find_definition(type_id, folder) for folder in block_folders.trusted)
@@ -83,7 +85,7 @@ class Catalogue:
         return block_folders.problems()
 
     def require(self, type_id: str) -> type[Block]:
-        """Return a block type; PatchError that suggests the nearest ids when there is none."""
+        """Return a block type. Raise PatchError, which suggests the nearest ids, when there is none."""
         if not isinstance(type_id, str):
             raise PatchError(f"block type must be an id such as 'math.saxpy', got {shown(type_id)}")
         block_type = self.get(type_id)
@@ -101,7 +103,7 @@ class Catalogue:
     def search(self, text: str) -> list[type[Block]]:
         """Return the block types that match every word of `text` in title, id, tags, category or help, best first.
 
-        Initials and words of other tools match too; if nothing does, words with a typo.
+        Initials and other tools' words match too. If nothing matches, words with a typo do.
         """
         return search(self.all(), text)
 
@@ -176,7 +178,7 @@ def trust_blocks(folder: Path | str, *, wait_s: Annotated[float, Meta(ge=0)] = L
     path = Path(folder)
     if not path.is_dir():
         raise WarploomError(f"folder of blocks must exist, got {path}")
-    default_catalogue()  # its ids take precedence
+    default_catalogue()  # first, so that its ids take precedence
     _wait_for(path, wait_s)
     return block_folders.problems(path)
 

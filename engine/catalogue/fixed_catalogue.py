@@ -18,7 +18,7 @@ class RowBlock(Block, abstract=True):
     """A row of a table as a block type: a part of a block's work, such as an op of a kernel."""
 
     def describe(self, build: BlockBuilder) -> None:
-        """A part launches nothing by itself."""
+        """Describe nothing: a part launches no work by itself."""
 
 
 def row_block(
@@ -60,7 +60,7 @@ class FixedCatalogue(Catalogue):
         return None
 
     def require(self, type_id: str) -> type[Block]:
-        """Return a block type; PatchError that suggests the nearest ids when there is none."""
+        """Return a block type. Raise PatchError, which suggests the nearest ids, when there is none."""
         found = self.get(type_id) if isinstance(type_id, str) else None
         if found is None:
             near = difflib.get_close_matches(str(type_id), self._types, n=3)

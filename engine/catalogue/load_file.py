@@ -84,7 +84,7 @@ def _describe(types: Iterable[type[Block]]) -> None:
     """Find the types that show pictures, so that no later call has to wait for their code."""
     with closing(CodeRunner(SHORT_CALL)) as code:
         for block in types:
-            code.run(partial(shows_pictures, block), lambda _: False, ours=False)  # the node shows what fails
+            code.run(partial(shows_pictures, block), lambda _: False, ours=False)  # the node shows failures
 
 
 def blame(file: BlockFile, source: bytes, problem: Diagnostic) -> set[str]:

@@ -23,7 +23,7 @@ class SavedFiles:
     """Runs saved block files again, and makes interfaces again whose kernels were saved.
 
     It follows the folders of block files, and every file that was read for an interface or for one of `followed()`,
-    even a missing one. Then it calls `on_kernels` with the files, on any thread, after the listeners of `block_types`.
+    even a missing one. It calls `on_kernels` with the saved files, on any thread, after the listeners of `block_types`.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SavedFiles:
         self._watched = files
         try:
             self._watcher.watch_files(new)
-        except (KernelError, OSError) as problem:  # they are checked anyway
+        except (KernelError, OSError) as problem:  # the comparison with the disk covers these files anyway
             _log.warning("%s", problem)
 
     def _watch_blocks(self) -> None:

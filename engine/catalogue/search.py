@@ -77,7 +77,7 @@ def _rank(block: type[Block], word: str) -> int | None:
 
 
 def _near_rank(block: type[Block], word: str) -> int | None:
-    """Return how near a word is to one of the block's names: letters are left out of the name, or there is a typo."""
+    """Return how near a word is to one of the block's names, allowing for left-out letters and for typos."""
     exact = _rank(block, word)
     if exact is not None:
         return exact

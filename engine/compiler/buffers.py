@@ -156,10 +156,7 @@ def plan_buffers(checked: Checked, previous: BufferPlan | None = None) -> Buffer
 
 
 class _Touched(msgspec.Struct, frozen=True, gc=False):
-    """The names that an entry reads and writes.
-
-    Whether it reads the frame uniforms, and whether it sets the condition.
-    """
+    """The names that an entry reads and writes, and whether it reads the frame uniforms or sets the condition."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -248,7 +245,7 @@ def _touched(entry: Entry | None, there: Container[str]) -> _Touched:
 
 
 def _place(node: BlockNode, layouts: NodeLayouts, pattern: _Pattern, places: dict[str, Place]) -> BlockBuffers:
-    """Return the buffers of a block whose inputs `places` has."""
+    """Return the buffers of a block; `places` has the places of its inputs."""
     node_id = node.id
     owned: list[PlannedBuffer] = []
     for made in pattern.made:
@@ -293,7 +290,7 @@ def condition_place(region: str) -> Place:
 
 
 def kept_name(delay: DelayEntry) -> str:
-    """Name of the buffer that receives a delay's next output, while its current output is in use."""
+    """Return the name of the buffer that receives a delay's next output, while its current output is in use."""
     return f"{delay.target.name}.next"
 
 

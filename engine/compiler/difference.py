@@ -56,7 +56,7 @@ class Difference:
     def other_arrays(self) -> dict[PortRef, Lifetime]:
         """The buffers for which blocks now provide other arrays of the same layout, with their lifetimes.
 
-        They are contents, initial state, or memory of the user's own.
+        The arrays are contents, initial state, or the user's own memory.
         """
         bring = (Lifetime.PROVIDED, Lifetime.STATE, Lifetime.EXTERNAL)
         buffers = self.now.buffers.allocations.items() if self.moved else ()

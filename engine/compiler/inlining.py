@@ -165,7 +165,7 @@ class _Inlining:
                 self.values[child_id] = child.values
                 self.nodes.append(made)
             else:
-                self.place(made)  # this enters its ports and parameters, which the lines below need
+                self.place(made)  # records the ports and parameters of `made`, which the lines below need
         for name, inner in composition.inputs:
             self.inputs.setdefault(PortRef(node.id, name), []).extend(self.targets(_port(prefix, inner)))
         for name, inner in composition.outputs:

@@ -87,7 +87,7 @@ class Place(msgspec.Struct, frozen=True, gc=False):
         return self.offset + self.size_bytes
 
     def overlaps(self, other: Place) -> bool:
-        """True when both share at least one byte."""
+        """True when the two places share at least one byte."""
         return (
             self.owner == other.owner
             and self.offset < other.offset + other.size_bytes
@@ -148,7 +148,8 @@ class Scope:
     members: tuple[int, ...]
 
 
-#: The operations that touch each buffer, in order; buffers are in the order of their first users. Regions count.
+#: The operations that touch each buffer, in order; buffers are in the order of their first users. A region counts as a
+#: user.
 Users = dict[PortRef, list[int]]
 
 

@@ -40,7 +40,7 @@ class Plan:
     placement: Placement
     #: Buffers that are read after a frame: displayed ones, and unconnected outputs.
     looked_at: frozenset[PortRef]
-    #: By region, the buffers that are filled before it because they are read outside it.
+    #: By region, the buffers that are filled before the region because blocks outside read them.
     defaults: Mapping[str, tuple[PortRef, ...]]
     #: The schedule before fusing; the same object if nothing was fused.
     unfused: OperationSchedule

@@ -125,7 +125,7 @@ def plan_what_can_run(
             plan = _plan(whole.description.without(left_out), whole, previous, fuses, shares, workspace_of)
         except GraphValidationError as problem:
             at_held = {item.node for item in problem.errors if item.node and owner(item.node) in held}
-            if at_held and previous is not None:  # these blocks had no errors with the same sources
+            if at_held and previous is not None:  # with the same sources, these blocks had no errors before
                 before = {owner(c.source.node) for c in previous.description.connections if c.target.node in at_held}
                 if before <= held:
                     return PartialPlan(None, found, frozenset(idle))

@@ -16,7 +16,7 @@ from engine.patch.regions import RegionRefused
 def with_copies(
     description: GraphDescription, outputs: Mapping[PortRef, PortRef]
 ) -> tuple[GraphDescription, dict[PortRef, PortRef]]:
-    """Return the description with a copy block for each such output, to which connections and ports then lead.
+    """Return the description with a copy block for each of these buffers; connections and ports then lead to the copy.
 
     `outputs` maps ports of composites to ports of blocks; the returned mapping includes the copies.
     """
@@ -42,7 +42,9 @@ def with_copies(
 
 
 def _leaving(description: GraphDescription) -> tuple[set[Connection], list[PortRef]]:
-    """Return the connections that take such memory out of a region, and unconnected outputs inside that show it."""
+    """Return the connections that lead uploaded or the user's memory out of a region, and unconnected outputs that show
+    it.
+    """
     nesting, by_id, source_of = Nesting(description), description.by_id, description.source_of
     roots: dict[PortRef, str | None] = {}
 

@@ -83,7 +83,7 @@ class Checks(NamedTuple):
 def with_sentinels(
     plain: GraphDescription, outputs: Mapping[PortRef, PortRef], description: GraphDescription
 ) -> Checks:
-    """Return plain blocks, with a block added for each sentinel of `description`, from which they come.
+    """Return the blocks `plain` of a description, with a block added for each sentinel of `description`.
 
     `outputs` maps ports of composites to ports of blocks. A sentinel is left out if its output does not exist, for
     example because the block can't be described.

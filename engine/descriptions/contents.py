@@ -21,7 +21,7 @@ class Contents:
 
     @property
     def is_any(self) -> bool:
-        """True once there is an array."""
+        """True once an array was given."""
         return bool(self.provided or self.initials or self.adopted)
 
     def provide(self, port: PortSpec, array: np.ndarray[Any, Any]) -> None:

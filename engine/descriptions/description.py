@@ -191,7 +191,7 @@ class BlockDescription:
 
     @cached_property
     def has_op_graphs(self) -> bool:
-        """True when one of its kernels is drawn from ops."""
+        """True when one of the block's kernels is made from an op graph."""
         kernels = (entry.kernel for entry in self.entries if isinstance(entry, KernelEntry))
         return any(isinstance(kernel.source, OpGraphSource) for kernel in kernels)
 

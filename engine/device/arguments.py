@@ -254,7 +254,7 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
         self.version += 1
 
     def writer(self, index: int, written: dict[Key, None], key: Key) -> Callable[[object], None]:
-        """Return a fast `set` for one argument; each call also enters `key` in `written`."""
+        """Return a fast `set` for one argument; each call also records `key` in `written`."""
         layout = self.layout
         code, start = layout.formats[index], self._piece.offset + layout.offsets[index]
         if code is None or code == "e":  # memoryviews can't hold f16
@@ -277,7 +277,7 @@ class KernelArguments(msgspec.Struct, eq=False, gc=False):
             if is_written:
                 self.version += 1
             else:
-                self.set(index, value)  # converts it, or raises an error
+                self.set(index, value)  # converts the value, or raises an error
             written[key] = None
 
         return write_cell
@@ -342,7 +342,7 @@ def pack(parameter: KernelParameter, value: object) -> bytes:
     if is_float and not float(value).is_integer():
         raise ArgumentError(f"argument {parameter.name} must be an integer ({kind or None}), got {value!r}")
     number, end = int(value), 1 << (8 * size)
-    # Without a source, `.u16` is any number of 16 bits, since PTX uses it for a `short` too.
+    # Without a declared type, `.u16` is any number of 16 bits, since PTX uses it for a `short` too.
     low, high = (0 if kind == parameter.declared != "" and kind[0] == "u" else -end // 2), end - 1
     if kind[:1] == "s":
         high = end // 2 - 1

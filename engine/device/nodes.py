@@ -48,7 +48,7 @@ class CopyWork:
 
 @dataclass(frozen=True, slots=True)
 class CapturedWork:
-    """Do recorded library calls."""
+    """Make recorded library calls."""
 
     capture: Capture
 

@@ -235,7 +235,7 @@ class Executable(Protocol):
         ...
 
     def update_captured(self, node: GraphNode, capture: Capture) -> None:
-        """Let a captured node do other library calls from the next launch on.
+        """Let a captured node make other library calls from the next launch on.
 
         If the device would need another graph for that, raise DeviceError and change nothing. On CUDA, this is so if
         the library runs other kernels, or runs them in another order.

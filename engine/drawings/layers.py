@@ -20,7 +20,7 @@ class Rectangle:
     height: float
 
     def moved(self, x: float, y: float) -> Rectangle:
-        """Return the box at another place."""
+        """Return the rectangle moved by (`x`, `y`)."""
         return Rectangle(self.x + x, self.y + y, self.width, self.height)
 
 
@@ -123,7 +123,7 @@ def _rows(arrows: Mapping[int, Sequence[int]], depth: Mapping[int, int]) -> list
     place: dict[_Item, float] = {}
     for row, items in enumerate(rows):
         if row:
-            # An arrow that goes on stays where it was in the row above.
+            # An arrow that continues to a lower row keeps its place in the row above.
             items.sort(key=lambda i: (_middle([place[i]] if i in place else [place[a] for a in above[i]]), i))
         for position, item in enumerate(items):
             place[item] = (position + 0.5) / len(items)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
 TEXT, FAINT, PAPER, LINE = "#1f2933", "#5f6c7b", "#ffffff", "#8a97a6"
-#: Fills that dark text is readable on.
+#: Fill colours on which dark text is readable.
 FILLS = ("#cfe3fa", "#d5f0dc", "#fbe3c8", "#e8d9f7", "#fad4da", "#d3f0f0", "#f5efc4", "#dfe3e8")
 
 

@@ -71,7 +71,7 @@ ARRAY_BYTES = 4 * MAX_THREADS
 EXCHANGES, RESULTS = 36, 16
 NUMBER, COUNT, MEMBERS = 34, 35, 35
 BARRIERS = 17
-LAST_BARRIER = 15  # that PTX may name; one more is for clusters
+LAST_BARRIER = 15  # the last that PTX may name; one more is for clusters
 #: Takes the place of a barrier's number at suspension points that are no barriers.
 NO_BARRIER = 1 << 30
 ARRIVED = ARRAY_BYTES * (1 + EXCHANGES + RESULTS)

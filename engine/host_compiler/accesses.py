@@ -78,7 +78,7 @@ class Accesses:
         #: How many threads a row has, 0 when the loop over threads isn't cut into rows.
         self.row_width = 0
         self._row_pointers: dict[tuple[Root | str | None, Operand], tuple[str, int] | None] = {}
-        #: Whether the loop over threads runs whole warps, whose threads are together.
+        #: Whether the loop over threads runs whole warps, whose threads are adjacent.
         self.in_warps = False
         self._later_block: Ranges | None = None
         #: Pointers to the data that each row of the thread block after the next accesses, and the bytes from thread to
@@ -270,7 +270,9 @@ class Accesses:
         return code.value(f"getelementptr i8, ptr {pointer}, i64 {operand.offset}") if operand.offset else pointer
 
     def _note_later(self, operand: Operand, space: str) -> None:
-        """Note the addresses that the thread block after the next will access from this base, unless it is noted."""
+        """Note the addresses that the thread block after the next will access from this base, unless they are noted
+        already.
+        """
         assert isinstance(operand, Address)
         following, place = self._later_block, self._provenance.root(operand)
         if following is None or space != "global" or place is None or (place, operand.base) in self._row_pointers:
@@ -338,11 +340,11 @@ class Accesses:
 
 
 def stop_check(body: Operands, line: int) -> None:
-    """End this thread when the kernel is being stopped; written wherever a thread may loop."""
+    """Write the check that ends this thread when the kernel is being stopped; it belongs wherever a thread may loop."""
     code = body.code
     place = code.value(f"getelementptr i64, ptr %launch, i64 {abi.STOP}")
     flag = code.value(f"load ptr, ptr {place}, !invariant.load !0")
-    # Volatile keeps it in the loop; an atomic load would also keep the optimiser from moving others across it.
+    # Volatile keeps the load in the loop; an atomic load would also keep the optimiser from moving others across it.
     value = code.value(f"load volatile i64, ptr {flag}, align 8")
     wanted = code.value(f"icmp eq i64 {value}, 0")
     on, stopped = code.name("on"), code.name("stopped")

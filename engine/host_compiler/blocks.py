@@ -18,7 +18,7 @@ class SuspensionWriter(Protocol):
         """Whether a thread waits at a block's last instruction, or at either target of its last branch."""
 
     def write(self, block: BasicBlock) -> None:
-        """Write the code that replaces that instruction."""
+        """Write the code that replaces a block's last instruction."""
 
 
 def label(index: int) -> str:

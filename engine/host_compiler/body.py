@@ -1,4 +1,4 @@
-"""One PTX function that is being translated: what the emitters of `opcodes` work with."""
+"""`Body`: one PTX function that is being translated, for the emitters of `opcodes`."""
 
 from collections.abc import Callable, Mapping
 
@@ -28,8 +28,8 @@ class Body(Operands):
         self.callees = callees or {}
         #: Returns the result of a `setp` that is the same in all threads that run; None for any other.
         self.outcome: Callable[[Instruction], bool | None] = lambda _setter: None
-        #: Blocks that no thread reaches; those that threads leave out, with where they go on; those that may store,
-        #: None for all.
+        #: Blocks that no thread reaches; blocks that threads leave out, with the blocks where they continue; and blocks
+        #: that may store, None for all.
         self.never: frozenset[int] = frozenset()
         self.skips: Mapping[int, int] = {}
         self.acts: frozenset[int] | None = None

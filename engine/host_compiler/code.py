@@ -12,7 +12,7 @@ class Code:
         self.entry: list[str] = []
         self._count = 0
         self.terminated = False
-        #: How many blocks were begun, and how many when the present PTX instruction was.
+        #: The number of blocks begun so far, and that number at the start of the present PTX instruction.
         self.blocks = self.blocks_before = 0
 
     def name(self, hint: str = "v") -> str:

@@ -136,7 +136,7 @@ def _is_straight(kernel: Function, flow: ControlFlow) -> bool:
 
 
 def _with_lockstep_loops(kernel: Function, layout: MemoryLayout) -> Function:
-    """Return a kernel with suspension points in the loops that its threads go round together."""
+    """Return a kernel with suspension points in the loops whose iterations its threads run together."""
     known = provenance(kernel, layout)
     return with_lockstep_loops(kernel, lambda instruction: parallel.is_simple(instruction, known))
 
@@ -238,7 +238,7 @@ def linked_function(function: Function) -> str:
 
 
 def _device_function(function: Function, layout: MemoryLayout, kernel: str, callees: dict[str, Function]) -> str:
-    """Return a device function; it returns true when the thread has ended inside it."""
+    """Return a device function; the function returns true when the thread has ended inside it."""
     body = Body(function, layout, kernel, Provenance({}, layout.module.keys()), callees=callees)
     names = [variable.name for variable in (*function.results, *function.parameters)]
     body.param_pointers.update((name, f"%formal.{index}") for index, name in enumerate(names))

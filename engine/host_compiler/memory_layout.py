@@ -9,12 +9,12 @@ from engine.ptx.tree import Variable
 class MemoryLayout:
     """Where a kernel's variables lie.
 
-    `shared` and `local` map names to byte offsets in the thread block's and the thread's own memory. `parameters`
-    maps a kernel's parameters to offsets in the argument block. `functions` maps the names of functions whose address
-    is taken to the numbers that stand for their addresses. `static_shared` is where dynamic shared memory begins;
-    `fixed_shared` is all shared memory of a kernel that has no dynamic part. `flushes`: the processor flushes
-    subnormal f32 while the kernel runs. `scatters`: it loads and stores the elements of a vector at places that are
-    apart faster than one after the other. `moves_16_bytes`: it moves 16 aligned bytes in one access.
+    `shared` and `local` map names to byte offsets in the thread block's and the thread's own memory. `parameters` maps
+    a kernel's parameters to offsets in the argument block. `functions` maps the names of functions whose address is
+    taken to the numbers that stand for their addresses. `static_shared` is where dynamic shared memory begins;
+    `fixed_shared` is all shared memory of a kernel that has no dynamic part. `flushes`: the processor flushes subnormal
+    f32 while the kernel runs. `scatters`: the processor loads and stores vector elements at separate places faster than
+    one by one. `moves_16_bytes`: it moves 16 aligned bytes in one access.
     """
 
     shared: dict[str, int]
@@ -31,7 +31,7 @@ class MemoryLayout:
     def formal(self, parameters: str) -> str:
         """Return the parameters of an LLVM function, with the size of the kernel's arguments as an attribute.
 
-        It lets the optimiser read an argument before it is known whether any thread needs it.
+        The attribute lets the optimiser read an argument before it is known whether any thread needs it.
         """
         size = self.parameter_bytes
         return parameters.replace("%params", f"dereferenceable({size}) %params") if size else parameters

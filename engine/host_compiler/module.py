@@ -53,7 +53,7 @@ def translate_module(
 
     A kernel is refused for errors in its own text, in functions that it may call and in variables that it names.
 
-    `quickly` makes text that takes less time to make and to compile, where it can, and runs slower.
+    With `quickly`, the text takes less time to write and to compile where possible, and runs slower.
     """
     original = module
     functions, wrong = lowered(module.functions)
@@ -128,8 +128,8 @@ def _parts(module: PtxModule, kernel: str) -> Iterator[str]:
 def moves_16_bytes_at_once(triple: str, features: str) -> bool:
     """Return whether a processor moves 16 aligned bytes in one access.
 
-    Those of Intel and AMD that have AVX do so, as their manuals say. On ARM, LLVM writes a pair load where that is one
-    access (LSE2), and else an exclusive one.
+    Intel's and AMD's processors with AVX do, as their manuals say. On ARM, LLVM writes a pair load where that is a
+    single access (LSE2), and otherwise an exclusive load.
     """
     if triple.startswith("x86_64"):
         return {"+avx", "+cx16"} <= set(features.split(","))
@@ -237,7 +237,7 @@ def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: 
     alignment = max(variable.alignment, 16)
     name = f"@{quoted(variable.name)}"
     definition = f"{name} = global {kind} {content}, align {alignment}"
-    if not size:  # it has no bytes, so each text may define its own
+    if not size:  # the variable has no bytes, so each text may define its own
         return definition, definition
     return definition, f"{name} = external global {kind}, align {alignment}"
 

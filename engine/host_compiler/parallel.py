@@ -40,7 +40,9 @@ def is_parallel(flow: ControlFlow, pieces: Iterable[int], provenance: Provenance
 
 
 def has_loop(flow: ControlFlow, pieces: list[int]) -> bool:
-    """Whether a thread may loop without waiting: whether blocks remain when those without successors go, one by one."""
+    """Whether a thread may loop without waiting: whether blocks remain when those without successors are removed in
+    turn.
+    """
     left = {index: set(() if flow.blocks[index].suspends else flow.blocks[index].successors) for index in pieces}
     while True:
         ended = [index for index, following in left.items() if not following & left.keys()]
@@ -192,7 +194,7 @@ def is_worthwhile(
     pieces: Sequence[int],
     values: Callable[[], PhaseValues],
 ) -> bool:
-    """Whether blocks that may run for many threads at once are quicker so.
+    """Whether blocks that may run for many threads at once are faster that way.
 
     Most processors scatter the elements of a vector one by one, so nothing is gained where threads do little but store
     to places that depend on data.

@@ -48,7 +48,7 @@ class Version:
     end: str = ""
 
     def limit(self, body: Body, guards: Guards | None) -> None:
-        """Remove the version's work from a body."""
+        """Restrict a body to this version's work."""
         body.never, body.skips, body.acts = self.never, self.skips, self.acts
         if guards is not None and self.holds:
             body.outcome = lambda setter: guards.outcome(setter, self.holds)

@@ -116,5 +116,5 @@ class ChainCatalogue(Catalogue):
 @cache
 def chain_catalogue() -> ChainCatalogue:
     """Return the catalogue of block types that a chain can contain."""
-    default_catalogue()  # which loads the library
+    default_catalogue()  # loads the library
     return ChainCatalogue()

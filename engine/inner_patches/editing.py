@@ -31,7 +31,7 @@ class InnerEditing:
         ]
 
     def close(self) -> None:
-        """Stop following each other."""
+        """Stop keeping the patch and the parameter equal."""
         for end in self._ends:
             end()
         self._ends = []

@@ -90,7 +90,7 @@ class Arguments:
 def arguments(
     parameters: Collection[Parameter], rank: int, *, shapes: Mapping[str, str], over: str, taken: Collection[str]
 ) -> Arguments:
-    """Return the roles of a kernel's parameters in a block. Raise KernelError if it can't be one.
+    """Return the roles of a kernel's parameters in a block. Raise KernelError if the kernel can't be a block.
 
     `shapes` are shape rules of outputs. `over` is the port whose elements the threads cover; "" for the first output.
     Names that are `taken`, or that no port can have, get an underscore.

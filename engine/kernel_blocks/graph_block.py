@@ -30,7 +30,7 @@ class ComputeBlock(AdaptiveBlock, abstract=True):
     constants: str = param("", doc=CONSTANTS_DOC)
 
     def describe(self, build: BlockBuilder) -> None:
-        """Run the graph; nothing while the node has none."""
+        """Run the graph; do nothing while the node has none."""
         if self.content is not None:
             source, over = self.content
             build.compute(source.with_constants(constant_values(self)), over=BufferHandle(over))

@@ -99,7 +99,7 @@ class KernelBlock(AdaptiveBlock, abstract=True):
         return _interface(cls, image, values)
 
     def describe(self, build: BlockBuilder) -> None:
-        """Launch the kernel; nothing while the node has none."""
+        """Launch the kernel; do nothing while the node has none."""
         launch = self.content
         if launch is None:
             return
@@ -305,7 +305,7 @@ def _num_threads(over: str, rank: int, manifest: KernelManifest) -> tuple[Extent
 
 def _manifest(image: KernelImage, entry: str) -> KernelManifest:
     """Return the known facts about an entry point: those of its PTX, and those that its manifest adds."""
-    image.signature(entry)  # KernelError when there is no such entry point
+    image.signature(entry)  # raises KernelError when there is no such entry point
     found = next(manifest for manifest in describe_kernels(image) if manifest.name == entry)
     claim = image.manifests.get(entry)
     if claim is None:

@@ -16,7 +16,7 @@ from engine.kernel_sources.sources import OpGraphSource
 INSTALL = "pip install 'cuda-toolkit[nvcc,nvdisasm]==13.*'"
 #: The folder where the toolkit's installer puts the programs.
 USUAL_FOLDER = Path("/usr/local/cuda/bin")
-#: Seconds; longer than the toolkit takes for the largest kernels.
+#: The time limit in seconds, longer than the toolkit takes for the largest kernels.
 _LIMIT_S = 120
 #: An instruction, a label, or the source line of the instructions below it.
 _CODE = re.compile(r"\s*(?:/\*([0-9a-f]{4,})\*/\s+(@!?\w+)?\s*(\S.*?)\s*;|([.$\w]+:)|//## File .*?\bline (\d+)).*")

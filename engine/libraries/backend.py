@@ -19,9 +19,9 @@ class Libraries(Protocol):
         ...
 
     def bind(self, calls: Sequence[BoundCall], workspace: Memory) -> Issue:
-        """Return a function that makes the calls one after another on a stream, to be captured; LibraryError as above.
+        """Return a function that makes the calls one after another on a stream, to be captured.
 
-        `workspace` is scratch memory that is large enough for each of them.
+        `workspace` is scratch memory that is large enough for each call. Raise LibraryError if one can't be done.
         """
         ...
 

@@ -11,8 +11,8 @@ from engine.libraries.matrices import pieces
 from engine.types import DType, c64, c128, f32, f64
 from engine.types.layout import Layout
 
-#: Which direction divides by the number of elements n, as numpy names it: "forward" and "backward" do it there,
-#: "ortho" divides by the square root of n both times.
+#: The normalisations, with numpy's names: with "forward" or "backward", that direction divides by the number n of
+#: elements; with "ortho", both directions divide by the square root of n.
 NORMS = ("backward", "ortho", "forward")
 _COMPLEX_OF: Mapping[DType, DType] = {f32: c64, f64: c128}
 _REAL_OF: Mapping[DType, DType] = {c64: f32, c128: f64}
@@ -133,7 +133,7 @@ class Embedding:
 
 
 def embedding_of(layout: Layout, axes: int) -> Embedding:
-    """Return how cuFFT sees the last axes of a layout; ValueError, with a sentence, when it can't."""
+    """Return how cuFFT sees the last axes of a layout. Raise ValueError, with a sentence, when it can't read them."""
     sizes, strides = layout.shape[-axes:], list(layout.element_strides)
     count, distance = pieces("signals", layout.shape[:-axes], strides[:-axes])
     steps: list[int | None] = []

@@ -47,7 +47,7 @@ class Matrix:
 
 
 def matrix_of(layout: Layout) -> Matrix:
-    """Return how BLAS sees the last two axes; ValueError, with a sentence, when it can't."""
+    """Return how BLAS sees the last two axes. Raise ValueError, with a sentence, when it can't read them."""
     *axes, rows, columns = layout.shape
     *steps, row_step, column_step = layout.element_strides
     if column_step == 1 or columns == 1:
@@ -73,7 +73,7 @@ class Vectors:
 
 
 def vectors_of(layout: Layout) -> Vectors:
-    """Return how BLAS sees the last axis; ValueError, with a sentence, when it can't."""
+    """Return how BLAS sees the last axis. Raise ValueError, with a sentence, when it can't read it."""
     *axes, size = layout.shape
     *steps, step = layout.element_strides
     return Vectors(size, step if size > 1 else 1, *pieces("vectors", axes, steps))
@@ -97,7 +97,7 @@ class Stack:
 
 
 def stack_of(layout: Layout, *, vectors: bool = False) -> Stack:
-    """Return the matrices of the last two axes, or the vectors of the last one as columns; ValueError as `pieces`."""
+    """Return the matrices of the last two axes, or the vectors of the last one as columns."""
     shape, strides = layout.shape, layout.element_strides
     if vectors:
         shape, strides = (*shape, 1), (*strides, 1)
@@ -128,7 +128,10 @@ def check_vector(slot: str, layout: Layout) -> None:
 
 
 def repeated_axes(a: Sequence[int], b: Sequence[int], slot: str) -> tuple[int, ...]:
-    """Return the leading axes of two operands of which one may have none; OperandError at `slot`, the second's."""
+    """Return the leading axes of two operands, of which one may have none.
+
+    Raise OperandError at `slot`, that of the second operand, if the axes differ.
+    """
     axes = tuple(a) or tuple(b)
     if tuple(b) not in (axes, ()):
         raise OperandError(slot, f"leading axes must be {list(axes)}, as in a, got {list(b)}")
@@ -144,7 +147,7 @@ def check_like(slot: str, given: Layout, expected: Layout) -> None:
 def pieces(what: str, sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
     """Return how many pieces the leading axes hold, and the distance of neighbours in elements, 0 for a single one.
 
-    ValueError, with a sentence about `what` the pieces are, when distances differ.
+    Raise ValueError, with a sentence about `what` the pieces are, when distances differ.
     """
     distance, passed = 0, 1
     for size, stride in zip(reversed(sizes), reversed(strides), strict=True):

@@ -175,7 +175,7 @@ def extreme(of_float: str, of_signed: str, of_unsigned: str) -> Scalar:
         found = of_numbers(emission, kind, a, b)
         if kind.kind != "float":
             return found
-        # One instruction of PTX would do it, but only from compute capability 8.0 on.
+        # One PTX instruction computes this, but only from compute capability 8.0 on.
         is_nan = emission.builder.fcmp_unordered("uno", a, b)
         return emission.builder.select(is_nan, ir.Constant(a.type, float("nan")), found)
 

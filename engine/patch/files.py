@@ -325,7 +325,7 @@ def _parse_value(value: Any, where: str) -> Any:
 
 
 def _converted(node: Node, patch: Patch) -> Node:
-    """Convert parameter values to their declared types. Numbers stay as written, 1 or 1.0, so that they are saved so.
+    """Convert parameter values to their declared types. Numbers keep their form, 1 or 1.0, when they are saved.
 
     A value that the type refuses is kept, like the values of a placeholder. Block types change, and a patch must open
     so that a person can fix it; the engine reports the value on the node.

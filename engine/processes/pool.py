@@ -33,8 +33,8 @@ GRACE_S = 1.0
 def run(function: Callable[Params, Result], *arguments: Params.args, **_: Params.kwargs) -> Result:
     """Run a function of a module in a worker process; return its result, or raise its exception.
 
-    Function, arguments and result are pickled. `Cancelled` when a surrounding `CancelScope` is cancelled meanwhile;
-    CompilerCrash when the process dies.
+    Function, arguments and result are pickled. Raise Cancelled when a surrounding `CancelScope` is cancelled meanwhile,
+    and CompilerCrash when the process dies.
     """
     return _pool.run(function, arguments)  # type: ignore[return-value]  # the outcome is the function's
 
@@ -82,9 +82,9 @@ class WorkerProcess:
         return self._process.poll() is None
 
     def send(self, job: bytes) -> None:
-        """Give it a job."""
+        """Send the process a job."""
         assert self._process.stdin is not None
-        with suppress(OSError):  # it has died; `receive` reports that
+        with suppress(OSError):  # the process has died; `receive` reports that
             pickle.dump(job, self._process.stdin)
             self._process.stdin.flush()
 
@@ -99,7 +99,7 @@ class WorkerProcess:
         assert self._process.stdout is not None
         try:
             outcome: Outcome = pickle.load(self._process.stdout)
-        except pickle.UnpicklingError:  # it died while it wrote
+        except pickle.UnpicklingError:  # the process died while it wrote
             raise EOFError from None
         return outcome
 
@@ -112,7 +112,7 @@ class WorkerProcess:
         status = self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
-            with suppress(OSError):  # what it didn't read
+            with suppress(OSError):  # the process may have left input unread
                 stream.close()
         return status
 
@@ -122,9 +122,9 @@ class WorkerPool:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: The last one is the warmest.
+        #: Idle processes; the last one is the warmest.
         self._idle: list[WorkerProcess] = []
-        #: Whether the job of each is in the background.
+        #: Busy processes, and whether the job of each is in the background.
         self._busy: dict[WorkerProcess, bool] = {}
         self._is_closed = False
         #: Modules of the jobs so far; a process that is started in advance imports them.

@@ -59,7 +59,7 @@ def _end_with(parent: int) -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # it has ended before
+    if os.getppid() != parent:  # the parent has already ended
         os._exit(0)
 
 
@@ -75,7 +75,7 @@ def _run(job: bytes, records: LogBuffer) -> bytes:
     try:
         function, arguments = pickle.loads(job)
         result: tuple[object, Exception | None, str] = (function(*arguments), None, "")
-    except Exception as problem:  # noqa: BLE001 - whatever it is, it is raised where the function was called
+    except Exception as problem:  # noqa: BLE001 - the caller of the function gets every exception
         result = (None, problem, traceback.format_exc())
         try:
             pickle.loads(pickle.dumps(problem))

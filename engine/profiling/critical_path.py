@@ -9,7 +9,7 @@ from engine.profiling.profile import SpanProfile
 
 
 class CriticalPath(msgspec.Struct, frozen=True):
-    """Where the time of a frame goes. All times are nanoseconds.
+    """The use of a frame's time. All times are nanoseconds.
 
     `wall_ns` passes from the first begin to the last end. `busy_ns` is the sum of all spans outside of regions; where
     some ran side by side it is more. `length_ns` is the sum along the critical path, the longest chain of spans that
@@ -72,7 +72,7 @@ def critical_path(spans: Sequence[SpanProfile], *, lately: bool = False) -> Crit
     )
 
 
-#: A body: the region that it belongs to, and which branch of that it is.
+#: A body: the region that it belongs to, and its branch of the region.
 _Body = tuple[str, str]
 _TOP: _Body = ("", "")
 

@@ -113,7 +113,7 @@ def part_times(spans: Iterable[SpanProfile]) -> dict[str, dict[str, int]]:
 
 
 def work_share(time_ns: float, work_ns: float | None) -> float | None:
-    """Return the share that something has in the work of the same frames, from 0 to 1; None while that is not measured.
+    """Return the share of a time in the work of the same frames, from 0 to 1; None while that is not measured.
 
     The shares of all work outside of regions add up to 1, also where some of it runs side by side.
     """

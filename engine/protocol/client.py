@@ -28,7 +28,7 @@ class Transport(Protocol):
 
     #: The device that the engine uses.
     info: DeviceInfo
-    #: What the engine says.
+    #: The engine's reports, pictures and events.
     outbox: Outbox
 
     @property
@@ -94,7 +94,7 @@ class Client:
         self._transport.post(message)
 
     def step(self, *, real_time: bool = False) -> FrameReport:
-        """Do one frame now, with all edits applied, and return its report.
+        """Run one frame now, with all edits applied, and return its report.
 
         The patch's time advances by one `time_step_s`, so that the same edits give the same frames on every run; with
         `real_time` it advances by the time since the previous step.
@@ -143,7 +143,7 @@ class Client:
         """Return a copy of a port's contents after the last frame; runs the first frame if there was none.
 
         An array of the port's element type and shape; vectors have an axis of their own, last. A value output and a
-        driven parameter give an array without dimensions. PatchError for a port of another patch.
+        driven parameter give an array without dimensions. Raise PatchError for a port of another patch.
         """
         return self._ask(questions.Read(self.patch.own(port)))
 
@@ -217,7 +217,7 @@ class Client:
 
 
 def _each(kind: Any, given: object) -> tuple[Any, ...]:
-    """Return one or several values as a tuple; WarploomError unless each is of a type."""
+    """Return one or several values as a tuple. Raise WarploomError unless each is of the type `kind`."""
     found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     for item in found:
         if problem := check_of(kind)(item, "each of them"):

@@ -33,7 +33,7 @@ class Asked(msgspec.Struct, frozen=True, tag=True):
 
 
 class UseFiles(msgspec.Struct, frozen=True, tag=True):
-    """Where the patch's file is, if it has one, and the folders whose block files the person trusts."""
+    """The place of the patch's file, if there is one, and the folders whose block files the person trusts."""
 
     patch: Path | None
     blocks: tuple[Path, ...] = ()
@@ -88,7 +88,7 @@ class ElsewhereArray:
 
     @property
     def __array_interface__(self) -> NoReturn:
-        """Refuses."""
+        """Raise TypeError, since the memory is in another process."""
         raise TypeError("one in another process than the engine; use io.array for a copy of it")
 
 

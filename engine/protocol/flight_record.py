@@ -19,12 +19,12 @@ class SpentOn(StrEnum):
     """One cause of a slow frame's time."""
 
     UPDATE = "update"  # following edits, also computing values
-    COMPILE = "compile"  # beside the frame: how long that held it up isn't known
+    COMPILE = "compile"  # beside the frame; how long it held up the frame isn't known
     COLLECTION = "garbage collection"
     MEASURING = "measuring"
     LAUNCH = "launch"
-    DEVICE = "device"  # waiting for it; on the host its work
-    PICTURES = "pictures"  # of viewers, and files
+    DEVICE = "device"  # waiting for the device; on the host, its work
+    PICTURES = "pictures"  # taking viewers' pictures, and saving files
     LATE = "late wake"  # the engine's thread began late: others had the interpreter or the processor
 
 

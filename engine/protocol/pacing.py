@@ -62,17 +62,17 @@ class Pacing(msgspec.Struct, frozen=True):
 
     @classmethod
     def free(cls, *, overlap: bool | None = None) -> Pacing:
-        """As many frames as the device can do."""
+        """Return a pacing with as many frames as the device can run."""
         return cls(PacingMode.FREE, None, overlap)
 
     @classmethod
     def fixed(cls, rate: float) -> Pacing:
-        """`rate` frames a second."""
+        """Return a pacing with `rate` frames a second."""
         return cls(PacingMode.FIXED, rate)
 
     @classmethod
     def display(cls, rate: float) -> Pacing:
-        """As many frames as the display shows."""
+        """Return a pacing with as many frames as the display shows."""
         return cls(PacingMode.DISPLAY, rate)
 
 
@@ -101,7 +101,7 @@ class Pacer:
         self.due_ns = self._start_ns
 
     def advance(self) -> None:
-        """A frame began; set `due_ns` to when the next one is due, on the pacer's clock."""
+        """Note that a frame began; set `due_ns` to when the next one is due, on the pacer's clock."""
         rate = self._rate
         if rate is None:
             self.due_ns = self._now_ns()

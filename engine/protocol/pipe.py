@@ -49,7 +49,7 @@ from engine.protocol.questions import Answer, Close, Open, Question, Step, Watch
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
 PATIENCE_S = 2.0
-#: The same after a question was interrupted.
+#: How long closing waits after a question was interrupted.
 _HURRIED_S = 0.5
 #: The exceptions that a refusal can name; those of other kinds arrive as the nearest of them.
 KINDS: dict[str, type[WarploomError]] = {
@@ -127,7 +127,7 @@ def _uninterrupted() -> Iterator[None]:
     """Have a process that is started ignore Ctrl+C in the terminal: it ends when it is closed."""
     before = signal.getsignal(signal.SIGINT)
     if before is None or threading.current_thread() is not threading.main_thread():
-        yield  # it is not Python's, or no other thread may choose
+        yield  # the handler is not Python's, or only the main thread may change it
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -200,7 +200,7 @@ class PipeTransport:
         return self._liveness.silent_s
 
     def step(self, real_time: bool, /) -> FrameReport:
-        """Have the engine do one frame, see `Client.step`."""
+        """Have the engine run one frame, see `Client.step`."""
         return self.ask(Step(real_time))
 
     def ask(self, question: Question[Answer], /) -> Answer:
@@ -211,7 +211,8 @@ class PipeTransport:
         if self._is_closed:
             raise WarploomError("engine must be open, got one that was closed")
         if isinstance(question, WatchFiles) and self._saved_files is None:
-            # The process follows its kernels; the patch here gets the ports and parameters of saved files by this.
+            # The process follows its kernels; this updates the ports and parameters of the patch here when files are
+            # saved.
             self._saved_files = SavedFiles(lambda _: None)
         asked = self._send(question)
         try:
@@ -286,7 +287,7 @@ class PipeTransport:
                 if self._unsent.empty():
                     sink.flush()
         except OSError:
-            pass  # the process has ended, which the other thread sees
+            pass  # the process has ended; the other thread notices that
         finally:
             with suppress(OSError):
                 sink.close()
@@ -297,7 +298,7 @@ class PipeTransport:
         try:
             while (frame := read_frame(_Heard(source, self._liveness.hear))) is not None:
                 self._take(decoder.decode(frame))
-        except Exception as problem:  # noqa: BLE001 - whatever it sends, those who wait must be told
+        except Exception as problem:  # noqa: BLE001 - whatever the process sends, waiting callers must get an error
             if not isinstance(problem, msgspec.DecodeError):
                 _log.exception("what the engine's process sent could not be followed")
             reason = f"its output was no message: {problem}"

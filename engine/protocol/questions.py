@@ -40,13 +40,13 @@ class Open(Question[DeviceInfo], frozen=True, tag=True):
 
 
 class Step(Question[FrameReport], frozen=True, tag=True):
-    """Do one frame now."""
+    """Run one frame now."""
 
     real_time: bool = False
 
 
 class Trace(Question[list[TraceSlice]], frozen=True, tag=True):
-    """Do some frames with every kernel timed."""
+    """Run some frames and time every kernel."""
 
     frames: int
 

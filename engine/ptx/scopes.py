@@ -54,7 +54,7 @@ class NameScope:
 
 
 def declared_registers(cursor: Cursor, scope: NameScope) -> dict[str, str]:
-    """Parse the rest of a `.reg` declaration. Enter its registers in a scope, and return them with their types."""
+    """Parse the rest of a `.reg` declaration. Add its registers to a scope, and return them with their types."""
     components = 0
     if cursor.at(".v2") or cursor.at(".v4"):
         components = int(cursor.take().text[2:])

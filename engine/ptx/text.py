@@ -31,8 +31,8 @@ def entry_bodies(code: str) -> Iterator[tuple[str, int]]:
 def cuda_parameters(code: str, entry: str) -> Iterator[tuple[int, list[tuple[int, int]]]]:
     """Yield each declaration of a kernel in CUDA C++, which `code_of` has returned.
 
-    It is the place after the parameter list, and the start and end of each parameter. This searches and doesn't parse,
-    so a caller must check the count.
+    Each is given as the place after the parameter list, and the start and end of each parameter. This searches and
+    doesn't parse, so a caller must check the count.
     """
     for head in re.finditer(rf"\b__global__\b[^;{{}}]*?\b{re.escape(entry)}\s*\(", code):
         start, end = head.end(), closing(code, head.end(), "(", ")")

@@ -50,7 +50,7 @@ class ParameterUse:
 
     @property
     def is_pointer(self) -> bool | None:
-        """True when it is used as an address; None when that is unknown."""
+        """True when the parameter is used as an address; None when that is unknown."""
         if self.is_address:
             return True
         return None if self.escapes or self.maybe_address else False

@@ -146,7 +146,7 @@ class LocalEngine:
         self._forget_types = block_types.subscribe(lambda types: self.post(BlockTypesChanged(types)))
 
     def ask(self, question: Question[Answer], /) -> Answer:
-        """Answer a question. Raise WarploomError if it can't be, or the engine is closed."""
+        """Answer a question. Raise WarploomError if that fails, or the engine is closed."""
         if self._closed:
             raise _closed()
         answer: Answer = self._answer(question)
@@ -179,7 +179,7 @@ class LocalEngine:
                 return cost_of(edits, self._patch, engine.updates.published)
 
     def step(self, real_time: bool, /) -> FrameReport:
-        """Do one frame, see `Client.step`. Raise WarploomError if the engine is closed."""
+        """Run one frame, see `Client.step`. Raise WarploomError if the engine is closed."""
         if self._closed:
             raise _closed()
         with self.lock:

@@ -56,7 +56,7 @@ def serve_standard_streams() -> None:
 
 
 def serve(source: IO[bytes], sink: IO[bytes]) -> None:
-    """Run the engine of one client until `source` ends; msgspec.DecodeError when the bytes are not a frame.
+    """Run the engine of one client until `source` ends. Raise msgspec.DecodeError when the bytes are not a frame.
 
     A frame that is not a message is refused, and so is a message that can't be applied.
     """
@@ -112,7 +112,7 @@ class _Server:
                 self._post(message)
 
     def _apply(self, change: Change) -> bool:
-        """Apply a change to the patch; if it can't be, report that and return False."""
+        """Apply a change to the patch; if it can't be applied, report that and return False."""
         try:
             self._patch.restore([change])
         except PatchError as problem:

@@ -90,7 +90,7 @@ class TensorOperation:
 
     @property
     def is_differentiable(self) -> bool:
-        """Whether a gradient can pass through it."""
+        """Whether a gradient can pass through the operation."""
         return True
 
     @property

@@ -173,7 +173,7 @@ class Program:
         return next(known, None) or self._plan(batch, [])
 
     def close(self) -> None:
-        """Free the program's device memory; it can't run again."""
+        """Free the program's device memory; the program can't run again."""
         self.tensors.synchronize()
         if self._turns is not None:
             self._turns.free()
@@ -267,6 +267,6 @@ class _Compiled:
         self.graph = compile_plan(plan, tensors.device, self._resources)
 
     def close(self) -> None:
-        """Free its memory."""
+        """Free the graph and its memory."""
         self.graph.destroy()
         self._memory.release(self._tensors.services.pool)

@@ -50,7 +50,7 @@ class Tensors:
         self.stream.synchronize()
 
     def close(self) -> None:
-        """Free everything on the device."""
+        """Free all resources on the device."""
         if self._is_closed:
             return
         self._is_closed = True

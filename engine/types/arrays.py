@@ -39,7 +39,7 @@ def element_count(shape: Shape) -> int:
 def to_bf16(array: npt.ArrayLike) -> npt.NDArray[np.uint16]:
     """Return the bits of the nearest bf16 of each f16, f32 or f64, ties to even; a NaN stays a NaN with its sign.
 
-    Numbers nearer to 2**128 than to the largest bf16 become infinite. TypeError for an array of anything else.
+    Numbers nearer to 2**128 than to the largest bf16 become infinite. Raise TypeError for any other array.
     """
     wide = np.asarray(array)
     if wide.dtype.kind != "f" or wide.dtype.itemsize > 8:
@@ -53,7 +53,7 @@ def to_bf16(array: npt.ArrayLike) -> npt.NDArray[np.uint16]:
 
 @checked(TypeError)
 def from_bf16(array: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
-    """Return the f32 equal to each bf16, which is given by its bits; TypeError unless they are uint16."""
+    """Return the f32 equal to each bf16, which is given by its bits. Raise TypeError unless they are uint16."""
     if array.dtype != np.uint16:
         raise TypeError(f"bf16 must be given by its bits, a uint16 array, got {array.dtype}")
     return (array.astype(np.uint32) << 16).view(np.float32)
@@ -89,8 +89,8 @@ def number_range(dtype: DType) -> tuple[float, float]:
 def nearest_number(dtype: DType, value: float) -> np.generic[Any]:
     """Return the number nearest to `value` in a scalar type, a vector's component or the real part of a complex type.
 
-    Integer types truncate towards 0; values out of range become the nearest limit. bf16 is given by its bits. TypeError
-    for a struct.
+    Integer types truncate towards 0; values out of range become the nearest limit. bf16 is given by its bits. Raise
+    TypeError for a struct.
     """
     scalar = dtype.of or dtype
     if scalar.fields or scalar.kind == "any":

@@ -34,7 +34,7 @@ class Layout(msgspec.Struct, frozen=True, gc=False):
     alignment: int = ALLOCATION_ALIGNMENT
 
     def __str__(self) -> str:
-        """The element type with the shape, "f32[4, 3]", and the strides where there are gaps."""
+        """Return the element type with the shape, "f32[4, 3]", and the strides where there are gaps."""
         strides = "" if self.strides is None else f" with strides {list(self.strides)}"
         return f"{self.dtype}{list(self.shape)}{strides}"
 

@@ -49,7 +49,7 @@ class CodeThread:
 
     @property
     def is_alive(self) -> bool:
-        """True until it has ended."""
+        """True until the thread has ended."""
         return self._thread.is_alive()
 
     @property
@@ -66,7 +66,7 @@ class CodeThread:
             return time.monotonic()
 
     def stack(self) -> Sequence[traceback.FrameSummary]:
-        """Return where the thread is, the outermost call first."""
+        """Return the thread's stack, the outermost call first."""
         frame = sys._current_frames().get(self.ident)
         return traceback.extract_stack(frame) if frame is not None else ()
 
@@ -103,7 +103,7 @@ class Call(Generic[T, F]):
         thread.begin(self)
 
     def make(self) -> None:
-        """Call the function; its thread does this."""
+        """Call the function; the thread of this call runs it."""
         try:
             try:
                 self._value = self._function()
@@ -119,7 +119,9 @@ class Call(Generic[T, F]):
         self._done.release()
 
     def result(self, patience_s: float = math.inf) -> T | F | None:
-        """Return its result, or that of `failed` for its failure; None if it is still running after `patience_s`."""
+        """Return the call's result, or that of `failed` for its failure; None if the call still runs after
+        `patience_s`.
+        """
         end_s, is_lost = time.monotonic() + patience_s, False
         while not self._done.acquire(timeout=max(min(_POLL_S, end_s - time.monotonic()), 0)):
             is_lost = not self.is_over and self._is_lost()
@@ -135,7 +137,7 @@ class Call(Generic[T, F]):
         return self._value if self.is_over else self._failed(_CLOSED)
 
     def abandon(self) -> None:
-        """Stop it, and don't wait for its end."""
+        """Stop the call, and don't wait for its end."""
         self._runner.abandon(self._thread)
 
     def _is_lost(self) -> bool:

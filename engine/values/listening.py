@@ -48,7 +48,8 @@ class Inputs:
 
 #: The time until a listener tries again after a failure such as a port in use or a missing device.
 RETRY_S = 2.0
-#: The same if a part of the system is missing, since libraries may print an error each time.
+#: The time until a listener tries again if a part of the system is missing, since libraries may print an error each
+#: time.
 LONG_RETRY_S = 30.0
 #: The time that closing waits for a driver that hangs; then its thread is abandoned.
 _PATIENCE_S = 2.0
@@ -102,9 +103,9 @@ class Listener(ABC):
 
     @abstractmethod
     def listen(self) -> None:
-        """Listen until `stopping` is set, and call `ready` once that works.
+        """Listen until `stopping` is set, and call `ready` once listening works.
 
-        Raise Unavailable if it doesn't, or no longer does.
+        Raise Unavailable if it doesn't work, or stops working.
         """
 
     def wake(self) -> None:  # noqa: B027 - not needed by listeners that wait on `stopping` itself

@@ -115,7 +115,9 @@ class Drive:
         self.clamped = 0
 
     def put(self, value: float) -> bool:
-        """Set the parameter to a finite value, unless it has that. Return whether `diagnostic` has changed."""
+        """Set the parameter to a finite value, unless it has this value already. Return whether `diagnostic` has
+        changed.
+        """
         taken: float = self._convert(value)
         clamped = 0
         if taken > self._high:

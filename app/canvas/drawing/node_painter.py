@@ -31,7 +31,7 @@ NEAR, MIDDLE = 0.4, 0.28
 _LEGIBLE, MOST_GROWTH = 8.5, 1.5
 #: The size of large titles on nodes that are too narrow for the usual size.
 FAR_NARROW = 16
-#: Height of the strip above a node that holds its time if the title bar has no room; the part that a selection takes.
+#: Height of the strip above a node for its time if the title bar has no room, and the part for a selection's ring.
 ABOVE, _RING = 26.0, 8.0
 #: Height of the strip below a node that holds its slack.
 BELOW = 26.0
@@ -40,7 +40,7 @@ _RADIUS = 4.0
 _FADES = {NodeState.IDLE: 0.45, NodeState.INCOMPLETE: 0.25}
 #: The corner radius of value blocks; it makes them recognisable without their colour.
 _VALUE_RADIUS = 10.0
-#: The share of their category's colour in their bodies.
+#: The share of the category's colour in the bodies of value blocks.
 _VALUE_TINT = 0.4
 
 

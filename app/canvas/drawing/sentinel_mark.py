@@ -1,7 +1,7 @@
 """The mark of a sentinel on a connection: a shield at the output whose elements are checked.
 
-It holds a tick, or two bars if the sentinel freezes the frame. Once an element is wrong, it is filled, and shows a
-stroke and a dot. So the shape shows as much as the colour.
+The shield shows a tick, or two bars if the sentinel freezes the frame. Once an element is wrong, the shield is filled,
+and shows a stroke and a dot. So the shape shows as much as the colour.
 """
 
 from PySide6.QtCore import QPointF, QRectF, Qt

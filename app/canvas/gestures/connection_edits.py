@@ -1,4 +1,4 @@
-"""A dragged connection: the edit when it is dropped."""
+"""The edits that dropping a dragged connection makes."""
 
 from dataclasses import dataclass
 
@@ -27,9 +27,9 @@ class DropTarget:
 class ConnectionEdits(QObject):
     """Edits the connections of `patch`; `cost`, once set, returns what changes would cost."""
 
-    explained = Signal(str, bool)  # what a drop would do, or why it would be refused; "" if it would do nothing
-    refused = Signal(str)  # the reason why something is not done
-    offered = Signal(str, list)  # the same, with remedies
+    explained = Signal(str, bool)  # the effect of a drop, or why it would be refused; "" without an effect
+    refused = Signal(str)  # the reason why an edit is refused
+    offered = Signal(str, list)  # the reason why an edit is refused, and its remedies
     dropped_on_nothing = Signal(QPointF, PortRef)  # a connection from this port, at a point of the scene
 
     def __init__(self, parent: QWidget) -> None:

@@ -130,7 +130,7 @@ class NodeDrag(Gesture):
             self._drop(NodeDrop(positions, self._target.nodes, self._target.scope))
 
     def cancel(self) -> None:
-        """Put everything back."""
+        """Move the nodes back to their places."""
         self._target.end()
         for node_id, place in self._before.items():
             self._scene.nodes[node_id].move_to(place)

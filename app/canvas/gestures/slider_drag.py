@@ -14,7 +14,9 @@ Slide = Callable[[str, str, float, object], object]
 
 
 class SliderDrag(Gesture):
-    """A drag of the slider on `node`, which jumps to the pointer; it moves when the patch has the new value."""
+    """A drag of the slider on `node`. The patch gets the value at the pointer, and the slider shows it once the patch
+    has it.
+    """
 
     def __init__(self, node: NodeView, slide: Slide, point: QPointF) -> None:
         self._node, self._slide = node, slide

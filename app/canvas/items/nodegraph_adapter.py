@@ -91,7 +91,7 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
         return self.model.name, self.model.is_input
 
     def boundingRect(self) -> QRectF:
-        """The area that the pointer hits."""
+        """Return the area that the pointer hits."""
         return _PORT_AREA
 
     def hoverEnterEvent(self, event: Any) -> None:
@@ -171,11 +171,11 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             self._area |= label_area(self.appearance.size, self._middle)
 
     def boundingRect(self) -> QRectF:
-        """The line, and its label at its largest size."""
+        """Return the area of the line, and of its label at its largest size."""
         return self._area
 
     def shape(self) -> QPainterPath:
-        """The line with a margin; Qt paints an item only within its shape."""
+        """Return the line with a margin; Qt paints an item only within its shape."""
         if self._shape is None:
             stroker = QPainterPathStroker()
             stroker.setWidth(_REACH_PEN.widthF())
@@ -314,7 +314,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
     def show_measured(self, badge: str, degree: int | None, *, seen: bool) -> None:
         """Change the node's time and heat.
 
-        If zoomed out too far, the time is not `seen`, and painted at the next zoom.
+        When zoomed out too far, the time is not `seen`; it is painted at the next zoom.
         """
         is_other = degree != self.appearance.degree
         self.appearance = replace(self.appearance, badge=badge, degree=degree)
@@ -322,11 +322,11 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             self.update()
 
     def boundingRect(self) -> QRectF:
-        """The node with everything that is painted around it."""
+        """Return the area of the node with everything that is painted around it."""
         return self._area
 
     def shape(self) -> QPainterPath:
-        """The area that the pointer hits."""
+        """Return the area that the pointer hits."""
         path = QPainterPath()
         path.addRect(self.layout.body)
         return path

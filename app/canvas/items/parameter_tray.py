@@ -72,7 +72,7 @@ class ParameterTray(QGraphicsItem):
             self.update()
 
     def boundingRect(self) -> QRectF:
-        """The panel."""
+        """Return the area of the panel."""
         return self._size.adjusted(-1, -1, 1, 1)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
@@ -124,5 +124,5 @@ class ParameterTray(QGraphicsItem):
         above = place.top() - reach - size.height()
         top = above if below + size.height() > seen.bottom() and above >= seen.top() else below
         left = max(min(place.left(), seen.right() - size.width()), seen.left())
-        # It stays near the node, where the pointer comes from.
+        # The tray stays near the node, where the pointer comes from.
         self.setPos(min(max(left, place.left() - size.width() + _NAME), place.right() - _NAME), top)

@@ -55,13 +55,13 @@ class RegionView(QGraphicsItem):
             self.update()
 
     def boundingRect(self) -> QRectF:
-        """The box, its outline, and the title, which grows beyond its top when zoomed out."""
+        """Return the area of the box, its outline, and the title, which grows beyond its top when zoomed out."""
         if self.layout is None:
             return QRectF()
         return self.layout.box.adjusted(-4, -1.35 * FAR_LIMIT, 4, 4)
 
     def shape(self) -> QPainterPath:
-        """The box."""
+        """Return the area of the box."""
         path = QPainterPath()
         if self.layout is not None:
             path.addRect(self.layout.box)
@@ -112,7 +112,7 @@ class RegionBoxes(QObject):
             self._scene.removeItem(view)
 
     def clear(self) -> None:
-        """Forget everything; the items are removed with the scene's others."""
+        """Forget all boxes; the scene removes their items."""
         self._timer.stop()
         self.views.clear()
         self._leaving = frozenset()

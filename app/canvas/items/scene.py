@@ -84,7 +84,7 @@ class GraphScene(QGraphicsScene):
         self._repaint_ends(connection)
 
     def empty(self) -> None:
-        """Remove everything."""
+        """Remove all nodes, connections and boxes."""
         self.regions.clear()
         self.nodes.clear()
         self.connections.clear()

@@ -112,7 +112,7 @@ class TimelineView(QWidget):
             self._pressed, self._dragged = event.position(), False
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Pan."""
+        """Pan the timeline."""
         if self._pressed is None:
             return
         moved = event.position() - self._pressed
@@ -177,7 +177,7 @@ class TimelineView(QWidget):
         tint = colours.category_tint(category, theme) if category else theme.control
         is_operation = table.rows[bar.row].kind is RowKind.OPERATION
         full = colours.mix(tint, theme.canvas, 0.45) if is_operation else tint
-        if times.turns > 1:  # it runs only part of the time; the strip shows which share
+        if times.turns > 1:  # the row runs only part of the time; the strip shows which share
             ink = colours.category_ink(category, theme)
             painter.fillRect(place, QColor(colours.mix(full, theme.canvas, 0.5)))
             if place.width() >= _OUTLINED:  # a pale bar hardly differs from the canvas of the light theme

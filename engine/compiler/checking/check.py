@@ -35,7 +35,7 @@ class Checked:
     description: GraphDescription
     dataflow: Dataflow
     nodes: dict[str, NodeLayouts]
-    #: Blocks that are unchanged since the previous result, and so are the sources of their inputs.
+    #: Blocks that, like the sources of their inputs, are unchanged since the previous result.
     kept: AbstractSet[str]
     errors: tuple[Diagnostic, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()

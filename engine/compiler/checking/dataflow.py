@@ -181,7 +181,7 @@ def trace_dataflow(description: GraphDescription) -> Dataflow:
 
 
 def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, int], list[Connection]]:
-    """Enter every connection. Return the number of connections into each block, and those into delayed inputs."""
+    """Record every connection. Return the number of connections into each block, and those into delayed inputs."""
     incoming, following = found.incoming, found.following
     outputs_of = {node.id: node.description.rules.output_of for node in description.nodes}
     inputs_of = {node.id: node.description.rules.input_of for node in description.nodes}
@@ -194,7 +194,7 @@ def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, 
         entry: InputRule | None
         try:
             output, entry = outputs_of[before][source.port], inputs_of[after][port]
-        except KeyError:  # an end does not exist
+        except KeyError:  # one end of the connection does not exist
             output, entry = None, inputs_of.get(after, {}).get(port)
         if output is None or entry is None or (output.dtype is not entry.dtype and output.dtype and entry.dtype):
             problem = connection_problem(description, connection)

@@ -283,7 +283,7 @@ def _add_rest(work: _Work, launches: dict[int, LaunchConfig], workspace_of: Work
             if buffer.of is not None:
                 layout = _seen_as(layouts[buffer.of], layout.shape)
         except ShapeRuleError as problem:
-            # Otherwise that problem is the cause.
+            # Otherwise the problem at `buffer.of` is the cause.
             if buffer.of is None or all(found.port != buffer.of for found in problems):
                 problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
         else:

@@ -110,7 +110,7 @@ class _Solver:
                 return tried if self._is_sound_with(found, known, {**assumed, **tried}) else None
             if any(back[target].dtype != layout.dtype for target, layout in tried.items()):
                 return None
-            tried = back  # an axis was added on the way: broadcasting ends after a round, growth does not
+            tried = back  # a round has added an axis: broadcasting adds none in the next round, but growth does
         return None
 
     def _is_sound_with(self, found: KnownLayouts, known: KnownLayouts, assumed: KnownLayouts) -> bool:

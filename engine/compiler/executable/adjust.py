@@ -127,7 +127,7 @@ class Adjustment:
                 done.append(change)
                 change.apply()
         except BaseException:
-            with ExitStack() as taking_back:  # the last first, and all of them even if some fail
+            with ExitStack() as taking_back:  # reverts in reverse order, and goes on if some fail
                 for change in done:
                     taking_back.callback(change.revert)
             raise
@@ -143,7 +143,8 @@ class Adjustment:
 
 
 def operations_in_place(changes: Difference) -> list[int] | None:
-    """Return the kernels and library calls to change in a running graph, so that it follows a plan; None to build it.
+    """Return the kernels and library calls to change in a running graph, so that it follows a plan; None if it must be
+    built anew.
 
     Both plans must give the same graph nodes, up to functions, launches, addresses and numbers for them. The same
     buffers must matter for as long as before, since a graph decides only once whether a launch may be left out.
@@ -222,10 +223,10 @@ def _is_same_turn(plan: Plan, before: Plan) -> bool:
 def adjust_graph(
     changes: Difference, device: Device, resources: Resources, running: CompiledGraph
 ) -> Adjustment | None:
-    """Return the changes that make a running graph that of another plan; None to build it.
+    """Return the changes that turn a running graph into that of another plan; None if it must be built anew.
 
-    It reads the running graph and does not touch it. GraphValidationError, with the node, when a kernel does not take
-    the arguments or the launch that its block passes.
+    It reads the running graph and does not touch it. Raise GraphValidationError, with the node, when a kernel does not
+    take the arguments or the launch that its block passes.
     """
     indices = operations_in_place(changes)
     if indices is None:

@@ -115,8 +115,8 @@ def build_graph(
 ) -> BuiltGraph:
     """Add a node for every operation, and those of a `timer` around them.
 
-    With a `maker`, nodes may differ from those that the plan and the resources define.
-    GraphValidationError, with the node, when a kernel does not take the arguments its block passes.
+    With a `maker`, nodes may differ from those that the plan and the resources define. Raise GraphValidationError, with
+    the node, when a kernel does not take the arguments its block passes.
     """
     built = BuiltGraph(device.create_graph(), resources.memory)
     builder = _Builder(plan, device, built, maker or NodeMaker(plan, device, resources), timer)
@@ -212,7 +212,7 @@ class _Builder:
         return node
 
     def _condition(self, graph: Graph, region: str) -> Condition:
-        """Return a region's condition, which is made for the kernel before the region that sets it first."""
+        """Return a region's condition. It is created for the kernel before the region, which is the first to set it."""
         if region not in self._conditions:
             self._conditions[region] = graph.create_condition(0)
         return self._conditions[region]

@@ -130,7 +130,7 @@ class ClockKernels:
             slots.free()
 
     def unload(self) -> None:
-        """Unload them, once the executables that use them are destroyed."""
+        """Unload the kernels, once the executables that use them are destroyed."""
         self._module.unload()
 
 
@@ -231,7 +231,7 @@ class Surveyor:
             slot = part_of(self._slots, number * SURVEY.itemsize, SURVEY.itemsize)
             after = [self._kernel.add(graph, each, self._memory, slot, after)]
         inside = self._inside(index) if is_before and self._plan.operations[index].scope else []
-        if inside:  # they are next to each other, as the operations of a region are
+        if inside:  # their slots are adjacent, as the operations of a region are
             slots = part_of(self._slots, inside[0] * SURVEY.itemsize, len(inside) * SURVEY.itemsize)
             after = [graph.add_memset(slots, 0, slots.size_bytes, after)]
         if clocked is not None:
@@ -269,14 +269,16 @@ class SpanTimer:
     def before(
         self, graph: Graph, index: int, after: Sequence[GraphNode], handles: Mapping[int, GraphNode]
     ) -> Sequence[GraphNode]:
-        """Return the dependencies of operation `index`, otherwise `after`; `handles` are the existing nodes."""
+        """Return the nodes that operation `index` must wait for, given those without timing; `handles` are the existing
+        nodes.
+        """
         if self._surveyor is not None:
             after = self._surveyor.add(graph, index, after, is_before=True)
         number = self._of.get(index)
         if number is None:
             return after
         begin = self._begins.get(number)
-        if begin is None:  # when everything that the span's operations wait for is done
+        if begin is None:  # the clock begins when all nodes that the span's operations wait for are done
             outside = {i for member in self._spans[number].operations for i in self._operations[member].after}
             outside -= {*self._spans[number].operations}
             known = sorted({*after, *(handles[i] for i in outside if i in handles)})
@@ -295,7 +297,7 @@ class SpanTimer:
             members = self._spans[number].operations
             done = sorted({handles[member] for member in members})
             end = self._clock.add(graph, self._clock.end, slot_of(self._slots, number), done)
-            if self._surveyor is not None:  # then spans are single operations
+            if self._surveyor is not None:  # with surveys, spans are single operations
                 (end,) = self._surveyor.add(graph, index, [end], is_before=False)
             # Later operations must not disturb the clock.
             handles.update(dict.fromkeys(members, end))

@@ -29,10 +29,10 @@ def clone_graph(
     running: BuiltGraph,
     status: PinnedArray | None,
 ) -> BuiltGraph | None:
-    """Return the graph of a plan, made from the `running` one of the plan before; None to rebuild it.
+    """Return the graph of a plan, made from the `running` one of the plan before; None if it must be built anew.
 
-    `status` is where the running graph leaves its status words. GraphValidationError, with the node, when a kernel does
-    not take the arguments its block passes.
+    `status` is where the running graph leaves its status words. Raise GraphValidationError, with the node, when a
+    kernel does not take the arguments its block passes.
     """
     before, now = changes.before, changes.now
     if len(now.scopes) > 1 or len(before.scopes) > 1:

@@ -126,7 +126,7 @@ class CompiledGraph:
         self.live = LiveParameters(self.variants)
         self._upload = frame_upload(self.plan)
         self._alternates = len(self.variants) > 1
-        #: True when it reads the frame uniforms.
+        #: True when the graph reads the frame uniforms.
         self.uses_frame = self._upload is not None
 
     @property

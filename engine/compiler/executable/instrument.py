@@ -103,7 +103,8 @@ class Instrumented:
             failing.pop_all()
 
     def launch(self, stream: Stream, uniforms: PinnedArray | None = None) -> None:
-        """Launch it with the values that argument blocks hold now; `read` its results before the next launch.
+        """Launch the executable with the values that argument blocks hold now; `read` its results before the next
+        launch.
 
         The frame uniforms are read from `uniforms`, or where the last launch found them.
         """
@@ -165,16 +166,16 @@ class _CopiedArguments:
         self.follow()
 
     def follow(self) -> None:
-        """Take over the values written into the source."""
+        """Copy the values that were written into the source."""
         if self._version != self._source.version:
             self._version = self._source.version
             self.arguments.memory[:] = self._source.memory
             for place in self._places:
-                self.arguments.set(place, self._condition)  # which counts as a new version
+                self.arguments.set(place, self._condition)  # counts as a new version
 
 
 class _SameNodes(NodeMaker):
-    """Makes the nodes that a variant currently has."""
+    """Makes nodes like those that a variant currently has."""
 
     def __init__(self, plan: Plan, variant: Variant, device: Device, resources: Resources) -> None:
         super().__init__(plan, device, resources)

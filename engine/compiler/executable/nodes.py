@@ -81,7 +81,7 @@ class _Addresses(dict[PortRef, int]):
 
 
 class NodeMaker:
-    """Makes the nodes of a plan's operations, of all but regions."""
+    """Makes the nodes of a plan's operations, except those of regions."""
 
     def __init__(self, plan: Plan, device: Device, resources: Resources) -> None:
         self._plan = plan
@@ -111,14 +111,14 @@ class NodeMaker:
     def kernel(self, index: int, entry: KernelEntry, condition: Condition | None) -> KernelNode:
         """Return the launch and arguments of a kernel that is not in a graph yet.
 
-        GraphValidationError, with the node, when the kernel does not take the arguments its block passes.
+        Raise GraphValidationError, with the node, when the kernel does not take the arguments its block passes.
         """
         if isinstance(entry, FusedEntry):
             return self._fused(index, entry)
         operation = self._operations[index]
         node = operation.node
         buffers = self._blocks[node]
-        key = id(entry), id(buffers.layouts)  # which the plan keeps
+        key = id(entry), id(buffers.layouts)  # the plan keeps both objects alive
         known = self._launches.get(key)
         typed = self._resources.kernels[index] if known is None else known[0]
         try:
@@ -186,7 +186,7 @@ class NodeMaker:
         return config
 
     def capture(self, index: int, entry: CaptureEntry) -> Capture:
-        """Capture library calls; GraphValidationError, with the node, when a library refuses them."""
+        """Capture library calls. Raise GraphValidationError, with the node, when a library refuses them."""
         operation, libraries = self._operations[index], self._resources.libraries
         assert libraries is not None
         layouts = self._blocks[operation.node].layouts.layouts

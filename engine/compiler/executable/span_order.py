@@ -30,7 +30,7 @@ def spans_before(plan: Plan, spans: Sequence[Span]) -> list[tuple[int, ...]]:
 
     for index, operation in enumerate(plan.operations):
         number = number_of.get(index, -1)
-        if number >= 0 and number not in before:  # its first operation
+        if number >= 0 and number not in before:  # the span's first operation
             members = spans[number].operations
             waits = {at for member in members for at in plan.operations[member].after if at < index}
             before[number] = ended(waits, index)

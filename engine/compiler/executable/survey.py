@@ -137,7 +137,7 @@ class SurveyKernel:
         return graph.add_kernel(self._kernel, config, pack_arguments(self._parameters, values), [cleared])
 
     def unload(self) -> None:
-        """Unload it, once the executables that use it are destroyed."""
+        """Unload the kernel, once the executables that use it are destroyed."""
         self._module.unload()
 
 
@@ -158,7 +158,7 @@ def _statistics(each: Survey, found: np.void) -> BufferStatistics | None:
 
 
 def _number(element: int, key: int) -> float:
-    """Return the number of a key; a whole one where elements are whole."""
+    """Return the number that a key encodes; an int if the elements are whole numbers."""
     if element & FLOAT:
         bits = key ^ _SIGN if key & _SIGN else key ^ _ALL
         return float(np.uint64(bits).view(np.float64))

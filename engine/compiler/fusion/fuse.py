@@ -175,7 +175,7 @@ def _composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ..
         graph = compose({f"s{n}": part.parsed() for n, part in enumerate(parts)}, dict(links))
         source = OpGraphSource.of(graph)
         kernel = op_graphs.launched(source)
-    except Exception:  # noqa: BLE001 - whatever is wrong, the patch runs just as well without
+    except Exception:  # noqa: BLE001 - without fusing, the results are the same
         _log.exception("kernels can't be fused")
         return None
     return source if kernel.is_elementwise or any(output.is_aggregate for output in kernel.outputs) else None

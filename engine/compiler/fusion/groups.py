@@ -93,7 +93,9 @@ class _Search:
         self._moved_users: dict[PortRef, list[tuple[int, int]]] = {}
 
     def grow(self, root: int) -> None:
-        """Find the group whose last operation is `root`, unless that is in a group. The group may hold only `root`."""
+        """Find the group whose last operation is `root`, unless `root` is in a group already. The group may hold only
+        `root`.
+        """
         if root in self._homes:
             return
         group = _Growing(root, self._operations[root].reads, self._operations[root].writes)
@@ -238,7 +240,7 @@ class _Search:
             yield user
 
     def _note_places(self, group: _Growing, members: Iterable[int], *, gone: bool = False) -> None:
-        """Record that operations stand at their group's place or, with `gone`, that they no longer do."""
+        """Record that operations stand at their group's place or, with `gone`, that they have left it."""
         for member in members:
             if member == group.place:
                 continue

@@ -171,7 +171,7 @@ def specialised(source: OpGraphSource, types: tuple[tuple[str, str], ...], own: 
 def _has_said_sizes(
     entry: KernelEntry, place: int, layouts: NodeLayouts, kernel: OpKernel, shapes: Mapping[str, Shape]
 ) -> bool:
-    """True when each size that the kernel takes is that of one of its ports, or of the computation."""
+    """True when each size that the kernel takes equals that of one of its ports, or of the computation."""
     known = layouts.extents.get(place, {})
     for position, (given, passed) in enumerate(zip(kernel.arguments, entry.arguments, strict=True)):
         if isinstance(given, OpExtent):

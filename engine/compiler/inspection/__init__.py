@@ -1,4 +1,4 @@
-"""Shows a plan: as text, as a graph in DOT or SVG, and as its use of memory over the operations."""
+"""Shows a plan: as text, as a graph in DOT or SVG, and as a timeline of its memory."""
 
 from engine.compiler.inspection.dot import plan_dot
 from engine.compiler.inspection.drawing import plan_svg

@@ -48,7 +48,7 @@ class Cells:
         """Return the start of the tightest gap between the buffers in mask `blocked`."""
         starts, first = self._starts, max(len(self._masks) - _SEARCHED, 0)
         best = -1
-        tightest, end = 0, starts[first]  # of the last blocked cell
+        tightest, end = 0, starts[first]  # `end` is that of the last blocked cell
         for cell, mask in enumerate(self._masks[first:], first):
             if mask & blocked:
                 gap = starts[cell] - end
@@ -160,7 +160,7 @@ class _Packer:
         self.columns = 0
 
     def run(self, order: Sequence[int]) -> Packing:
-        """Place buffers in this order."""
+        """Place buffers in the given order, and return the packing."""
         if not self._placed and not self._ceiling:
             order = order[self._stack(order) :]
         sizes, offsets, after, before = self._sizes, self.offsets, self._after, self._before

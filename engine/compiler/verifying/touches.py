@@ -27,7 +27,7 @@ from engine.patch.changes import PortRef
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A read or a write of a place's bytes by an operation; doing both gives two touches."""
+    """A read or a write of a place's bytes by an operation; an operation that does both makes two touches."""
 
     operation: int
     place: Place
@@ -101,7 +101,7 @@ class Reach:
             self._ways.append((*around, (operation.scope, index)))
 
     def lift(self, a: int, b: int) -> tuple[int, int]:
-        """Return each one's representative in the innermost common scope: itself, or the region around it."""
+        """Return each operation's representative in the innermost common scope: itself, or the region around it."""
         for (scope_a, up), (scope_b, down) in zip(self._ways[a], self._ways[b], strict=False):
             if scope_a != scope_b:
                 break
@@ -121,7 +121,7 @@ class Reach:
         return first != second and not (self._ancestors[second] >> first | self._ancestors[first] >> second) & 1
 
     def exclusive(self, a: int, b: int) -> bool:
-        """True when the two are in different branches of a region, so only one of them runs."""
+        """True when two operations are in different branches of one region, so only one of them runs."""
         first, second = self.lift(a, b)
         return first == second and a != b
 

@@ -217,7 +217,9 @@ def _launch_problems(plan: Plan) -> list[str]:
 
 
 def _frame_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
-    """Check that frame uniforms precede their readers, and status words are first cleared and last read back."""
+    """Check that frame uniforms are uploaded before they are read, and status words are cleared first and read back
+    last.
+    """
     problems = []
     blocks = [node.description for node in plan.description.nodes]
     statuses = [(node, status) for node in plan.description.nodes for status in node.description.statuses]
@@ -305,7 +307,7 @@ def _not_computed(plan: Plan, entry: FusedEntry, fused: Container[PortRef]) -> l
 
 
 def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:
-    """Return the work of a fused kernel's parts that the kernel does not do."""
+    """Return the work of the fused parts that the kernel leaves out."""
     found = []
     done = {(touch.place, touch.writes) for touch in touches}
     source = fused.kernel.source
@@ -317,7 +319,7 @@ def _left_out(plan: Plan, fused: FusedEntry, touches: list[Touch]) -> list[str]:
         if not isinstance(entry, KernelEntry):
             return [f"must do what kernels do, got {node}, which has another entry at {place}"]
         for argument in entry.arguments:
-            is_read = f"s{number}" in live  # a reader may not use its input
+            is_read = f"s{number}" in live  # a reader may leave its input unused
             if (
                 isinstance(argument, ParameterArgument)
                 and is_read

@@ -1,4 +1,6 @@
-"""Reads facts about kernels from a CUBIN: which of them wait first, and how many parameters each has."""
+"""Reads facts about kernels from a CUBIN: which kernels wait before they access memory, and their numbers of
+parameters.
+"""
 
 import struct
 
@@ -9,7 +11,7 @@ _NO_BITS = 8  # the type of a section that takes no space in the file
 _TEXT, _INFO = ".text.", ".nv.info."
 #: Formats of the records in a section of kernel facts. Only the last one has a length, and data after its 4 bytes.
 _FORMATS, _WITH_DATA = (1, 2, 3, 4), 4
-#: The record that describes one parameter: for up to 4 KB of parameters, and for more.
+#: The kinds of record that describe one parameter: for up to 4 KB of parameters, and for more.
 _PARAMETERS = (0x17, 0x45)
 #: An instruction has 16 bytes. It starts with its operation (9 bits), the kind of its operands (3) and its guard (4).
 _INSTRUCTION_BYTES, _OPERATION = 16, 0x1FF

@@ -41,7 +41,7 @@ class CudaDevice:
     def __init__(self, ordinal: int = 0, *, plain_edges: bool = False) -> None:
         """With `plain_edges`, each node of a graph starts when the nodes that it waits for are complete.
 
-        Without, graphs have programmatic edges between kernels on devices of compute capability 9.0 or later.
+        Without it, graphs have programmatic edges between kernels on devices of compute capability 9.0 or later.
         """
         count = start_driver()
         if not 0 <= ordinal < count:
@@ -77,7 +77,7 @@ class CudaDevice:
         """Do nothing: nothing can stop a kernel on a GPU."""
 
     def activate(self) -> None:
-        """Make the device's context current on the calling thread, unless it is; checking takes half the time."""
+        """Make the device's context current on the calling thread. Checking first takes half the time of setting it."""
         result = _get_current()
         if result[0] or int(result[1]) != self._context_address:
             check(driver.cuCtxSetCurrent(self._context), "cuCtxSetCurrent")
@@ -183,7 +183,7 @@ class CudaDevice:
         return CudaStream(self._objects)
 
     def create_event(self, *, timed: bool = True) -> CudaEvent:
-        """Create an event; without a time, it takes the GPU a microsecond less."""
+        """Create an event; recording one that is not timed takes the GPU a microsecond less."""
         return CudaEvent(self._objects, timed=timed)
 
     def create_graph(self) -> Graph:

@@ -109,7 +109,7 @@ class Holds:
             shared.drop()
 
     def copy(self) -> Holds:
-        """Return a copy with the same uses, which holds every object too."""
+        """Return a copy with the same uses, which is one more holder of every object."""
         twin = Holds()
         twin._uses = self._uses.copy()
         for shared in twin._uses:
@@ -117,7 +117,7 @@ class Holds:
         return twin
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Drop all shared objects."""
         for shared in self._uses:
             shared.drop()
         self._uses.clear()

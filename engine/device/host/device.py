@@ -158,7 +158,7 @@ class HostDevice:
             launch.run(self.pool, self.table)
 
     def capture(self, label: str, issue: Issue) -> HostCapture:
-        """Keep a library call, which is made each time a graph reaches it."""
+        """Return a capture of a library call, which is made each time a graph reaches it."""
         self._check_open()
         return HostCapture(label, issue)
 

@@ -61,7 +61,7 @@ class PoolWorker:
 
     @property
     def was_idle(self) -> bool:
-        """Whether it was stopped before its first thread block, so that its record has no position."""
+        """Whether this worker was stopped before its first thread block, so that its record has no position."""
         is_stopped = int(self.record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED
         return is_stopped and not (self.record[abi.FAULT_LINE] or self.record[abi.POINT_LINE])
 

@@ -39,7 +39,7 @@ class Interrupts:
         self._due_s = 0.0
 
     def begin(self, stop: Callable[[], None]) -> None:
-        """Call `stop`, on a thread, at a Ctrl+C before `end`. Calls of `begin` may nest."""
+        """Have another thread call `stop` at a Ctrl+C before `end`. Calls of `begin` may nest."""
         self._begun += 1
         self._stops.append(stop)
         if time.monotonic() >= self._due_s:
@@ -168,7 +168,7 @@ class Watchdog:
         self._is_running = False
 
     def interrupt(self) -> None:
-        """Stop what is running, if anything."""
+        """Stop the running launches, if there are any."""
         with self._lock:
             if self._users and self._flag[0] == RUNNING:
                 self._flag[0] = INTERRUPTED

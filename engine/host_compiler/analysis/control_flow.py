@@ -45,7 +45,7 @@ def elements_of(operand: ptx.Operand) -> tuple[ptx.Operand, ...]:
 
 
 def has_result(instruction: ptx.Instruction) -> bool:
-    """Whether the first operand is written."""
+    """Whether an instruction writes its first operand."""
     if instruction.opcode in ("bar", "barrier"):
         return "red" in instruction.modifiers
     if not instruction.operands or isinstance(instruction.operands[0], ptx.Address):
@@ -79,7 +79,7 @@ def used(instruction: ptx.Instruction) -> set[str]:
 
 @dataclass
 class BasicBlock:
-    """Statements that run one after the other; `suspends` when the last one waits for other threads."""
+    """Statements that run one after the other; `suspends` is true when the last one waits for other threads."""
 
     index: int
     instructions: list[ptx.Instruction] = field(default_factory=list)
@@ -89,7 +89,7 @@ class BasicBlock:
 
 @dataclass(frozen=True)
 class ControlFlow:
-    """A function's blocks, the first one the entry, and the block each label starts."""
+    """A function's blocks, the entry block first, and the block that each label starts."""
 
     blocks: list[BasicBlock]
     labels: dict[str, int]

@@ -54,7 +54,7 @@ class Guards:
         """Return the comparisons that hold in each piece: those that hold on every way to it."""
         found: dict[int, tuple[Comparison, ...]] = {self._start: ()}
         changed = True
-        while changed:  # what is not found yet contradicts nothing
+        while changed:  # blocks without a result so far contradict nothing
             changed = False
             for index in sorted(self._before.keys() - {self._start}):
                 ways = [

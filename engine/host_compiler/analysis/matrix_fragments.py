@@ -93,13 +93,13 @@ def _per(kind: str) -> int:
 
 
 def _multiplicand_a(thread: int, register: int, element: int, per: int) -> tuple[int, int]:
-    """The A of mma with 16 rows."""
+    """Return the row and the column of an element of mma's A with 16 rows."""
     group, index = divmod(thread, 4)
     return group + 8 * (register & 1), (index + 4 * (register >> 1)) * per + element
 
 
 def _multiplicand_a8(thread: int, register: int, element: int, per: int) -> tuple[int, int]:
-    """The A of mma with 8 rows."""
+    """Return the row and the column of an element of mma's A with 8 rows."""
     group, index = divmod(thread, 4)
     return group, (index + 4 * register) * per + element
 
@@ -110,7 +110,7 @@ def _multiplicand_b(thread: int, register: int, element: int, per: int) -> tuple
 
 
 def _accumulator(thread: int, register: int, element: int, per: int) -> tuple[int, int]:
-    """The C and D of mma."""
+    """Return the row and the column of an element of mma's C and D."""
     group, index = divmod(thread, 4)
     number = register * per + element
     return group + 8 * (number >> 1), index * 2 + (number & 1)
@@ -155,7 +155,7 @@ def _kinds(instruction: Instruction) -> list[str]:
 
 
 def _product(instruction: Instruction, a: WarpMatrix, b: WarpMatrix, c: WarpMatrix, d: WarpMatrix) -> Product:
-    """Return a product, with how bits are multiplied and sums are limited and rounded."""
+    """Return a product, with the instruction's bit operation, limits and rounding."""
     modifiers = instruction.modifiers
     return Product(
         a,

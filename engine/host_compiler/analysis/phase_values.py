@@ -81,7 +81,7 @@ def phase_values(
     unknown = set[str]()
 
     def derives(name: str, depth: int = 0) -> bool:
-        """Whether a register is known; its sources are entered before it."""
+        """Whether a register is known; known sources are recorded before it."""
         if name in known or name in restored or name in SPECIAL or name in derived:
             return True
         item = available.get(name)

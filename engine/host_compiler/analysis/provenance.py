@@ -83,7 +83,7 @@ def _computed(
     if opcode in ("atom", "shfl", "call"):
         return _UNKNOWN
     if opcode == "mov" and "b64" in modifiers and isinstance(instruction.operands[1], Vector):
-        return _UNKNOWN  # the halves of a pointer, perhaps
+        return _UNKNOWN  # perhaps the halves of a pointer
     if opcode == "cvta" and "to" not in modifiers and "global" not in modifiers:
         return _UNKNOWN  # shared, local, constant or parameter memory
     for operand in instruction.operands[1:]:

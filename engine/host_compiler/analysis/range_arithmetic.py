@@ -44,8 +44,8 @@ class RangeArithmetic:
 
     `conditions` are the i64 values that must not be negative for the ranges to hold. For a `row`, ranges are the single
     values that the threads with one `%tid.y` and `%tid.z` would have if `%tid.x` were 0. With a `width`, a power of
-    two, a row has at most so many threads, from `%row.first` on: a lane, as it follows from the low bits of `%tid.x`,
-    then grows with it, and a warp's number is one value. The names of all values begin with `prefix`.
+    two, a row has at most that many threads, from `%row.first` on. Then a lane, which follows from the low bits of
+    `%tid.x`, grows with `%tid.x`, and a warp's number is a single value. The names of all values begin with `prefix`.
     """
 
     def __init__(self, *, row: bool, width: int, prefix: str) -> None:
@@ -68,7 +68,7 @@ class RangeArithmetic:
     def require(self, text: str) -> None:
         """Add a condition: an instruction whose i64 result must not be negative."""
         if self._row:
-            return  # the ranges of the whole thread block require it already
+            return  # the ranges of the whole thread block require the condition already
         condition = self.value(text)
         if condition not in self.conditions:
             self.conditions.append(condition)
@@ -76,8 +76,9 @@ class RangeArithmetic:
     def fine(self) -> str:
         """Write the test of all conditions and return its i1 value.
 
-        One comparison, of a number whose sign is set where that of a condition is: a chain of comparisons takes the
-        optimiser longer than the rest of a kernel. Pairs are joined first, so that the processor needs few steps.
+        The test is one comparison, of a number whose sign is set if that of any condition is set, since a chain of
+        comparisons takes the optimiser longer than the rest of a kernel. Pairs are joined first, so that the processor
+        needs few steps.
         """
         signs = list(self.conditions)
         while len(signs) > 1:
@@ -86,11 +87,11 @@ class RangeArithmetic:
         return self.value(f"icmp sge i64 {signs[0]}, 0")
 
     def constant(self, value: int) -> Range:
-        """Return the range of a number."""
+        """Return the range that contains a single number."""
         return Range(str(value), str(value), ANY)
 
     def fits(self, item: Range) -> None:
-        """Require that a range is one of signed 32-bit numbers."""
+        """Require that a range contains only signed 32-bit numbers."""
         self.require(f"add i64 {item.low}, {1 << 31}")
         self.require(f"sub i64 {(1 << 31) - 1}, {item.high}")
 
@@ -148,7 +149,7 @@ class RangeArithmetic:
             if all(item.is_single and item.slope == 0 for item in values):
                 single = self.value(f"call i64 @llvm.s{opcode}.i64(i64 {values[0].low}, i64 {values[1].low})")
                 return Range(single, single, ANY)
-            # Require that it changes nothing, as for an index that is clamped to an image but lies inside it.
+            # Require that the clamp changes nothing, as for an index that is clamped to an image but lies inside it.
             kept, bound = values
             if kept.is_single and kept.slope == 0 and not (bound.is_single and bound.slope == 0):
                 kept, bound = bound, kept

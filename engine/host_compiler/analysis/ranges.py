@@ -19,7 +19,7 @@ from engine.host_compiler.memory_layout import MemoryLayout
 from engine.host_compiler.types import TYPES
 from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
-#: Opcodes whose result has bounds that are bounds of the first operand, too.
+#: Opcodes for which the bounds of a result give bounds of the first operand.
 _INVERTIBLE = frozenset(("shr", "and", "add"))
 
 
@@ -29,8 +29,8 @@ class Ranges(RangeArithmetic):
     They are computed from `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the threads that run: `%x0` up to
     `%x1` and so on. With `block_x`, the name of an i32, they are those of the thread block of that number along x.
 
-    For a `row`, `whole` are the ranges of all threads. The assumptions of a row's ranges are required here, so a
-    register without a range there has none here.
+    For a `row`, `whole` are the ranges of all threads. `whole` requires the assumptions of a row's ranges, so a
+    register without a range in `whole` has none in a row.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Ranges(RangeArithmetic):
             found.lines, found.conditions, found._values_of = self.lines, self.conditions, self._values_of
             self._guarded[guards] = found
             for register, comparison, other, is_unsigned in guards:
-                if register.name in self._masked:  # it may have been compared before it was written again
+                if register.name in self._masked:  # the register may have been compared before it was written again
                     continue
                 kept = self._clip(found, register, comparison, other, is_unsigned)
                 if kept is not None:
@@ -140,7 +140,9 @@ class Ranges(RangeArithmetic):
         return Range(low, high, have.granule, have.slope)
 
     def decided(self, comparison: Comparison) -> str | None:
-        """Return the i1 result of a comparison, and require that all threads get the same; None when it is unknown."""
+        """Return the i1 result of a comparison, and require that it is the same in all threads; None when it is
+        unknown.
+        """
         register, order, other, _ = comparison
         left, right = self.of(register), self.of(other)
         if left is None or right is None or order not in ("lt", "le", "gt", "ge"):
@@ -187,7 +189,7 @@ class Ranges(RangeArithmetic):
         if slope < 0:
             sides, slope, order = (found.low, bound.low), -slope, MIRRORED[order]
         distance = self.value(f"call i64 @llvm.ssub.sat.i64(i64 {sides[0]}, i64 {sides[1]})")
-        # The first thread at the bound or behind it, and the first one behind it.
+        # The first thread at or behind the bound, and the first one behind it.
         after = self.value(f"call i64 @llvm.sadd.sat.i64(i64 {self._quotient(distance, slope)}, i64 1)")
         before = self.value(f"call i64 @llvm.ssub.sat.i64(i64 {distance}, i64 1)")
         at = self.value(f"call i64 @llvm.sadd.sat.i64(i64 {self._quotient(before, slope)}, i64 1)")

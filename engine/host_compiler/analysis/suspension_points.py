@@ -87,7 +87,7 @@ def is_suspension_point(instruction: Instruction) -> bool:
 
 
 def suspension_point(instruction: Instruction) -> SuspensionPoint:
-    """Return the exchange of a waiting instruction; KernelError for forms that the host does not run."""
+    """Return the exchange of a waiting instruction. Raise KernelError for forms that the host does not run."""
     with reading(instruction):
         return _POINTS[instruction.opcode](instruction)
 
@@ -160,7 +160,7 @@ def _members(instruction: Instruction, operands: tuple[Operand, ...]) -> Operand
 
 
 def _named(members: Operand) -> Operand:
-    """Return a member mask; PtxOperandError for 0, which would exclude the thread itself but means all here."""
+    """Return a member mask. Raise PtxOperandError for 0, which excludes the thread itself, and stands for all here."""
     if isinstance(members, Integer) and not members.value & 0xFFFFFFFF:
         raise PtxOperandError("member mask must name the thread that uses it, got 0")
     return members

@@ -112,7 +112,7 @@ class _Analysis:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if opcode == "ld":
             return Uniform() if reads_parameter(self._function, instruction) else VARYING
-        if opcode in ("bar", "barrier"):  # a reduction gives all threads at one barrier the same
+        if opcode in ("bar", "barrier"):  # a reduction gives all threads at one barrier the same result
             barrier = {self._operand(operand) for operand in instruction.operands[1:-1]}
             return Uniform() if barrier <= {Uniform()} else _UNDECIDED if VARYING not in barrier else VARYING
         if opcode not in PURE or "cc" in modifiers:
@@ -184,7 +184,7 @@ def may_change_shared(instruction: Instruction) -> bool:
 def reads_shared_variable(instruction: Instruction) -> bool:
     """Whether an instruction loads 32 or 64 bits from a place in shared memory that is the same for all threads.
 
-    Between points where no thread writes there, all get the same.
+    All threads get the same value if none writes there between two points.
     """
     return (
         instruction.opcode == "ld"

@@ -102,7 +102,7 @@ def _bits(body: Body, instruction: Instruction) -> None:
 
 @opcode("bfind")
 def _find_leading(body: Body, instruction: Instruction) -> None:
-    """The position of the highest bit that differs from the sign, all ones when there is none."""
+    """Write the position of the highest bit that differs from the sign, or all ones when there is none."""
     kind, code = type_of(instruction), body.code
     llvm, size = llvm_type(kind), bits(kind)
     a = body.read(instruction.operands[1], kind)
@@ -200,9 +200,11 @@ def _extend(body: Body, instruction: Instruction) -> None:
 
 @opcode("fns")
 def _find_nth_set(body: Body, instruction: Instruction) -> None:
-    """The n-th set bit from a position on, upwards or for a negative n downwards; all ones when there is none.
+    """Write the position of the n-th set bit from a position on, downwards for a negative n; all ones when there is
+    none.
 
-    Downwards is upwards in the reversed word. Of the bits at and above the position, the lowest n - 1 are dropped.
+    A downward search is an upward search in the reversed word. Of the bits at and above the position, the lowest n - 1
+    are dropped.
     """
     code = body.code
     word, base, offset = (body.read(operand, "b32") for operand in instruction.operands[1:4])

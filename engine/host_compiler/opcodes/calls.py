@@ -162,7 +162,7 @@ def _pass(
 
 
 def _invoke(body: Body, name: str, pointers: list[str]) -> None:
-    """Call a function; when the thread has ended in it, end it here too."""
+    """Call a function; if the thread ends inside it, end the thread in the caller too."""
     arguments = "".join(f", ptr {pointer}" for pointer in pointers)
     kernel = "" if body.callees[name].linkage == LINKED else body.kernel
     ended = body.code.value(f"call i1 {function_name(kernel, name)}({FRAME}{arguments})")

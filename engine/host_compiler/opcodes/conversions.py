@@ -71,7 +71,7 @@ _PAIRS = {"f16x2": "f16", "bf16x2": "bf16"}
 
 
 def _convert_small(body: Body, instruction: Instruction) -> None:
-    """Write the result of a cvt to or from one of these formats."""
+    """Write the result of a cvt to or from tf32 or a small format."""
     kinds = [item for item in instruction.modifiers if item in _NAMES or item in types_of(instruction)]
     if len(kinds) != 2:
         raise unsupported(instruction, "name the type of the result and of the source")

@@ -23,7 +23,7 @@ def square_root(body: Body, kind: str, a: str, mode: str = "") -> str:
     wide = code.value(f"fpext float {a} to double")
     nearest = code.value(f"call double @llvm.sqrt.f64(double {wide})")
     minus = code.value(f"fneg double {nearest}")
-    # Only its sign matters, and that is the sign of the error of the root.
+    # Only the sign of this number matters, which is the sign of the root's error.
     error = code.value(f"call double @llvm.fma.f64(double {minus}, double {nearest}, double {wide})")
     half = code.value(f"fmul double {error}, {code.value(f'fdiv double 0.5, {nearest}')}")
     return narrow(body, nearest, mode, half)
@@ -77,7 +77,7 @@ opcode("rsqrt")(elementwise(_reciprocal_root))
 
 @opcode("copysign")
 def _copy_sign(body: Body, instruction: Instruction) -> None:
-    """The magnitude of the second source with the sign of the first."""
+    """Write the magnitude of the second source with the sign of the first."""
     kind = type_of(instruction)
     llvm = llvm_type(kind)
     sign, magnitude = (body.read(operand, kind) for operand in instruction.operands[1:3])

@@ -1,4 +1,4 @@
-"""Integer arithmetic. Everything wraps and nothing traps: x/0 is all ones and x%0 is x, as the hardware gives."""
+"""Integer arithmetic. Everything wraps and nothing traps: x/0 is all ones and x%0 is x, as on the hardware."""
 
 from engine.host_compiler.body import Body
 from engine.host_compiler.errors import unsupported

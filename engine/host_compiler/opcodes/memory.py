@@ -33,18 +33,19 @@ def _suffix(body: Body, instruction: Instruction, space: str) -> str:
     return ", !invariant.load !0" if is_argument else ""
 
 
-#: Cache operators of accesses that all of a GPU sees.
+#: Cache operators of accesses that are visible to the whole GPU.
 _PAST_FIRST_CACHE = {"cg", "cv", "wt"}
 
 
 def _pieces(body: Body, instruction: Instruction, size: int, count: int) -> tuple[int, str]:
     """Return how many elements of a vector access to move at once, and the LLVM ordering of that, "" for a plain one.
 
-    To the PTX manual a vector access is one access for each element, in any order. But a GPU moves 16 aligned bytes at
-    once, and CUB's look-back relies on that. So this does, too, wherever other threads may look: in global memory, by
-    accesses that are not weak or that a cache operator leads past the first cache. Weak ones, whose bytes no other
-    thread may change meanwhile, are made element by element, which the optimiser knows best; or 8 bytes at a time where
-    it runs many threads at once: there, few wide accesses with a stride are cheaper than many narrow ones.
+    By the PTX manual, a vector access is one access for each element, in any order. But a GPU moves 16 aligned bytes at
+    once, and CUB's look-back relies on that. So the host moves 16 bytes at once too where other threads may look: in
+    global memory, for accesses that are not weak, or that bypass the first cache by a cache operator. Weak accesses,
+    whose bytes no other thread may change meanwhile, are split into elements, which the optimiser handles best; or into
+    8 bytes where it runs many threads at once: there, few wide accesses with a stride are cheaper than many narrow
+    ones.
     """
     space, order, layout = space_of(instruction), _ordering(instruction), body.layout
     if space == "param":
@@ -111,7 +112,7 @@ def _store(body: Body, instruction: Instruction) -> None:
 
 @opcode("createpolicy")
 def _policy(body: Body, instruction: Instruction) -> None:
-    """Only cache hints use a policy, and the host ignores them."""
+    """Write 0: only cache hints use a policy, and the host ignores them."""
     body.write(instruction.operands[0], "b64", "0")
 
 
@@ -141,7 +142,10 @@ def _convert_address(body: Body, instruction: Instruction) -> None:
 
 @opcode("isspacep")
 def _is_in_space(body: Body, instruction: Instruction) -> None:
-    """Kernel parameters are in the window of global memory, and so are all addresses outside other windows."""
+    """Write whether an address is in a space.
+
+    Kernel parameters are in the window of global memory, as are all addresses outside other windows.
+    """
     code, space = body.code, space_of(instruction)
     value = body.read(instruction.operands[1], "b64")
     if space == "param":
@@ -158,7 +162,7 @@ def _is_in_space(body: Body, instruction: Instruction) -> None:
 
 
 def _within(body: Body, value: str, pointer: str, size: str) -> str:
-    """Return whether a generic address lies in the bytes from a pointer on."""
+    """Return whether a generic address lies in `size` bytes from a pointer on."""
     start = body.code.value(f"ptrtoint ptr {pointer} to i64")
     return body.code.value(f"icmp ult i64 {body.code.value(f'sub i64 {value}, {start}')}, {size}")
 

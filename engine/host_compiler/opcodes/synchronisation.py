@@ -77,7 +77,7 @@ def _fence(body: Body, instruction: Instruction) -> None:
 @opcode("nanosleep", "pmevent", "griddepcontrol", "setmaxnreg", "brkpt")
 @opcode("prefetch", "prefetchu", "applypriority", "discard")
 def _nothing(body: Body, instruction: Instruction) -> None:
-    """Hints to a scheduler, a debugger or caches: the host has nothing to do."""
+    """Write nothing: the instruction is a hint to a scheduler, a debugger or caches."""
 
 
 @opcode("bar", "barrier")
@@ -105,5 +105,5 @@ def _trap(body: Body, instruction: Instruction) -> None:
 
 @opcode("wl")
 def _yield(body: Body, _instruction: Instruction) -> None:
-    """Let other thread blocks run, from a thread for which the rest of its own thread block waits."""
+    """Let other thread blocks run while the rest of this thread's own block waits for it."""
     body.code.do("call i32 @sched_yield()")

@@ -25,7 +25,7 @@ _INSTEAD = {
 
 
 def opcode(*names: str) -> Callable[[Emit], Emit]:
-    """Enter a function in the table under each name."""
+    """Register a function in the table under each name."""
 
     def enter(emit: Emit) -> Emit:
         for name in names:

@@ -112,7 +112,7 @@ def _finish(body: Body, instruction: Instruction, wanted: str, value: str) -> No
 
 @opcode("vmad")
 def _multiply_add(body: Body, instruction: Instruction) -> None:
-    """a * b + c, with an optional negation, plus one (.po), shift to the right and limit."""
+    """Write a * b + c, with an optional negation, plus one (.po), shift to the right and limit."""
     code, modifiers, operands = body.code, instruction.modifiers, instruction.operands
     wanted, *kinds = types_of(instruction)
     negative = [isinstance(item, RegisterPart) and item.negative for item in operands[1:4]]

@@ -1,4 +1,4 @@
-"""cp.async, st.async, red.async and their bulk forms: done at once, an order that the manual allows."""
+"""cp.async, st.async, red.async and their bulk forms, which are performed at once: an order that the manual allows."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ def _copy(rewriter: Rewriter, instruction: Instruction) -> None:
     if "bulk" in modifiers:
         _bulk(rewriter, instruction)
     elif "mbarrier" in modifiers:
-        # Without .noinc the barrier expects one arrival more, and this is it.
+        # Without .noinc the barrier expects one more arrival, which is this one.
         if "noinc" in modifiers:
             space = ".shared" if any(item.startswith("shared") for item in modifiers) else ""
             rewriter.emit(f"mbarrier.arrive{space}.b64", rewriter.register("b64"), instruction.operands[0])
@@ -169,7 +169,7 @@ def _masked(
 @lowers("st")
 def _store(rewriter: Rewriter, instruction: Instruction) -> None:
     modifiers = instruction.modifiers
-    if "bulk" in modifiers:  # fills with zeros, the only value there is
+    if "bulk" in modifiers:  # a fill with zeros, the only value that PTX allows
         space = ".shared" if any(item.startswith("shared") for item in modifiers) else ""
         target, size = instruction.operands[:2]
         _block(rewriter, target, None, size, 8, lambda to, _: rewriter.emit(f"st{space}.b64", to, 0))

@@ -69,7 +69,7 @@ LOWERED: dict[str, Lower] = {}
 
 
 def lowers(*opcodes: str) -> Callable[[Lower], Lower]:
-    """Enter a function in the table under each opcode."""
+    """Register a function in the table under each opcode."""
 
     def enter(lower: Lower) -> Lower:
         for name in opcodes:
@@ -93,7 +93,7 @@ _LEAST_OPERANDS = {"mov": 2, "ld": 2, "ldu": 2, "st": 2, "atom": 3, "selp": 4}
 def lowered(functions: Mapping[str, ptx.Function]) -> tuple[dict[str, ptx.Function], dict[str, KernelError]]:
     """Return the functions with all instructions of the table rewritten, and with yields in their spin loops.
 
-    Functions that can't be are returned without their bodies, with their errors separately.
+    Functions that can't be rewritten are returned without bodies, and their errors separately.
     """
     found, refused = dict(functions), dict[str, KernelError]()
 

@@ -18,7 +18,7 @@ _END = 1 << 31
 
 
 def with_plain_divisions(function: Function) -> Function:
-    """Return the function with such divisions rewritten."""
+    """Return the function with divisions of thread numbers by powers of two rewritten."""
     assert function.body is not None
     written = writes(function)
     pass_ = _Rewriting(frozenset(computable(function)) | _MOST.keys())

@@ -17,7 +17,7 @@ from engine.host_compiler.passes.web_splitting import with_other_sources
 from engine.host_compiler.special_registers import SPECIAL
 from engine.ptx.tree import Function, Instruction, Register, Statement
 
-#: How many instructions are cheaper than to keep a register.
+#: The most instructions that cost less than keeping a register.
 _MOST = 4
 
 
@@ -85,7 +85,7 @@ def _may_compute(name: str, cheap: Mapping[str, tuple[Instruction, int]], known:
 def _again(
     name: str, cheap: Mapping[str, tuple[Instruction, int]], names: dict[str, str], registers: dict[str, str]
 ) -> list[Instruction]:
-    """Return the instructions that compute a register again under a fresh name, which is entered in `names`."""
+    """Return the instructions that compute a register again under a fresh name, which is recorded in `names`."""
     if name in names:
         return []
     item, _ = cheap[name]

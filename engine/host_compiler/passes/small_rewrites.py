@@ -32,7 +32,7 @@ def _check_barrier(instruction: ptx.Instruction) -> None:
 
 @lowers("mapa", "getctarank")
 def _rank(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
-    """The only thread block of the cluster has rank 0; addresses in its memory stay as they are."""
+    """Write 0, the rank of the cluster's only thread block, or an address in its memory, which stays the same."""
     kind = instruction.modifiers[-1]
     target, source = instruction.operands[:2]
     if instruction.opcode == "getctarank":
@@ -51,7 +51,7 @@ NAME = "cudaGraphSetConditional"
 
 @lowers("call")
 def _set_condition(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
-    """Write a store; as every store it is checked, so a bad handle is a fault."""
+    """Write a store; like every store it is checked, so a bad handle is a fault."""
     target, *groups = instruction.operands
     if not isinstance(target, ptx.Symbol) or target.name != NAME:
         rewriter.done.append(instruction)

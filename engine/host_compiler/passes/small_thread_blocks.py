@@ -153,7 +153,7 @@ class _Intervals:
                 self._widen(start, other, name, self._now[name])
 
     def _widen(self, known: dict[str, _Interval], place: int, name: str, value: _Interval) -> None:
-        """Have a register's interval at a place cover another."""
+        """Extend a register's interval at a place to cover another."""
         now = _hull(known.get(name, value), value)
         if now != known.get(name):
             self._changes[place, name] = count = self._changes.get((place, name), 0) + 1

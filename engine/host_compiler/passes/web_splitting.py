@@ -90,7 +90,8 @@ def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instr
 class _Reaching:
     """Reaching definitions: which writes of some registers may be the last ones before a place.
 
-    A state is a set of writes, the bits of one integer. Each register also has a bit for its not being written yet.
+    A state is a set of writes, the bits of one integer. Each register also has a bit that is set while it may be
+    unwritten.
     """
 
     def __init__(self, flow: ControlFlow, names: set[str]) -> None:

@@ -98,7 +98,9 @@ class PhaseEnds:
         return found
 
     def overwritten(self) -> set[str]:
-        """Return the registers that a thread reads from its elements and spills there: a second time they differ."""
+        """Return the registers that a thread restores from its elements and spills to them again: it can't restore them
+        twice.
+        """
         spilled = {name for site in self.sites for name in self.spilled(site)}
         return {name for name in spilled & self._restored if not self._spills.is_uniform(name)}
 
@@ -201,7 +203,7 @@ class PhaseEndWriter:
         body, code = self._body, self._body.code
         for index, operand, kind in () if point.is_plain_barrier else point.given:
             if point.kind == WARP and index == abi.MEMBERS:
-                if isinstance(operand, Integer):  # they are in the scheduler's table
+                if isinstance(operand, Integer):  # constants are in the scheduler's table
                     if operand.value & 0xFFFFFFFF not in (0, 0xFFFFFFFF):
                         body.accesses.members(instruction, operand)
                     continue

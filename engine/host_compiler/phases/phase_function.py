@@ -34,11 +34,11 @@ WARP_THREADS = 32
 SHORT = 48
 
 
-class NoFunction(Exception):  # it is no error: simpler functions do
-    """There is no such function.
+class NoFunction(Exception):  # no error: simpler functions take its place
+    """A function can't be written.
 
-    Warps part inside a chain, or a phase before its last checks accesses by themselves; or more than one thread of a
-    row runs the loops of a phase.
+    Either warps part inside a chain, or a phase before the chain's last one checks single accesses, or more than one
+    thread of a row runs the loops of a phase.
     """
 
 
@@ -103,7 +103,7 @@ class PhaseFunction:
     def text(self, suffix: str, twin: str) -> tuple[str, bool]:
         """Return the function, whose name ends with `suffix`, and whether it calls the one whose name ends with `twin`.
 
-        NoFunction when there can be none.
+        Raise NoFunction when it can't be written.
         """
         shared, body, phase = self._shared, self._body, self._phase
         is_parallel, writer = self._is_parallel, self._writer

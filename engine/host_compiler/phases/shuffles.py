@@ -59,7 +59,9 @@ def definitions(points: Iterable[SuspensionPoint]) -> list[str]:
 
 
 def take(body: Body, shuffle: Shuffle) -> tuple[str, str]:
-    """Write a thread's reading of a shuffle's results; return the value as i32, and as i1 whether it has another's."""
+    """Write a thread's reading of a shuffle's results; return the value as i32, and as i1 whether it is another
+    thread's.
+    """
     if body.accesses.in_warps:
         given = abi.exchange(shuffle.array)
         body.accesses.prologue.append(f"  %shuffle.given = getelementptr i8, ptr %scratch, i64 {given}")
@@ -76,7 +78,7 @@ def take(body: Body, shuffle: Shuffle) -> tuple[str, str]:
     ]
 
     def away(distance: int) -> str:
-        """Return the value that the thread so many threads further on gave."""
+        """Return the value given by the thread that is `distance` threads further on."""
         name = f"%shuffle.{'above' if distance > 0 else 'below'}"
         body.accesses.prologue += [
             f"  {name}.at = getelementptr i32, ptr %shuffle.given, i64 {distance}",
@@ -105,9 +107,9 @@ def take(body: Body, shuffle: Shuffle) -> tuple[str, str]:
 
 
 def take_in_warp(body: Body, shuffle: Shuffle, warp: str) -> tuple[str, str]:
-    """Write the same for rows that are whole warps whose threads are together: `%lane` counts their threads.
+    """Write the reading for rows that are whole warps whose threads are together: `%lane` counts their threads.
 
-    `warp` is where the first of them has given its value.
+    `warp` is the place of the first thread's value.
     """
     code, step = body.code, shuffle.step
 

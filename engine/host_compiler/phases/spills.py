@@ -72,7 +72,7 @@ class Spills:
     def spill_once(self, body: Body, name: str) -> tuple[str, str]:
         """Note the uniform part of a register in a stack slot; return it, and the text that stores it once.
 
-        That is in the first thread's element.
+        The text stores it in the first thread's element.
         """
         slot = body.code.slot(self.array(body, name)[1], "shared")
         self.note(body, name, slot)

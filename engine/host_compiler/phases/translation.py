@@ -89,7 +89,9 @@ def _alone(shared: WaitingKernel, phase: Phase, suffix: str = "", *, is_inner: b
 
 
 def _with_loop(shared: WaitingKernel, phase: Phase, suffix: str) -> str:
-    """Return the functions of a phase with loops: if only one thread runs them, one in which the others do the rest."""
+    """Return the functions of a phase with loops; if only one thread runs the loops, the others run the rest in one
+    function.
+    """
     calm = phase.without_yields()
     text, twin = "", suffix
     try:

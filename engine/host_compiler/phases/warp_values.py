@@ -53,7 +53,7 @@ class WarpValues:
         if index not in self._given:
             count = LANES * {0: 1, LANES: 2, 2 * LANES: 4}[before + after]
             self._given[index] = self._array(count, "i32")
-            if count > LANES:  # a store to all of it: only then the optimiser takes it for one vector
+            if count > LANES:  # a store to the whole array, so that the optimiser treats it as one vector
                 self.reset += f"  store <{count} x i32> zeroinitializer, ptr {self._given[index]}\n"
         return self._given[index], 4 * before
 

@@ -41,13 +41,13 @@ def blas_handle(handles: Handles, stream: int, at: Addresses, *, on_device: bool
 
 
 class _BlasPlan:
-    """The common part of these plans: a handle, scratch memory, the element type and its number in the library."""
+    """The common part of BLAS plans: a handle, scratch memory, the element type and its number in the library."""
 
     def __init__(self, call: Any, layouts: Mapping[str, Layout], handles: Handles) -> None:
         self._call, self._layouts, self._handles = call, layouts, handles
         self._dtype = layouts["x" if "x" in layouts else "a"].dtype
         self._kind = DATA_TYPES[self._dtype]
-        handles.get(cublas.create, cublas.destroy)  # before anything is captured
+        handles.get(cublas.create, cublas.destroy)  # created before anything is captured
         self.workspace_bytes = recommended_bytes(handles)
 
     def _handle(self, stream: int, at: Addresses, *, on_device: bool | None = None) -> int:
@@ -91,7 +91,7 @@ class GemvPlan(_BlasPlan):
 
 
 class CopyPlan:
-    """A copy."""
+    """A copy of elements without gaps."""
 
     workspace_bytes = 0
 
@@ -99,12 +99,12 @@ class CopyPlan:
         self._size_bytes = layouts["x"].size_bytes
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Copy on the device."""
+        """Copy the elements on the device."""
         check(driver.cuMemcpyAsync(at.operands["y"], at.operands["x"], self._size_bytes, stream), "copying x")
 
 
 class AxpyPlan(_BlasPlan):
-    """A multiple of a vector, added to another."""
+    """A vector to which a multiple of another is added."""
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Add in place."""
@@ -115,7 +115,7 @@ class AxpyPlan(_BlasPlan):
 
 
 class ScalPlan(_BlasPlan):
-    """A vector, multiplied."""
+    """A vector that is multiplied by a number in place."""
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Multiply in place."""
@@ -125,10 +125,10 @@ class ScalPlan(_BlasPlan):
 
 
 class DotPlan(_BlasPlan):
-    """A scalar product."""
+    """A scalar product of two vectors."""
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """The sum is written on the device."""
+        """Compute the sum, which the library writes on the device."""
         handle = self._handle(stream, at, on_device=True)
         x, y = flat_of(self._layouts["x"]), flat_of(self._layouts["y"])
         vectors = at.operands["x"], self._kind, x.step, at.operands["y"], self._kind, y.step
@@ -138,10 +138,10 @@ class DotPlan(_BlasPlan):
 
 
 class NormPlan(_BlasPlan):
-    """A vector's length."""
+    """The Euclidean norm of a vector."""
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """The norm is written on the device."""
+        """Compute the norm, which the library writes on the device."""
         handle, x = self._handle(stream, at, on_device=True), flat_of(self._layouts["x"])
         real = DATA_TYPES[self._layouts["out"].dtype]
         cublas.nrm2ex_64(handle, x.size, at.operands["x"], self._kind, x.step, at.operands["out"], real, real)
@@ -151,7 +151,9 @@ class GeamPlan(_BlasPlan):
     """A sum of matrices, one call for each of the leading axes' positions."""
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Without b, out takes its place, cleared: the library may multiply by a beta of 0."""
+        """Add the matrices; without b, a cleared `out` takes its place, since the library may multiply it by a beta of
+        0.
+        """
         slots = ("a", "b" if "b" in at.operands else "out")
         a, b = (matrix_of(self._layouts[slot]) for slot in slots)
         out, target = matrix_of(self._layouts["out"]), at.operands["out"]

@@ -51,13 +51,13 @@ def _destroy(handle: c_void_p) -> None:
 
 
 class _LayerPlan:
-    """The common part of the plans: the handle, and descriptors that live as long as the plan."""
+    """The common part of cuDNN's plans: the handle, and descriptors that live as long as the plan."""
 
     workspace_bytes = 0
 
     def __init__(self, handles: Handles) -> None:
         self._handles = handles
-        handles.get(_create, _destroy)  # before anything is captured
+        handles.get(_create, _destroy)  # created before anything is captured
 
     def handle(self, stream: int) -> c_void_p:
         """Return cuDNN's handle, set to a stream."""
@@ -66,7 +66,7 @@ class _LayerPlan:
         return handle
 
     def descriptor(self, kind: str, setter: str, *values: Any) -> c_void_p:
-        """Make a descriptor and set it."""
+        """Create a descriptor and set its values."""
         made = c_void_p()
         _library().call(f"cudnnCreate{kind}Descriptor", byref(made))
         self._handles.own(self, made, partial(_library().call, f"cudnnDestroy{kind}Descriptor"))
@@ -74,7 +74,7 @@ class _LayerPlan:
         return made
 
     def tensor(self, dtype: DType, n: int, channels: int, height: int = 1, width: int = 1) -> c_void_p:
-        """Describe elements without gaps."""
+        """Return the descriptor of a tensor without gaps."""
         sizes = n, channels, height, width
         return self.descriptor("Tensor", "cudnnSetTensor4dDescriptor", _NCHW, _DATA_TYPES[dtype], *sizes)
 
@@ -120,7 +120,7 @@ class ConvolutionPlan(_LayerPlan):
 
 
 class PoolingPlan(_LayerPlan):
-    """The largest elements, or means."""
+    """Pooling: the largest element of each window, or its mean."""
 
     def __init__(self, call: Pooling, layouts: Mapping[str, Layout], handles: Handles) -> None:
         super().__init__(handles)
@@ -131,7 +131,7 @@ class PoolingPlan(_LayerPlan):
         self._pooling = self.descriptor("Pooling", "cudnnSetPooling2dDescriptor", *moves)
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Pool."""
+        """Pool the windows."""
         x, out = (c_void_p(at.operands[slot]) for slot in ("x", "out"))
         given = byref(_ONE), self._x, x, byref(_ZERO), self._out, out
         _library().call("cudnnPoolingForward", self.handle(stream), self._pooling, *given)
@@ -147,7 +147,7 @@ class SoftmaxPlan(_LayerPlan):
         self._how = _LOGARITHM if call.log else _ACCURATE, _ALL if after == 1 else _CHANNEL
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Compute it."""
+        """Compute the softmax."""
         x, out = (c_void_p(at.operands[slot]) for slot in ("x", "out"))
         given = byref(_ONE), self._x, x, byref(_ZERO), self._x, out
         _library().call("cudnnSoftmaxForward", self.handle(stream), *self._how, *given)
@@ -163,7 +163,7 @@ class BatchNormalizationPlan(_LayerPlan):
         self._epsilon = call.epsilon
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Normalise."""
+        """Normalise each channel."""
         of = {slot: c_void_p(address) for slot, address in at.operands.items()}
         given = byref(_ONE), byref(_ZERO), self._x, of["x"], self._x, of["out"], self._numbers
         numbers = (of[slot] for slot in ("scale", "bias", "mean", "variance"))

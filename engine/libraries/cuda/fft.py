@@ -52,7 +52,7 @@ class FftPlan:
         #: Arguments of the kernel that makes the half spectrum Hermitian.
         self._spectrum: tuple[tuple[int, Any], ...] = ()
         if is_complex_to_real:
-            handles.load(_FILE)  # before anything is captured
+            handles.load(_FILE)  # loaded before anything is captured
             self._spectrum = _half_spectrum(source, out)
         self._copy_at = -(-max(work_bytes, 1) // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
         self.workspace_bytes = self._copy_at + self._copied_bytes
@@ -61,7 +61,7 @@ class FftPlan:
         self._count = out.size_bytes // self._real.size_bytes
         self._factor = np.array(call.scale(sizes), self._real.numpy)
         if self._factor != 1:
-            handles.get(cublas.create, cublas.destroy)  # before anything is captured
+            handles.get(cublas.create, cublas.destroy)  # created before anything is captured
 
     def issue(self, stream: int, at: Addresses) -> None:
         """Transform, and multiply by the factor in place."""

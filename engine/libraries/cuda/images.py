@@ -20,7 +20,7 @@ from engine.types.layout import Layout
 
 #: The endings of functions' names, by pixel type.
 _PIXELS: Mapping[DType, str] = {f32: "32f_C1R", float4: "32f_C4R", u8: "8u_C1R", uchar4: "8u_C4R"}
-_NEAREST_PIXEL = 2  # beyond the border
+_NEAREST_PIXEL = 2  # beyond the border, take the nearest pixel
 #: The mode that takes means. NPP's nearest and linear modes sample at positions that no other program uses.
 _SUPER_SAMPLING = 8
 
@@ -55,7 +55,7 @@ class _StreamContext(ctypes.Structure):
     ]
 
 
-#: The context's numbers of the device, in their order.
+#: The device's numbers in the context, in their order.
 _ATTRIBUTES = (
     "MULTIPROCESSOR_COUNT",
     "MAX_THREADS_PER_MULTIPROCESSOR",
@@ -72,10 +72,10 @@ def _library(name: str) -> NativeLibrary:
 
 
 class _ImagePlan:
-    """The common part of the plans."""
+    """The common part of NPP's plans."""
 
     workspace_bytes = 0
-    #: The library that has the functions.
+    #: The name of the NPP library with the plan's functions.
     library: ClassVar[str]
 
     def __init__(self, layouts: Mapping[str, Layout], handles: Handles) -> None:
@@ -111,14 +111,14 @@ class FilterPlan(_ImagePlan):
         self._window = _window(*layouts["weights"].shape)
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Convolve."""
+        """Convolve the image."""
         of = at.operands
         given = self.moved(of["image"], self._step, of["out"])
         self.call("FilterBorder", stream, *given, c_void_p(of["weights"]), *self._window, _NEAREST_PIXEL)
 
 
 class BoxPlan(_ImagePlan):
-    """Means of windows."""
+    """Means of the windows around each pixel."""
 
     library = "nppif"
 
@@ -127,7 +127,7 @@ class BoxPlan(_ImagePlan):
         self._window = _window(call.height, call.width)
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Blur."""
+        """Blur the image."""
         given = self.moved(at.operands["image"], self._step, at.operands["out"])
         self.call("FilterBoxBorder", stream, *given, *self._window, _NEAREST_PIXEL)
 
@@ -141,7 +141,7 @@ class ResizePlan(_ImagePlan):
         super().__init__(layouts, handles)
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Resize."""
+        """Resize the image."""
         source = c_void_p(at.operands["image"]), self._step, *_whole(self._image)
         target = c_void_p(at.operands["out"]), self._out_step, *_whole(self._out)
         self.call("Resize", stream, *source, *target, _SUPER_SAMPLING)
@@ -159,7 +159,7 @@ class MorphologyPlan(_ImagePlan):
         self.workspace_bytes = self._out.size_bytes if len(self._steps) > 1 else 0
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Take the smallest and largest values."""
+        """Take the smallest or largest value of each window."""
         source, step, mask = at.operands["image"], self._step, c_void_p(at.operands["mask"])
         for i, function in enumerate(self._steps):
             target = at.operands["out"] if i == len(self._steps) - 1 else at.workspace

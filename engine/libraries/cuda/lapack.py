@@ -102,7 +102,7 @@ class SystemPlan(_FactoredPlan):
 
 
 class CholeskyPlan(_FactoredPlan):
-    """Cholesky's factor."""
+    """The factor of a Cholesky decomposition."""
 
     def __init__(self, call: Cholesky, layouts: Mapping[str, Layout], handles: Handles) -> None:
         super().__init__(layouts, handles, positive=True)
@@ -117,7 +117,7 @@ class CholeskyPlan(_FactoredPlan):
 
 
 class LuPlan(_FactoredPlan):
-    """The factors of LU, taken apart."""
+    """The factors of an LU decomposition, as separate matrices."""
 
     def __init__(self, call: Lu, layouts: Mapping[str, Layout], handles: Handles) -> None:
         super().__init__(layouts, handles, batched=False)
@@ -223,7 +223,9 @@ class _VectorsPlan(LapackPlan):
     def _multiply(
         self, at: Addresses, operation: str, sizes: tuple[int, int], by: tuple[int, int], to: tuple[int, int]
     ) -> None:
-        """Multiply a, or its adjoint; `by` and `to` are addresses of matrices, and elements from one to the next."""
+        """Multiply a, or its adjoint; `by` and `to` are each the address of matrices, and the distance of neighbours in
+        elements.
+        """
         rows, inner = sizes
         given = {"operation": self._numbers[operation], "rows": rows, "inner": inner}
         places = {"by": by[0], "by_step": by[1], "to": to[0], "to_step": to[1]}

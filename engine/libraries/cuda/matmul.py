@@ -36,7 +36,7 @@ class GemmPlan:
         self._set(_Attribute.TRANSB, _operation(a, is_transposed=call.transpose_a))
         self._set(_Attribute.EPILOGUE, cublasLt.Epilogue[_EPILOGUES[call.activation]["bias" in layouts]])
         self._set(_Attribute.POINTER_MODE, cublasLt.PointerMode.DEVICE)
-        if "bias" in layouts:  # an address that is aligned as the real one
+        if "bias" in layouts:  # a stand-in address, aligned as the real one
             self._set(_Attribute.BIAS_POINTER, layouts["bias"].alignment)
         self._a, self._b, self._out = (self._matrix(matrix, dtype, out.count) for matrix in (a, b, out))
         alignments = {"A": layouts["b"], "B": layouts["a"], "C": layouts.get("c", layouts["out"]), "D": layouts["out"]}

@@ -64,7 +64,7 @@ class MatrixKernels:
 
     def __init__(self, handles: Handles, dtype: DType) -> None:
         self._handles, self._type, self._elements = handles, _TYPES[dtype], _ELEMENTS[dtype]
-        handles.load(_FILE)  # before anything is captured
+        handles.load(_FILE)  # loaded before anything is captured
         handles.load(_ORTHOGONAL, self._elements)
 
     def copy(

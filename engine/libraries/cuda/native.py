@@ -21,7 +21,7 @@ class NativeLibrary:
     """
 
     def __init__(self, name: str, wheel: str) -> None:
-        """Load the library; LibraryError, which names the wheel, when there is none."""
+        """Load the library. Raise LibraryError, which names the wheel, when there is none."""
         try:
             found = load_nvidia_dynamic_lib(name)
         except DynamicLibNotFoundError:

@@ -54,7 +54,7 @@ class LibraryPlan(Protocol):
 
     @property
     def workspace_bytes(self) -> int:
-        """Bytes of scratch memory that it needs."""
+        """Bytes of scratch memory that the plan needs."""
         ...
 
     def issue(self, stream: int, at: Addresses) -> None:
@@ -142,7 +142,7 @@ class Handles:
     def load(self, file: str, elements: str = "") -> Module:
         """Return the kernels of a file of `kernels/`, whose macro ELEMENTS is `elements`.
 
-        The first use compiles them, which nothing may capture.
+        The first use compiles them, so it must not happen during a capture.
         """
         module = self._modules.get((file, elements))
         if module is None:
@@ -196,7 +196,9 @@ PlanMaker = Callable[[Any, Mapping[str, Layout], Handles], LibraryPlan]
 
 
 class ScalarAddresses:
-    """Addresses of the numbers that scale elements of a type: in device memory, or of host scalars that this keeps."""
+    """Addresses of the numbers that scale elements of a type: in device memory, or of host scalars that this object
+    keeps.
+    """
 
     def __init__(self, at: Addresses, scaled: DType) -> None:
         dtype = scaling_type(scaled).numpy

@@ -67,12 +67,12 @@ class SparsePlan:
         scratch.take(int(ask(*self._call(handle, one.ctypes.data, one.ctypes.data))))
         self._copies = None
         if call.checked:
-            handles.load(_FILE)  # before anything is captured
+            handles.load(_FILE)  # loaded before anything is captured
             self._copies = scratch.take(4 * (rows + 1)), scratch.take(4 * entries)
         self.workspace_bytes = scratch.size_bytes
 
     def issue(self, stream: int, at: Addresses) -> None:
-        """Multiply."""
+        """Multiply the sparse matrix by x."""
         handle, numbers = self._handle(), ScalarAddresses(at, self._dtype)
         nothing = np.zeros(1, self._dtype.numpy)
         cusparse.set_stream(handle, stream)

@@ -18,7 +18,7 @@ from engine.types.layout import Layout
 NamedArrays = Mapping[str, Array]
 #: The numbers of a call, by name.
 NamedNumbers = Mapping[str, Any]
-#: Does a call: it reads the arrays of its inputs, and fills those of its outputs.
+#: Performs a call: it reads the arrays of the inputs, and fills those of the outputs.
 HostFunction = Callable[[Any, NamedArrays, NamedNumbers], None]
 
 

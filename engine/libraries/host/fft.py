@@ -17,7 +17,7 @@ def _options(call: Fft | RealFft | InverseRealFft) -> dict[str, Any]:
 
 
 def fft(call: Fft, arrays: NamedArrays, numbers: NamedNumbers) -> None:
-    """Transform complex numbers, there or back."""
+    """Transform complex numbers, forward or back."""
     transform = transforms.ifftn if call.inverse else transforms.fftn
     arrays["out"][...] = transform(arrays["x"], **_options(call))
 

@@ -102,12 +102,12 @@ def cholesky(_call: Cholesky, arrays: NamedArrays, _numbers: NamedNumbers) -> No
 
 
 def qr(_call: Qr, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
-    """Factor all at once."""
+    """Factor all matrices at once."""
     arrays["q"][...], arrays["r"][...] = np.linalg.qr(arrays["a"])
 
 
 def eigh(_call: Eigh, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
-    """Divide and conquer, on the lower half."""
+    """Decompose by divide and conquer, reading the lower half."""
     codes = []
     values = arrays["values"].reshape(-1, arrays["values"].shape[-1])
     for a, of_a, vectors in zip(_columns(arrays["a"]), values, _columns(arrays["vectors"]), strict=True):
@@ -117,7 +117,9 @@ def eigh(_call: Eigh, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
 
 
 def svd(_call: Svd, arrays: NamedArrays, _numbers: NamedNumbers) -> None:
-    """Divide and conquer; NaN and infinities give NaN, since LAPACK refuses NaN and does not end with infinities."""
+    """Decompose by divide and conquer; NaN and infinities give NaN, since LAPACK refuses NaN and does not end with
+    infinities.
+    """
     codes = []
     s = arrays["s"].reshape(-1, arrays["s"].shape[-1])
     for a, u, of_a, vh in zip(_columns(arrays["a"]), _columns(arrays["u"]), s, _columns(arrays["vh"]), strict=True):

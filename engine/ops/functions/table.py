@@ -46,7 +46,7 @@ class MathFunction:
 
     @property
     def arity(self) -> int:
-        """How many arguments it takes."""
+        """The number of arguments."""
         return len(self.parameters)
 
     def emit(self, builder: ir.IRBuilder, *arguments: ir.Value) -> ir.Value:

@@ -28,7 +28,7 @@ class Format:
 
     @property
     def width(self) -> int:
-        """The number of all bits."""
+        """The total number of bits."""
         return int(self.word.width)
 
     @property

@@ -35,7 +35,7 @@ class MetadataRef:
     number: int
 
     def get_reference(self) -> str:
-        """Return its name in LLVM IR."""
+        """Return the metadata's name in LLVM IR."""
         return f"!{self.number}"
 
 

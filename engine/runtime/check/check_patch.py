@@ -25,7 +25,7 @@ from engine.user_code.runner import CodeRunner
 from engine.values.steps import read_settings
 from engine.values.wiring import wire_values
 
-#: Below this size, a list of devices is not needed.
+#: A plan that needs less memory than this is not compared with the machine's devices.
 ALWAYS_THERE = 1 << 30
 
 
@@ -87,7 +87,7 @@ def _memory_problems(plan: Plan) -> list[Diagnostic]:
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    """True when any of them is an error."""
+    """True when any diagnostic is an error."""
     return any(item.severity is Severity.ERROR for item in diagnostics)
 
 

@@ -167,7 +167,7 @@ def number_problems(plan: Plan, image_of: ImageOf, values: Mapping[str, Mapping[
         try:
             recipe = argument_recipe(entry, operation.place, block, parameters)
             numbers = recipe.constants.copy()
-            given = values.get(operation.node, {})  # a sentinel has its own
+            given = values.get(operation.node, {})  # a sentinel's block has values of its own
             for position, name in recipe.parameters:
                 numbers[position] = given.get(name)
             for position, number in enumerate(numbers):

@@ -91,7 +91,7 @@ class CudaEngine:
         # The times at which the last message was read, the last frame ended, a frame was last waited for, and pictures
         # and files were last begun.
         self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
-        self._thread = 0  # where the device was activated last
+        self._thread = 0  # the thread that activated the device last
         self._saver = Saver(services, self.outbox)
         self._is_frozen = False  # a sentinel has paused the engine, and the clock still shows that frame
         self._reporter = Reporter(self.context, self.updates, self.profiler)
@@ -106,7 +106,7 @@ class CudaEngine:
         return self.updates.pending or self.previews.has_work or bool(self.updates.diagnostics.fading)
 
     def frame(self, *, free_running: bool = False, real_time: bool = False, due_ns: int = 0) -> FrameReport:
-        """Do one frame and return its report.
+        """Run one frame and return its report.
 
         A frame by hand finishes all preparations and always advances. A `free_running` one leaves preparations to the
         worker, and skips a launch that would repeat the last one. While the engine is paused it doesn't advance: an
@@ -114,10 +114,9 @@ class CudaEngine:
         follows the wall clock, see `Clock`. Raise DeviceError if the device fails.
 
         Where frames overlap (`Pacing.overlap`), a free-running frame is launched and not waited for. The time in its
-        report is then that since the last frame, and its other fields describe a frame that has just ended. Not each of
-        these frames leaves a report; one that doesn't returns the last. Where they are short and nothing is new, one
-        call launches a burst of them (`Launcher.burst`), and reports the last one, with the mean of their times. See
-        `plan_frame`.
+        report is then that since the last frame, and its other fields describe a frame that has just ended. Some of
+        these frames leave no report and return the last one. Where they are short and nothing is new, one call launches
+        a burst of them (`Launcher.burst`), and reports the last one, with the mean of their times. See `plan_frame`.
 
         `due_ns` is the time at which the frame was due, for the flight recorder; 0 means its actual start.
         """
@@ -238,7 +237,7 @@ class CudaEngine:
             can_overlap=compiled is None or not compiled.plan.freezes,
             pacing=self.pacing,
             is_live=now_ns - self._heard_ns < LIVE_NS or self.context.value_graph.is_listening,
-            # They are read only as often as a person can read their messages.
+            # Status words are read only as often as a person can read their messages.
             has_status=has_status and now_ns - self._waited_ns >= REPORT_INTERVAL_NS,
             is_updated=is_updated,
             frames_left=self.frames_left,
@@ -405,7 +404,7 @@ class CudaEngine:
         advance: bool,
         by_hand: bool,
     ) -> None:
-        """Take the device's results, which only some frames have: status words if it `has_status`, times, pictures."""
+        """Take the device's results, which only some frames have: status words with `has_status`, times, pictures."""
         diagnostics = self.updates.diagnostics
         if is_launched and self.profiler.level:
             self.profiler.collect()

@@ -55,6 +55,6 @@ def plan_frame(
         return alone
     waits = has_status if is_launched else is_busy
     if burst > 1 and (is_updated or is_special or frames_left is not None or waits or not (is_launched and free)):
-        burst = 1  # the next frames would not only be launched
+        burst = 1  # the next frames need more than a launch
     reports = is_updated or frames_left == 1 or is_report_due
     return FramePlan(waits, burst, MOST_BURSTS * burst, reports)

@@ -28,7 +28,7 @@ class _Built(NamedTuple):
     """The copies of a graph, their cost, and the reason why they can't inspect buffers, if any."""
 
     copies: list[Instrumented]
-    #: The time that building them took on their thread, which the engine's thread may have waited for.
+    #: The time that building the copies took on their thread, which the engine's thread may have waited for.
     time_ns: int
     problem: KernelError | None = None
 
@@ -91,7 +91,7 @@ class InstrumentedGraph:
         self.let_go()
         self._changed_ns, self._is_refused = time.perf_counter_ns(), False
         building, self._building = self._building, None
-        if building is not None:  # it is done
+        if building is not None:  # the build is over
             self._thread.submit(_destroy_result, self._device, building)
         if self._copies:
             self._thread.submit(_destroy, self._copies, self._device)
@@ -116,7 +116,7 @@ class InstrumentedGraph:
         if level >= ProfilingLevel.DEEP_ASYNC:
             try:
                 survey = self._survey = self._survey or SurveyKernel(device)
-            except KernelError as why:  # times are measured all the same
+            except KernelError as why:  # times can be measured without it
                 problem = why
         found, copies, frame = spans(plan, level), list[Instrumented](), self._uniforms.current
         try:

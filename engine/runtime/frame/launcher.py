@@ -41,13 +41,14 @@ class Launcher:
         self.flying: deque[Event] = deque()
         #: How many launches the next burst may have.
         self.burst = 1
-        # The sample by which it is chosen next: launches before it, when it began, how long it waited for the device.
+        # The sample by which `burst` is chosen next: launches before the sample, its begin, and its time of waiting for
+        # the device.
         self._sampled = self._sampled_ns = self._waited_ns = 0
         #: How often the graph was launched.
         self.launches = 0
         #: State that the last launch wrote although it redrew a frame: memory, and its contents before.
         self.redrawn: list[tuple[Memory, np.ndarray[Any, Any]]] = []
-        #: The last launch used the current graph and state.
+        #: True when the last launch used the current graph and state.
         self.is_current = False
         #: When the last launch waited for room on the device, and when it began and ended on the host.
         self.room_ns = self.launching_ns = self.launched_ns = 0
@@ -137,7 +138,7 @@ class Launcher:
 
     def destroy(self) -> None:
         """Free all resources, even if some calls fail."""
-        with ExitStack() as closing:  # the last first
+        with ExitStack() as closing:  # in reverse order
             closing.callback(self.stream.destroy)
             for event in (*self._free, *self.flying):
                 closing.callback(event.destroy)

@@ -15,7 +15,7 @@ class MarkedEngine(CudaEngine):
         self._nvtx = nvtx
 
     def frame(self, **options: Any) -> FrameReport:
-        """Do one frame, see `CudaEngine.frame`."""
+        """Run one frame, see `CudaEngine.frame`."""
         with self._nvtx.range(f"frame {self.clock.moment.frame}"):
             report = super().frame(**options)
         for record in report.updates:

@@ -81,12 +81,12 @@ class FrameProfiler:
         self._is_asynchronous = device.info.is_asynchronous
         #: The time of a launch without measuring spans, and with it.
         self.launch_ns, self.measured_ns = Average(), Average()
-        #: How many samples were taken; and of the graph and the code that run now, with spans and without.
+        #: The number of samples; and the numbers for the present graph and code, with spans and without.
         self.samples = 0
         self._copies = self._plain = 0
         #: How many kernels had been optimised when the last sample was taken.
         self._jobs = optimiser.finished_jobs
-        #: This graph was not measured yet at this level.
+        #: True while this graph is not measured at this level.
         self._is_new = True
         #: A launch of the copy before the first one of the graph itself: its time, and its cost on this thread.
         self._unpaid: tuple[int, int] | None = None
@@ -278,7 +278,7 @@ class FrameProfiler:
             return None
         copied = self._graph.copy_of(compiled, self.level, now_ns, wait=wait or is_each)
         if copied is not None and any(sample.copied is copied for sample in self._waiting):
-            copied = None  # its results have not been read yet
+            copied = None  # the copy's results have not been read yet
         self._was_copy = copied is not None
         return copied
 
@@ -286,7 +286,7 @@ class FrameProfiler:
         begun_ns = time.perf_counter_ns()
         launch_ns, copied = sample.stop.elapsed_ns(sample.start), sample.copied
         if copied is None:
-            if self._plain < 2:  # the first one was of other code, or included work that later frames don't need
+            if self._plain < 2:  # the first sample was of other code, or included work that later frames don't need
                 self.launch_ns = Average()
             self._plain += 1
             self.launch_ns.add(launch_ns)
@@ -306,7 +306,7 @@ class FrameProfiler:
         self.samples += 1
         now_ns = time.perf_counter_ns()
         self._pay(sample, launch_ns, now_ns, sample.host_ns + now_ns - begun_ns)
-        if is_first:  # which took longer than the next ones will
+        if is_first:  # the first launch takes longer than later ones
             self.sampler.begin_again(now_ns)
             if sample.is_waited:
                 self.sampler.forgive(now_ns)

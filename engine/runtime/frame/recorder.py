@@ -26,7 +26,7 @@ class FlightRecorder:
 
     def __init__(self, updates: Updater, profiler: FrameProfiler, *, is_asynchronous: bool) -> None:
         self._updates, self._profiler = updates, profiler
-        self._is_asynchronous = is_asynchronous  # else the launch is the device's work
+        self._is_asynchronous = is_asynchronous  # otherwise the launch is the device's work
         self._frames: deque[tuple[int, ...]] = deque(maxlen=LATEST_FRAMES)
         #: Records a frame; it has the fields of `Stamps`.
         self.put: Callable[[tuple[int, ...]], None] = self._frames.append
@@ -35,7 +35,7 @@ class FlightRecorder:
         #: When collections of garbage began and ended, in any thread: all others wait meanwhile.
         self._collections: deque[tuple[int, int]] = deque(maxlen=_COLLECTIONS)
         self._collecting_ns = 0
-        #: How long after it was due a frame may end; later it is slow.
+        #: The time within which a frame must end after it was due; a later frame is slow.
         self.budget_ns = BUDGET_NS
         gc.callbacks.append(self._collection)
 
@@ -71,7 +71,7 @@ class FlightRecorder:
             yield SideWork(SideKind.UPDATE, "hot", len(frames), int(times[-1]), mean_ns)
 
     def close(self) -> None:
-        """Follow no more collections."""
+        """Stop recording garbage collections."""
         gc.callbacks.remove(self._collection)
 
     def _collection(self, phase: str, info: dict[str, int]) -> None:

@@ -43,9 +43,9 @@ class Reporter:
         self._hot_logged_ns = 0
         self._counts: dict[str, int] = {}
         self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
-        #: The newest one.
+        #: The newest report.
         self.last = FrameReport(0, UpdateLevel.NONE, 0, {}, {}, self.statistics)
-        #: When it was prepared.
+        #: When the newest report was prepared.
         self.reported_ns = 0
         #: A frame that is not reported unless nothing follows it: its plan, when it began, and facts for its report.
         self._put_off: tuple[FramePlan, int, int, float, int] | None = None
@@ -71,7 +71,7 @@ class Reporter:
         """
         updates, profiler, time_ns = self._updates, self._profiler, time.perf_counter_ns()
         self.reported_ns, self._put_off = time_ns, None
-        is_other = profiler.level is not self.statistics.profiling  # which `_follow` renews
+        is_other = profiler.level is not self.statistics.profiling  # `_follow` renews the statistics
         if level > _HOT:
             self._counted = self._reported = None
         elif level is _HOT:
@@ -144,7 +144,7 @@ class Reporter:
         self.watches_profile, self._profiled_frame = is_watched, -1
 
     def take_profile(self) -> Profile | None:
-        """Return the profile of a frame that was measured since the last call, if it is time."""
+        """Return the profile of a frame that was measured since the last call, if the interval has passed."""
         frame = self._profiler.frame
         if frame in (-1, self._profiled_frame):
             return None

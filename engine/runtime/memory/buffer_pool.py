@@ -59,9 +59,9 @@ class BufferPool:
             return sum(memory.size_bytes for memories in list(self._free.values()) for memory in memories)
 
     def acquire(self, size_bytes: int, *, exact: bool = False, zeroed: bool = True) -> Memory:
-        """Return memory of at least this size; DeviceError with figures when there is no more.
+        """Return memory of at least this size. Raise DeviceError with figures when there is not enough.
 
-        Memory that is not `zeroed` may hold anything.
+        Memory that is not `zeroed` has arbitrary contents.
         """
         size = exact_bytes(size_bytes) if exact else bucket_bytes(size_bytes)
         with self._lock:
@@ -99,7 +99,7 @@ class BufferPool:
             memory.free()
 
     def close(self) -> None:
-        """Free everything."""
+        """Free all memory of the pool."""
         self.trim()
         for memory in self._used.values():
             memory.free()

@@ -43,7 +43,7 @@ class StateStore:
     def claim(self, owner: PortRef, layout: Layout, initial: InitialContents = 0.0) -> KeptState:
         """Return the memory of a state; new memory, with `initial` in it, if element type, shape or array are new.
 
-        Another number as `initial` counts when the state is cleared.
+        Another number as `initial` takes effect when the state is cleared.
         """
         kept = self._states.get(owner)
         if kept is not None and kept.layout == layout and not _is_other_array(kept.initial, initial):
@@ -58,7 +58,7 @@ class StateStore:
         return state
 
     def begin_again(self, owner: PortRef, initial: np.ndarray[Any, Any]) -> bool:
-        """Fill a state with another array, and return True; False if these are the state's initial contents."""
+        """Fill a state with another array, and return True; False if the array equals the state's initial contents."""
         kept = self._states[owner]
         if not _is_other_array(kept.initial, initial):
             return False
@@ -102,7 +102,7 @@ class StateStore:
             self._device.fill(state.memory, 0)
             return
         dtype = state.layout.dtype
-        if dtype.fields:  # every number of it
+        if dtype.fields:  # fill every number of the struct
             contents = np.full(state.layout.size_bytes // dtype.size_bytes, state.initial, dtype.numpy)
         else:
             number = nearest_number(dtype, state.initial)

@@ -17,7 +17,7 @@ from engine.user_code.runner import CodeRunner
 
 
 class BlockRegistry:
-    """The placed nodes by id, and the value blocks, which alone are objects that live here.
+    """The placed nodes by id, and the value blocks, the only blocks that are kept as objects.
 
     Blocks of the device are described from their types and values, see `described`. `folder` is the patch's folder;
     `code` makes value blocks.

@@ -65,7 +65,7 @@ class DeviceServices:
 
     def close(self) -> None:
         """Free all device resources, even if some calls fail."""
-        with ExitStack() as closing:  # the last first
+        with ExitStack() as closing:  # in reverse order
             if self._libraries is not None:
                 closing.callback(self._libraries.close)
             parts = (self.pool.close, self.side.destroy, self.modules.close, self.uniforms.free)
@@ -129,7 +129,7 @@ class DirtyTracker:
         return taken
 
     def take_read_files(self) -> frozenset[Path]:
-        """Return the saved files that blocks may have to be described with again, and forget them."""
+        """Return the saved files that blocks may have to be described with again, and forget these files."""
         taken, self.read_files = frozenset(self.read_files), set()
         return taken
 
@@ -157,7 +157,7 @@ class CudaContext:
         self.services = DeviceServices(device)
         #: All connections by the inputs that they feed, in the order in which they came.
         self._by_target: dict[PortRef, Connection] = {}
-        #: Those at each node; None until the first node is removed.
+        #: The connections at each node; None until the first node is removed.
         self._index: PatchIndex | None = None
         #: The sentinels, by output.
         self.sentinels: dict[PortRef, Sentinel] = {}
@@ -196,7 +196,7 @@ class CudaContext:
             case changes.BlockTypesChanged(types):
                 self._redefine(types)
             case changes.NodeMoved() | changes.NodeRenamed():
-                pass  # nothing runs differently
+                pass  # the running graph is not affected
 
     def is_light(self, change: Change) -> bool:
         """True for a change that needs no build, and may be followed while one is under way."""
@@ -225,7 +225,7 @@ class CudaContext:
     def set_trusted(self, trusted: bool) -> None:
         """Set whether the patch is trusted."""
         self.trusted = self.value_graph.trusted = trusted
-        self.value_graph.set_parameter(None, structural=True)  # the sources that may be listened to
+        self.value_graph.set_parameter(None, structural=True)  # trust decides which sources may be listened to
 
     @property
     def connections(self) -> Collection[Connection]:

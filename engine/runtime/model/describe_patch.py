@@ -101,7 +101,7 @@ def look_up(
     told = (problem,) if problem is not None else ()
     node = PlacedNode(node_id, type_id, region, block_type, block_type.ports, block_type.parameters)
     if block_type.is_adaptive and problem is not None and block_type is catalogue.get(type_id):
-        return replace(node, problems=told, gave_up=True)  # its values never gave it an interface
+        return replace(node, problems=told, gave_up=True)  # the node's values never gave it an interface
     return replace(node, stale=told) if told else node
 
 
@@ -279,7 +279,7 @@ def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
 
 
 def _present(port: PortRef, node: BlockNode | None) -> PortRef:
-    """Return a port by the name that it has now."""
+    """Return a port under its present name."""
     rules = node.description.rules if node is not None else None
     if node is None or rules is None or port.port in rules.output_of or port.port in rules.input_of:
         return port

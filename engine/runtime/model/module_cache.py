@@ -56,7 +56,7 @@ class LoadedModule:
             limit = manifest.max_threads if manifest is not None else None
             try:
                 loaded = self.module.kernel(entry)
-            except KernelError as problem:  # the device can't run this one of the module
+            except KernelError as problem:  # the device can't run this entry point
                 _place(problem, self.image)
                 raise
             kernel = TypedKernel(loaded, parameters, limit, self.image.is_free)
@@ -125,7 +125,7 @@ class ModuleCache:
             return self._module(kernel, folders).kernel(kernel.entry)
 
     def image(self, kernel: Kernel, folders: Iterable[str] = ()) -> KernelImage:
-        """Return the compiled source that a kernel comes from; KernelError as with `kernel`."""
+        """Return the compiled source that a kernel comes from. Raise KernelError as `kernel` does."""
         with self._lock:
             loaded = self._module(kernel, folders)
             loaded.kernel(kernel.entry)
@@ -193,7 +193,7 @@ class ModuleCache:
             self._replaced.clear()
 
     def close(self) -> None:
-        """Unload everything."""
+        """Unload all modules."""
         self.unload_replaced()
         for loaded in self._loaded.values():
             loaded.module.unload()
@@ -282,7 +282,7 @@ class ModuleCache:
         with self._times.timed(SideKind.COMPILE, source.label):
             image = load_image(source, architecture)
             for entry in image.signatures:
-                declared_types(image, entry)  # which may take a compile too
+                declared_types(image, entry)  # may take another compile
         try:
             with self._times.timed(SideKind.LOAD, source.label):
                 module = self._device.load_module(image.payload(architecture), best=image.best)
@@ -307,7 +307,7 @@ class PlanKernels(dict[int, TypedKernel]):
         operation = self._operations[index]
         assert isinstance(operation.entry, KernelEntry)
         folders = self._blocks[operation.node].description.kernel_folders
-        key = id(operation.entry), id(folders)  # which the plan keeps
+        key = id(operation.entry), id(folders)  # the plan keeps both objects alive
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._find(operation.entry.kernel, folders)

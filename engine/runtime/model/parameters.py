@@ -201,7 +201,7 @@ class ParameterStore:
         node = self._nodes.get(node_id)
         spec = self.spec(node_id, name) if node is not None else None
         if node is None or spec is None or spec.name not in node.driven:
-            return  # the node has gone, or its type is another
+            return  # the node has gone, or has another type
         name = spec.name
         node.driven -= {name}
         values, _ = fit(node_id, {name: node.specs[name]}, node.patch_values, self._folder)
@@ -251,7 +251,7 @@ class ParameterStore:
         self._routes.clear()
 
     def hold(self, holds: bool) -> None:
-        """Begin to keep new values from the running graph, until `write_held`; or end it."""
+        """Hold new values back from the running graph until `write_held`, or stop holding them back."""
         self._holds = holds
         if holds:
             self._routes.clear()

@@ -38,7 +38,7 @@ def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:
     spec = OpenImageIO.ImageSpec(pixels.shape[1], pixels.shape[0], channels, kind)
     spec.attribute("oiio:UnassociatedAlpha", 1)
     spec.attribute("oiio:ColorSpace", "lin_rec709_scene" if depth in ("half", "float") else "srgb_rec709_scene")
-    file = os.memfd_create("picture")  # the library writes by names only
+    file = os.memfd_create("picture")  # the library writes only to named files
     try:
         stored = np.ascontiguousarray(stored[..., :channels])
         # Asked one by one, since its error need not be a failure.

@@ -75,9 +75,9 @@ class Previews:
         self._unshowable: list[Diagnostic] = []
         self._unloaded: list[Diagnostic] = []
         self._tell = tell
-        self._problems: tuple[Diagnostic, ...] = ()  # as reported last
+        self._problems: tuple[Diagnostic, ...] = ()  # the problems that were reported last
         self._launch = 0
-        self._frame = 0  # of the pictures under way
+        self._frame = 0  # the frame of the pictures under way
 
     def observe(self, viewers: Mapping[str, Viewing]) -> None:
         """Take pictures of these viewers from now on, by node id."""
@@ -191,7 +191,7 @@ class Previews:
             if source is None or not viewer.slot.is_free or not (by_hand or now >= viewer.due_ns):
                 continue
             if not source.is_dense and self.downscaler.kernel is None:
-                continue  # only the kernel can gather it; its absence has been reported
+                continue  # only the kernel can gather this picture; its absence has been reported
             size = self._size(source, viewer.viewing)
             probe = viewer.viewing.probe if size != source.size else None  # a whole picture has all pixels
             if probe is not None and not (0 <= probe[0] < source.size[0] and 0 <= probe[1] < source.size[1]):

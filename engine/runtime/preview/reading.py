@@ -2,7 +2,7 @@
 
 The law: a read returns the same contents as in an engine without fusion and with separate memory for each buffer. In a
 loop these are the contents after the last turn; in a body that did not run, the port's default, which is zeros unless
-its block declares another. A frame does no work for it: a region records on the device whether its body runs, and an
+its block declares another. Frames do no work for a read: a region records on the device whether its body runs, and an
 overwritten or fused buffer is computed again for its reader, from the user's arrays with their contents at that time.
 """
 
@@ -53,7 +53,7 @@ def read_port(
     fused, plan = compiled.plan, compiled.plan.before_fusing
     inner = plan.inlined.output(port)
     owner = plan.buffers.places[inner].owner
-    buffer = plan.buffers.allocations.get(owner)  # None for the graph's own
+    buffer = plan.buffers.allocations.get(owner)  # None for the graph's own buffers
     if buffer is not None and buffer.lifetime in TRANSIENT and not _was_run(compiled, services.device, owner):
         return _default(plan, inner)
     if not fused.overwritten(owner):
@@ -91,7 +91,7 @@ def read_port(
 def _was_run(compiled: CompiledGraph, device: Device, owner: PortRef) -> bool:
     """False when a buffer's block is in a body that did not run, in the last turn of the region around it.
 
-    Also True where the buffer is filled with the default before the region, since it is then right in any case.
+    It is also True where the buffer is filled with the default before the region, since it is then right in any case.
     """
     plan = compiled.plan
     if plan.is_filled(owner):

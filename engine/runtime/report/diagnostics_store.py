@@ -42,7 +42,7 @@ class DiagnosticsStore:
     def __init__(self, context: CudaContext) -> None:
         self._context = context
         self.all: tuple[Diagnostic, ...] = ()
-        #: When each of them was found.
+        #: When each diagnostic was found.
         self.sightings: tuple[Sighting, ...] = ()
         self.blocks: Sequence[Diagnostic] = ()
         self.stale: Sequence[Diagnostic] = ()
@@ -161,7 +161,7 @@ class DiagnosticsStore:
             diagnostics = [*status_diagnostics(plan, self.status, self._context.parameters.values), *sentinels]
             self.freezing = tuple(item for item in sentinels if self._freezes(plan, item))
         elif self.status_plan is not None:
-            self.status, self.status_plan, self.freezing = {}, None, ()  # of a graph that is gone
+            self.status, self.status_plan, self.freezing = {}, None, ()  # the old words belong to a graph that is gone
         self.follow_frame(_STATUS, diagnostics, fresh=fresh or is_other)
 
     def _freezes(self, plan: Plan, found: Diagnostic) -> bool:

@@ -116,7 +116,7 @@ class NodeReports:
             known, time_ns = before.get(node), times_ns.get(node)
             if known is None or known.parts or known.state is NodeState.IDLE:
                 found = self._report(node)
-            elif known.time_ns != time_ns:  # most of a thousand nodes have another one
+            elif known.time_ns != time_ns:  # most of a thousand nodes have another time
                 found = NodeReport(known.type, known.state, known.message, time_ns, known.kernels, known.fused_into)
             else:
                 found = known

@@ -20,7 +20,7 @@ def sentinel_diagnostics(plan: Plan, array: np.ndarray[Any, Any]) -> Iterator[Di
     data = array.tobytes()
     for check, port in plan.inlined.checks.items():
         place = plan.status_places.get(found_buffer(check))
-        if place is None:  # its block is left out
+        if place is None:  # the sentinel's block is left out
             continue
         found = np.frombuffer(data[place.offset : place.end], FOUND)[0]
         if found["turn"]:

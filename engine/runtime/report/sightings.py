@@ -29,7 +29,7 @@ class Sightings:
         self._present: set[Identity] = set()
 
     def count(self, which: Identity) -> None:
-        """Count one that was found now."""
+        """Count a diagnostic that was found now."""
         known, now_s = self._known.get(which), time.time()
         if known is not None and now_s - known.last_s < REMEMBERED_S:
             self._known[which] = Sighting(known.first_s, now_s, known.count + 1)

@@ -256,7 +256,7 @@ class _Trial:
         return level, f"{errors[0].node}: {errors[0].message}" if errors[0].node else errors[0].message
 
     def _place(self, node: Node) -> bool:
-        """Place a block, with the description that runs if that stays; False when it would read a file."""
+        """Place a block, with its running description if that stays valid; False when it would read a file."""
         block_type = self._patch.type_of(node)
         if block_type is None or block_type.is_value:
             return True

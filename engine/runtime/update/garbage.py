@@ -18,7 +18,7 @@ def without_collections() -> Iterator[None]:
     not count objects that are moved, so everything is collected here after many of them.
     """
     global _aged
-    if not gc.isenabled():  # somebody else collects
+    if not gc.isenabled():  # other code controls the collection
         yield
         return
     gc.disable()
@@ -26,7 +26,7 @@ def without_collections() -> Iterator[None]:
         yield
     finally:
         made = gc.get_count()[0]
-        if made >= _LEAST_AGED and not gc.get_freeze_count():  # `unfreeze` would reach what others froze
+        if made >= _LEAST_AGED and not gc.get_freeze_count():  # `unfreeze` would also affect objects that others froze
             gc.freeze()
             gc.unfreeze()
             _aged += made

@@ -177,7 +177,7 @@ def prepare(
         prepared.refused = True
         remedy = "make the buffers smaller or close other programs"
         prepared.diagnostics.append(error(str(problem), remedy=remedy, source=Source.CAPACITY))
-    except Exception as problem:  # noqa: BLE001 - a block may ask for what is wrong in a way that no check names
+    except Exception as problem:  # noqa: BLE001 - a block's request may be wrong in a way that no check covers
         _log.exception("the graph can't be built")
         prepared.abandon(services)
         prepared.refused = True

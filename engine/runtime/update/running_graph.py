@@ -29,7 +29,7 @@ class Retired:
     memory: GraphMemory | None = None
 
     def release(self) -> None:
-        """Release it. Raise DeviceError if the device fails."""
+        """Release the replaced parts. Raise DeviceError if the device fails."""
         self.services.device.activate()
         if self.graph is not None:
             self.graph.destroy()
@@ -98,7 +98,7 @@ class RunningGraph:
         return given
 
     def give_up(self) -> Retired:
-        """Run nothing from now on."""
+        """Stop running the graph, and return it with its memory."""
         old, self.compiled = self.compiled, None
         memory, self.memory = self.memory, None
         return Retired(self._services, old, memory)

@@ -54,7 +54,7 @@ class Updater:
         self.context = context
         self._tell, self._let_go = tell, let_go
         self._fuses = self._shares = True
-        #: What runs.
+        #: The running graph and its memory.
         self.running = RunningGraph(context.services, context.parameters.values)
         #: Everything that is wrong with the patch and its kernels now.
         self.diagnostics = DiagnosticsStore(context)
@@ -101,7 +101,7 @@ class Updater:
         return bool(waits or self._worker.is_busy)
 
     def set_fusing(self, fuses: bool, shares: bool = True) -> None:
-        """Fuse kernels of neighbouring blocks and share memory among buffers, or not, which takes a rebuild."""
+        """Set whether neighbouring blocks' kernels are fused and buffers share memory; a change takes a rebuild."""
         if (fuses, shares) != (self._fuses, self._shares):
             self._fuses, self._shares = fuses, shares
             self.rebuild("kernels fused" if fuses else "kernels no longer fused")
@@ -144,7 +144,7 @@ class Updater:
 
     def _apply(self, change: Change) -> None:
         if isinstance(change, BlockTypesChanged) and any(item.mend is Mend.TRUST for item in self.diagnostics.blocks):
-            self.context.dirty.mark_structure("another folder of blocks")  # kernels in it may run now
+            self.context.dirty.mark_structure("another folder of blocks")  # the folder's kernels may run now
         try:
             self.context.apply(change)
         except PatchError as problem:
@@ -360,7 +360,7 @@ class Updater:
             self.context.dirty.mark_structure("another value")
 
     def _give(self, values: Mapping[ParameterRef, object]) -> UpdateLevel:
-        """Write values of blocks' parameters into the graph, which is another, or follows another plan."""
+        """Write parameter values into a graph that was replaced, or that follows another plan."""
         if self.compiled is None:
             return UpdateLevel.NONE
         self.context.parameters.attach(self.compiled)

@@ -33,7 +33,7 @@ class Done:
 
 
 class Worker:
-    """A thread that prepares updates beside the frames, one job at a time, and releases what they have replaced.
+    """A thread that prepares updates beside the frames, one job at a time, and releases the parts that they replaced.
 
     Only the engine's thread calls it.
     """
@@ -67,7 +67,7 @@ class Worker:
 
         self._job = self._thread.submit(timed)
         if wait:
-            self._job.exception()  # which `take` raises
+            self._job.exception()  # waits for the job; `take` raises its exception
 
     def take(self) -> Done:
         """Wait for the job and return its result, or raise its exception."""

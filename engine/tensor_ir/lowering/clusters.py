@@ -28,7 +28,7 @@ class Cluster:
     nodes: list[TensorNode]
     level: int
     is_elementwise: bool
-    #: Stored nodes that it reads, and whether it reads elements at other places than its own.
+    #: Stored nodes that the cluster reads, and whether it reads elements at other places than its own.
     reads: dict[TensorNode, bool] = field(default_factory=dict)
     size: int = 0
 

@@ -84,7 +84,7 @@ class _Order:
         return found
 
     def _follow(self, number: int) -> set[int]:
-        """Return the clusters that must come after one."""
+        """Return the clusters that must come after a cluster."""
         found: set[int] = set()
         waiting = [number]
         while waiting:

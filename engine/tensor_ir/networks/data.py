@@ -25,7 +25,7 @@ def data_name(name: str) -> str:
 
 
 def with_data(network: Network, count: int, kept: int) -> Network:
-    """Return a network with a function `train`, which does `step` on the next batch of `count` examples.
+    """Return a network with a function `train`, which runs `step` on the next batch of `count` examples.
 
     `order`, s32[count], has the order of the examples. Batch t, as counted by `batches`, takes the examples at t *
     batch, t * batch + 1 and so on, and wraps around at the end. Its loss is stored in element t of `losses`, [kept],

@@ -49,9 +49,9 @@ class NetworkVariable:
     trained: bool = False
 
     def first(self) -> np.ndarray[Any, Any] | None:
-        """Return the initial contents, in its shape or as one number for all elements.
+        """Return the initial contents, in the variable's shape or as one number for all elements.
 
-        None if they are set before use.
+        The result is None if they are set before use.
         """
         if isinstance(self.initial, FirstWeights):
             return self.initial.draw()

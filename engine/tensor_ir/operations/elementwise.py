@@ -170,7 +170,7 @@ class Cast(ElementwiseOperation):
 
 @dataclass(frozen=True)
 class Copy(ElementwiseOperation):
-    """The same elements."""
+    """A copy of the operand's elements."""
 
     keeps_elements = True
 

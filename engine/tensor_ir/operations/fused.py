@@ -1,4 +1,4 @@
-"""Operations that passes make from several others, because a device does them in one.
+"""Operations that passes make from several others, because a device computes them as one.
 
 Their gradients follow from their results, so a pass may create them before a graph is differentiated. The element-wise
 fused operation, abs_power_error, is in the table.

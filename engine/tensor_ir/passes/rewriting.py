@@ -51,7 +51,7 @@ def _replaced(node: TensorNode, rule: RewriteRule, uses: NodeUses) -> TensorNode
     nodes = node.graph.nodes
     before = len(nodes)
     result = rule(node, uses)
-    if result is None or (result.number < node.number and is_barrier(node)):  # it would let gradients pass
+    if result is None or (result.number < node.number and is_barrier(node)):  # the replacement would let gradients pass
         return node
     parts = _parts_of_replaced(node, nodes[before:], uses)
     for made in nodes[before:]:

@@ -91,7 +91,7 @@ class LazyDevice:
         return self.tensors.services.pool.used_bytes
 
     def close(self) -> None:
-        """Free everything on the device."""
+        """Free all resources on the device."""
         with self.lock:
             self._device.activate()
             self.forget_programs()

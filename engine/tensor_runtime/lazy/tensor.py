@@ -243,7 +243,9 @@ class Tensor(TensorOperand):
         }
 
     def to(self, device: str) -> Tensor:
-        """Return a tensor with the same contents, computed now, on another device; the tensor itself if it is there."""
+        """Return a tensor with the same contents, computed now, on another device; the tensor itself if it is on that
+        device.
+        """
         where = lazy_device(device)
         if where.name == self.device:
             return self
@@ -259,8 +261,8 @@ class Tensor(TensorOperand):
     def gradients(self, wanted: Sequence[Tensor], *, differentiable: bool = False) -> list[Tensor]:
         """Return the gradients of this tensor, which must be one number, with respect to others that require one.
 
-        They are ordinary tensors, not computed yet, and zeros if this tensor doesn't depend on the other. With
-        `differentiable`, they can be differentiated again, and keep their operands.
+        The gradients are ordinary tensors, not computed yet, and zeros where this tensor doesn't depend on the other.
+        With `differentiable`, they can be differentiated again, and keep their operands.
         """
         self._require_thread()
         nodes = [tensor._lazy for tensor in wanted]

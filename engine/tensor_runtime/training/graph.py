@@ -288,7 +288,7 @@ class TrainingGraph:
             raise InvalidOperation(f"graph must be written to {path}, got: {problem}") from problem
 
     def close(self) -> None:
-        """Free everything on the device. A second call does nothing."""
+        """Free all resources on the device. A second call does nothing."""
         if self._open_variables is None:
             return
         for runnable in self._programs.values():

@@ -263,7 +263,7 @@ class GraphProgram:
                 self._unoptimised.add(index)
         at = np.fromiter(indices, np.int64)
         self._records[at, : abi.ARGUMENT_BYTES + 1] = np.array([launch.fields for launch in launches])[kind_of]
-        self._pairs = None  # the new records lack them
+        self._pairs = None  # the new records lack the allocations
         code = [
             (stepper.KERNEL, launch.kernel.function_address, 0, 0, launch.blocks, launch.kernel.scratch_bytes)
             for launch in launches

@@ -68,7 +68,7 @@ class HostKernel:
         return config
 
     @staticmethod
-    def occupancy(config: LaunchConfig) -> Occupancy | None:  # the protocol's
+    def occupancy(config: LaunchConfig) -> Occupancy | None:  # required by the protocol
         """Return None: a CPU has no multiprocessors."""
         return None
 
