@@ -49,14 +49,14 @@ def face(module: Any) -> dict[str, Callable[..., Any]]:
 
 
 def is_plain(hint: Any) -> bool:
-    """True if msgspec can decide whether a value has this type."""
+    """Return whether msgspec can decide if a value has this type."""
     if get_origin(hint) is Annotated:
         return is_plain(get_args(hint)[0])
     return hint in PLAIN or (bool(get_args(hint)) and get_origin(hint) in (None, type(int | str)))
 
 
 def must_be_refused(hint: Any, value: Any) -> bool:
-    """True if msgspec, which is independent of Warploom's checks, rejects the value for this type."""
+    """Return whether msgspec, which is independent of Warploom's checks, rejects the value for this type."""
     if not is_plain(hint) or isinstance(value, np.generic) or (isinstance(value, str) and type(value) is not str):
         return False
     try:

@@ -127,7 +127,7 @@ class Program:
         index = f"%j{n}"
         start = self._compute(index, SUMS if self._random.random() < 0.8 else tuple(OPERATIONS))
         self._indices.append(index)
-        if depth:  # read later, even if the loop does not run
+        if depth:  # later code reads the index, even if the loop does not run
             self._inner.append(Compute("mov.b32", index, ["0"]))
         step_by = self._operand(0.6)
         sources = [index, step_by] if self._random.random() < 0.85 else [step_by, index]

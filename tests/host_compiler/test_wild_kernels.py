@@ -17,7 +17,7 @@ from engine.kernel_sources.nvrtc import toolkit_folders
 from tests.device.conftest import compile_cuda
 
 HERE = Path(__file__).parent / "wild"
-OLD, NEW = "compute_75", "compute_100"  # the two dialects
+OLD, NEW = "compute_75", "compute_100"  # the two PTX dialects
 FAST, DEBUG, WIDE = "-use_fast_math", "-G", "--device-int128"
 
 Array = np.ndarray[Any, Any]

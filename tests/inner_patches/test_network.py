@@ -278,7 +278,7 @@ def test_the_mistake_of_a_block_is_told_and_training_goes_on() -> None:
 
 @pytest.mark.parametrize("runs_before", [False, True])
 def test_a_mistake_is_told_once_at_the_block(runs_before: bool) -> None:
-    """The block shows the inner node's remedy only, and its connections have no diagnostics."""
+    """The block shows one diagnostic, with the inner node's remedy, and its connections show none."""
     network = small()
     patch, node = placed(network, {"x": data(5, 4, 64), "y": data(6, 4, 1)})
     for number, port in enumerate(("losses", "hiddenw", "result")):

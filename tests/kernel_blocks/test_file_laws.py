@@ -93,7 +93,7 @@ class Written:
         (self.folder / folder / "h.h").unlink(missing_ok=True)
 
     def point(self, link: str) -> None:
-        """Point a link to a kernel, or to a folder of kernels; it may be the same as before."""
+        """Point a link to a kernel or to a folder of kernels, possibly to the same one as before."""
         place = self.folder / link.partition("/")[0]
         target = self.choose.choice(("one", "two"))
         self.links[link] = f"{target}/a.cu" if "/" in link else f"{target}/{self.choose.choice(KERNELS)}"

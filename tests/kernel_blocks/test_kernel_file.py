@@ -92,7 +92,7 @@ def test_ports_parameters_and_help_come_from_the_source(tmp_path: Path) -> None:
 
 
 def test_it_runs_and_its_sliders_are_hot(tmp_path: Path) -> None:
-    """The block computes its kernel, also at a size that doesn't fill the last thread block."""
+    """A kernel's block has the right results, even for a partly filled thread block, and its sliders are HOT."""
     values = np.random.default_rng(1).normal(size=1027).astype(np.float32)
     patch = Patch()
     node = _place(patch, tmp_path / "sharpen.cu", SHARPEN)

@@ -83,7 +83,7 @@ def test_a_ptx_draws_into_the_picture_as_its_manifest_says(tmp_path: Path) -> No
     ],
 )
 def test_a_direction_that_the_code_refutes_is_told(comment: str, values: dict[str, Any], message: str) -> None:
-    """The node reports a manifest whose direction for a pointer contradicts the code."""
+    """A manifest whose direction for a pointer contradicts the code is reported at the node."""
     patch = Patch()
     node = patch.add("kernel.cuda", code=DOT.format(comment=comment), **values)
     assert message in _problem(patch, node)

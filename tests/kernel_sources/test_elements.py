@@ -190,7 +190,7 @@ STRUCT = PointerElement(16, "Shape", True)
 
 
 def test_a_struct_of_another_size_is_reported_with_both_layouts() -> None:
-    """The message names port, kernel and sizes; the diagnostic's fields have the expected and the actual layout."""
+    """A struct of another size is reported with port, kernel and sizes, and with the expected and actual layout."""
     (mismatch,) = check_elements([None, ("shapes", Grown)], (None, STRUCT), "draw.cu:draw")
     assert mismatch.port == "shapes"
     assert mismatch.expected == "Shape: 16 bytes"

@@ -108,7 +108,7 @@ def test_cut_off_json_is_one_clear_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_value_says_what_must_hold(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    """The message names the field and quotes the wrong value."""
+    """A wrong value is refused with the field, the rule and the value."""
     with pytest.raises(KernelError, match=message):
         load(tmp_path, json.dumps(FULL | change))
 
@@ -180,7 +180,7 @@ def test_a_manifest_may_say_more_than_the_ptx(tmp_path: Path) -> None:
 def test_a_manifest_that_contradicts_the_ptx_is_an_error(
     tmp_path: Path, field: str | int, value: Any, message: str
 ) -> None:
-    """The error names the file, the field, and both values."""
+    """A manifest that contradicts the PTX is refused with the file, the field, and both values."""
     wrong = json.loads(json.dumps(AGREES))
     if isinstance(field, str):
         wrong[field] = value
@@ -222,7 +222,7 @@ def test_each_of_several_entry_points_has_a_manifest(tmp_path: Path) -> None:
 
 
 def test_a_manifest_that_a_person_wrote_is_not_overwritten(tmp_path: Path) -> None:
-    """Only a generated manifest may be overwritten."""
+    """Overwriting a manifest that a person wrote is refused, and the file stays unchanged."""
     made = KernelManifest(name="fill", parameters=[], generated=True)
     path = tmp_path / "fill.json"
     write_manifest(path, made)

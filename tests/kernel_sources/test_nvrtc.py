@@ -35,7 +35,7 @@ def test_a_virtual_architecture_gives_ptx_only() -> None:
 
 
 def test_integers_of_128_bits_compute_on_the_host() -> None:
-    """The upper half of a product of two 64-bit numbers is right."""
+    """The upper half of a product of two 64-bit numbers equals Python's."""
     text = """extern "C" __global__ void upper(const unsigned long long* x, unsigned long long* out) {
         out[threadIdx.x] = (unsigned __int128)x[threadIdx.x] * x[threadIdx.x + 1] >> 64;
     }"""

@@ -78,7 +78,7 @@ def test_wrong_python_has_its_line() -> None:
 
 
 def test_modules_beside_a_file_are_found(tmp_path: Path) -> None:
-    """The list has modules that are imported directly or not, with packages, but no installed modules."""
+    """Modules beside a file are found if the file imports them, directly or not, but installed ones are left out."""
     (tmp_path / "part").mkdir()
     texts = {"a": "import b\nfrom part.inner import x\nimport numpy", "b": "from c import y\nimport a", "c": "y = 1"}
     for name, text in {**texts, "part/__init__": "", "part/inner": "x = 1", "part/other": "", "d": ""}.items():
@@ -198,5 +198,5 @@ def test_a_python_file_is_a_source_for_each_kernel(folder: Path) -> None:
 def test_a_wrong_option_of_a_python_kernel_is_one_message(options: dict[str, object], message: str) -> None:
     """A wrong option raises one KernelError when the options are made."""
     with pytest.raises(KernelError) as refused:
-        PythonOptions(**options)  # type: ignore[arg-type]  # the wrong type is what is tested
+        PythonOptions(**options)  # type: ignore[arg-type] # wrong on purpose
     assert str(refused.value).startswith(message)

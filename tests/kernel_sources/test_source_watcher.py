@@ -31,7 +31,7 @@ class Watcher(SourceWatcher):
 
     def after(self, seconds: float) -> list[set[Path]]:
         """Wait until all saves have been noticed, let time pass, and return the reports: a set of files for each."""
-        mark = self.folder / f"mark{len(self._marks)}.h"  # events arrive in order, so this file's is the last
+        mark = self.folder / f"mark{len(self._marks)}.h"  # events arrive in order, so this file's event is the last
         self._marks.add(mark)
         mark.write_text("heard")
         while self._heard.get() != (mark, "closed"):

@@ -144,7 +144,7 @@ def test_includes_of_a_text_are_found_as_for_a_file(tmp_path: Path, written: Cal
 
 
 def test_an_include_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """The message lists the places where the folder was looked for."""
+    """A missing include folder is refused with the places where it was looked for."""
     (tmp_path / "k.cu").write_text("")
     with pytest.raises(KernelError) as refused:
         find_source(CudaFile("k.cu", CudaOptions(include_folders=("gone",))), [tmp_path])

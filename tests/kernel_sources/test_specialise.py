@@ -109,7 +109,7 @@ def test_structs_vectors_offsets_guards_and_neighbours(device: Device) -> None:
     ],
 )
 def test_what_is_no_constant_is_refused(read: str, value: float, message: str) -> None:
-    """The message names the parameter whose address is taken, whose end is exceeded, or that can't hold the number."""
+    """A constant is refused if its parameter's address is taken, its end is exceeded, or the number doesn't fit."""
     text = f"{HEAD}.visible .entry it(.param .u32 k)\n{{ .reg .b64 %rd; .reg .b32 %r; {read} ret; }}\n"
     with pytest.raises(KernelError, match=message):
         specialised_ptx(text, parse(text).signatures["it"], {0: value})

@@ -61,7 +61,7 @@ def test_real_transforms_are_numpys(caller: Caller, dtype: DType, shape: tuple[i
         assert close(caller(RealFft(axes, norm), {"x": x})["out"], half, COMPLEX_OF[dtype])
         rounded = half.astype(COMPLEX_OF[dtype].numpy)
         back = InverseRealFft(axes, norm, odd=bool(shape[-1] % 2))
-        for _ in range(2):  # `caller` launches the graph twice, too
+        for _ in range(2):  # twice, as `caller` launches each graph twice
             assert close(caller(back, {"x": rounded})["out"], x, COMPLEX_OF[dtype])
 
 

@@ -31,7 +31,7 @@ class Kernels:
         """Launch a kernel for as many matrices as the last size gives, and return the arrays."""
         module = self._modules.get(dtype) or self._load(dtype)
         buffers = [self._device.upload(array) for array in arrays]
-        grid = (max(sizes[-1] - 1, 1),)  # one thread block takes two matrices
+        grid = (max(sizes[-1] - 1, 1),)  # one thread block processes two matrices
         self._device.launch(module.kernel(entry), grid, (threads,), [*buffers, *map(np.int32, sizes)])
         self._device.synchronize()
         results = [np.array(buffer.download()) for buffer in buffers]

@@ -138,7 +138,7 @@ def problems(graph: OpGraph) -> list[str]:
 
 
 def test_what_an_aggregate_takes_is_checked() -> None:
-    """An aggregate takes one number that its elements can hold, outside regions."""
+    """An aggregate is refused unless it takes one number that its elements can hold, outside regions."""
     for kind, dtype, text in (("float2", "f32", "must be one number"), ("f32", "s32", "must be a whole number")):
         (message,) = problems(aggregating(kind, dtype, "add"))
         assert text in message

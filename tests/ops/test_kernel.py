@@ -104,7 +104,7 @@ def test_optimised_code_takes_the_arguments_of_the_code_before() -> None:
 
 
 def test_kernels_whose_threads_know_of_each_other_have_one_element_a_thread() -> None:
-    """A kernel that counts along two axes or reads large vectors has one too; one that loads elsewhere has several."""
+    """Kernels with exchanging threads, two axes or large vectors compute one element per thread, others several."""
     for text, kind, count in (("x[i + 1]", "f32", 4), ("x * u", "f32", 1), ("x * 2", "float4", 1)):
         kernel = compile_graph(parse_expression(text, inputs={"x": kind}), elements_per_thread=4)
         assert kernel.elements_per_thread == count

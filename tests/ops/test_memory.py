@@ -121,7 +121,7 @@ def test_vectors_are_made_split_swizzled_and_measured(device: Device) -> None:
 
 
 def test_stores_scatter_and_leave_the_rest(device: Device) -> None:
-    """A store beyond the edge does nothing, or wraps round."""
+    """A store beyond the edge is skipped or wraps round, and elements without a store stay as they were."""
     size = 100
     g = OpGraphBuilder()
     index = g.add("op.index")["index"]

@@ -144,7 +144,7 @@ def test_numbers_are_rounded_as_constants_are(device: Device, number: float, dty
 
 
 def test_sources_that_differ_in_numbers_share_what_is_told_them() -> None:
-    """Each source has its own numbers and its own quick code."""
+    """Sources that differ in numbers share optimised code, and have their own numbers and quick code."""
     a, b, c = (OpGraphSource.of(_constant(number)) for number in (2.5, 3.5, ANY_NUMBER))
     assert op_graphs.shared(a) == op_graphs.shared(b) == op_graphs.shared(c) == c
     assert [op_graphs.launched(source).numbers for source in (a, b, c, a)] == [

@@ -370,7 +370,7 @@ def test_what_is_exposed_does_not_depend_on_parameters() -> None:
 
 
 def test_a_child_that_can_not_be_described_is_named() -> None:
-    """The message names the child that can't be described."""
+    """A child that can't be described is an error that names the child."""
 
     class Picky(Block, id="test_composite.picky"):
         """Refuses to be described."""

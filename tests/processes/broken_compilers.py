@@ -34,7 +34,7 @@ def too_large(*_: Any) -> NoReturn:
 
 
 def _as_told(text: str) -> None:
-    """Hang, crash or be killed if a kernel's name asks for it."""
+    """Hang, or kill this process, if a kernel's name asks for that."""
     found = re.search(r"(HANG|CRASH|STARVE)_\w+", text)
     if found is None:
         return

@@ -62,7 +62,7 @@ def test_exceptions_arrive_as_they_were_raised() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT, signal.SIGTERM])
 def test_a_process_that_dies_is_an_error_and_not_the_end(number: signal.Signals) -> None:
-    """The error names the signal, and the next job runs in another process."""
+    """A process that dies is an error that names the signal, and the next job runs in another process."""
     with pytest.raises(CompilerCrash, match=f"got its end by {number.name}") as crash:
         run(jobs.die, number)
     assert ("memory runs out" in str(crash.value)) == (number == signal.SIGKILL)

@@ -25,7 +25,7 @@ PROFILE = Profile(7, ProfilingLevel.PER_KERNEL, 120, 150, 10, 200, SPANS, {"glow
 
 
 def test_json_has_the_frame_its_rows_and_buffers() -> None:
-    """Each row has its parent, whether it is critical, and its slack."""
+    """JSON has the frame's facts, and each row's parent, slack and moved bytes, and whether the row is critical."""
     found = json.loads(profile_json(PROFILE))
     rows = found.pop("rows")
     assert found == {

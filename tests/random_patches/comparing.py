@@ -102,7 +102,7 @@ def _plan_apart(inlined: Inlined, *problems: Any, fuses: bool, shares: bool, **o
 
 
 class KeptKernels:
-    """Compiled and loaded kernels, kept from patch to patch, since most of a short run is spent on them."""
+    """Compiled and loaded kernels, kept from patch to patch, since making them takes most of a short run."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

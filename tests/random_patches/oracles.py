@@ -223,7 +223,7 @@ def _batch_norm(i: Mapping[str, Array], p: Mapping[str, Any], t: Mapping[str, st
     if (variance < 0).any():
         return {}
     largest = max(np.abs(x - mean).max(), np.abs(scale / np.sqrt(variance + p["epsilon"])).max())
-    if largest > np.finfo(np.float32).max:  # infinite in an intermediate result
+    if largest > np.finfo(np.float32).max:  # an intermediate result is infinite
         return {}
     out = (x - mean) / np.sqrt(variance + p["epsilon"]) * scale + bias
     size = (np.abs(x) + np.abs(mean)) / np.sqrt(variance + p["epsilon"]) * np.abs(scale) + np.abs(bias)

@@ -50,7 +50,7 @@ def run_from_the_command_line() -> None:
 
 @pytest.mark.parametrize("run", [run_in_process, run_by_messages, run_from_the_command_line])
 def test_plain_edges_reach_the_device(asked: list[bool], run: Callable[[], None]) -> None:
-    """Each way to run a patch passes the option on."""
+    """Each way to run a patch passes `plain_edges` on to the device."""
     run()
     assert asked == [True]
 

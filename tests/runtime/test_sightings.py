@@ -76,7 +76,7 @@ def free_frame(engine: CudaEngine) -> FrameReport:
 
 
 def told(report: FrameReport) -> list[tuple[str | None, int, bool]]:
-    """Return node, count and whether it fades of each diagnostic."""
+    """Return each diagnostic's node and count, and whether the diagnostic fades."""
     pairs = zip(report.diagnostics, report.sightings, strict=True)
     return [(item.node, sighting.count, sighting.is_fading) for item, sighting in pairs]
 
@@ -107,7 +107,7 @@ def test_frames_that_find_the_same_are_told_at_an_interval(monkeypatch: pytest.M
 
 
 def test_what_frames_no_longer_find_fades(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The problem is reported for a moment longer, on its node too; then it goes even if no frame is launched."""
+    """A problem that frames no longer find fades on its node, and then ends even if no frame is launched."""
     monkeypatch.setattr(diagnostics_store, "REPORT_INTERVAL_NS", 0)
     patch, pour = pouring()
     with Engine(patch, "host") as engine:

@@ -109,7 +109,7 @@ def is_no_message(frame: bytes) -> bool:
     """Return whether the decoder refuses the bytes, for any reason."""
     try:
         decode(frame)
-    except Exception:  # noqa: BLE001 - see above
+    except Exception:  # noqa: BLE001 - any error counts
         return True
     return False
 

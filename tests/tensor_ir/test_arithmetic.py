@@ -192,7 +192,7 @@ def test_products() -> None:
 
 
 def test_the_mean_of_a_batch_and_of_axes() -> None:
-    """Both means divide by the number of summands."""
+    """The mean of a batch and the mean of axes divide by the number of summands."""
     graph = TensorGraph()
     x = graph.add(Leaf(TensorType((3,), f64, batched=True)))
     value = np.arange(12.0).reshape(4, 3)

@@ -79,4 +79,4 @@ def test_other_arrays_are_refused() -> None:
     with pytest.raises(TypeError, match=r"array must hold f16, f32 or f64 to become bf16, got int64; use astype first"):
         to_bf16(np.array([1, 2], np.int64))
     with pytest.raises(TypeError, match="bf16 must be given by its bits, a uint16 array, got float32"):
-        from_bf16(np.zeros(2, np.float32))  # type: ignore[arg-type]  # the wrong type is what is tested
+        from_bf16(np.zeros(2, np.float32))  # type: ignore[arg-type] # wrong on purpose

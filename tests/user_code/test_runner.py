@@ -22,7 +22,7 @@ def runner() -> Iterator[CodeRunner]:
 
 
 def rule(problem: BaseException) -> str:
-    """Return what the call must return; a problem of another kind fails the test."""
+    """Return the rule that a call broke; a problem of another kind fails the test."""
     assert isinstance(problem, TookTooLong)
     return problem.rule
 

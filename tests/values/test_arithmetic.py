@@ -130,7 +130,7 @@ def test_anything_else_is_refused_in_words(text: str, told: str) -> None:
     ],
 )
 def test_a_line_without_a_value_says_for_which_numbers(text: str, told: str) -> None:
-    """The error names the numbers without a value. It comes at once: powers are computed in floats, which overflow."""
+    """A line without a value is refused at once with its numbers, since powers are computed in floats."""
     start = time.thread_time()
     with pytest.raises(PatchError, match=told):
         value(text)

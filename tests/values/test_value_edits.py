@@ -92,7 +92,7 @@ def test_edits_of_values_give_what_a_fresh_engine_gives(seed: int) -> None:
                 assert report.values == expected.values
                 assert set(report.diagnostics) == set(expected.diagnostics)
                 if any(item.severity is Severity.ERROR for item in expected.diagnostics):
-                    continue  # a running graph continues as it is
+                    continue  # the edited engine keeps its running graph
                 for node in editor.ids("math"):
                     port = PortRef(node, "out")
                     np.testing.assert_array_equal(engine.read(port), fresh.read(port))

@@ -62,7 +62,7 @@ def test_map_is_the_line_through_both_ends(
         return
     part = (value - low) / (high - low)
     if abs(part) > 1e6:
-        return  # rounding decides there
+        return  # far outside, rounding decides
     if clamp:
         part = np.interp(part, [0, 1], [0, 1])
     assert record(block, 1)[0] == pytest.approx(to_low + (to_high - to_low) * part, rel=1e-6, abs=1e-6)

@@ -74,7 +74,7 @@ def test_a_value_drives_live_parameters_of_any_block(nodes: Nodes) -> None:
     ],
 )
 def test_refused_connections_say_why(nodes: Nodes, source: str, target: str, kind: type[PatchError], told: str) -> None:
-    """Each reason has its own exception, and nothing is connected."""
+    """A refused connection raises the exception for its reason, and nothing is connected."""
     with pytest.raises(kind, match=told):
         nodes.patch.connect(PortRef(*source.split(".")), PortRef(*target.split(".")))
     assert not nodes.patch.connections
@@ -146,7 +146,7 @@ def test_a_composite_holds_no_value_blocks() -> None:
             """Holds an LFO."""
 
             def compose(self, build: CompositeBuilder) -> None:
-                """Place it."""
+                """Place an LFO."""
                 build.add_child("value.lfo")
 
 
@@ -162,7 +162,7 @@ def test_a_parameter_of_a_child_is_no_port() -> None:
             """Shows a parameter."""
 
             def compose(self, build: CompositeBuilder) -> None:
-                """Show it."""
+                """Expose a child's parameter as an output."""
                 compose(build, build.add_child("buffer.constant"))
 
 
@@ -201,7 +201,7 @@ def bad_annotation() -> None:
     class Bad(ValueBlock, id="test_values.bad1"):
         """Give a text."""
 
-        value: Value[str] = value_port(doc="A text.")  # type: ignore[type-var]  # the wrong type is what is tested
+        value: Value[str] = value_port(doc="A text.")  # type: ignore[type-var] # wrong on purpose
 
 
 def no_output() -> None:
@@ -238,7 +238,7 @@ def taken_name() -> None:
     class Bad(ValueBlock, id="test_values.bad5"):
         """Give a value."""
 
-        update: Value[float] = value_port(doc="A value.")  # type: ignore[assignment]  # the clash is what is tested
+        update: Value[float] = value_port(doc="A value.")  # type: ignore[assignment] # a clash on purpose
 
 
 def no_handle() -> None:

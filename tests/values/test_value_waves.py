@@ -25,7 +25,7 @@ def wave(shape: str, turns: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("shape", ["sine", "triangle", "saw", "square"])
 @pytest.mark.parametrize(("frequency", "phase"), [(0.73, 0.0), (-1.37, 0.31), (29.77, -0.871), (0.0, 0.13)])
 def test_lfo_is_its_wave(shape: str, frequency: float, phase: float) -> None:
-    """The value is offset + amplitude * wave(frequency * t + phase)."""
+    """The LFO's value is offset + amplitude * wave(frequency * t + phase)."""
     block = place("value.lfo", shape=shape, frequency=frequency, phase=phase, amplitude=3.0, offset=-2.0)
     expected = -2.0 + 3.0 * wave(shape, frequency * T + phase)
     np.testing.assert_allclose(record(block, 240), expected, atol=1e-9)
@@ -57,7 +57,7 @@ def test_a_reset_lfo_starts_again() -> None:
 
 
 def test_a_paused_lfo_stands_still_and_follows_its_amplitude() -> None:
-    """While time stands still the wave does too, but a new amplitude still shows."""
+    """While time stands still an LFO keeps its phase, and a new amplitude still shows."""
     block = place("value.lfo", frequency=1.0)
     record(block, 11)
     now = 10 * STEP_S

@@ -42,7 +42,7 @@ def source(kind):
         *((((1 << 24) + odd) << (bits - 26)) + 1 for odd in (1, 3) if bits > 26),
     ]
     random = rng.integers(0, 1 << min(bits, 63), 60, dtype=np.uint64) << np.uint64(bits == 64)
-    if kind in ("f32", "f64"):  # floats of ordinary magnitude too
+    if kind in ("f32", "f64"):  # also floats of ordinary magnitude
         random = np.concatenate(
             [
                 random,

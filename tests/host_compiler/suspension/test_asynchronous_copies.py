@@ -97,7 +97,7 @@ def test_bulk_reductions_into_global_memory(run, operation, kind):
 
 
 def test_bulk_reductions_into_shared_memory(run):
-    """A bulk reduction into shared memory counts its bytes at the barrier object too."""
+    """A bulk reduction into shared memory combines each element, and counts its bytes at the barrier object."""
     fill = "".join(
         f"ld.global.u32 %r0, [%x+{4 * i}]; st.shared.u32 [m+{4 * i}], %r0; st.shared.u32 [m+{256 + 4 * i}], {i};"
         for i in range(16)

@@ -87,7 +87,7 @@ class Program:
         self.lines += [f"add.u32 {counter}, {counter}, 1;", f"setp.lt.u32 %q, {counter}, {turns};", f"@%q bra {again};"]
 
     def piece(self, depth):
-        """Add a branch for some whole warps, at whose end those or the other threads may exit."""
+        """Add a branch for some whole warps, at whose end either these or all other threads may exit."""
         after, warps = self.label(), -(-len(self.x) // 32)
         first = self.random.randrange(warps)
         end = self.random.randint(first, warps)

@@ -67,7 +67,7 @@ ORDERS = {
     "eq.s32": lambda a, b: a == b,
     "hi.u32": lambda a, b: a > b,
 }
-#: Opcodes by which compilers take thread numbers apart.
+#: Opcodes with which compilers extract parts of thread numbers.
 PARTS = ("shr.u32", "shr.s32", "shl.b32", "and.b32", "div.u32", "rem.u32", "mul.lo.u32", "add.u32", "or.b32")
 
 
@@ -242,7 +242,7 @@ def test_addresses_from_bits_of_thread_numbers_are_those_of_the_manual(host):
 
 
 def test_optimised_code_uses_the_same_addresses(optimised_host):
-    """The translator's facts about addresses, which the optimiser relies on, hold for random addresses."""
+    """Random addresses are right in optimised code, which relies on the translator's facts about addresses."""
     check(optimised_host, seeds(3))
 
 

@@ -19,7 +19,7 @@ _INDEX = ir.IntType(32)
 
 
 def _kernel(module: ir.Module, name: str, dtype: str, *, fast: bool) -> None:
-    """Add a kernel that applies a function to its arrays; the last array gets the results, and the size follows it."""
+    """Add a kernel that applies a function to arrays; the last array gets the results, and an argument has the size."""
     function, kind, pointer = FUNCTIONS[name], _KINDS[dtype], ir.PointerType(addrspace=1)
     arguments = [*[pointer] * (function.arity + 1), _INDEX]
     kernel = ir.Function(module, ir.FunctionType(ir.VoidType(), arguments), f"{name}_{dtype}")

@@ -86,16 +86,16 @@ def test_a_grid_that_leaves_most_multiprocessors_idle() -> None:
     ("grid", "threads", "registers"),
     [
         (10_000, 256, 128),  # 25 % of the threads run
-        (131, 256, 255),  # does not fill the device with one thread block each
+        (131, 256, 255),  # one thread block fewer than multiprocessors
         (1, 1, 255),  # one thread that prepares something
         (66, 1024, 32),  # half of the multiprocessors work
         (16, 1024, 32),  # too few threads for all multiprocessors
         (65, 256, 32),  # the same, with thread blocks of the usual size
-        (10_000, 1024, 128),  # does not fit even once: the launch itself is refused, with the reason
+        (10_000, 1024, 128),  # not one thread block fits: the launch itself is refused with a reason
     ],
 )
 def test_launches_that_get_no_advice(grid: int, threads: int, registers: int) -> None:
-    """These launches run well enough, or are too small to gain anything."""
+    """A launch that runs enough threads, or is too small to gain anything, gets no warning."""
     assert advice(grid, threads, registers=registers) is None
 
 

@@ -174,7 +174,7 @@ def test_the_last_turn_counts_also_where_it_enters_no_region(device: Device, las
 
 
 def test_a_graph_of_arrays_alone_is_measured(device: Device) -> None:
-    """The graph has no operations between which buffers could be examined, and still has times."""
+    """A graph of arrays alone, without operations, is measured without a diagnostic."""
     patch = Patch()
     array = patch.add("io.array", data=np.arange(3, dtype=np.float32))
     with Engine(patch, device=device, profiling=ProfilingLevel.DEEP_SYNC) as engine:

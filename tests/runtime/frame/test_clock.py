@@ -27,7 +27,7 @@ def done(clock: Clock, wall: Wall, *, real: bool = False) -> tuple[int, float, f
     clock.begin(wall.now_ns, advance=True, real=real)
     moment = astuple(clock.moment)
     clock.end()
-    return moment  # type: ignore[return-value]  # these are the three fields
+    return moment  # type: ignore[return-value]  # a moment has these three fields
 
 
 def test_fixed_time_is_the_frame_times_the_step_however_long_frames_take() -> None:
@@ -53,7 +53,7 @@ def test_real_time_follows_the_wall_clock() -> None:
 
 
 def test_a_stall_is_one_step_of_bounded_length() -> None:
-    """After an hour of sleep, the patch's time goes on a tenth of a second later."""
+    """After an hour of sleep, the patch's time advances by only a tenth of a second."""
     wall = Wall()
     clock = Clock()
     done(clock, wall, real=True)

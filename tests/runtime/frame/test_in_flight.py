@@ -89,7 +89,7 @@ class Pair:
         monkeypatch.setattr(launcher, "BURST_NS", 1 << 62)
         monkeypatch.setattr(launcher, "LONGEST_BURST", LONGEST_BURST if bursts else 1)
         monkeypatch.setattr(launcher, "_SAMPLE", 2)
-        monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)  # no frame is waited for just for a report
+        monkeypatch.setattr(cuda_engine, "REPORT_INTERVAL_NS", 1 << 62)  # no report is due, so no frame is waited for
         monkeypatch.setattr(cuda_engine, "LONGEST_NS", 0)  # each frame leaves a report
         is_done = Worker.is_done
         self.may_swap = True

@@ -202,7 +202,7 @@ def test_frames_by_hand_are_measured_at_once_after_a_change_whatever_was_spent(d
 
 
 def test_profiles_are_told_while_somebody_looks(device: Device) -> None:
-    """Each call returns a new profile, and none once nobody observes."""
+    """While somebody observes profiles, each is returned once; afterwards none is returned."""
     with Engine(nested(), device, profiling=DEEP_SYNC) as engine:
         engine.step()
         assert engine.take_profile() is None
@@ -217,7 +217,7 @@ def test_profiles_are_told_while_somebody_looks(device: Device) -> None:
 
 
 def test_whole_frames_are_told_at_the_summary_level(device: Device) -> None:
-    """The profile has the time of a launch, and no spans."""
+    """At the summary level, a profile has the time of the launch and no spans."""
     with Engine(nested(), device, profiling=SUMMARY) as engine:
         engine.post(ObserveProfile(True))
         report = engine.step()

@@ -139,7 +139,7 @@ def test_a_slow_frame_is_kept_longer_than_its_row(patch: Patch) -> None:
 
 
 def test_what_a_slow_frame_was_spent_on(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each phase in turn takes 80 ms, and is reported first."""
+    """The phase that made a frame slow is listed first, for each phase in turn."""
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.post(SetFrameBudget(20_000_000))
         engine.step()
@@ -194,7 +194,7 @@ def test_where_the_device_works_beside_python_the_launch_is_told_apart(
 
 
 def test_a_frame_beside_which_an_update_is_prepared_says_so(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The record names the update without a time, since its delay of the frame is unknown."""
+    """A slow frame lists an update that is prepared beside it, without a time, since its delay is unknown."""
     with Engine(patch, "host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         engine.post(SetFrameBudget(0))

@@ -160,4 +160,4 @@ def test_the_rate_can_be_changed_while_it_runs(engine: Engine) -> None:
     start, before = time.monotonic(), count(engine)
     until(lambda: count(engine) >= before + 10)
     frames = count(engine) - before
-    assert frames <= 50 * (time.monotonic() - start) + 3  # two may have been late when the counting began
+    assert frames <= 50 * (time.monotonic() - start) + 3  # two frames may have been late at first

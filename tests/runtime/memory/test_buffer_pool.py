@@ -139,7 +139,7 @@ LAYOUT = Layout(f32, (100,))
 
 
 def test_state_is_claimed_again_as_long_as_its_layout_stays(device: Any) -> None:
-    """The same memory returns with its contents; state of another shape or type starts from zero."""
+    """State of the same layout is claimed again with its contents; another shape or type starts from zero."""
     pool = BufferPool(device)
     states = StateStore(pool, device)
     state = states.claim(OWNER, LAYOUT)

@@ -248,7 +248,7 @@ def test_an_array_that_cannot_be_written_is_an_error_on_its_block() -> None:
 
 
 def test_a_first_array_that_cannot_be_written_leaves_its_block_out() -> None:
-    """The error is on the block, and another array corrects it."""
+    """A first array that can't be written is an error on its block, and a writable array clears the error."""
     locked = floats(5, 6)
     locked.flags.writeable = False
     patch = Patch()
@@ -350,7 +350,7 @@ def test_a_composite_runs_as_one_child_graph() -> None:
 
 
 def test_a_child_graph_is_timed_as_its_composite() -> None:
-    """The node has one time, whether blocks or kernels are measured."""
+    """A child graph has one time, at its composite, whether blocks or kernels are measured."""
     patch = Patch()
     whole = patch.add("test_small.sum3")
     patch.connect(array(patch, 1, 2)["out"], whole["x"])

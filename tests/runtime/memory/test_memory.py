@@ -73,7 +73,7 @@ def _random_patch(seed: int) -> tuple[Patch, dict[PortRef, Array], NodeRef]:
                 result = result * np.float32(0.5) + np.float32(2)
             expected[step["out"]] = result if turns else np.zeros(size, np.float32)
             if not turns:
-                del expected[step["out"]]  # no block outside reads the port, so it need not hold its default
+                del expected[step["out"]]  # no block outside reads the port, so the port need not have its default
         else:
             holds = rng.choice([0, 1])
             region = patch.add("control.if")

@@ -120,7 +120,7 @@ def test_a_chain_of_delays_is_as_many_frames_behind(length: int) -> None:
 
 @pytest.mark.parametrize("block", ["in place", "apart"])
 def test_fibonacci_is_a_round_of_two_delays(block: str) -> None:
-    """The numbers are right with and without an in-place block on a delay's output."""
+    """A round of two delays computes Fibonacci numbers, with and without an in-place block on an output."""
     patch = Patch()
     like = array(patch, 0)
     one, two = (patch.add("buffer.frame_delay", initial=1.0) for _ in range(2))

@@ -82,7 +82,7 @@ def test_an_in_place_block_on_a_slice_leaves_the_rest(edges: tuple[int, int]) ->
 
 
 def test_two_in_place_blocks_may_change_parts_without_a_common_byte() -> None:
-    """Both blocks may follow a reader of the whole buffer, and may be in a loop."""
+    """Two in-place blocks may change parts without a common byte, after a reader of the whole, or in a loop."""
     patch = Patch()
     whole = zeros(patch, 9, value=1.0)
     before = patch.add("math.scale_offset", scale=10.0)
@@ -98,7 +98,7 @@ def test_two_in_place_blocks_may_change_parts_without_a_common_byte() -> None:
 
 
 def test_two_in_place_blocks_on_parts_with_a_common_element_are_refused() -> None:
-    """The error is at one of the two blocks and names a remedy; a Copy corrects it."""
+    """In-place blocks on parts with a common element are an error with a remedy, and a Copy corrects the patch."""
     patch = Patch()
     whole = zeros(patch, 9)
     bump(patch, _view(patch, whole, "slice", stop=5))

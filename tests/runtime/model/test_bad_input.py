@@ -16,7 +16,7 @@ from engine.protocol.messages import KernelFilesChanged, NodeState
 from engine.runtime.check.check_patch import check_patch
 from tests.runtime.small_blocks import Pair, array, bump, zeros
 
-#: A mistake: the nodes of which one reports it, words of the message, and a function that corrects it.
+#: A mistake: the nodes, one of which reports the mistake, words of the message, and a function that corrects it.
 Mistake = tuple[set[str], str, Callable[[], None]]
 
 
@@ -191,7 +191,7 @@ def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patc
             assert report.frame == frame
             assert engine.read(state["out"]).tolist() == [frame + 1] * 3
             assert engine.read(scaled["out"]).tolist() == [(frame + 1) * frame] * 3
-        if make not in (enormous, wide_struct):  # only the device and the compiled kernel show these
+        if make not in (enormous, wide_struct):  # only a device or a compiled kernel reveals these mistakes
             assert errors_without_a_device(patch) == {problem.node}
         mend()
         report = engine.step()

@@ -55,7 +55,7 @@ RAISING = [
 
 @pytest.mark.parametrize("act", RAISING)
 def test_whatever_a_block_raises_marks_it(running: Running, act: Action) -> None:
-    """The error has the file and the line of the block's code, and the exception."""
+    """Whatever a block's code raises is an error at its node, with the exception and the code's file and line."""
     problem = try_block(running, act)
     assert problem is not None
     assert problem.file == __file__ and problem.line and "describe of test_authors.wild raised " in problem.message

@@ -76,7 +76,7 @@ def test_a_composite_computes_what_its_blocks_compute(composites: None) -> None:
 
 
 def test_an_exposed_live_parameter_is_hot(composites: None) -> None:
-    """The value reaches the kernels inside without a rebuild, and so does its undo."""
+    """A new value of an exposed live parameter, and its undo, reach the inner kernels as HOT updates."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
@@ -266,7 +266,7 @@ def test_a_composite_is_timed_as_a_whole(composites: None) -> None:
 def test_a_kernel_that_fails_inside_a_composite_is_an_error_of_the_composite(
     composites: None, kernels: Kernels, fuse: bool
 ) -> None:
-    """The message names the inner blocks that may have failed."""
+    """A kernel that fails inside a composite is an error of the composite that names the possible inner blocks."""
     kernels.write("scale.cu", SCALE.replace("out[i] =", "out[i + (1 << 28)] ="))
     patch = Patch()
     thrice(patch)

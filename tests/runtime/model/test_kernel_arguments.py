@@ -275,7 +275,7 @@ def test_a_describe_that_does_not_do_its_work_is_told(block: str, port_name: str
 def test_a_size_that_a_kernel_can_not_count_is_refused_before_anything_is_filled(
     shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`check` reports it too: 4 GiB may fit in memory, but not in the kernel's parameter."""
+    """A size that a kernel's parameter can't hold is refused by `check` and the engine before any allocation."""
 
     allocate = prepare.allocate_buffers
 

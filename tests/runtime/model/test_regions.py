@@ -48,7 +48,7 @@ def _loops(patch: Patch, counts: list[int], around: NodeRef | str = "") -> NodeR
 
 @pytest.mark.parametrize("counts", [[], [2], [1000, 1000]])
 def test_a_loop_that_is_stopped_is_named_as_the_patch_names_it(counts: list[int]) -> None:
-    """The error and the last report name the outermost loop, whose iterations are counted."""
+    """A loop that is stopped is reported as the outermost loop, whose iterations are counted."""
     patch = Patch()
     outer = patch.add("control.while", limit=10_000_000)
     patch.connect(array(patch, np.ones(1, np.float32))["out"], outer["condition"])

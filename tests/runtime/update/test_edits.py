@@ -188,7 +188,7 @@ def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: D
 
 @pytest.mark.parametrize("gone", ["array", "array_2", "array_3", "bad", "good", "seen"])
 def test_a_block_that_leaves_and_returns_at_once_keeps_its_warnings(gone: str) -> None:
-    """The graph continues, and its warnings stay at the same block, with a sentinel's findings beside them."""
+    """A graph continues when a block leaves and returns at once, and its warnings and findings stay."""
     patch = Patch()
     for node, data in (("good", np.eye(2)), ("bad", -np.eye(2))):
         patch.connect(patch.add("io.array", data=data)["out"], patch.add("linalg.cholesky", node_id=node)["a"])

@@ -103,7 +103,7 @@ def test_whoever_looks_at_what_a_reduction_reads_undoes_it(device: Device) -> No
     expected = float(np.sum((_X + np.float32(1)).astype(np.float64)))
     with Engine(patch, device=device) as engine:
         assert kernels(engine.step(), [*nodes, total]) == [total.id, total.id, 2]
-        other = patch.add("math.saxpy")  # written in CUDA C++
+        other = patch.add("math.saxpy")  # a CUDA C++ kernel, which is not fused
         for port in "xy":
             patch.connect(nodes[1]["out"], other[port])
         assert kernels(engine.step(), [*nodes, total, other]) == [nodes[1].id, 1, 2, 1]
@@ -129,7 +129,7 @@ def test_a_reader_that_is_not_fused_undoes_it_while_it_is_connected(device: Devi
 
 
 def test_a_producer_of_two_blocks_is_computed_once_or_again(device: Device) -> None:
-    """Two readers with equal launches share its work, and a reduction repeats it. Its slider reaches all kernels."""
+    """Readers with equal launches share a producer, and a reduction repeats it; the slider reaches all kernels."""
     patch, nodes = chain("x * k", "x + k")
     other = computing(patch, "x - k", [nodes[0]])
     totals = [patch.add(f"reduce.{name}") for name in ("sum", "largest")]

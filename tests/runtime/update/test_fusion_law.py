@@ -65,7 +65,7 @@ class _Patch:
             return
         sources = [newest if self.chance.random() < 0.7 else self.chance.choice(self.nodes) for _ in range(2)]
         if self.chance.random() < 0.1:
-            made = self.patch.add("math.saxpy", a=0.5)  # written in CUDA C++
+            made = self.patch.add("math.saxpy", a=0.5)  # a CUDA C++ kernel, which is not fused
             self.patch.connect(sources[0]["out"], made["x"])
             self.patch.connect(sources[1]["out"], made["y"])
         else:

@@ -29,7 +29,7 @@ def patch(kernels: Kernels) -> Patch:
 
 
 def test_a_saved_kernel_is_swapped_in(patch: Patch, kernels: Kernels) -> None:
-    """The level is CODE; state and parameters stay, and the new kernel takes HOT updates."""
+    """A saved kernel is swapped in at level CODE; state and parameters stay, and HOT updates reach the new kernel."""
     with Engine(patch, device="host") as engine:
         engine.step()
         patch.set("scale", factor=3.0)
@@ -54,7 +54,7 @@ def test_a_file_that_no_kernel_uses_costs_nothing(patch: Patch, kernels: Kernels
 
 
 def test_a_broken_kernel_leaves_the_last_good_one_running(patch: Patch, kernels: Kernels) -> None:
-    """The node has an error with file and line, which the next good save clears."""
+    """A broken kernel is an error with file and line while the last good one runs, until the next good save."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] * fctor")))
@@ -76,7 +76,7 @@ def test_a_broken_kernel_leaves_the_last_good_one_running(patch: Patch, kernels:
 
 
 def test_a_broken_header_heals_when_the_header_does(patch: Patch, kernels: Kernels) -> None:
-    """The correction is noticed even if the last good version did not include the header."""
+    """A corrected header corrects its kernel, even if the last good version did not include the header."""
     with Engine(patch, device="host") as engine:
         engine.step()
         kernels.write("twice.h", "#define TWICE(x) (2 * y)\n")
@@ -107,7 +107,7 @@ def test_a_kernel_that_never_compiled_keeps_its_block_out_until_it_does(patch: P
 def test_a_bug_of_the_translator_is_reported_as_ours_and_stops_nothing_else(
     patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The node has an error with its kernel's file; the last good kernel and the rest of the patch run."""
+    """A bug of the translator is an error at the node with the kernel's file, and the last good kernel runs."""
     with Engine(patch, device="host") as engine:
         engine.step()
         with monkeypatch.context() as change:

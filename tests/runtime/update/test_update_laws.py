@@ -81,7 +81,7 @@ class Pair:
         self._changes.clear()
         self._changed = False
         if report.updates or not errors(report):
-            self.sources.follow()  # otherwise its code might be taken over only by a rebuild
+            self.sources.follow()  # otherwise a version might be swapped in only by a rebuild
         wanted = patch
         if errors(report):
             structural = any(record.level is not UpdateLevel.CODE for record in report.updates)

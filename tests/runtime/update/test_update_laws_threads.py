@@ -38,7 +38,7 @@ KINDS += ("undo", "redo", "undo", "save_kernel", "profile")
 
 
 def wait_for(engine: Engine, holds: Callable[[FrameReport], bool]) -> FrameReport:
-    """Return the next report for which a condition holds."""
+    """Return the next report that satisfies a condition."""
     report = next_report(engine, lambda r: r.failed or holds(r))
     assert not report.failed, report.diagnostics
     return report

@@ -251,7 +251,7 @@ def test_a_new_block_waits_for_its_input_while_the_rest_is_rebuilt(kernels: Kern
 
 
 def test_reading_a_port_that_is_not_there_says_why(kernels: Kernels) -> None:
-    """The message names the port, and the reason why its block does not run."""
+    """Reading a port of a block that does not run is refused with the reason why the block does not run."""
     patch = Patch()
     patch.add("test_run.scale", node_id="scale")
     with Engine(patch, device="host") as engine:

@@ -78,7 +78,7 @@ class Editor:
         self._shapes = {port: buffer.shape for port, buffer in buffers.items()}
 
     def edit(self, kinds: tuple[str, ...]) -> Done:
-        """Do one edit of one of these kinds; an edit that the patch refuses does nothing."""
+        """Do one edit of one of these kinds; an edit that the patch refuses changes nothing."""
         kind, before = self.chance.choice(kinds), self._changes
         try:
             with self.patch.edit(kind):

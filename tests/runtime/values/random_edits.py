@@ -84,7 +84,7 @@ class Editor:
         self.edit("region" if self.chance.random() < 0.3 else "grow")
 
     def edit(self, kind: str = "") -> str:
-        """Do one edit and return its name; an edit that the patch refuses does nothing."""
+        """Do one edit and return its name; an edit that the patch refuses changes nothing."""
         kind = kind or self.chance.choice(EDITS)
         try:
             if kind in ("undo", "redo"):

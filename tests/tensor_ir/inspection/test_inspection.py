@@ -145,7 +145,7 @@ def test_names_are_escaped() -> None:
 
 
 def test_the_drawing_has_every_node_and_arrow() -> None:
-    """An arrow that others imply is drawn too, since it is another input."""
+    """The drawing has every node and every arrow, even an arrow that others imply."""
     graph = TensorGraph()
     a = leaf(graph, "a")
     out = (a + a) * a

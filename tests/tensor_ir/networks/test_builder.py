@@ -159,7 +159,7 @@ class TestInitialisations:
         np.testing.assert_allclose(small, np.eye(min(shape)), atol=1e-12)
 
     def test_all_have_the_shape_they_are_asked_for(self) -> None:
-        """Weights of one axis, or none, have the requested shape too."""
+        """Initial weights have the requested shape, even with one axis or none."""
         for name in INITIALISATIONS:
             for shape in [(), (4,), (2, 3), (2, 3, 4)]:
                 assert FirstWeights.of("w", shape, name, 0).draw().shape == shape

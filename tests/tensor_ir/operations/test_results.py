@@ -175,7 +175,7 @@ def test_each_row_of_the_table_is_named_once() -> None:
 
 
 def test_the_message_has_nodes_and_the_line() -> None:
-    """The message has the nodes, and the line of the user's code that applied the operation."""
+    """An error has the nodes, and the line of the user's code that applied the operation."""
     graph = TensorGraph()
     a, b = graph.add(Leaf(t(3)), name="a"), graph.add(Leaf(t(4)), name="b")
     with pytest.raises(

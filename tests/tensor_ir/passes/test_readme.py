@@ -71,7 +71,7 @@ def test_before_and_after(name: str, before: str, expected: str) -> None:
 
 
 def test_the_network_before_and_after() -> None:
-    """Both texts are those of the graphs in `Network`."""
+    """The README shows the text of the graph in `Network` before and after the passes."""
     network = build_network(seeds_example())
     assert f"\n{picture(network.built)}\n{picture(network.optimised)}\n" in README
 

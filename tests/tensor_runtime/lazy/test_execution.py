@@ -71,7 +71,7 @@ def test_tensors_on_the_way_are_kept(work: Work) -> None:
 
 
 def test_what_nobody_has_is_fused_away() -> None:
-    """Only the requested tensor is stored."""
+    """Of the four nodes of a segment, only the requested tensor's node is stored."""
     out = given().exp().sin().cos() + 1
     (segment,) = segments(out)
     assert segment.kept == [out._lazy]
@@ -167,7 +167,7 @@ def test_gradients_use_what_the_loss_has_computed() -> None:
 
 
 def test_an_equal_graph_compiles_nothing(on: str, work: Work) -> None:
-    """Other contents in other memory run the same program."""
+    """Equal graphs with other contents in other memory run the same program."""
     for turn in range(4):
         x = Tensor.from_numpy(X + turn, device=on)
         out = (x.exp() * x + 0.25).sum(axis=1)
@@ -541,7 +541,7 @@ class Unfinished(TensorOperation):
 
 
 def test_an_operation_that_cannot_be_lowered() -> None:
-    """The message has the tensor, its shape, the line and the reason; everything else stays usable."""
+    """An operation without a lowering is an error with tensor, shape, line and reason; other tensors stay usable."""
     x = given()
     bad = x.exp()._apply(Unfinished(), x._lazy)
     after = bad + 1

@@ -268,7 +268,7 @@ def test_one_number(on: str) -> None:
 
 
 def test_repr_computes_nothing() -> None:
-    """The text has the type, the device, and whether the tensor is computed."""
+    """The text of a tensor has its type, its device and whether it is computed, and computes nothing."""
     tensor = host(NUMBERS, name="x")
     assert repr(tensor) == "Tensor(x: f32[3, 4], host, computed)"
     out = tensor + 1
@@ -419,7 +419,7 @@ def test_the_graph_can_be_drawn(tmp_path: Path) -> None:
 
 
 def test_shapes_that_do_not_fit() -> None:
-    """The message has the shapes and the line of the user's code."""
+    """Shapes that don't fit are refused with both shapes and the line of the user's code."""
     a, b = host(NUMBERS), host(NUMBERS.T)
     with pytest.raises(ShapeMismatch, match=r"\[3, 4\] and \[4, 3\] \(.*test_tensor\.py:\d+\)"):
         a + b
@@ -450,7 +450,7 @@ def test_a_cycle_is_told(on: str) -> None:
 
 
 def test_too_much_memory_is_told(on: str) -> None:
-    """The message has the tensor, its shape, the line and the device; existing tensors stay usable."""
+    """A tensor that is too large is an error with its shape, line and device, and other tensors stay usable."""
     a = Tensor.from_numpy(NUMBERS, device=on)
     good = a + 1
     huge = Tensor.zeros((1 << 20, 1 << 20, 16), device=on) + a.sum()

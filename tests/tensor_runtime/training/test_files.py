@@ -72,7 +72,7 @@ def test_a_network_goes_on_where_it_was_saved(device: Device, tmp_path: Path, fo
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_training_goes_on_where_it_was_saved(device: Device, tmp_path: Path, format: str) -> None:
-    """The optimiser's state is loaded too; a network without an optimiser takes the weights alone."""
+    """Training continues with the saved optimiser's state; a network without an optimiser takes only the weights."""
     path = tmp_path / f"state.{format}"
     optimiser = AdamW(0.05, schedule=Cosine(10))
     with regression().build(device, optimiser) as first, regression().build(device, optimiser) as second:
