@@ -97,7 +97,7 @@ class DiskCache(Generic[Cached]):
             threading.Thread(target=self.trim, name="warploom-disk-cache", daemon=True).start()
 
     def trim(self) -> None:
-        """If the folder is too large, evict entries until it has room for as many as a quarter of the limit."""
+        """If the folder is larger than its limit, evict the oldest entries until it has three quarters of that size."""
         entries = []
         for path in self._paths():
             with contextlib.suppress(FileNotFoundError):  # another process trims too

@@ -106,7 +106,7 @@ __device__ inline T largest_of_block(T value, T* shared)
     return largest;
 }
 
-// Returns the row in which unit columns have the smallest squares in sum, which a unit vector there adds most to.
+// Returns the row whose elements have the smallest sum of squares: the columns reach this row's axis the least.
 template <typename E>
 __device__ inline int emptiest_row(const typename E::Value* u, int rows, int columns, typename E::Part* shared)
 {
@@ -133,8 +133,9 @@ __device__ inline int emptiest_row(const typename E::Value* u, int rows, int col
     return row_found;
 }
 
-// Makes column `columns` of u a unit vector that is orthogonal to the unit columns before it. One that is so but for
-// rounding stays as it is; one that is lost in rounding without them becomes any. `coefficients` is shared memory.
+// Makes column `columns` of u a unit vector that is orthogonal to the unit columns before it. A column that is
+// orthogonal already, up to rounding, stays as it is; a column of which only rounding errors are left becomes an
+// arbitrary one. `coefficients` is shared memory.
 template <typename E>
 __device__ inline void make_orthogonal(
     typename E::Value* u, int columns, int rows, typename E::Value* coefficients, typename E::Part* shared)
@@ -184,11 +185,12 @@ extern "C" __global__ __launch_bounds__(1024) void orthonormalize(ELEMENTS::Valu
             make_orthogonal<ELEMENTS>(vectors + matrix * rows * rows, column, rows, coefficients, shared);
 }
 
-// Makes matrices fit for what follows: the largest element becomes about 1, so that squares don't overflow, and a matrix
-// that is not finite becomes zero, so that no routine meets NaN. A Hermitian one, of which the lower half is read, then
-// becomes `shift` times the identity, less the matrix: it has the same eigenvectors, and singular values that are `shift`
-// less the eigenvalues, and above 0. Stores two scales for each matrix: what one is multiplied by in the end, which is NaN
-// if it was not finite, and `shift`, which is 0 for any other matrix.
+// Scales matrices before they are decomposed: the largest element becomes about 1, so that squares don't overflow, and
+// a matrix that is not finite becomes zero, so that no routine meets NaN. A Hermitian matrix, of which the lower half
+// is read, is then replaced by `shift` times the identity minus the matrix. This has the same eigenvectors, and its
+// singular values are `shift` minus the eigenvalues, and above 0. Stores two numbers for each matrix: the factor by
+// which singular values are multiplied in the end, which is NaN if the matrix was not finite, and `shift`, which is 0
+// if it is not Hermitian.
 extern "C" __global__ __launch_bounds__(1024) void scale_matrices(
     ELEMENTS::Value* matrices, ELEMENTS::Part* scales, int rows, int columns, int is_hermitian, int count)
 {
@@ -261,7 +263,7 @@ __device__ inline bool rotate(
     const Part half = (q2 - p2) / (2 * size);
     const Part tangent = (half < 0 ? -1 : 1) / ((half < 0 ? -half : half) + sqrt(1 + half * half));
     const Part cosine = 1 / sqrt(1 + tangent * tangent), sine = cosine * tangent;
-    // What a rotation adds to a column is small if the angle is, and so is its rounding.
+    // A small angle adds little to a column, so that little is rounded away.
     const Part shrink = -sine * (sine / (1 + cosine));
     const Value turned = E::scale(inner, sine / size), back = E::scale(E::conjugate(turned), -1);
     Value *const vp = v + (long long)p * columns, *const vq = v + (long long)q * columns;
@@ -335,7 +337,7 @@ __device__ inline void decompose(
             s[rank] = (shift > 0 ? shift - lengths[k] : lengths[k]) * unit;
     }
     __syncthreads();
-    // Left vectors of negligible values: any that complete the basis.
+    // Left vectors of negligible singular values: arbitrary ones that complete the basis.
     for (int rank = columns - missing; rank < columns; ++rank)
         make_orthogonal<E>(u, rank, rows, coefficients, shared);
     __syncthreads();

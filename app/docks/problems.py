@@ -242,7 +242,7 @@ class Problems(EmptyState, Dock):
         found = remedies(self._patch, diagnostic)
         if found:
             buttons = ButtonRow()
-            self.list.setItemWidget(row, _BUTTONS, buttons)  # before it is shown, since otherwise it would be a window
+            self.list.setItemWidget(row, _BUTTONS, buttons)  # before they are shown, which would open a window
             buttons.show_buttons((remedy.title, partial(self.remedy_chosen.emit, remedy)) for remedy in found)
             for button in buttons.buttons:
                 button.ensurePolished()  # the window's style makes it wider, which the column must know

@@ -382,8 +382,8 @@ def is_ours(block_type: type[Block]) -> bool:
 def shows_pictures(block_type: type[Block]) -> bool:
     """True for a block type that shows a picture, as its defaults describe it.
 
-    The first call for a type runs the block's own code; for a type of a user's file, it is made when the file is
-    loaded. False if that code is stopped.
+    The first call for a type runs the block's own code; loading a user's file makes this call. False if that code is
+    stopped.
     """
     known = _shows.get(block_type)
     if known is None:

@@ -148,7 +148,7 @@ class ParameterDeclaration:
     """The result of `param(...)`: the class attribute that becomes a `ParameterSpec` and, on a block, a handle."""
 
     spec: ParameterSpec  # lacks the type, which the annotation gives
-    #: The block's code gets the value. `describe` gets a handle on a live parameter instead.
+    #: True if the block's code reads the value itself, as of any structural parameter; a live one gives a handle.
     by_value: bool = False
 
     def __set_name__(self, owner: type, name: str) -> None:

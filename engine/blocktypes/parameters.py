@@ -118,7 +118,7 @@ class ParameterSpec:
             rule = _MUST_BE[self.type]
         elif self.choices and converted not in self.choices:
             rule = f"one of {', '.join(self.choices)}"
-        elif self.type == "int" and not -(2**63) <= converted < 2**64:  # the integers of a message
+        elif self.type == "int" and not -(2**63) <= converted < 2**64:  # a message's integers
             rule = "a whole number of at most 64 bits"
         elif low is not None and converted < low:
             rule = f"at least {shown_number(low)}"

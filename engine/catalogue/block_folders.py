@@ -188,7 +188,7 @@ class BlockFolders:
         package = ModuleType(folder.package)
         package.__path__ = [str(folder.path)]
         sys.modules[folder.package] = package
-        block_types.tell(self._load(folder, python_files(folder.path)) | refresh(Disk()))  # kernels in it may run now
+        block_types.tell(self._load(folder, python_files(folder.path)) | refresh(Disk()))  # its kernels may run now
 
     def _reload(self, saved: Iterable[Path]) -> None:
         changed: set[str] = set()

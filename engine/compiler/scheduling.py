@@ -219,7 +219,7 @@ class _Scheduler:
         self._add_entries(body, buffers, node.id, control.begin, place)
         place += len(control.begin)
         index = len(self.steps)
-        self._add(body, node.id, RegionEntry(control.kind, ()), Access((), ()), place)  # until its bodies are known
+        self._add(body, node.id, RegionEntry(control.kind, ()), Access((), ()), place)  # replaced below, with bodies
         inner: list[int] = []
         for branch in control.kind.branches:
             inside = self.open(scope_text(node.id, branch), index, body.number)

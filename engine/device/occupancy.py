@@ -49,7 +49,7 @@ class Limit(StrEnum):
     """The resource that limits the number of thread blocks on a multiprocessor."""
 
     THREADS = "threads"  #: no warps are left for another thread block
-    THREAD_BLOCKS = "thread blocks"  #: it can't run more, however small they are
+    THREAD_BLOCKS = "thread blocks"  #: no more of them fit, however small they are
     REGISTERS = "registers"
     SHARED_MEMORY = "shared memory"
 

@@ -87,7 +87,7 @@ class KernelBlock(AdaptiveBlock, abstract=True):
 
     @classmethod
     def kernel_source(cls, values: Mapping[str, Any], options: CudaOptions) -> KernelSource:
-        """Return the source named by the node's values, compiled with `options`; Incomplete when they name none."""
+        """Return the source named by the node's values, compiled with `options`; raise Incomplete if they name none."""
         raise NotImplementedError(f"block {cls.id} must define kernel_source")
 
     @classmethod

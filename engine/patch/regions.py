@@ -44,7 +44,7 @@ class Scopes:
     _chains: dict[str, tuple[str, ...]] = field(default_factory=lambda: {TOP: ()}, init=False, repr=False)
 
     def chain(self, scope: str) -> tuple[str, ...]:
-        """Return the scopes around and including `scope`, outermost first; RegionRefused for one inside itself."""
+        """Return `scope` and the scopes around it, outermost first. Raise RegionRefused if one lies inside itself."""
         known = self._chains.get(scope)
         if known is not None:
             return known

@@ -107,7 +107,7 @@ class NodeLayouts(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Misfit(ShapeRuleError):
-    """An operand of a library call is wrong, at a port or in an internal buffer."""
+    """Raised when an operand of a library call is wrong, at a port or in an internal buffer."""
 
     def __init__(self, text: str, port: str | None) -> None:
         super().__init__(text)

@@ -30,7 +30,7 @@ class Arrangement:
     height: float
 
     def moved(self, x: float, y: float) -> Arrangement:
-        """Return the arrangement, moved to another place."""
+        """Return the arrangement, moved by a distance."""
         return Arrangement(
             {index: box.moved(x, y) for index, box in self.operations.items()},
             {scope: box.moved(x, y) for scope, box in self.bodies.items()},

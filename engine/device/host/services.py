@@ -149,7 +149,7 @@ class Services:
                 self.served[0] += 1
                 self.callers.add(_instruction(worker))
                 return self._answer(worker, wanted, block, thread, a, b)
-        except BaseException as error:  # noqa: BLE001 - `finish` raises it: it cannot pass native code
+        except BaseException as error:  # noqa: BLE001 - `finish` raises it again, since it cannot pass native code
             self._error = error
             return 0
 

@@ -58,7 +58,7 @@ class RangeArithmetic:
         self._values_of: dict[str, str] = {}
 
     def value(self, text: str) -> str:
-        """Write an instruction that yields a value, unless the same is there already, and return the value."""
+        """Write an instruction that yields a value, unless it is already written, and return the value."""
         name = self._values_of.get(text)
         if name is None:
             name = self._values_of[text] = f"%{self._prefix}.v{len(self.lines)}"
@@ -111,7 +111,7 @@ class RangeArithmetic:
         self.guesses = True
 
     def require_one_row(self) -> None:
-        """Require that the running threads are all of a thread block with one row: there is no other to wait for."""
+        """Require that the running threads are a whole thread block of one row: no other thread is waited for."""
         missing = self.value(f"sub i32 {self.value('sub i32 %x1, %x0')}, %nx")
         self.require(f"sext i32 {missing} to i64")
         rows = self.value(f"sub i32 1, {self.value('mul i32 %ny, %nz')}")

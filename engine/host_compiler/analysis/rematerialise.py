@@ -73,7 +73,7 @@ def _computable(function: Function, opcodes: frozenset[str]) -> dict[str, Instru
 
 
 def computed_once(function: Function, opcodes: frozenset[str] = PURE) -> Iterator[tuple[str, Instruction]]:
-    """Give the registers that one pure instruction without a guard writes, and no other, in order; no clock is read."""
+    """Yield each register that one pure instruction without a guard writes, in order, unless it reads a clock."""
     for name, instruction in written_once(function).items():
         if is_pure(function, instruction, opcodes) and used(instruction).isdisjoint(_VOLATILE):
             yield name, instruction

@@ -227,7 +227,7 @@ def _warp(
 def _barrier(instruction: Instruction) -> SuspensionPoint:
     modifiers, operands = instruction.modifiers, instruction.operands
     if "warp" in modifiers:
-        members = _EVERYONE if "wl" in modifiers else _named(operands[0])  # wl: one of our own
+        members = _EVERYONE if "wl" in modifiers else _named(operands[0])  # .wl is a modifier of our own
         return SuspensionPoint(WARP, ((MEMBERS, members, "b32"),), (), "")
     none = Integer(0)
     if "red" in modifiers:

@@ -199,7 +199,7 @@ def _indirect(
     arguments: OperandList,
     rest: list[Operand],
 ) -> None:
-    """Call the function whose number the register holds. A number of no function that fits the prototype is a fault."""
+    """Call the function whose number is in the register. A number of no function that fits the prototype is a fault."""
     code = body.code
     last = rest[-1] if rest else None
     prototype = body.function.prototypes.get(last.name) if isinstance(last, Symbol) else None

@@ -45,7 +45,7 @@ def _words(rewriter: Rewriter, instruction: Instruction) -> None:
 
 
 def _part(rewriter: Rewriter, source: Operand, words: tuple[Register, ...], limit: Operand, done: str) -> None:
-    """Fall through when all bytes are wanted; otherwise load those that are, zeros for the rest, and jump to `done`."""
+    """Fall through if all bytes are wanted; otherwise load the wanted bytes into zeroed words and jump to `done`."""
     if isinstance(limit, Negated):
         rewriter.jump(done, Guard(limit.register, True))
         return

@@ -65,7 +65,7 @@ class Spills:
         return self.place(name, max(width(kind), 8) // 8), stored
 
     def spill(self, body: Body, name: str, store: Callable[[int, str, str], None]) -> None:
-        """Have a register, less its base, stored in this thread's element: of an array, with a type, a value."""
+        """Store a register, less its base, in this thread's element by `store` (the array, its type, the value)."""
         offset, stored = self.array(body, name)
         store(offset, stored, self._part(body, name))
 

@@ -56,7 +56,7 @@ static ALWAYS_INLINE void give(struct scratch *s, uint32_t first, uint32_t count
 typedef uint32_t lanes __attribute__((ext_vector_type(WARP_THREADS), aligned(4)));
 typedef bool bits __attribute__((ext_vector_type(WARP_THREADS)));
 
-/* The lanes of a whole warp that have voted for. */
+/* The lanes of a whole warp whose vote is true. */
 static ALWAYS_INLINE uint32_t votes_of_warp(const uint32_t *given)
 {
     bits votes = __builtin_convertvector(*(const lanes *)given != 0, bits);
@@ -136,7 +136,7 @@ FLOAT_REDUCTION(fmax_abs, NAN_BITS, __builtin_elementwise_maximumnum, __builtin_
 FLOAT_REDUCTION(fmax_NaN, 0x80000000 | INFINITY_BITS, __builtin_elementwise_maximum, x)
 FLOAT_REDUCTION(fmax_abs_NaN, 0x80000000 | INFINITY_BITS, __builtin_elementwise_maximum, __builtin_fabsf(x))
 
-/* -- the rest of what a warp does -- */
+/* -- other operations of a warp -- */
 
 COLLECTIVE(wl_activemask)
 {

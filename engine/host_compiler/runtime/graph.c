@@ -27,7 +27,7 @@ static int32_t leave(struct state *state, int64_t at, enum reason reason)
     return reason;
 }
 
-/* Run the instructions from `index` on, until one is met that Python has to run or to know of; return the reason. */
+/* Run the instructions from `index` on, up to one that Python has to run or to know of; return the reason. */
 int32_t wl_run_graph(const struct instruction *program, struct state *state, struct worker *worker, int64_t index, int64_t unused)
 {
     for (;; ++index) {

@@ -56,7 +56,7 @@ struct worker {
     int64_t local_top; /* where the next device function's local memory begins */
     int64_t point_line; /* PTX line of the point from which the current phase continues; 0 in the first phase */
     int64_t instruction; /* the instruction of a graph that it runs */
-    int64_t finished; /* the instructions that it has run; what still counts up is not stuck */
+    int64_t finished; /* how many instructions it has run; a worker whose count grows is not stuck */
 };
 
 enum { EXCHANGES = 36, RESULTS = 16, BARRIERS = 17 };

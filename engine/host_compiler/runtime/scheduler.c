@@ -15,7 +15,7 @@ enum kind { START, BARRIER, WARP, YIELD, LOCKSTEP };
 /* States that name no point. Marked threads (MARKED | state) may go on from their point. */
 enum { EXITED = -1, DIVERGED = 0, MARKED = 1 << 30 };
 
-/* Takes the place of a barrier's number at suspension points that are no barriers. */
+/* Stands for a barrier's number at suspension points that are no barriers. */
 enum { NO_BARRIER = 1 << 30 };
 
 /* How many operations a warp may do in one round before other threads take their turn. */
@@ -40,12 +40,12 @@ struct phase {
     collective *resolve;            /* NULL: nothing is exchanged */
     const struct array *shared;     /* it reads these from its first thread only */
     const struct array *first_only; /* it writes these for its first thread only */
-    const struct array *not_copied; /* the first thread alone has these after it, as long as threads stay together */
+    const struct array *not_copied; /* while threads stay together, it leaves these with the first thread only */
     int32_t kind, line;
     int32_t barrier, count;         /* a barrier's constants; -1: each thread has its own; NO_BARRIER: no barrier */
     int32_t names_members;          /* threads of a warp may name different members */
-    int32_t has_members, members;   /* a warp's constant members; otherwise each thread says them */
-    int32_t is_direct;              /* threads of whole warps read what others gave by themselves */
+    int32_t has_members, members;   /* a warp's constant members; otherwise each thread names them */
+    int32_t is_direct;              /* threads of whole warps read the others' operands without `resolve` */
 };
 
 struct kernel {
@@ -123,7 +123,7 @@ static RARE void spread(struct scratch *s, const struct array *array, uint32_t f
     }
 }
 
-/* The members that a thread names at a warp's point; 0: whoever is there. */
+/* The members that a thread names at a warp's point; 0: all that have arrived. */
 static ALWAYS_INLINE uint32_t members_of(const struct frame *f, const struct phase *phase, uint32_t thread)
 {
     return phase->has_members ? (uint32_t)phase->members : f->s->given[MEMBERS][thread];
@@ -131,7 +131,7 @@ static ALWAYS_INLINE uint32_t members_of(const struct frame *f, const struct pha
 
 /* -- collectives -- */
 
-/* Resolves a warp's point for the threads in `all`; where they name their members themselves, group by group. */
+/* Resolves a warp's point for the threads in `all`; group by group, if the threads name the members themselves. */
 static RARE void resolve_warp(
     const struct frame *f, const struct phase *phase, uint32_t first, uint32_t count, uint32_t all)
 {
@@ -206,7 +206,7 @@ static RARE void scatter(const struct frame *f, int32_t state)
 }
 
 /* Resolves and marks every group of a warp whose members have all arrived; returns whether there was one. With `force`,
-   those who take whoever is there go on without the others. */
+   threads that name no members go on without those that have not arrived. */
 static RARE bool release_groups(const struct frame *f, uint32_t first, uint32_t count, bool force)
 {
     int32_t *states = f->s->state + first;
@@ -293,7 +293,7 @@ static RARE bool release_barrier(const struct frame *f)
     return false;
 }
 
-/* One round over all threads; returns whether any went on. When none did and a thread waits, it waits for ever.
+/* Runs one round over all threads; returns whether any went on. If none did, threads that wait would wait for ever.
 
    Warps whose members have all arrived go on first; then the threads of a complete barrier, and those that yield. */
 static RARE bool run_round(const struct frame *f)

@@ -10,19 +10,19 @@
 
 #include "graph.h"
 
-/* Waking a worker takes this long, so it looks as long for work before it sleeps. */
+/* Waking a worker takes this long, so a worker without work looks for some as long before it sleeps. */
 enum { LOOK_NS = 50000 };
 
-/* Each has 16 numbers of 64 bits, so that two don't share a cache line. */
+/* A node has 16 numbers of 64 bits, so that two nodes don't share a cache line. */
 struct node {
     /* Python writes these when it plans the section. */
     int64_t operation;
     int64_t waits;       /* the number of nodes in the section that it waits for */
-    int64_t first, last; /* its successors are these of the section's links */
+    int64_t first, last; /* the part of the section's links that lists its successors */
     int64_t rank;        /* nanoseconds from its begin to the end of the section: the longest path */
     int64_t workers;     /* the most that run it at once */
     int64_t chunk;       /* thread blocks that a worker takes at a time */
-    int64_t wakes;       /* workers that pay when it is queued, even if they have to wake */
+    int64_t wakes;       /* how many workers are worth waking when it is queued */
     /* These change when it runs. */
     int64_t pending;
     int64_t inside;
@@ -58,7 +58,7 @@ struct team {
     int64_t is_closed;
     int64_t seats;
     int64_t idle;   /* workers that look for work */
-    int64_t wanted; /* by all nodes in the queue */
+    int64_t wanted; /* the sum of `wanted` of all nodes in the queue */
     const struct instruction *program;
     struct section *section;
     struct worker *failed;
@@ -162,7 +162,7 @@ static struct node *begin(struct team *team, int64_t first, int64_t last, bool a
     return mine;
 }
 
-/* Keep the first fault; one that says where comes before that of a worker that was stopped before it began. */
+/* Keep the first fault; one with an instruction replaces that of a worker that was stopped before it began. */
 static NOINLINE void fail(struct team *team, struct worker *worker, int64_t index)
 {
     lock(team);
@@ -174,7 +174,7 @@ static NOINLINE void fail(struct team *team, struct worker *worker, int64_t inde
     unlock(team);
 }
 
-/* Run a node, and what becomes ready by that. After a fault nodes end at once. */
+/* Run a node, and nodes that become ready when it ends. After a fault nodes end at once. */
 static void work(struct team *team, struct worker *worker, struct node *node)
 {
     struct section *section = team->section;
@@ -209,7 +209,7 @@ static void work(struct team *team, struct worker *worker, struct node *node)
     }
 }
 
-/* Whether a worker has to do something else than nodes: the section is done, or Python calls. */
+/* Whether a worker must stop running nodes: the section is done, or Python calls the worker. */
 static bool must_leave(const struct team *team, const struct seat *seat)
 {
     if (seat == team->seat)

@@ -87,7 +87,7 @@ NOINLINE __attribute__((cold)) void wl_fault(
     worker->fault_address = address;
 }
 
-/* A device function finds no room for its frame. */
+/* Records the fault of a device function that finds no room for its frame. */
 NOINLINE __attribute__((cold)) void wl_overflow(
     const struct launch *launch, struct worker *worker, int64_t line, uint32_t x, uint32_t y, uint32_t z)
 {

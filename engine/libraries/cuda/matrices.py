@@ -107,7 +107,7 @@ class MatrixKernels:
         self._launch("row_order", sizes[2], stream, (order, c_void_p), (pivots, c_void_p), *numbers)
 
     def scale(self, stream: int, matrices: int, scales: int, stack: Stack, *, is_hermitian: bool) -> None:
-        """Make matrices, stored by columns, fit for the next two; `kernels/orthogonal.cu` says how."""
+        """Scale matrices, stored by columns, for the next two methods, as `kernels/orthogonal.cu` describes."""
         sizes = [(size, c_int) for size in (stack.rows, stack.columns, int(is_hermitian), stack.count)]
         self._launch_each("scale_matrices", stack, stream, (matrices, c_void_p), (scales, c_void_p), *sizes)
 

@@ -26,7 +26,7 @@ class HostLibraries:
     """Finds the function of `engine/libraries/host` that implements each call."""
 
     def workspace_bytes(self, call: LibraryCall, layouts: Mapping[str, Layout]) -> int:
-        """Return 0: numpy and scipy allocate what they need; LibraryError for a call without a function."""
+        """Return 0, since numpy and scipy allocate what they need. Raise LibraryError for a call without a function."""
         _function(call)
         return 0
 

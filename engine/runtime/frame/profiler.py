@@ -182,7 +182,7 @@ class FrameProfiler:
         else:
             self.operations, self.launched_ns = copied.operations, launched_ns
             copied.launch(stream, self._uniforms.current)
-        if copied is None or not self._is_asynchronous:  # any frame launches; on the host that is the device's work
+        if copied is None or not self._is_asynchronous:  # this launch is no cost of measuring
             begun_ns += time.perf_counter_ns() - launched_ns
         stream.record(sample.stop)
         sample.host_ns = time.perf_counter_ns() - begun_ns

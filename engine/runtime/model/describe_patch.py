@@ -176,7 +176,10 @@ def _idleness(node: str, made: BlockDescription) -> Diagnostic | None:
 
 
 def _succeeded(node: PlacedNode, newest: PlacedNode) -> PlacedNode:
-    """Return the newest version of a node, which can't be described, or the one before if that could be."""
+    """Return what replaces a node whose newest version can't be described.
+
+    This is the node itself with the problems if it has a block, otherwise the newest version.
+    """
     if node.block is None:
         return newest
     return replace(node, stale=newest.problems, successor=None, declared=newest.declared, reading=newest.reading)

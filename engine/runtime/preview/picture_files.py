@@ -41,7 +41,7 @@ def encode_picture(pixels: Array, suffix: str, depth: str = "usual") -> bytes:
     file = os.memfd_create("picture")  # the library writes only to named files
     try:
         stored = np.ascontiguousarray(stored[..., :channels])
-        # Asked one by one, since its error need not be a failure.
+        # The error text is read only after a failure, since a text alone need not mean one.
         if not (output.open(f"/proc/self/fd/{file}", spec) and output.write_image(stored) and output.close()):
             raise ValueError(output.geterror().split("\n")[0] or "an image that its format refuses")
         with open(file, "rb", closefd=False) as written:

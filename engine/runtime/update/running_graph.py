@@ -78,7 +78,7 @@ class RunningGraph:
         return Retired(self._services, memory=old_memory), given
 
     def refresh(self, changes: Difference) -> Values:
-        """Follow a plan of the same graph: upload new contents. Return the parameter values to write, as `adjust`."""
+        """Follow a plan of the same graph: upload new contents. Return the parameter values to write (see `adjust`)."""
         assert self.compiled is not None
         plan, before = changes.now, self.compiled.plan
         for owner in changes.other_arrays:

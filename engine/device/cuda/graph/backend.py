@@ -122,9 +122,9 @@ class CudaGraphBackend:
 
     @_alone
     def unmake(self, first: GraphNode) -> None:
-        """Undo `make` for a node from `first` on.
+        """Destroy the device's nodes for the nodes from `first` on, and forget them.
 
-        In a child graph or conditional node, also for the nodes inside it.
+        With a child graph or conditional node, the nodes inside it are destroyed too.
         """
         self._tell_edges()
         native, nodes = self._native, self._native.nodes
