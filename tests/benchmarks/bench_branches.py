@@ -1,9 +1,9 @@
 """Independent branches on the host device: `python -m tests.benchmarks.bench_branches [EXAMPLE]...`.
 
-A branch is a chain of kernels of 256 elements. The first table has the time of graphs with one and with four branches,
-whose kernels take from a tenth of a microsecond to a millisecond. The ratio is four branches over one: 1 is ideal on
-four cores, and 4 means that they run one after the other. The second table has the frames of examples, by default of
-all. Times are medians in ms.
+A branch is a chain of kernels of 256 elements. The first table shows the time of graphs with one and four branches,
+of kernels that take from a tenth of a microsecond to a millisecond. The ratio is four branches over one: 1 is ideal on
+four cores, and 4 means that the branches run one after the other. The second table shows the frames of examples, by
+default of all. Times are medians in ms.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from engine.device.protocol import GraphNode, LaunchConfig
 from engine.patch.files import load_patch
 from tests.benchmarks.bench_frame import EXAMPLES, milliseconds
 
-#: Each element goes through `turns` steps of a logistic map.
+#: Each element goes through `turns` iterations of a logistic map.
 PTX = """.version 8.0
 .target sm_75
 .address_size 64
@@ -65,7 +65,7 @@ def bench_branches(device: Device, turns: int, length: int) -> None:
 
 
 def bench_example(device: Device, path: Path) -> None:
-    """Print an example's frame once its kernels are optimised."""
+    """Print an example's frame time after its kernels were optimised."""
     with Engine(load_patch(path), device, profiling=ProfilingLevel.NONE) as engine:
         for _ in range(20):
             engine.step()

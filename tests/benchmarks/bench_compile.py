@@ -37,7 +37,7 @@ ELEMENTS = 1024
 
 
 class Bench:
-    """A device with the resources that the engine keeps for its graphs."""
+    """A device with the resources of an engine's graphs."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -53,7 +53,7 @@ class Bench:
         values: Mapping[str, Mapping[str, object]],
         running: tuple[CompiledGraph, GraphMemory] | None = None,
     ) -> tuple[CompiledGraph, GraphMemory]:
-        """Make the executable of a plan, from the `running` one where possible."""
+        """Make the executable of a plan, from the `running` one if possible."""
         changes = plan_difference(running[0].plan, plan) if running else None
         claimed = keep_memory(changes, running[1]) if changes and running else None
         memory = allocate_buffers(plan, self.device, self.pool, self.states, self.frame_memory, claimed)
@@ -105,7 +105,7 @@ def rewired(description: GraphDescription) -> GraphDescription:
 
 
 def shortest(work: Callable[[Any], Any], prepare: Callable[[], Any], finish: Callable[[Any], None]) -> float:
-    """Return the shortest time of `work` in seconds, without preparing and finishing."""
+    """Return the shortest time of `work` in seconds, without that of `prepare` and `finish`."""
     times = []
     for _ in range(REPEATS):
         given = prepare()
@@ -126,7 +126,7 @@ def bare(bench: Bench, compiled: CompiledGraph) -> Callable[[Any], Any]:
     from engine.device.cuda.launch import NativeLaunch
 
     nodes = {node.operation: node for node in compiled.kernels}
-    launches: list[tuple[NativeLaunch, tuple[int, ...]]] = []  # the driver reads their memory
+    launches: list[tuple[NativeLaunch, tuple[int, ...]]] = []  # the driver reads their memory later
     for index, node in sorted(nodes.items()):
         kernel: Any = node.kernel.kernel
         launches.append((NativeLaunch(), compiled.plan.operations[index].after))
@@ -152,7 +152,7 @@ def bare_finish(made: Any) -> None:
 
 
 def bench_size(bench: Bench, blocks: int) -> None:
-    """Print the figures for one size."""
+    """Print the row of one patch size."""
     _, values = patch(blocks)
 
     def finish(made: tuple[CompiledGraph, GraphMemory]) -> None:

@@ -35,7 +35,7 @@ def numpy_twins() -> None:
             continue
         kernel, grid, thread_block, values = module.kernel(case.kernel), case.grid, case.thread_block, case.values
         given = [device.upload(item) if isinstance(item, np.ndarray) else item for item in values]
-        for _ in range(20):  # until the optimised code runs
+        for _ in range(20):  # until optimised code has replaced quick code
             device.launch(kernel, grid=grid, thread_block=thread_block, args=given)
             time.sleep(0.05)
         host, twin = best(
@@ -54,7 +54,7 @@ def _nbody(points: np.ndarray[Any, Any], out: np.ndarray[Any, Any], count: int) 
 
 
 def parallel_chains(device: str, chains: int = 8, length: int = 12) -> None:
-    """Print memory and time of parallel chains, and of the same kernels in a row, where all buffers share memory."""
+    """Print the memory and time of parallel chains, and of the same kernels in one chain, which share all memory."""
     for name, shape in (("parallel", (chains, length)), ("in a row", (1, chains * length))):
         patch = Patch()
         for _ in range(shape[0]):

@@ -49,12 +49,12 @@ class Bench:
         return graph.instantiate(), blocks
 
     def frame(self, executable: Executable) -> None:
-        """Launch and wait."""
+        """Launch the graph and wait for its end."""
         executable.launch(self.stream)
         self.stream.synchronize()
 
     def by_turns(self) -> Callable[[int], None]:
-        """Return a function that runs a frame with two alternating executables."""
+        """Return a function that runs a frame, alternating between two executables."""
         pair = self.buffers, self.buffers[::-1]
         executables = [self.build(list(p))[0] for p in pair]
         return lambda number: self.frame(executables[number % 2])
@@ -80,7 +80,7 @@ class Bench:
 
 
 def microseconds(frame: Callable[[int], None]) -> float:
-    """Return the median time of a frame."""
+    """Return the median time of a frame in microseconds."""
     times = []
     for number in range(FRAMES):
         start = time.perf_counter()

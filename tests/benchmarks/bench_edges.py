@@ -28,7 +28,7 @@ from tests.benchmarks.bench_frame import EXAMPLES
 from tests.benchmarks.first_frame import chain
 
 SETTLE_S = 0.5
-#: The number of calls in a row, and how many of them are not counted.
+#: The number of calls in a row, and how many of the first are not counted.
 TURN, SKIPPED = 30, 3
 LENGTHS = (3, 10, 20, 100, 1000)
 NAMES = ("particles", "photo", "mandelbrot", "jacobi")
@@ -119,7 +119,7 @@ def medians(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, f
                 start = time.perf_counter()
                 call()
                 took = time.perf_counter() - start
-                if number >= SKIPPED:  # the earlier ones fill the caches
+                if number >= SKIPPED:  # the calls before fill the caches
                     times[name].append(took)
     return {name: median(found) * 1e6 for name, found in times.items()}
 
@@ -133,12 +133,12 @@ def settle(calls: Iterable[Callable[[], object]]) -> None:
 
 
 def row(label: str, times: dict[str, float], base: str) -> None:
-    """Print times, each with its ratio to one of them."""
+    """Print times, each with its ratio to that of `base`."""
     print(f"{label:>12}", *(f"  {name} {found:8.1f} us {found / times[base]:5.2f} x" for name, found in times.items()))
 
 
 def main() -> None:
-    """Run everything on the device named on the command line."""
+    """Print all tables for the device on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="cuda:0")
     name = parser.parse_args().device

@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 
 
 def milliseconds(call: Callable[[], object], repeats: int) -> float:
-    """Return the median time of `call`."""
+    """Return the median time of `call` in milliseconds."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -31,7 +31,7 @@ def milliseconds(call: Callable[[], object], repeats: int) -> float:
 
 
 def bench_chain(device: Device, length: int) -> None:
-    """Print a chain's frame beside its bare launch, with one slider moved per frame, and its build."""
+    """Print the frame time of a chain, that of its bare launch and of a moved slider, and the time of its build."""
     patch = chain(length)
     start = time.perf_counter()
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
@@ -60,7 +60,7 @@ def bench_chain(device: Device, length: int) -> None:
 
 
 def bench_example(device: Device, name: str, frames: int) -> None:
-    """Print an example's frame time and frames a second."""
+    """Print an example's frame time and its frames a second."""
     patch = load_patch(EXAMPLES / f"{name}.loom")
     for level in (ProfilingLevel.NONE, ProfilingLevel.PER_BLOCK):
         with Engine(patch, device, profiling=level) as engine:

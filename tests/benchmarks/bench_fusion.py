@@ -1,4 +1,4 @@
-"""The gain of fusion: a chain of blocks as one kernel, beside single kernels, a plain copy, and other compilers.
+"""The gain of fusion: a chain of blocks as one kernel, beside single kernels, a copy, and other compilers.
 
     python -m tests.benchmarks.bench_fusion --device host|cuda:0
 
@@ -27,7 +27,7 @@ LENGTH, SMALL_LENGTH, SMALL = 25, 20, 4096
 REPEATS = 15
 #: The expressions of the three blocks whose result is summed.
 SUMMED = ("x * 1.5", "x - 0.25", "x * x")
-#: How long other libraries get to warm up.
+#: How long other libraries may warm up.
 SETTLE_S = 0.2
 
 
@@ -53,9 +53,9 @@ def chain(length: int, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> tupl
 
 
 def milliseconds(launch: Callable[[], object], wait: Callable[[], object], batch: int) -> float:
-    """Return the time of a launch: the median over batches, each of which is waited for once.
+    """Return the time of a launch: the median of batches, which are each waited for once.
 
-    Before that, it is launched for a while until optimised code has replaced quickly compiled code.
+    Before that, it is launched until optimised code has replaced quickly compiled code.
     """
     settled, times = time.perf_counter() + SETTLE_S, []
     while time.perf_counter() < settled or any(thread.name == "warploom-optimiser" for thread in threading.enumerate()):
@@ -103,7 +103,7 @@ def compare_and_count(patch: Patch, last: NodeRef) -> list[NodeRef]:
 
 
 def computed(patch: Patch, last: NodeRef) -> NodeRef:
-    """Add three blocks that compute one element after the other, and return the last one."""
+    """Add three blocks in a row that compute one element each, and return the last one."""
     for text in SUMMED:
         made = patch.add("kernel.graph", graph=graph_to_json(parse_expression(text, inputs={"x": "f32"})))
         patch.connect(last["out"], made["x"])
@@ -112,13 +112,13 @@ def computed(patch: Patch, last: NodeRef) -> NodeRef:
 
 
 def reduced(patch: Patch, name: str, last: NodeRef) -> NodeRef:
-    """Add a reduction."""
+    """Add a reduction behind a block."""
     made = patch.add(f"reduce.{name}")
     patch.connect(last["out"], made["x"])
     return made
 
 
-#: Patches behind an array, and their numbers of kernels when fused.
+#: Patches behind an array, and how many kernels they are when fused.
 REDUCTIONS = {
     f"sum of {len(SUMMED)} operations": (sum_of_a_chain, 2),
     f"mean and variance of {len(SUMMED)} operations": (mean_and_variance, 3),
@@ -159,14 +159,14 @@ def run_copy(device: Device, array: np.ndarray[Any, Any], batch: int) -> float:
 
 
 def evaluate(length: int, x: Any, y: Any, largest: Callable[[Any, Any], Any]) -> Any:
-    """Do the operations of a chain on arrays of another library."""
+    """Evaluate the operations of a chain on arrays of another library."""
     for text in texts(length):
-        x = eval(text, {"max": largest}, {"x": x, "y": y})  # the texts of this file
+        x = eval(text, {"max": largest}, {"x": x, "y": y})  # the texts are this file's
     return x
 
 
 def other_compilers(length: int, arrays: tuple[Any, Any], batch: int, *, on_gpu: bool) -> dict[str, float]:
-    """Return the times of the same chain with the libraries that are installed."""
+    """Return the times of the same chain in each library that is installed."""
     found: dict[str, float] = {}
     if on_gpu:
         with suppress(ImportError):
@@ -199,7 +199,7 @@ def _torch(length: int, arrays: tuple[Any, Any], batch: int) -> dict[str, float]
         "torch CUDA graph": milliseconds(captured.replay, wait, batch),
     }
     compiled = torch.compile(eager)
-    with suppress(Exception):  # it needs Triton and a C compiler
+    with suppress(Exception):  # torch.compile needs Triton and a C compiler
         compiled()
         times["torch.compile"] = milliseconds(compiled, wait, batch)
     del kept
@@ -225,7 +225,7 @@ def _jax(length: int, arrays: tuple[Any, Any], batch: int) -> dict[str, float]:
 def _numba(length: int, arrays: tuple[Any, Any]) -> dict[str, float]:
     from numba import njit, prange
 
-    # Numbers are arguments, since literals would be f64.
+    # Numbers are arguments, since literals would make the chain f64.
     steps = [f"x = {text.replace('1.001', 'f').replace('-3.0', 'g')}" for text in texts(length)]
     lines = "\n".join(f"        {line}" for line in ("x, y = a[i], b[i]", *steps, "out[i] = x"))
     code = f"def run(a, b, out, f, g):\n    for i in prange(a.size):\n{lines}"
@@ -237,7 +237,7 @@ def _numba(length: int, arrays: tuple[Any, Any]) -> dict[str, float]:
 
 
 def compare(device: Device, count: int, length: int, batch: int, *, on_gpu: bool) -> None:
-    """Print a chain's times."""
+    """Print the times of a chain."""
     numbers = np.random.default_rng(5)
     arrays = numbers.uniform(0.5, 1.5, count).astype(np.float32), numbers.uniform(0.5, 1.5, count).astype(np.float32)
     fused, result = run_chain(device, length, arrays, batch, fuse=True)
@@ -264,7 +264,7 @@ def compare_reductions(device: Device, name: str, count: int, batch: int) -> Non
 
 
 def main() -> None:
-    """Measure on one device."""
+    """Print all tables for the device on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="host")
     parser.add_argument("--count", type=int, default=0, help="elements of the large chain")

@@ -38,12 +38,12 @@ class Chain:
         self.executable = self.graph.instantiate()
 
     def pack(self) -> list[KernelArguments]:
-        """Make the argument blocks."""
+        """Pack the argument blocks."""
         parameters = self.kernel.parameters
         return [pack_arguments(parameters, [*self.buffers, 0.5, 64]) for _ in range(self.length)]
 
     def build(self) -> Graph:
-        """Make the graph from existing argument blocks."""
+        """Build the graph from existing argument blocks."""
         graph, after = self.device.create_graph(), list[GraphNode]()
         for arguments in self.arguments:
             after = [graph.add_kernel(self.kernel, CONFIG, arguments, after)]
@@ -77,7 +77,7 @@ def best(work: Callable[[], Any]) -> float:
 
 
 class Destroyed:
-    """A driver's object, with the driver's function that destroys it."""
+    """A driver object, with the driver's function that destroys it."""
 
     def __init__(self, handle: Any, give_back: Callable[[Any], object]) -> None:
         self.handle, self._give_back = handle, give_back
@@ -88,13 +88,13 @@ class Destroyed:
 
 
 def bare_works(chain: Chain) -> dict[str, Callable[[], Any]]:
-    """Return the driver calls that each kind of work needs."""
+    """Return the driver calls that each kind of work needs at least."""
     from cuda.bindings import driver
 
     from engine.device.cuda.launch import NativeLaunch
 
     kernel: Any = chain.kernel
-    launches = [NativeLaunch() for _ in chain.arguments]  # the driver reads their memory
+    launches = [NativeLaunch() for _ in chain.arguments]  # the driver reads their memory later
     for launch, arguments in zip(launches, chain.arguments, strict=True):
         launch.set(kernel, CONFIG, arguments)
 

@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 
 
 def best(*works: Callable[[], object], repeats: int = 15) -> list[float]:
-    """Return the shortest of several times of each call, in milliseconds; the calls alternate."""
+    """Return the shortest of several times of each call in milliseconds; the calls alternate."""
     times: list[list[int]] = [[] for _ in works]
     for _ in range(repeats):
         for index, work in enumerate(works):
@@ -116,7 +116,7 @@ def _c_work(library: ctypes.CDLL, case: Case, threads: int) -> Callable[[], obje
 
 
 def _check(name: str, case: Case, works: Sequence[Callable[[], object]], result: Callable[[], Array]) -> None:
-    """Compare the results of the last two works: the host device's and C's."""
+    """Compare the results of the last two runs: the host device's and C's."""
     wanted = case.values[case.output]
     wanted.fill(0)
     works[-1]()
@@ -129,9 +129,9 @@ def _check(name: str, case: Case, works: Sequence[Callable[[], object]], result:
 
 
 def compile_times(ptx: str, names: Sequence[str], write: Callable[[str], object]) -> None:
-    """Print the cost of each kernel's first load, step by step, of a load from the cache, and of optimised code.
+    """Print the cost of each kernel's first load step by step, of a load from the cache, and of optimised code.
 
-    A kernel runs after the first load; it is optimised while it runs.
+    A kernel is launched after its first load, and is optimised meanwhile.
     """
     head = f"{'parse':>8}{'translate':>11}{'LLVM':>8}{'all':>8}{'cached':>8}{'optimise':>10}"
     write(f"\n{'first load, ms':16}{head}\n")

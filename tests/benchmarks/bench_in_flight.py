@@ -36,7 +36,7 @@ def chain(length: int) -> Patch:
 
 
 def frames_per_second(engine: Engine, *, overlap: bool) -> float:
-    """Return the number of frames a second over a while."""
+    """Return the number of frames a second over some seconds."""
     engine.start(pacing=Pacing.free(overlap=overlap))
     time.sleep(0.05)
     before, start = engine.core.launcher.launches, time.perf_counter()
@@ -53,7 +53,7 @@ def bench(device: Device, name: str, patch: Patch, profiling: ProfilingLevel) ->
     """Print the frames a second of a patch with each pacing, and of steps by hand."""
     with Engine(patch, device, profiling=profiling) as engine:
         engine.step()
-        engine.post(Observe({"viewer": Viewing((512, 512), 60.0)}))  # in the patches that have one
+        engine.post(Observe({"viewer": Viewing((512, 512), 60.0)}))  # in patches that have the viewer
         steps = []
         for _ in range(200):
             start = time.perf_counter()
@@ -75,7 +75,7 @@ def bench(device: Device, name: str, patch: Patch, profiling: ProfilingLevel) ->
 
 
 def main() -> None:
-    """Run it on the device on the command line."""
+    """Print all rows for the device on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="auto")
     parser.add_argument("--brief", action="store_true", help="only the chains of 3 to 100, and particles")

@@ -44,8 +44,8 @@ KERNEL(once1, once, float) KERNEL(once4, once, float4) KERNEL(loop1, loop, float
 
 
 def chain_launches(device: Device) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield launches of the chain, by elements per thread, thread block, and whether the grid has only as many thread
-    blocks as run at once.
+    """Yield launches of the chain, by elements per thread, thread block, and whether the grid is limited to the thread
+    blocks that run at once.
     """
     steps = " ".join(f"x = {text.replace('1.001', '1.001f').replace('-3.0', '-3.0f')};" for text in texts(LENGTH))
     image = compile_cuda(_CODE.format(steps=steps), Path("chain.cu"), device.info.architecture, [])
@@ -84,7 +84,7 @@ def sum_launches(device: Device) -> Iterator[tuple[str, Callable[[], None]]]:
 
 
 def main() -> None:
-    """Print the time of each, and the bandwidth of its traffic."""
+    """Print the time of each launch, and the bandwidth of its traffic."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda:0")
     with closing(open_device(parser.parse_args().device)) as device:

@@ -24,7 +24,7 @@ from engine.device.device import Device
 from engine.ops import OpGraph, OpGraphBuilder, compile_graph, graph_from_json, graph_to_json
 
 OPS, CALLS, REPEATS = 50, 4, 9
-#: The pause after an edit: a person's next edit comes later, and meanwhile the optimiser works.
+#: The pause after an edit, as a person makes one, in which the optimiser works.
 PAUSE_S = 0.5
 WAIT_S = 20.0
 
@@ -59,7 +59,7 @@ def graph(function: str, change: float, edit: tuple[int, str] = (-1, "")) -> OpG
 
 
 def taken_ms(call: Callable[[int], object], pause_s: float = 0.0) -> tuple[float, float]:
-    """Return the shortest and the median time of a call, whose argument is the number of the repetition."""
+    """Return the shortest and the median time of a call, which is given the number of its repetition."""
     times = []
     for number in range(REPEATS):
         began = time.perf_counter_ns()

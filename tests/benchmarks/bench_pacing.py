@@ -40,7 +40,7 @@ def bench_rate(rate: float, frames: int) -> None:
 
 
 def bench_switch_interval(interval_s: float, seconds: float) -> None:
-    """Print how long a thread waits for the interpreter's lock while another is busy, and the other's speed."""
+    """Print how long a thread waits for the interpreter's lock while another computes, and how fast the other is."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(interval_s)
     is_over, turns = False, 0
@@ -71,7 +71,7 @@ def bench_switch_interval(interval_s: float, seconds: float) -> None:
 
 
 def main() -> None:
-    """Run everything; takes about twenty seconds."""
+    """Print all rows; takes about twenty seconds."""
     gc.disable()
     for rate in RATES:
         bench_rate(rate, frames=200)

@@ -20,7 +20,7 @@ from engine.device.protocol import GraphNode, Stream
 from engine.profiling.statistics import Average
 from tests.benchmarks.first_frame import chain
 
-#: How long the frames of one level run at a time, and how often.
+#: How long the frames of one level run in a row, and how often.
 SLICE_S, ROUNDS = 0.15, 8
 LEVELS = (ProfilingLevel.NONE, ProfilingLevel.SUMMARY, ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL)
 
@@ -66,14 +66,14 @@ def without_profiler(device: Device, length: int) -> Engine:
 
 
 class Turns:
-    """An engine whose frames run from time to time."""
+    """An engine that runs frames for some time whenever it is its turn."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         engine.core.running = True
         engine.step()
         assert engine.core.updates.compiled is not None
-        engine.core.updates.compiled.is_still = False  # so that each frame is launched
+        engine.core.updates.compiled.is_still = False  # makes each frame a launch
         self._ended_ns = time.perf_counter_ns()
 
     def mean_frame_us(self, seconds: float) -> float:
@@ -111,7 +111,7 @@ def bench(device: Device, length: int) -> None:
 
 
 def main() -> None:
-    """Run it on the device named on the command line."""
+    """Print the table for the device on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="auto")
     device = open_device(parser.parse_args().device)

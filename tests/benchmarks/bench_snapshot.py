@@ -28,14 +28,14 @@ READS_A_SECOND = 60
 
 
 class Before:
-    """The way before snapshots: once the last pictures were taken, a frame reads whole pictures and waits for them."""
+    """The old way: once the last pictures were taken, a frame reads whole pictures and waits for them."""
 
     def __init__(self, engine: Engine, nodes: list[str]) -> None:
         self._engine, self._nodes = engine.core, nodes
         self.pictures: dict[str, object] = {}
 
     def take_all(self) -> int:
-        """Take all pictures; return their number."""
+        """Take all pictures and return their number."""
         taken = len(self.pictures)
         self.pictures.clear()
         return taken
@@ -51,7 +51,7 @@ class Before:
 
 @contextmanager
 def reader(take: object) -> Iterator[list[int]]:
-    """Call `take` as often as a display would, on another thread; yield the number of pictures, in a list."""
+    """Call `take` as often as a display would, on another thread; yield a list with the number of pictures."""
     count, stop = [0], threading.Event()
 
     def run() -> None:
@@ -66,7 +66,7 @@ def reader(take: object) -> Iterator[list[int]]:
 
 
 def measure(patch: Patch, device: Device, nodes: list[str], viewing: Viewing | None, seconds: float) -> list[float]:
-    """Return mean, median, 99th percentile and worst frame in ms, and pictures a second; None is the old way."""
+    """Return the mean, median, 99th percentile and worst frame in ms, and pictures a second; None means the old way."""
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         before = Before(engine, nodes if viewing is None else [])
         if viewing is not None:
@@ -81,7 +81,7 @@ def measure(patch: Patch, device: Device, nodes: list[str], viewing: Viewing | N
         with reader(take) as count:
             end = time.perf_counter() + seconds
             while (start := time.perf_counter()) < end:
-                core._is_current = False  # launches even a patch in which nothing moves
+                core._is_current = False  # launches even a patch without changes
                 core.frame(free_running=True)
                 before.after_frame()
                 times.append(time.perf_counter() - start)

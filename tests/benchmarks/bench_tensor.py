@@ -58,7 +58,7 @@ class Case:
         self.inputs = {"inputs": x, "targets": y}
 
     def graph(self, device: Device) -> TrainingGraph:
-        """Return the network on a device, with its inputs."""
+        """Return the network's graph on a device, with its inputs."""
         graph = self.builder.build(device, AdamW(), average=True)
         graph.set_inputs(self.inputs)
         return graph

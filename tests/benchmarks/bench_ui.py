@@ -88,14 +88,14 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     else:
         tell_session(window, kernel, arguments)
     print(f"faults: {faults}" if faults else "no faults")
-    dialogs.ask_about_changes = lambda *_: UnsavedChoice.DISCARD  # no person is there to answer
+    dialogs.ask_about_changes = lambda *_: UnsavedChoice.DISCARD  # nobody is there to answer
     window.close()
     remove_handler()
     del app
 
 
 def tell_session(window: MainWindow, kernel: KernelFile, arguments: argparse.Namespace) -> None:
-    """Edit at random for a while, and print the measurements."""
+    """Make random edits for a while, and print the measurements."""
     window.session.replace(make_patch(arguments.kernels))
     levels: Counter[str] = Counter()
     window.bridge.updated.connect(lambda record: levels.update([record.level.name]))
@@ -112,7 +112,7 @@ def tell_session(window: MainWindow, kernel: KernelFile, arguments: argparse.Nam
 
 
 def stand_in_for_launches(time_s: float) -> None:
-    """Let each launch of a graph on the host sleep, and stamp its events."""
+    """Replace each launch of a graph on the host by a sleep that records its events."""
 
     def run(executable: HostExecutable, program: GraphProgram) -> None:
         time.sleep(time_s)

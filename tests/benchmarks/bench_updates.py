@@ -59,7 +59,7 @@ class Saved(Block, id="bench.saved"):
 
 
 def times_us(call: Callable[[], object], repeats: int, before: Callable[[], object] | None = None) -> list[float]:
-    """Return the times of a call, in microseconds, without those of `before`."""
+    """Return the times of a call in microseconds, without the time of `before`."""
     times = []
     for _ in range(repeats):
         if before is not None:
@@ -71,7 +71,7 @@ def times_us(call: Callable[[], object], repeats: int, before: Callable[[], obje
 
 
 class Bare:
-    """The least calls that a frame and an update need, for the graph of an engine."""
+    """The fewest calls that a frame and an update of an engine's graph need."""
 
     def __init__(self, engine: Engine) -> None:
         compiled = engine.core.updates.compiled
@@ -142,7 +142,7 @@ def bench_hot(device: Device, length: int, repeats: int) -> None:
             "edit": (lambda: patch.set("saxpy", gesture="drag", a=value), few),
         }
         until = time.monotonic() + WARM_UP_S
-        while time.monotonic() < until:  # an idle processor takes a while to reach its full speed
+        while time.monotonic() < until:  # an idle processor takes a while to reach full speed
             for call, before in calls.values():
                 times_us(call, 5, before)
         times: dict[str, list[float]] = {name: [] for name in calls}
@@ -164,7 +164,7 @@ def bench_hot(device: Device, length: int, repeats: int) -> None:
 
 
 class Watch:
-    """Records every report and event of an engine that runs on its thread."""
+    """Records every report and event of an engine that runs on its own thread."""
 
     def __init__(self, engine: Engine) -> None:
         self.frames: list[tuple[int, int]] = []  # when a frame ended, and its duration, in ns
@@ -200,7 +200,7 @@ class Watch:
 
 @contextmanager
 def running(patch: Patch, device: Device) -> Iterator[tuple[Engine, Watch]]:
-    """Run a patch on the engine's own thread, as fast as possible."""
+    """Run a patch as fast as possible on the engine's own thread."""
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         watch = Watch(engine)

@@ -48,7 +48,7 @@ _KERNEL = """extern "C" __global__ void gain(const float* x, float* out, float g
 
 
 class KernelFile:
-    """A block type of the session, whose kernel is in `folder` and is saved from another thread."""
+    """A block type of the session, whose kernel file in `folder` is saved from another thread."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "gain.cu"
@@ -66,7 +66,7 @@ class KernelFile:
         self._path.write_text(_KERNEL.format(factor=factor))
 
     def save_beside(self, factor: float) -> None:
-        """Save from another thread, since in practice another program waits for the disk."""
+        """Save from another thread, as in practice another program does."""
         threading.Thread(target=self.save, args=(factor,)).start()
 
 
@@ -87,11 +87,11 @@ def make_patch(kernels: int) -> Patch:
     picture = patch.add("image.noise", width=320, height=240, position=(0.0, -2 * _STEP_Y))
     viewer = patch.add("io.viewer", position=(_STEP_X, -2 * _STEP_Y))
     patch.connect(picture["out"], viewer["image"])
-    return patch.excerpt(patch.nodes)  # the copy has an empty history
+    return patch.excerpt(patch.nodes)  # the copy has an empty undo history
 
 
 class EditSession(QObject):
-    """Does random things in `window`, the same ones for the same `seed`, until `stop`."""
+    """Makes random edits in `window`, the same ones for the same `seed`, until `stop`."""
 
     def __init__(self, window: MainWindow, kernel: KernelFile, meter: StallMeter, seed: int) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class EditSession(QObject):
         self._window.canvas.select([node])
         yield from self._rest()
         self._window.canvas.edits.delete()
-        yield from self._rest()  # the blocks behind it briefly have no input
+        yield from self._rest()  # the blocks behind the deleted one briefly lack an input
         for target in targets if source is not None and source.node in patch.nodes else ():
             assert source is not None
             patch.connect(source, target)
@@ -186,7 +186,7 @@ class EditSession(QObject):
         yield from self._rest()
 
     def _mend(self) -> Iterator[None]:
-        """Connect inputs that edits and undo left open, so that most of the patch runs most of the time."""
+        """Connect inputs that edits and undo left open, so that most blocks run most of the time."""
         patch = self._patch
         source = PortRef(self._pick("io.array"), "out")
         with patch.edit("Mend"):

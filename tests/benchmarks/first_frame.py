@@ -90,7 +90,7 @@ def chain(length: int) -> Patch:
     return patch
 
 
-#: The types of a mixed patch, repeated in this order, and the inputs of each: the previous result, then the source.
+#: The types of a mixed patch in turn, and the inputs of each: the previous result, then the source.
 MIXED = (
     ("math.saxpy", ("x", "y")),
     ("buffer.copy", ("x",)),
@@ -118,7 +118,7 @@ def mixed(length: int) -> Patch:
 
 
 class Stopwatch:
-    """Times named phases, each without those inside it. Threads that work beside the frame are left out."""
+    """Times named phases, each without the phases inside it, and only on the frame's own thread."""
 
     def __init__(self) -> None:
         self.times_ns: Counter[str] = Counter()
@@ -126,7 +126,7 @@ class Stopwatch:
         self._since_ns = 0
 
     def timed(self, phase: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `call`, with its time counted for a phase."""
+        """Return `call`, wrapped so that its time counts for a phase."""
 
         def timed(*args: object, **kwargs: object) -> Any:
             if not _is_of_the_frame():
@@ -152,7 +152,7 @@ class Stopwatch:
             self._open.pop()
 
     def _turn(self) -> None:
-        """Count the time since the last change of phase for the open phase."""
+        """Add the time since the last change of phase to the open phase."""
         now_ns = time.perf_counter_ns()
         if self._open:
             self.times_ns[self._open[-1]] += now_ns - self._since_ns
@@ -181,7 +181,7 @@ def replaced(place: str, make: Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 def first_frame(device: Device, patch: Patch) -> dict[str, float]:
-    """Return the milliseconds of the first frame of a patch, by phase."""
+    """Return the milliseconds of a patch's first frame, by phase."""
     watch = Stopwatch()
     with ExitStack() as stack:
         for phase, places in PHASES.items():
@@ -224,7 +224,7 @@ def driver_calls(device: Device, patch: Patch) -> dict[str, tuple[int, float]]:
 
 
 def in_this_process(name: str) -> dict[str, Any]:
-    """Return the phases of each run, and of the last patch the driver's calls, with everything cold at first."""
+    """Return the phases of each run, and the driver's calls of the last patch; at first, everything is cold."""
     device = open_device(name)
     told: dict[str, Any] = {}
     for run in RUNS:

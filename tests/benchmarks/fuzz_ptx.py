@@ -24,7 +24,7 @@ from engine.ptx import parse
 ROOT = Path(__file__).parents[2]
 BATCH = 100
 SECONDS_EACH = 20
-#: One in this many mutants also goes through code generation, which takes most of the time.
+#: One in this many mutants is also compiled to machine code, which takes most of the time.
 WHOLE = 8
 MEMORY_BYTES = 6 << 30
 
@@ -53,7 +53,7 @@ DONE:
 
 
 def sources(limit: int | None = None) -> list[str]:
-    """Return PTX to mutate: hand-written PTX first, then kernels of the library and of the benchmark."""
+    """Return PTX to mutate: hand-written PTX first, then kernels of the library and of the benchmarks."""
     found = [HAND_WRITTEN]
     folders = ("kernels", "blocks", "tests/benchmarks/host_kernels")
     paths = sorted({path for folder in folders for path in (ROOT / folder).glob("**/*.cu")})
@@ -61,13 +61,13 @@ def sources(limit: int | None = None) -> list[str]:
         try:
             image = load_image(path, HOST_ARCHITECTURE).ptx
         except KernelError:
-            continue  # a header of other kernels
+            continue  # a header that other kernels include
         found.append(image)
     return found
 
 
 def tokens(text: str) -> list[str]:
-    """Split PTX into words, numbers, signs and white space, which together are the whole text."""
+    """Split PTX into words, numbers, signs and white space, which joined give the text again."""
     found, word = [], ""
     for character in text:
         if character.isalnum() or character in "_$%.":
@@ -153,9 +153,9 @@ def mutate(text: str, rng: random.Random) -> str:
 
 
 def attempt(text: str, *, is_whole: bool = True) -> str:
-    """Compile PTX and return "fine", "refused", or the message of a refusal that names no line.
+    """Compile PTX and return "fine", "refused", or the message of a refusal that lacks a line.
 
-    Other exceptions are passed on.
+    Other exceptions are not caught.
 
     Without `is_whole`, the attempt ends when LLVM has verified the translation.
     """

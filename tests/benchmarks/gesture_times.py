@@ -1,4 +1,4 @@
-"""How long one gesture takes in a large patch: the edit, and everything that follows until the canvas is painted.
+"""How long one gesture takes in a large patch: the edit, and everything until the canvas is painted.
 
 Each gesture is made with mouse and keys. "handled" is the time until the event's handler returned, "shown" the time
 until the canvas was painted too; both are the median of a gesture's moves, and the slowest one. No engine runs: the
@@ -32,11 +32,11 @@ def make_alike(count: int) -> Patch:
         if last is not None:
             patch.connect(last["out"], block["x"])
         last = block
-    return patch.excerpt(patch.nodes)  # the copy has an empty history
+    return patch.excerpt(patch.nodes)  # the copy has an empty undo history
 
 
 def tell_gestures(window: MainWindow, count: int) -> None:
-    """Make each gesture in a window that shows `count` blocks, and print the milliseconds that it takes."""
+    """Make each gesture in a window that shows `count` blocks, and print how many milliseconds it takes."""
     window.session.replace(make_alike(count))
     window.canvas.fit()
     for _ in range(10):

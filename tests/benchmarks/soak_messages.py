@@ -24,13 +24,13 @@ WARM_UP_S, MOST_BYTES, MOST_WAITING, POOL = 30.0, 2 << 20, 200, 1500
 
 
 def memory_bytes() -> int:
-    """Return the memory that the process holds."""
+    """Return how many bytes of memory the process uses."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGESIZE")
 
 
 def pool() -> list[Message]:
-    """Return random messages."""
+    """Return random messages to post."""
     found: list[Message] = []
 
     @settings(max_examples=POOL, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
@@ -43,7 +43,7 @@ def pool() -> list[Message]:
 
 
 def soak(seconds: float) -> int:
-    """Post for some seconds; return the most bytes by which memory grew after the first half minute."""
+    """Post messages for some seconds; return the largest growth of memory after the first half minute, in bytes."""
     patch = Patch()
     patch.add("buffer.constant", node_id="untouched", value=3.0)
     given_messages, posted, stopping = pool(), [0] * 4, threading.Event()

@@ -13,9 +13,9 @@ from types import FrameType
 
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, Qt, QTimer
 
-#: The interval at which the event loop is woken, which is the longest sleep of a turn.
+#: How often the event loop is woken, so the longest sleep of a turn.
 BEAT_MS = 2
-#: Longer stalls are recorded, with the other threads' stacks.
+#: Stalls longer than this are recorded, with the other threads' stacks.
 TELL_MS = 4.0
 #: How many of the longest stalls are kept.
 KEPT = 200
@@ -24,7 +24,7 @@ _STACK_DEPTH = 14
 
 @dataclass(frozen=True)
 class Stall:
-    """One turn in which Qt's thread waited for the interpreter's lock, for another lock, or for a core.
+    """A turn in which Qt's thread waited for the interpreter's lock, another lock, or a core.
 
     `collector_ms` is how long any thread collected garbage meanwhile; `own_ms` is what the thread itself computed.
     """
@@ -51,7 +51,7 @@ class StallMeter(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        #: The person's current action, set by the code that simulates it.
+        #: What the simulated person does now; the code that simulates the person sets it.
         self.doing = ""
         self.held_ms: list[float] = []
         self.no_core_ms: list[float] = []

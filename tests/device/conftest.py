@@ -65,7 +65,7 @@ def host(optimised_host: HostDevice) -> HostDevice:
 @pytest.fixture(scope="session")
 def quick_host() -> Iterator[HostDevice]:
     """A host device that runs quickly compiled code, which takes a ninth of the time to make. `make fuzz` optimises it.
-
+A host device with quickly compiled code, which compiles in a ninth of the time. With `make fuzz`, it optimises.
     `test_recorded_gpu_values` runs every form in optimised code, and `test_quick` compares both kinds of code.
     """
     device = HostDevice(cores=2, quick_first=FACTOR == 1)
@@ -77,8 +77,8 @@ def quick_host() -> Iterator[HostDevice]:
 def apply(host: HostDevice) -> Callable[..., np.ndarray[Any, Any]]:
     """Run PTX lines on every element: `apply("add.f32 %d, %a, %b;", "f32", "f32", a, b)`.
 
-    `%a`, `%b` and `%c` hold an element of each array and have the types from the second on. `%d` is the result and has
-    the first type. `%p` and `%q` are predicates.
+    `%a`, `%b` and `%c` are registers with an element of each array; their types begin with the second. `%d` is the
+    result, of the first type. `%p` and `%q` are predicates.
     """
 
     def call(lines: str, result: str, *types_and_arrays: object) -> np.ndarray[Any, Any]:

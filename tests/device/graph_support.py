@@ -69,7 +69,7 @@ class Kernels:
         self.stream = device.create_stream()
 
     def arguments(self, name: str, *values: object) -> KernelArguments:
-        """Return the argument block of a kernel."""
+        """Return a kernel's argument block with these values."""
         return pack_arguments(self.module.kernel(name).parameters, values)
 
     def add(

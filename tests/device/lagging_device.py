@@ -46,7 +46,7 @@ class LaggingEvent(HostEvent):
 
 
 class LaggingStream(HostStream):
-    """A queue of work; each piece has a condition for when it may start."""
+    """A queue of work; each piece has a condition that must hold before it runs."""
 
     def __init__(self, device: LaggingDevice) -> None:
         self._device = device
@@ -84,7 +84,7 @@ class LaggingStream(HostStream):
 
 
 class LaggingExecutable(HostExecutable):
-    """A launch copies its arguments; anything else must not change while launches are queued."""
+    """An executable whose launches copy their arguments; nothing else may change while launches are queued."""
 
     _flying: Counter[int] | None = None
 
@@ -163,7 +163,7 @@ class LaggingDevice(HostDevice):
         self.info = replace(self.info, has_own_memory=True, is_asynchronous=True)
         self.lock = threading.RLock()
         self.streams: list[LaggingStream] = []
-        #: How many launches of each executable are still queued, by identity.
+        #: How many launches of each executable are queued, by the executable's identity.
         self.flying: Counter[int] = Counter()
         self._random = Random(seed)
 

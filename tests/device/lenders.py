@@ -17,14 +17,14 @@ _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 
 class Interface:
-    """Has an array interface attribute with the given entries."""
+    """An object with an array interface attribute that has the given entries."""
 
     def __init__(self, name: str, entries: Mapping[str, object]) -> None:
         setattr(self, name, dict(entries))
 
 
 class DlpackLender:
-    """Lends an array by DLPack, with structs laid out after the C header, and counts how often it is returned."""
+    """Lends an array by DLPack, with structs laid out as in the C header, and counts how often it is returned."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Memory of other libraries is used in place on every device."""
+"""Arrays of other libraries are used in place, on every device."""
 
 import gc
 import weakref
@@ -76,7 +76,7 @@ def test_the_array_lives_as_long_as_it_is_adopted(device: Device) -> None:
 
 
 def test_a_strided_array_is_adopted_from_its_first_element_to_its_last(device: Device) -> None:
-    """A strided array is adopted from its first element to its last, from the array or from its description."""
+    """Adopting the description of a strided array covers the bytes from its first element to its last."""
     owned = device.upload(np.zeros(12, np.float32))
     external = describe_external(interface_of(device, owned.memory, owned.dtype, (2, 3), strides=(24, 8)))
     assert external.strides == (24, 8)
@@ -121,7 +121,7 @@ def test_the_host_checks_accesses_of_an_adopted_array(host: HostDevice) -> None:
 
 
 def test_an_array_and_parts_of_it_can_be_adopted_together(host: HostDevice) -> None:
-    """An array and parts of it can be adopted together, and adopted and freed in any order."""
+    """An array and parts of it can be adopted at the same time, and adopted and freed in any order."""
     kernels = Kernels(host)
     array = np.zeros(8, np.int32)
     parts = [host.adopt(array[2:5]), host.adopt(array), host.adopt(array), host.adopt(array[4:])]

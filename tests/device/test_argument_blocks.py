@@ -1,4 +1,4 @@
-"""Argument blocks, which are written in one call, hold each argument as `pack` returns it."""
+"""Argument blocks, which are written in one call, contain each argument as `pack` returns it."""
 
 import threading
 from functools import partial
@@ -63,7 +63,7 @@ def outcome(act: Any) -> object:
 
 @given(st.lists(st.tuples(kinds, values), max_size=6))
 def test_a_block_holds_what_each_argument_packs_to(arguments: list[tuple[str | None, object]]) -> None:
-    """A block has each argument at its offset, and refuses what `pack` refuses, with the same message."""
+    """A block has each argument's bytes at its offset, and refuses what `pack` refuses, with the same message."""
     parameters = layout([kind for kind, _ in arguments])
     given_values = [value for _, value in arguments]
 
@@ -79,9 +79,9 @@ def test_a_block_holds_what_each_argument_packs_to(arguments: list[tuple[str | N
 
 @given(kinds, values, values, st.booleans())
 def test_setting_one_argument_is_packing_it(kind: str | None, before: object, after: object, fast: bool) -> None:
-    """Setting one argument writes what `pack` returns, also through a writer.
+    """Setting one argument writes the bytes that `pack` returns, directly or through a writer.
 
-    A refused value changes nothing and does not count as a new version.
+    A refused value changes nothing and is not counted as a new version.
     """
     parameters = layout(["u32", kind, "u32"])
     try:
@@ -105,7 +105,7 @@ def test_setting_one_argument_is_packing_it(kind: str | None, before: object, af
 @pytest.mark.parametrize("others", [[], ["u32", "f32"]])
 @pytest.mark.parametrize("pointer", [0, 4096])
 def test_a_buffer_is_no_number(others: list[str | None], pointer: int) -> None:
-    """Parameters of type f64 and those smaller than an address refuse a buffer in any position."""
+    """A parameter of type f64, or smaller than an address, refuses a buffer."""
     for kind, wanted in (("f64", "number \\(f64\\)"), ("f32", "4-byte value"), ("u16", "2-byte value")):
         parameters = layout([*others, kind, *others])
         numbers = [1 for _ in others]
@@ -118,7 +118,7 @@ def test_a_buffer_is_no_number(others: list[str | None], pointer: int) -> None:
 
 
 def test_parameters_of_two_kernels_are_told_apart() -> None:
-    """Parameters that differ only in type get different bytes for the same values, even from new parameter lists."""
+    """Parameter lists that differ only in type give different bytes for the same values, even as new lists."""
     for kind, expected in (("f32", np.float32(2).tobytes()), ("u32", np.uint32(2).tobytes())):
         for _ in range(3):
             assert pack_arguments([KernelParameter("p", 0, 4, kind)], [2]).block.tobytes()[:4] == expected

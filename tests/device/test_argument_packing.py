@@ -1,4 +1,4 @@
-"""Arguments are packed as kernels read them."""
+"""Arguments are packed to the bytes that kernels read."""
 
 import struct
 
@@ -39,7 +39,7 @@ def test_floats_of_every_ptx_type_are_packed_as_c_stores_them(ptx_type: str, val
 
 
 def test_whole_numbers_and_integers_convert_to_the_kernel_parameters_type() -> None:
-    """An int becomes a float for a float parameter, and a whole float becomes an int for an integer parameter."""
+    """An int becomes a float for a float parameter, and a whole float an int for an integer parameter."""
     assert pack(parameter("f32", 4), 3) == struct.pack("<f", 3.0)
     assert pack(parameter("s32", 4), 3.0) == struct.pack("<i", 3)
     assert pack(parameter("u8", 1), True) == b"\1"

@@ -1,4 +1,4 @@
-"""Modules with two codes: quick code runs first, and optimised code from another text replaces it."""
+"""Modules with two codes: quick code runs first, until optimised code from another text replaces it."""
 
 import gc
 import itertools
@@ -56,7 +56,7 @@ ONE = LaunchConfig((1, 1, 1), (1, 1, 1))
 
 
 def _times(factor: int) -> str:
-    """Return a kernel that stores `value` times `factor`, a whole number from 1 to 4, by way of a slow call."""
+    """Return a kernel that stores `value` times `factor`, a whole number from 1 to 4, and calls a slow function."""
     number = int(np.float32(factor).view(np.uint32))
     return _PTX.replace("FACTOR", f"0f{number:08X}")
 
@@ -98,7 +98,7 @@ def test_the_other_text_takes_over(device: Device, jobs: list[OptimiserJob]) -> 
 
 @pytest.mark.parametrize("is_inside", [False, True])
 def test_a_graph_takes_over_at_its_next_launch(device: Device, jobs: list[OptimiserJob], *, is_inside: bool) -> None:
-    """From its next launch on, a graph runs the optimised code with its current arguments, also in bodies."""
+    """A graph runs the optimised code from its next launch on, with its current arguments, even in a body."""
     module, stream, graph = _load(device, partial(_times, 4)), device.create_stream(), device.create_graph()
     kernel, out, place = module.kernel("scale"), device.upload(np.zeros(1, np.float32)), graph
     if is_inside:
@@ -174,7 +174,7 @@ def test_a_free_launch_follows_the_code(device: Device, jobs: list[OptimiserJob]
 def test_what_cannot_be_optimised_runs_on(
     device: Device, jobs: list[OptimiserJob], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A module that can't be optimised keeps running, and the log names its kernel."""
+    """A module that can't be optimised runs on, and the log names its kernel."""
     module = _load(device, _refused, 3)
     assert _launched(device, module) == 9
     jobs.pop().run()
@@ -200,7 +200,7 @@ def test_nothing_is_optimised_for_nobody(device: Device, jobs: list[OptimiserJob
 
 @pytest.mark.parametrize("name", ["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 def test_a_device_may_be_closed_before(name: str, jobs: list[OptimiserJob]) -> None:
-    """Closing the device drops the waiting jobs."""
+    """A job that is still waiting when its device is closed can run without an error."""
     device = open_device(name)
     module = _load(device, partial(_times, 4))
     module.kernel("scale")
@@ -251,7 +251,7 @@ ADDED	mul.wide.u32 %rd2, %r1, 4;
 
 
 def _keeping(count: int) -> str:
-    """Return a kernel whose threads keep `count` numbers; volatile loads keep the compiler from reading them again."""
+    """Return a kernel whose threads keep `count` numbers; volatile loads stop the compiler from reading them again."""
     numbers = range(1, count)
     made = "".join(f"\tld.volatile.global.f32 %f{n}, [%rd1];\n" for n in numbers)
     added = "".join(f"\tadd.f32 %f0, %f0, %f{n};\n" for n in numbers)
@@ -259,7 +259,7 @@ def _keeping(count: int) -> str:
 
 
 def test_optimised_code_gets_the_scratch_memory_that_it_needs(jobs: list[OptimiserJob]) -> None:
-    """Optimised code may need more scratch memory than the quick code, and receives it.
+    """Kernels get the scratch memory that optimised code needs beyond that of quick code.
 
     This holds for launches, for existing graphs, and for code from the cache.
     """

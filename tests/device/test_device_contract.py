@@ -114,7 +114,7 @@ def linear(n: int) -> LaunchConfig:
 
 
 def test_the_device_says_what_it_is(device: Device) -> None:
-    """A device's info has a name, a title and the architecture to compile for."""
+    """A device's info has a name, a title, memory, cores, and the architecture to compile for."""
     info = device.info
     assert info.title
     assert info.memory_bytes > 0
@@ -125,7 +125,7 @@ def test_the_device_says_what_it_is(device: Device) -> None:
 @pytest.mark.parametrize("shape", [(1,), (3, 5), (2, 3, 7), (0,), ()])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int64, np.float16])
 def test_an_upload_downloads_as_it_was(device: Device, shape: tuple[int, ...], dtype: type) -> None:
-    """A downloaded array has the uploaded dtype, shape and bytes, even if it is empty."""
+    """A downloaded array has the dtype, shape and contents of the uploaded one, even if it is empty."""
     array = np.arange(np.prod(shape, dtype=int), dtype=dtype).reshape(shape)
     buffer = device.upload(array)
     back = buffer.download()
@@ -135,7 +135,7 @@ def test_an_upload_downloads_as_it_was(device: Device, shape: tuple[int, ...], d
 
 
 def test_strided_arrays_upload_in_their_own_order(device: Device) -> None:
-    """A transposed array arrives transposed."""
+    """A transposed array is uploaded with its own shape and elements."""
     array = np.arange(12, dtype=np.float32).reshape(3, 4).T
     np.testing.assert_array_equal(device.upload(array).download(), array)
 
@@ -148,7 +148,7 @@ def test_fill_sets_every_byte(device: Device) -> None:
 
 
 def test_more_than_the_memory_holds_is_refused(device: Device) -> None:
-    """Reading or writing past the end of a buffer's memory is refused."""
+    """Writing or reading more bytes than the memory has is refused."""
     memory = device.allocate(16)
     with pytest.raises(DeviceError):
         device.write(memory, np.zeros(17, np.uint8))
@@ -159,7 +159,7 @@ def test_more_than_the_memory_holds_is_refused(device: Device) -> None:
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 1000])
 def test_a_launch_does_what_the_kernel_says(device: Device, n: int) -> None:
-    """A launch gives numpy's results at sizes around that of a thread block."""
+    """A kernel's results equal numpy's at sizes around that of a thread block."""
     module = device.load_module(PTX)
     data = np.random.default_rng(n).standard_normal(n).astype(np.float32)
     buffer = device.upload(data)
@@ -170,7 +170,7 @@ def test_a_launch_does_what_the_kernel_says(device: Device, n: int) -> None:
 
 
 def test_an_interruption_of_nothing_has_no_effect(device: Device) -> None:
-    """An interruption while nothing runs has no effect on the next launch."""
+    """Interrupting the device while nothing runs does not affect the next launch."""
     buffer, module = device.upload(np.ones(100, np.float32)), device.load_module(PTX)
     device.interrupt()
     device.launch(module.kernel("constant"), (1,), (128,), [buffer, np.float32(2), np.uint32(100)])
@@ -179,7 +179,7 @@ def test_an_interruption_of_nothing_has_no_effect(device: Device) -> None:
 
 
 def test_dynamic_shared_memory_is_given_to_each_thread_block(device: Device) -> None:
-    """Each thread block has its own dynamic shared memory, in which it reverses 32 elements."""
+    """Each thread block has its own dynamic shared memory, through which it reverses 32 elements."""
     module = device.load_module(PTX)
     buffer = device.upload(np.arange(128, dtype=np.float32))
     device.launch(module.kernel("reverse"), (4,), (32,), [buffer], shared_bytes=128)
@@ -188,7 +188,7 @@ def test_dynamic_shared_memory_is_given_to_each_thread_block(device: Device) -> 
 
 
 def test_a_module_tells_its_kernels_and_their_parameters(device: Device) -> None:
-    """A module from PTX has its kernels' names, and their parameters' names, offsets and types."""
+    """A module lists its kernels, and a kernel its parameters with name, offset, size and type."""
     module = device.load_module(PTX)
     assert set(module.kernel_names) == {"ramp", "constant", "reverse"}
     kernel = module.kernel("ramp")
@@ -228,7 +228,7 @@ def test_wrong_arguments_are_refused(device: Device) -> None:
 
 
 def test_a_thread_block_too_large_is_refused(device: Device) -> None:
-    """Thread blocks of over 1024 threads are refused on the host as on CUDA, so that a patch runs on both."""
+    """Thread blocks of more than 1024 threads are refused on the host as on CUDA."""
     kernel = device.load_module(PTX).kernel("ramp")
     with pytest.raises(DeviceError, match="1024"):
         device.launch(kernel, (1,), (1025,), [device.upload(np.zeros(4, np.float32)), 1.0, 4])
@@ -400,7 +400,7 @@ def test_memory_is_refused_once_it_was_freed(device: Device) -> None:
 
 
 def test_empty_allocations_are_refused(device: Device) -> None:
-    """Empty allocations are refused on every device, since CUDA's driver has none."""
+    """An allocation of 0 bytes is refused on every device."""
     with pytest.raises(DeviceError, match="at least 1 byte, got 0"):
         device.allocate(0)
 
@@ -411,7 +411,7 @@ def test_free_memory_is_part_of_all_memory(device: Device) -> None:
 
 
 def test_values_of_wrong_types_are_refused_by_name(device: Device) -> None:
-    """Values of wrong types are refused by name, without a conversion such as 1.5 to 1 or "4" to (4,)."""
+    """Values of wrong types are refused, and not converted as 1.5 to 1 or "4" to (4,)."""
     kernel, buffer = device.load_module(PTX).kernel("constant"), device.upload(np.ones(4, np.float32))
     good = {"kernel": kernel, "grid": (1,), "thread_block": (4,), "args": [buffer, 2.0, 4], "shared_bytes": 0}
     wrong = {
@@ -441,7 +441,7 @@ def test_values_of_wrong_types_are_refused_by_name(device: Device) -> None:
 
 
 def test_a_kernel_of_another_host_device_is_refused() -> None:
-    """A kernel of another host device is refused, since its module may be gone with that device."""
+    """A kernel of another host device is refused."""
     with closing(open_device("host")) as one, closing(open_device("host")) as other:
         kernel = other.load_module(PTX).kernel("constant")
         with pytest.raises(DeviceError, match="must be loaded on this device"):
@@ -450,7 +450,7 @@ def test_a_kernel_of_another_host_device_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [None, 5, b"host", ["host"], "gpu", ""])
 def test_a_device_has_a_name(name: object) -> None:
-    """`open_device` refuses names of unknown devices and values that are no names."""
+    """Names of unknown devices, and values that are no names, are refused."""
     with pytest.raises(DeviceError, match="device must be"):
         open_device(name)  # type: ignore[arg-type]
 

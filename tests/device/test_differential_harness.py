@@ -1,4 +1,4 @@
-"""The code of the differential tests runs on the host alone, reports differences, and detects wrong results."""
+"""The differential tests' own code, on the host alone: forms, comparison, and reports of wrong results."""
 
 import dataclasses
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def _bfe(a: int, position: int, length: int) -> int:
 
 
 def _bfi(a: int, b: int, position: int, length: int) -> int:
-    # 64-bit fields use all bits of position and length, as on an H200; Python's shifts must be bounded.
+    # 64-bit fields use all bits of position and length, as on an H200; Python's shifts need bounds.
     position, mask = min(position, 64), (1 << min(length, 64)) - 1
     return b & ~(mask << position) | (a & mask) << position
 
@@ -150,7 +150,7 @@ def test_samples_hold_the_edges() -> None:
 
 
 def test_one_wrong_bit_is_found(runner: Runner) -> None:
-    """A result with one wrong bit is counted, and the count names the form, the inputs and both values."""
+    """A result with one wrong bit is counted, and reported with its form, its inputs and both values."""
     form = BY_NAME["add.u32"]
     given = inputs(form, LANES, 0)
     right, wrong = (runner.run([form], {form.name: given}, {}) for _ in range(2))
@@ -191,7 +191,7 @@ def test_encoding_is_undone_by_decoding() -> None:
 
 
 def test_a_form_that_is_refused_leaves_the_others(runner: Runner) -> None:
-    """A refused form is listed with its reason, and the other forms of its kernel run."""
+    """A refused form is listed with its reason, and the other forms of its kernel still run."""
     family = Family("mixed")
     family.add("add.s64", "s64", "s64 s64")
     family.add("frobnicate.b32", "b32", "b32")

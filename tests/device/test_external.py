@@ -1,4 +1,4 @@
-"""Arrays of other libraries are described from their array protocols alone."""
+"""Arrays of other libraries are described by their array protocols alone."""
 
 import gc
 from typing import Any
@@ -30,7 +30,7 @@ def test_numpy_arrays_are_described_as_numpy_does(dtype: Any, shape: tuple[int, 
 def test_strided_views_keep_their_strides_and_reach_to_their_last_element(
     axes: list[tuple[int, int]], transposed: bool
 ) -> None:
-    """A strided view keeps its strides, and its span ends with the element of the greatest indices."""
+    """A strided view keeps its strides, and its span ends with its last element."""
     base = np.zeros([extent * step for extent, step in axes], np.int16)
     view = base[tuple(slice(None, None, step) for _, step in axes)]
     view = view.T if transposed else view
@@ -41,7 +41,7 @@ def test_strided_views_keep_their_strides_and_reach_to_their_last_element(
 
 
 def test_a_gpu_array_is_described_by_its_interface() -> None:
-    """A GPU array's interface gives its stream, which must be waited for, but not its GPU."""
+    """The interface of a GPU array gives its strides and the stream to wait for, but not its GPU."""
     external = describe_external(Interface("__cuda_array_interface__", {**GPU, "stream": 7}))
     assert (external.pointer, external.dtype, external.shape) == (4096, np.float32, (4, 3))
     assert (external.strides, external.device, external.stream) == (None, "cuda", 7)
@@ -54,7 +54,7 @@ def test_a_gpu_array_is_described_by_its_interface() -> None:
 
 @pytest.mark.parametrize("versioned", [True, False])
 def test_dlpack_tensors_are_taken_and_given_back_once(versioned: bool) -> None:
-    """A DLPack tensor is returned once, on request or when nothing refers to its description any more."""
+    """A DLPack tensor is returned once, by `release` or when its description is freed."""
     array = np.arange(6, dtype=np.float64)
     lender = DlpackLender(array.ctypes.data, array.dtype, (2, 2), (3, 2), versioned=versioned)
     external = describe_external(lender)
@@ -121,7 +121,7 @@ class Reluctant:
     ],
 )
 def test_arrays_that_cannot_be_used_are_refused_and_given_back(array: object, message: str) -> None:
-    """A lent array that can't be used is returned to its owner, and the message has the reason."""
+    """An array that can't be used is refused with the reason, and returned to its owner."""
     with pytest.raises(DeviceError, match=message.replace("|", r"\|")):
         describe_external(array)
     if isinstance(array, DlpackLender):
@@ -163,12 +163,12 @@ def test_a_capsule_is_taken_once() -> None:
 def test_memory_that_a_device_cannot_use_as_its_own(
     on: str, shape: tuple[int, ...], strides: tuple[int, ...] | None, read_only: bool, device: str, message: str
 ) -> None:
-    """A device refuses memory that is elsewhere, read-only, or does not begin with its first element."""
+    """A device refuses memory that is elsewhere, is read-only, or does not begin with the first element."""
     external = ExternalArray(64, np.dtype("f4"), shape, strides, read_only, on, None)
     with pytest.raises(DeviceError, match=message):
         writable_bytes(external, device)
 
 
 def test_a_gpu_array_of_unknown_device_may_be_on_any() -> None:
-    """A GPU array without a known device may be on any GPU, so the device asks the driver."""
+    """A GPU array whose interface does not name its GPU is accepted by any GPU."""
     assert writable_bytes(ExternalArray(64, np.dtype("f4"), (2, 3), None, False, "cuda", None), "cuda:1") == 24

@@ -16,7 +16,7 @@ def kernels(device: Device) -> Kernels:
 
 
 def copies(device: Device, *pairs: tuple[Buffer, Buffer]) -> Capture:
-    """Return a function that issues copies from the second buffer of each pair to the first."""
+    """Return a function that issues a copy for each pair, from its second buffer to its first."""
 
     def issue(stream: Stream) -> None:
         for target, source in pairs:
@@ -51,7 +51,7 @@ def test_a_capture_may_be_added_several_times(kernels: Kernels) -> None:
 
 
 def test_captured_work_is_replaced_in_place(kernels: Kernels) -> None:
-    """Replacing captured work changes one executable, also inside a child graph, and not the graph."""
+    """Captured work is replaced in one executable, also inside a child graph, and the graph keeps its own."""
     device = kernels.device
     a, b, c = kernels.number(1), kernels.number(2), kernels.number(0)
     child, graph = device.create_graph(), device.create_graph()
@@ -96,7 +96,7 @@ def test_captured_work_stays_in_a_clone(kernels: Kernels) -> None:
 def test_a_library_that_fails_says_so(kernels: Kernels) -> None:
     """A library's failure raises an error and leaves the device usable.
 
-    On CUDA it occurs during the capture, on the host during the run.
+    The error occurs during the capture on CUDA, and during the run on the host.
     """
     device, a, b = kernels.device, kernels.number(1), kernels.number(0)
 

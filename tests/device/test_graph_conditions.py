@@ -82,7 +82,7 @@ def test_a_while_goes_on_until_the_condition_is_zero(kernels: Kernels, limit: in
 
 
 def test_only_one_of_many_threads_need_set_a_condition(kernels: Kernels) -> None:
-    """One of many threads may set a condition; if none sets it, it keeps its value."""
+    """One of many threads may set a condition; if none does, the condition keeps its default."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     values = kernels.device.upload(np.arange(64 * 64, dtype=np.int32))
     condition = graph.create_condition(0)
@@ -125,7 +125,7 @@ def test_bodies_may_be_empty(kernels: Kernels) -> None:
 
 @pytest.mark.parametrize("beside", [0, 1, 3])
 def test_loops_run_side_by_side(kernels: Kernels, beside: int) -> None:
-    """Loops run in parallel even if no node of a body waits for another, which would fault a GPU."""
+    """Parallel loops of independent nodes run correctly; on a GPU, careless graphs of such loops fault."""
     graph = kernels.device.create_graph()
     counters, sums = [kernels.number(0) for _ in range(16)], [kernels.number(0) for _ in range(16 * beside)]
     for index, counter in enumerate(counters):
@@ -169,7 +169,7 @@ def test_a_default_counts_for_the_whole_launch_not_for_each_turn(kernels: Kernel
 
 
 def test_nodes_are_numbered_over_graph_and_bodies(kernels: Kernels) -> None:
-    """Nodes are numbered in the order of adding across the graph and its bodies, and wait only within one of them."""
+    """Nodes are numbered in the order of adding across a graph and its bodies, and depend only on nodes beside them."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     _, node, (body,) = conditional(graph, IF, default=1)
     inside = kernels.add(body, "add", out, 1)

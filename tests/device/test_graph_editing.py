@@ -34,13 +34,13 @@ def out(kernels: Kernels) -> Buffer:
 
 
 def shown(kernels: Kernels, made: object, out: Buffer) -> int:
-    """Run a graph or an executable from zero and return the number."""
+    """Run a graph or an executable on a zero and return the number."""
     kernels.device.fill(out.memory, 0)
     return kernels.run(made, out)[0]  # type: ignore[arg-type]  # either a graph or an executable
 
 
 def test_a_clone_runs_as_the_original_and_both_can_be_changed(kernels: Kernels, out: Buffer) -> None:
-    """A clone runs like its original, and nodes added to one are not in the other."""
+    """A clone runs like its original, and a node added to either is not in the other."""
     graph = digits(kernels, out, 1, 2)
     clone = graph.clone()
     assert kernels.add(clone, "digit", out, 3, after=[GraphNode(1)]) == 2
@@ -93,7 +93,7 @@ def test_nodes_of_a_clone_can_be_put_in_any_order(kernels: Kernels, out: Buffer,
 
 
 def test_the_latest_dependencies_of_a_node_count(kernels: Kernels, out: Buffer) -> None:
-    """Only a node's latest dependencies count; they may repeat, and a removed node is waited for no longer."""
+    """A node waits only for its latest dependencies, which may repeat; removed ones are dropped."""
     graph = digits(kernels, out, 1, 2)
     third = kernels.add(graph, "digit", out, 3, after=[GraphNode(0)])
     graph.set_after(third, [GraphNode(1), GraphNode(0), GraphNode(1)])
@@ -108,7 +108,7 @@ def test_the_latest_dependencies_of_a_node_count(kernels: Kernels, out: Buffer) 
 
 
 def test_a_kernel_node_can_be_given_another_launch(kernels: Kernels, out: Buffer) -> None:
-    """A kernel node can be given another function, arguments and grid; existing executables keep theirs."""
+    """A kernel node can get another function and other arguments; existing executables keep theirs."""
     number = kernels.number(3, np.int32)
     graph = kernels.device.create_graph()
     node = kernels.add(graph, "add", number, 1)
@@ -135,7 +135,7 @@ def test_kernels_of_a_clone_outlive_their_module_and_the_original(kernels: Kerne
 
 
 def test_argument_blocks_are_shared_and_read_when_a_graph_is_instantiated(kernels: Kernels, out: Buffer) -> None:
-    """Graphs share argument blocks, which are read when a graph is instantiated and at each update."""
+    """Argument blocks are shared between graphs, and are read at instantiation and at each update."""
     graph = kernels.device.create_graph()
     kernel, block = kernels.module.kernel("digit"), kernels.arguments("digit", out, 1)
     node = graph.add_kernel(kernel, ONE, block, [])
@@ -307,7 +307,7 @@ def test_impossible_changes_are_refused_and_change_nothing(kernels: Kernels, out
 
 
 def test_a_destroyed_graph_is_not_cloned(kernels: Kernels, out: Buffer) -> None:
-    """A destroyed graph or clone can't be cloned."""
+    """A graph or clone that was destroyed can't be cloned."""
     graph = digits(kernels, out, 1, 2, 3)
     clone, other = graph.clone(), graph.clone()
     for gone in (graph, clone, other):

@@ -15,7 +15,7 @@ def conditional(tree: GraphTree, graph: int, kind: ConditionalKind) -> int:
 
 
 def test_bodies_of_loops_repeat_with_all_that_is_in_them() -> None:
-    """A loop's body repeats, with the choices and child graphs in it."""
+    """The bodies of a loop repeat, and so do the choices and child graphs in them; others run once."""
     tree, child = GraphTree(), GraphTree()
     inner = GraphTree()
     child.add_child(ROOT, inner, ())
@@ -39,7 +39,7 @@ def test_bodies_of_loops_repeat_with_all_that_is_in_them() -> None:
 
 
 def test_graphs_that_are_forgotten_leave_no_trace() -> None:
-    """Removing a loop removes its bodies from the list, and a clone has its own list."""
+    """A clone does not list bodies that are added later, and forgetting a node removes later bodies."""
     tree = GraphTree()
     kept = tree.add_child(ROOT, GraphTree(), ())
     twin = tree.clone()

@@ -88,7 +88,7 @@ class Program:
         self.tracks = self._body(self._draw.choice((1, 2, 3)))
 
     def _body(self, depth: int, number: int | None = None) -> list[Track]:
-        """Return the tracks of a body, maybe none; the first may continue the enclosing track's number."""
+        """Return the tracks of a body, possibly none; the first may continue the enclosing track's number."""
         tracks = []
         for at in range(self._draw.choice((0, 1, 1, 2, 3, 5) if number is not None else (1, 2, 4))):
             if at or number is None:
@@ -117,7 +117,7 @@ class Program:
                 return Put(how, draw.randint(0, 99) * 0x01010101)
 
     def run(self, numbers: list[int]) -> None:
-        """Compute the numbers after one launch."""
+        """Update the numbers to those after one more launch."""
         self._run(self.tracks, numbers)
 
     def _run(self, tracks: Sequence[Track], numbers: list[int]) -> None:
@@ -226,5 +226,5 @@ def check(kernels: Kernels, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(40))
 def test_what_lies_beside_each_other_does_not_meet(kernels: Kernels, seed: int) -> None:
-    """Each track's number depends only on its own steps, and every loop ends."""
+    """After each launch, each track's number depends only on the track's own steps."""
     check(kernels, seed)

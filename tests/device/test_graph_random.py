@@ -68,7 +68,7 @@ def steps(draw: random.Random, depth: int) -> list[Step]:
 
 
 def interpret(program: Sequence[Step], number: int) -> int:
-    """Return the number after the steps."""
+    """Return the number that the steps make of another."""
     for step in program:
         match step:
             case Mix(value):
@@ -91,7 +91,7 @@ class Builder:
         self.kernels, self.out = kernels, out
 
     def build(self, graph: Graph, program: Sequence[Step], after: list[GraphNode]) -> list[GraphNode]:
-        """Add steps and return the last nodes."""
+        """Add steps one after the other and return the last nodes."""
         for step in program:
             match step:
                 case Mix(value):

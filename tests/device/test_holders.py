@@ -1,4 +1,4 @@
-"""Driver objects that are shared by several graphs and threads."""
+"""Driver objects that several graphs and threads share."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""Refreshing many kernel nodes in one call."""
+"""Refreshing many kernel nodes of an executable in one call."""
 
 import ctypes
 import random
@@ -21,7 +21,7 @@ def kernels(device: Device) -> Kernels:
 
 @pytest.mark.parametrize("count", [1, many_updates.MANY - 1, many_updates.MANY, many_updates.MANY + 1, 300])
 def test_all_nodes_of_a_refresh_have_their_new_values(kernels: Kernels, count: int) -> None:
-    """After each refresh, the chosen nodes have their new values, and the order of the nodes is unchanged."""
+    """After a refresh of some nodes, a launch uses their new values, in the order of the nodes."""
     draw, out, graph = random.Random(count), kernels.number(0, np.uint32), kernels.device.create_graph()
     values = [draw.randrange(1000) for _ in range(count)]
     blocks = [kernels.arguments("mix", out, np.uint32(value)) for value in values]

@@ -70,7 +70,7 @@ def test_occupancy_is_what_nvidias_calculator_says(capability: str) -> None:
     ],
 )
 def test_cases_by_hand(registers: int, threads: int, shared: int, active: int, cause: Limit) -> None:
-    """Cases for compute capability 9.0; the last kernel does not fit, since it needs 131,072 registers."""
+    """Cases by hand for compute capability 9.0; the last kernel does not fit, since it needs 131,072 registers."""
     found = occupancy(kernel(registers), limits("9.0"), (threads, 1, 1), shared)
     assert (found.active_threads, found.max_threads) == (active, 2048)
     assert found.limited_by is cause

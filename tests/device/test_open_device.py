@@ -1,4 +1,4 @@
-"""Devices are opened by name, and an error has the reason if one can't be opened."""
+"""Devices are opened by name, or refused with a reason."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from engine.diagnostics import DeviceError
 
 
 def test_the_host_is_always_usable_and_listed_last() -> None:
-    """The host is always usable and listed last, and its status agrees with its info."""
+    """The host is listed last and is usable, with the architecture and cores of the opened device."""
     host = list_devices()[-1]
     device = open_device("host")
     try:
@@ -24,7 +24,7 @@ def test_the_host_is_always_usable_and_listed_last() -> None:
 
 
 def test_a_device_that_cannot_be_used_says_why() -> None:
-    """Every listed device is either usable or has a reason."""
+    """Every listed device is usable or has a reason, with which opening it fails."""
     for status in list_devices():
         assert status.usable == (not status.reason)
         if not status.usable:
@@ -33,7 +33,7 @@ def test_a_device_that_cannot_be_used_says_why() -> None:
 
 
 def test_auto_opens_the_first_that_works() -> None:
-    """The name `auto` opens the first usable device, which is the host if there is no GPU."""
+    """The name `auto` opens the first usable device."""
     device = open_device("auto")
     try:
         assert device.info.name == next(status.name for status in list_devices() if status.usable)
@@ -43,7 +43,7 @@ def test_auto_opens_the_first_that_works() -> None:
 
 @pytest.mark.parametrize("name", ["", "gpu", "cuda:x", "cuda:-1", "CUDA:0", "host "])
 def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
-    """The error for an unknown name lists the known ones."""
+    """The error for an unknown device lists the known names."""
     with pytest.raises(DeviceError, match=f'device must be "auto", "host" or "cuda:0" .*got "{name}"'):
         open_device(name)
 
@@ -56,7 +56,7 @@ def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
     ],
 )
 def test_without_bindings_or_gpu_the_reason_is_plain(hidden: str, reason: str) -> None:
-    """Without CUDA bindings or a visible GPU, the reason is one plain sentence instead of a traceback."""
+    """Without CUDA bindings or a visible GPU, the reason is a sentence without a traceback."""
     code = (
         "import importlib.util as u, re\n"
         f"find = u.find_spec\nu.find_spec = lambda name, *a: None if name == {hidden!r} else find(name, *a)\n"
@@ -76,7 +76,7 @@ def test_plain_edges_is_a_switch(plain_edges: Any) -> None:
 
 
 def test_the_host_has_only_plain_edges() -> None:
-    """The host accepts `plain_edges`, although it has only plain edges."""
+    """The host accepts `plain_edges`."""
     device = open_device("host", plain_edges=True)
     assert device.info.name == "host"
     device.close()

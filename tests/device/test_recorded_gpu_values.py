@@ -17,7 +17,7 @@ _FAMILIES = tuple(dict.fromkeys(form.family for form in FORMS))
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
-    """The recording; without one, the test is skipped."""
+    """The recorded results; without a recording, the test is skipped."""
     files = sorted(_FOLDER.glob("*.npz"))
     if not files:
         pytest.skip(f"no recording in {_FOLDER}; make one with python -m tests.gpu.differential.record on a GPU")
@@ -39,5 +39,5 @@ def test_the_host_gives_what_a_gpu_gave(host: HostDevice, recording: Recording, 
 
 
 def test_the_recording_is_of_these_forms(recording: Recording) -> None:
-    """At least nine in ten forms are recorded as they are now; if fewer are, record again."""
+    """At least nine in ten forms are in the recording unchanged; otherwise, record again."""
     assert sum(recording.covers(form) for form in FORMS) > 0.9 * len(FORMS)

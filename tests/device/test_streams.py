@@ -80,7 +80,7 @@ def test_a_stream_waits_for_an_event_of_another(device: Device, streams: tuple[S
 
 
 def test_a_later_record_does_not_delay_earlier_waits(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """A wait is for the event's latest record at the time of the call."""
+    """A wait is for the event's record before the call, so a later record does not delay it."""
     first, second, event = streams
     slow, buffer = device.upload(np.zeros(1, np.uint32)), device.upload(np.full(1, 5, np.uint32))
     pinned = device.pinned(np.zeros(1, np.uint32))
@@ -127,7 +127,7 @@ def test_a_part_is_copied_from_where_it_begins(device: Device, streams: tuple[St
 
 
 def test_a_copy_past_an_end_is_refused(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """Source and target must be large enough, or the error has both sizes; another device's memory is refused too."""
+    """A copy past the end of its source or target, or of another device's memory, is refused."""
     stream, _, _ = streams
     memory, pinned = device.allocate(8), device.pinned(np.zeros(4, np.uint8))
     with pytest.raises(DeviceError, match="copy target must hold 5 bytes, got 4"):

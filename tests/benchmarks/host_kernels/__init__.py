@@ -1,1 +1,1 @@
-"""Kernels in the style of practitioners, equivalent C code, and data for both."""
+"""Kernels as practitioners write them, equivalent C code, and data for both."""

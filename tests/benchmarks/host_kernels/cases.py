@@ -43,7 +43,7 @@ class Case:
 
 
 def cases() -> dict[str, Case]:
-    """Return the cases by name; the data are the same each time."""
+    """Return the cases by name, with the same data each time."""
     rng = np.random.default_rng(0)
 
     def floats(*shape: int) -> Array:
@@ -190,7 +190,7 @@ def compile_ptx(dialect: str = HOST_ARCHITECTURE) -> str:
 
 
 def compile_c(folder: str) -> ctypes.CDLL | None:
-    """Return the references as a library; None when there is no gcc."""
+    """Return the C references as a library, or None without gcc."""
     library = Path(folder) / "reference.so"
     command = ["gcc", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-o", str(library)]
     try:

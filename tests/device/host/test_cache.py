@@ -1,4 +1,4 @@
-"""The folder of compiled kernels: damaged files, several processes, and unchanged kernels on the next load."""
+"""The folder of compiled kernels: damaged files, concurrent processes, and unchanged kernels in the next load."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,13 +18,13 @@ extern "C" __global__ void wild(float* x, int at) { x[at] = 1; }"""
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A cache folder for this test alone."""
+    """A cache folder that only this test uses."""
     monkeypatch.setattr(cache, "folder", lambda: tmp_path)
     return tmp_path
 
 
 def scaled(ptx):
-    """Return the kernel's result for ones."""
+    """Return what the kernel makes of an array of ones."""
     device = HostDevice(cores=1, quick_first=False)
     buffer = device.upload(np.ones(100, np.float32))
     device.launch(device.load_module(ptx).kernel("scale"), (1,), (128,), [buffer, 3.0, 100])
@@ -50,7 +50,7 @@ def test_a_damaged_file_counts_as_missing(folder, cuda_ptx, damage):
 def test_a_bug_of_the_translator_says_that_it_is_ours(folder, cuda_ptx, monkeypatch, caplog):
     """A bug in the translator raises an error that names the kernel and the place in the translator.
 
-    Other modules load, and nothing broken is cached.
+    Nothing is cached, and the module loads once the bug is gone.
     """
     device, ptx = HostDevice(cores=1), cuda_ptx(SOURCE)
     with monkeypatch.context() as patch, pytest.raises(TranslatorBug) as caught:

@@ -33,7 +33,7 @@ SINGLE = ("atomic", "reduction")
 
 
 def module():
-    """Return PTX with a kernel for each way and each number of elements."""
+    """Return PTX with a kernel for each way of accessing memory and each number of elements."""
     text = [".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 box[16];"]
     kernels = []
     for count in COUNTS:
@@ -57,7 +57,7 @@ def module():
 
 @pytest.fixture(scope="module", params=[True, False], ids=["quick", "optimised"])
 def loaded(request):
-    """A device and its kernels, compiled quickly or optimised."""
+    """A device and its kernels, compiled quickly or optimised, in turn."""
     device = HostDevice(cores=1, quick_first=request.param)
     yield device, device.load_module(module())
     device.close()
@@ -65,7 +65,7 @@ def loaded(request):
 
 @contextmanager
 def arena(device, rng):
-    """Yield buffers in one allocation, with gaps of 0 to 256 bytes between them."""
+    """Yield buffers of random sizes in one allocation, with random gaps between them."""
     whole, at, found = device.allocate(1 << 14), 0, []
     while True:
         size = 4 * rng.choice((1, 15, 60, 61, 64, 100, rng.randint(1, 300)))
@@ -109,7 +109,7 @@ def test_each_access_must_lie_in_its_own_buffer(loaded, way):
 
 
 def test_a_table_of_pointers_may_lead_to_memory_that_is_no_argument(loaded):
-    """A pointer in a table may lead to memory that is no argument, as in a list of separate matrices."""
+    """A pointer in a table may point to memory that is no argument, whose end is checked too."""
     device, kernels = loaded
     far = device.upload(np.arange(60, dtype=np.uint32))
     table = device.upload(np.array([far.pointer], np.uint64))
@@ -130,7 +130,7 @@ SHIFTED = """extern "C" __global__ void k(const float* x, float* out, int shift,
 @pytest.mark.parametrize("count", [1, 59, 60, 61, 64, 100, 1000, 1024])
 @pytest.mark.parametrize("shift", [0, 1, -1])
 def test_a_kernel_of_a_patch_stays_in_its_buffers(count, shift):
-    """An access outside a patch's buffer is a fault, even if the memory pool rounded up the allocation."""
+    """An access past the end of a patch's buffer is a fault, even if the memory pool allocated more."""
     values = np.arange(count, dtype=np.float32)
     patch = Patch()
     kernel = patch.add("kernel.cuda", code=SHIFTED, shift=shift)
@@ -145,7 +145,7 @@ def test_a_kernel_of_a_patch_stays_in_its_buffers(count, shift):
 
 
 def test_a_buffer_that_shrinks_in_place_has_its_new_end():
-    """A buffer that an edit shrinks in place ends where its new contents end."""
+    """After an edit that shrinks a buffer in place, an access past its new end is a fault."""
     patch = Patch()
     code = 'extern "C" __global__ void k(const float* x, float* out, int at) { out[0] = x[at]; }'
     source = patch.add("io.array", data=np.arange(64, dtype=np.float32))

@@ -1,4 +1,4 @@
-"""A fault's message names its cause, and other buffers and later launches are not affected."""
+"""A fault's message names its cause, and a fault leaves other buffers and later launches intact."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_an_access_past_the_end_tells_all_that_is_known(host, module):
 
 
 def test_a_fault_leaves_other_buffers_and_the_device_as_they_were(host, module):
-    """After a fault, neighbouring buffers are unchanged and the next launch works."""
+    """After faults in a launch, neighbouring buffers are unchanged and the next launch works."""
     buffers = [host.upload(np.full(250, index, np.float32)) for index in range(5)]
     for _ in range(3):
         with pytest.raises(KernelFault):
@@ -100,7 +100,7 @@ def test_endless_recursion_is_a_fault(host, module):
 
 @pytest.mark.parametrize("at", [1 << 26, -(1 << 26)])
 def test_local_memory_has_an_end_also_through_a_pointer(host, module, at):
-    """A device function that gets a pointer to a local array can't write over the process's stack."""
+    """An access past the end of a local array, in a function that gets a pointer to it, is a fault."""
     buffer = host.upload(np.zeros(16, np.int32))
     with pytest.raises(KernelFault, match="in no local memory"):
         host.launch(module.kernel("local"), (1,), (1,), [buffer, at])
@@ -133,7 +133,7 @@ EDGE = """extern "C" __global__ void edge(const int* in, int* out, int w, int h,
 @pytest.mark.parametrize("size", [(1, 1), (16, 16), (17, 5), (64, 33), (63, 40)])
 @pytest.mark.parametrize("block", [(16, 16), (32, 8), (8, 4, 2), (1, 1)])
 def test_thread_blocks_inside_and_at_the_edge_agree(run, dialect, size, block):
-    """Results don't depend on whether accesses are checked once per thread block or one by one."""
+    """Image kernels whose thread blocks lie inside the image or across its edge return numpy's result."""
     w, h = size
     image = np.random.default_rng(0).integers(0, 1000, (h, w)).astype(np.int32)
     grid = (-(-w // block[0]), -(-h // block[1]))

@@ -106,7 +106,7 @@ def test_kernel_updates_change_arguments_launch_and_function(host, module):
 
 
 def test_copies_go_between_pinned_arrays_and_buffers(host):
-    """A copy node reads a pinned array when it runs, and another copy node fills one."""
+    """Copy nodes read and fill pinned arrays when they run; a target that is too small is refused."""
     source, target = host.pinned(np.arange(6, dtype=np.int16)), host.pinned(np.zeros(6, np.int16))
     x, y = host.allocate(12), host.allocate(12)
     graph = host.create_graph()
@@ -122,7 +122,7 @@ def test_copies_go_between_pinned_arrays_and_buffers(host):
 
 
 def test_events_measure_what_a_stream_does_between_them(host, module):
-    """An event has the time when the work before it was done; an event that was not recorded has no time."""
+    """Events measure the time of the work between their records; the time of an unrecorded event is refused."""
     x = host.upload(np.zeros(1 << 20, np.float32))
     add = module.kernel("add")
     before, after, never = host.create_event(), host.create_event(), host.create_event()
@@ -172,7 +172,7 @@ def test_module_variables_live_as_long_as_the_module(host, cuda_ptx):
 
 
 def test_two_threads_may_launch_at_once(host, module):
-    """Concurrent launches from several threads each use their own arguments."""
+    """Threads that launch concurrently each get the results of their own arguments."""
     add, failures = module.kernel("add"), []
 
     def work(value):
@@ -192,7 +192,7 @@ def test_two_threads_may_launch_at_once(host, module):
 
 
 def test_memory_is_freed_once_and_not_used_afterwards(cuda_ptx):
-    """Freeing twice, reading freed memory and using a closed device are errors; closing ends the worker threads."""
+    """Freeing twice, reading freed memory and using a closed device are errors; closing ends the device's threads."""
     device = HostDevice(cores=3, kernel_time_limit_s=10, quick_first=False)
     memory = device.allocate(10)
     assert memory.pointer % 256 == 0

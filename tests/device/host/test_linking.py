@@ -1,4 +1,4 @@
-"""Loading object code: many libraries share a linker, and their symbols have the same names."""
+"""Loading object code: many libraries share a linker, and their symbols have equal names."""
 
 import random
 import subprocess
@@ -6,12 +6,12 @@ import sys
 
 from engine.device.host.modules import native
 
-#: Object code, by the number that it returns.
+#: Object code, by the number that its function returns.
 objects: dict[int, bytes] = {}
 
 
 def code(value):
-    """Return a loaded library whose `f` returns a number."""
+    """Return a loaded library whose function `f` returns a number."""
     text = f"define i32 @f(ptr %a, ptr %b, ptr %c, i64 %d, i64 %e) {{\n  ret i32 {value}\n}}\n"
     return native.NativeCode([objects.setdefault(value, native.compile_object(text))], ["f"], {})
 
@@ -21,7 +21,7 @@ def result(library):
 
 
 def test_a_library_keeps_its_code_whatever_else_is_unloaded():
-    """Unloading other libraries leaves a library's code intact, even with more libraries than one linker holds."""
+    """A library's function works after other libraries are unloaded, even if there are too many for one linker."""
     chance = random.Random(3)
     loaded = [(index % 5, code(index % 5)) for index in range(native.MOST_LINKED + 50)]
     assert len({id(native._linkers.next()[0]) for _ in range(native.MOST_LINKED + 1)}) == 2

@@ -1,4 +1,4 @@
-"""The host device's graphs in native code: interrupted loops, faults, printing, and the cost of a turn."""
+"""Graphs of the host device in native code: interrupted loops, faults, printing, and the cost of an iteration."""
 
 import sys
 import threading
@@ -156,7 +156,7 @@ def test_closing_the_device_ends_a_loop(device: HostDevice) -> None:
 
 
 def counted(kernels: Kernels, limit: int) -> tuple[Graph, Condition, Graph, GraphNode, Buffer]:
-    """Return a graph whose loop has `turns` turns: graph, condition, body, the body's last node, and the counter."""
+    """Return a graph whose loop has `turns` iterations: graph, condition, body, the body's last node, and counter."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     condition = graph.create_condition(1)
     _, (body,) = graph.add_conditional(ConditionalKind.WHILE, condition, [])
@@ -165,7 +165,7 @@ def counted(kernels: Kernels, limit: int) -> tuple[Graph, Condition, Graph, Grap
 
 
 def test_a_turn_of_small_kernels_costs_no_calls_of_python(device: HostDevice) -> None:
-    """A turn of small kernels costs much less than the tens of microseconds of launches from Python."""
+    """A loop of small kernels makes fewer calls of Python than a quarter of its iterations."""
     kernels = Kernels(device, SOURCE + MORE)
     turns = 20_000
     graph, _, body, node, out = counted(kernels, turns)
@@ -212,7 +212,7 @@ def test_output_printed_in_a_loop_comes_in_order(device: HostDevice, capsys: pyt
 
 
 def test_memory_that_was_freed_is_not_written(device: HostDevice) -> None:
-    """Small fills and copies in native code refuse freed memory, also for pinned arrays."""
+    """Small fills and copies in native code refuse memory that was freed, including pinned arrays."""
     memory, pinned = device.allocate(64), device.pinned(np.zeros(64, np.uint8))
     graph, other = device.create_graph(), device.create_graph()
     graph.add_memset(memory, 1, 64, [])
@@ -228,7 +228,7 @@ def test_memory_that_was_freed_is_not_written(device: HostDevice) -> None:
 
 
 def test_a_kernel_that_became_slow_is_measured_again(device: HostDevice) -> None:
-    """A kernel that became slow is measured again, and then shares its thread blocks among all workers."""
+    """The time of a kernel's thread block is measured again after the kernel became slow."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, rounds, out = device.create_graph(), kernels.number(1), device.upload(np.zeros(64, np.int32))
     kernels.add(graph, "spend", rounds, out, config=LaunchConfig((64, 1, 1), (1, 1, 1)))
@@ -243,7 +243,7 @@ def test_a_kernel_that_became_slow_is_measured_again(device: HostDevice) -> None
 
 
 def test_an_invalid_condition_handle_is_a_fault(device: HostDevice) -> None:
-    """An invalid condition handle is a fault, like a store through a bad pointer, and nothing else is written."""
+    """An invalid condition handle is a fault at the instruction that sets the condition."""
     kernels, buffer = Kernels(device), device.upload(np.zeros(4, np.int32))
     for handle in (0, buffer.pointer + 16, buffer.pointer + 2):
         with pytest.raises(KernelFault, match=r"kernel set, PTX line .* for 4 bytes"):
@@ -251,7 +251,7 @@ def test_an_invalid_condition_handle_is_a_fault(device: HostDevice) -> None:
 
 
 def test_conditions_end_with_graph_and_executables(device: HostDevice) -> None:
-    """A condition's handle becomes invalid with its graph and executables."""
+    """A condition's handle is valid as long as its graph or an executable exists, and a fault afterwards."""
     kernels = Kernels(device)
     graph, condition, _, _, out = counted(kernels, 3)
     executable = graph.instantiate()
@@ -289,7 +289,7 @@ def test_better_code_takes_over_in_the_middle_of_a_loop(optimiser: None) -> None
 
 
 def test_a_long_fill_after_a_small_kernel_is_not_skipped(device: HostDevice) -> None:
-    """A long fill after a small kernel still runs when native code runs the kernel and leaves the fill to Python."""
+    """A long fill that native code leaves to Python runs in each launch, after a small kernel that native code runs."""
     kernels = Kernels(device)
     graph, count, long = device.create_graph(), kernels.number(0), device.upload(np.zeros(4 << 20, np.uint8))
     first = kernels.add(graph, "add", count, 1)

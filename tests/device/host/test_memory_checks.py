@@ -113,7 +113,7 @@ def test_the_device_heap_is_checked_by_block(host, cuda_ptx, dialect, size, at, 
 
 
 def test_a_block_of_the_heap_lives_from_kernel_to_kernel(host, cuda_ptx, dialect):
-    """A heap block outlives its kernel, and other kernels may use all of it until one frees it."""
+    """A heap block outlives its kernel; other kernels may use it to its end until one frees it."""
     module = host.load_module(cuda_ptx(HEAP, dialect))
     out = host.upload(np.zeros(8, np.int64))
     host.launch(module.kernel("keep"), (1,), (1,), [out])
@@ -128,7 +128,7 @@ def test_a_block_of_the_heap_lives_from_kernel_to_kernel(host, cuda_ptx, dialect
 
 
 def test_free_alone_needs_no_malloc(run):
-    """A module that calls free but not malloc has a heap too."""
+    """A module that calls `free` without `malloc` faults on an address that is no heap block."""
     source = 'extern "C" __global__ void f(void** p) { free(p[0]); }'
     run(source, "f", 1, 1, np.zeros(1, np.int64))
     with pytest.raises(KernelFault, match="no block of the device heap"):

@@ -23,7 +23,7 @@ GIB = 1 << 30
 def test_limits_of_all_groups_around_count(
     tmp_path: Path, groups: str, folder: str, names: tuple[str, str, str]
 ) -> None:
-    """Enclosing groups with a limit count, droppable file caches count as free, and hidden groups are ignored."""
+    """The limit of an enclosing group is found, and droppable file caches count as free; missing groups give none."""
     limit, used, dropped = names
     for group, most in (("a", str(4 * GIB)), ("a/b", "max")):
         path = tmp_path / folder / group
@@ -36,5 +36,5 @@ def test_limits_of_all_groups_around_count(
 
 
 def test_free_memory_is_part_of_all_memory() -> None:
-    """Free memory is at most total memory on any machine."""
+    """Free memory is positive and at most total memory."""
     assert 0 < free_bytes() <= total_bytes()

@@ -15,7 +15,7 @@ extern "C" __global__ void many(int* out) { out[threadIdx.x] = printf("x"); }
 
 
 def test_printf(run, capsys):
-    """printf formats as in C, and the output is ordered by thread."""
+    """printf prints what C prints, ordered by thread."""
     text = np.frombuffer(b"given\0", np.uint8).copy()
     run(PRINT, "k", 1, 64, np.int32(2), np.float64(1234.5678), text)
     first = [f"{t}    -3|7   |0xff -5000000000 q %\n" for t in range(2)]
@@ -25,7 +25,7 @@ def test_printf(run, capsys):
 
 
 def test_printf_of_several_thread_blocks_and_its_result(run, capsys):
-    """Every thread prints a text without arguments, and printf returns its result."""
+    """Every thread of all thread blocks prints, and printf without arguments returns 0."""
     out = run(PRINT, "many", 3, 50, np.full(50, -1, np.int32))[0]
     assert not out.any()
     assert capsys.readouterr().out == "x" * 150
@@ -59,7 +59,7 @@ HEAP = """extern "C" __global__ void k(int* out, int n) {
 
 
 def test_memory_from_the_device_heap(run):
-    """Each thread's malloc returns separate memory, and a null pointer if the heap is too small."""
+    """Each thread's malloc returns separate memory, and a null pointer if the heap is exhausted."""
     for _ in range(3):
         out = run(HEAP, "k", 1, 40, np.zeros(40, np.int32), np.int32(9))[0]
         assert np.array_equal(out, np.arange(40) * 36 + (np.arange(40) == 0) * 1000)

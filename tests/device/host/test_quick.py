@@ -1,4 +1,4 @@
-"""Kernels that run before they are optimised have the same results and module variables, and seldom wait."""
+"""Kernels that run before they are optimised: results, module variables, and launches that wait for the optimiser."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ extern "C" __global__ void mixed(const float* x, float* y, unsigned* count, int 
 }
 extern "C" __global__ void other(unsigned* x) { x[threadIdx.x] = calls; }
 """
-#: Kernels of the same names that take a tenth of the time to optimise.
+#: Kernels with the same names that take a tenth of the time to optimise.
 SMALL = """
 __device__ unsigned calls = 5;
 extern "C" __global__ void mixed(const float* x, float* y, unsigned* count, int n) {
@@ -63,7 +63,7 @@ def queue(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A cache folder for this test alone."""
+    """A cache folder that only this test uses."""
     monkeypatch.setattr(cache, "folder", lambda: tmp_path)
     return tmp_path
 
@@ -100,7 +100,7 @@ def test_optimised_code_gives_the_same_bits_and_keeps_the_variables(folder, queu
 
 
 def test_a_kernel_without_loops_is_translated_again_for_the_optimiser(folder, queue, device, cuda_ptx):
-    """A kernel's quick and optimised texts give the same bits at each size, and the same fault past a buffer's end."""
+    """A kernel's quick and optimised code give the same bits at each size, and the same fault past a buffer's end."""
     ptx = cuda_ptx(SAXPY)
     kernel = device.load_module(ptx).kernel("saxpy")
     rng = np.random.default_rng(5)
@@ -156,7 +156,7 @@ def test_a_kernel_is_optimised_once(folder, queue, device, cuda_ptx):
 
 
 def test_two_loads_of_one_module_optimise_it_once(folder, queue, device, cuda_ptx, monkeypatch):
-    """Two loads of one module optimise it once; the second uses the cache."""
+    """Two loads of one module optimise a kernel once; the second load's job uses the cache."""
     ptx = cuda_ptx(SMALL)
     one, two = (device.load_module(ptx).kernel("mixed") for _ in range(2))
     one.job.run()
@@ -166,7 +166,7 @@ def test_two_loads_of_one_module_optimise_it_once(folder, queue, device, cuda_pt
 
 
 def test_a_slow_launch_waits_unless_it_is_the_first(folder, queue, device, cuda_ptx):
-    """A slow launch waits for optimised code, but neither the first launch nor a short one does."""
+    """A slow launch waits for optimised code; the first launch and short ones don't."""
     kernel = device.load_module(cuda_ptx(SMALL)).kernel("mixed")
     mixed(device, kernel)
     assert kernel.job is not None
@@ -179,7 +179,7 @@ def test_a_slow_launch_waits_unless_it_is_the_first(folder, queue, device, cuda_
 
 
 def test_a_running_launch_changes_to_optimised_code(folder, queue, device, cuda_ptx):
-    """Thread blocks of a running launch that start after the optimised code is ready run that code."""
+    """Thread blocks of a running launch that start after the optimised code is ready run it."""
     kernel = device.load_module(cuda_ptx(SMALL)).kernel("other")
     quick, job, calls = kernel.function, kernel.job, []
 
@@ -192,7 +192,7 @@ def test_a_running_launch_changes_to_optimised_code(folder, queue, device, cuda_
     kernel.block_ns = modules.WORTH_WAITING_NS / 100
     values = device.upload(np.zeros(1, np.uint32))
     device.launch(kernel, (64,), (1,), [values])
-    assert 1 <= len(calls) <= 2  # one chunk for each worker, of many chunks
+    assert 1 <= len(calls) <= 2  # one chunk of thread blocks for each worker, of many chunks
     assert (values.download() == 5).all()
 
 
@@ -206,7 +206,7 @@ def test_a_kernel_that_cannot_be_optimised_runs_on_unchanged(folder, queue, devi
 
 
 def test_unused_kernels_are_not_optimised(folder, queue, device, cuda_ptx, monkeypatch):
-    """The optimiser skips modules that were unloaded."""
+    """The job of a module that was unloaded compiles nothing."""
     module = device.load_module(cuda_ptx(SMALL))
     job = module.kernel("mixed").job
     module.unload()
@@ -225,7 +225,7 @@ def test_a_device_may_want_optimised_kernels_only(folder, cuda_ptx):
 
 
 def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
-    """Jobs run once, in order, on a thread that ends when the queue is empty; a running job is waited for."""
+    """Each job runs once, on a thread that ends with the queue; running a job that has begun waits for it."""
     queue, done, go = optimiser.OptimiserQueue(1), [], threading.Event()
     jobs = [
         optimiser.OptimiserJob(lambda: (go.wait(), done.append(0))),
@@ -244,7 +244,7 @@ def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
             thread.join()
     assert sorted(done) == [0, 1, 2]
     queue.add(optimiser.OptimiserJob(lambda: done.append(3)))
-    until(lambda: done[-1] == 3)  # an emptied queue accepts new jobs
+    until(lambda: done[-1] == 3)  # the queue accepts new jobs after it was empty
 
 
 def test_threads_get_the_same_code(cuda_ptx):

@@ -47,7 +47,7 @@ CASES = {
 
 
 def added(device, kernel):
-    """Return the kernel's result for zeros."""
+    """Return what the kernel adds to an array of zeros."""
     buffer = device.upload(np.zeros(4, np.uint32))
     device.launch(kernel, (1,), (4,), [buffer])
     values = buffer.download().tolist()
@@ -58,7 +58,7 @@ def added(device, kernel):
 @pytest.mark.parametrize("what", CASES)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_only_the_kernel_itself_is_refused(what, place):
-    """Any of three kernels is refused alone; a second device reads the refusal from the cache."""
+    """A wrong kernel is refused alone, wherever it is among three, and a second device reads that from the cache."""
     lines, line, word = CASES[what]
     texts = [kernel("first", PASS.format("fine")), kernel("second")]
     texts.insert(place, kernel("wrong", lines))
@@ -78,7 +78,7 @@ def test_only_the_kernel_itself_is_refused(what, place):
 
 
 def test_a_module_without_any_kernel_that_runs_is_refused():
-    """A module in which no kernel can run is refused when it is loaded."""
+    """A module none of whose kernels can run is refused when it is loaded."""
     device = HostDevice(cores=1)
     with pytest.raises(KernelError, match="tcgen05"):
         device.load_module(HEAD + kernel("one", BAD) + kernel("two", BAD))

@@ -29,7 +29,7 @@ extern "C" __global__ void ring(int* x, unsigned* arrived, int rounds) {
 
 @pytest.mark.parametrize("blocks", [2, 5, 40])
 def test_a_barrier_across_thread_blocks(run, blocks):
-    """More thread blocks than cores wait for each other many times."""
+    """A barrier across thread blocks works repeatedly, even with more thread blocks than cores."""
     x = np.arange(blocks * 33, dtype=np.int32)
     out = run(SYNC, "ring", blocks, 33, x, np.zeros(1, np.uint32), 3)[0]
     assert np.array_equal(out, np.roll(x.reshape(blocks, 33), -3, 0).ravel() + 3)
@@ -43,7 +43,7 @@ extern "C" __global__ void wait_for_last(int* flag, int* nowhere) {
 
 
 def test_waiting_ends_when_another_thread_block_fails(cuda_ptx):
-    """A fault in one thread block ends the others, which wait for it without a time limit."""
+    """A fault in one thread block ends the others, which wait for that block."""
     host = HostDevice(cores=2, kernel_time_limit_s=None)
     kernel = host.load_module(cuda_ptx(FAILING)).kernel("wait_for_last")
     given = [host.upload(np.zeros(4, np.int32)), host.upload(np.zeros(4, np.int32))]

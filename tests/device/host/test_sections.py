@@ -117,7 +117,7 @@ def test_random_graphs_compute_what_numpy_computes(device: HostDevice, ptx: str,
 
 
 def test_one_worker_adds_floats_in_the_order_of_the_thread_blocks(device: HostDevice, ptx: str) -> None:
-    """A kernel on one worker adds floats atomically in the order of its thread blocks, even beside other branches."""
+    """On one worker, atomic additions of floats follow the order of the thread blocks, even beside other branches."""
     x = np.random.default_rng(0).normal(size=640).astype(np.float32)
     wanted = np.float32(0)
     for value in x:
@@ -143,7 +143,7 @@ def has_sections(executable: Any) -> bool:
 
 @pytest.mark.usefixtures("always")
 def test_a_fault_in_one_branch_names_its_kernel(device: HostDevice, ptx: str) -> None:
-    """A fault in a branch names its kernel and stops later nodes. The next launch, with a fixed argument, works."""
+    """A fault in a branch names its kernel and stops later nodes; with a corrected argument, the next launch works."""
     x, y, nodes = zeros(device, 64, np.uint32), zeros(device, 64, np.uint32), Nodes(device, ptx)
     others = [zeros(device, 64, np.uint32) for _ in range(5)]
     for other in others:
@@ -203,7 +203,7 @@ def test_the_time_limit_is_that_of_a_kernel(ptx: str) -> None:
     executable.launch(stream)
 
     turns, took_s = 0, 0.0
-    while took_s < 0.4:  # seconds in total, of which each kernel takes a fourteenth
+    while took_s < 0.4:  # seconds in total, of which each kernel takes about a fourteenth
         turns = 2 * turns or 20_000
         device.write(counts[0].memory, np.array([turns], np.int32))
         began = time.perf_counter()
@@ -267,7 +267,7 @@ def test_loops_captured_calls_and_other_kernels_stay_in_order(device: HostDevice
 
 
 def test_the_time_that_workers_wait_is_no_work(device: HostDevice) -> None:
-    """A launch's reported time is the workers' computing time, without the time that they wait."""
+    """A launch's reported time excludes the time that workers sleep."""
     _, busy_ns = device.pool.run(lambda *_: time.sleep(0.05) is None, 8, workers=4)
     assert 0 < busy_ns < 50_000_000
 
@@ -282,7 +282,7 @@ def test_a_kernel_gets_the_workers_that_its_work_pays_for(work_ns: float, blocks
 
 
 def section(*after: tuple[int, ...]) -> Section:
-    """Return a section of instructions 1, 2 and so on, with the instructions that each waits for."""
+    """Return a section of instructions 1, 2 and so on; each waits for the given ones."""
     found = Section(0)
     for order in after:
         found.add(order)
@@ -295,7 +295,7 @@ def planned(found: Section, work_ns: list[float], blocks: int = 1, cores: int = 
 
 
 def test_only_what_pays_is_planned() -> None:
-    """Short kernels stay on one thread unless their branches are long; long kernels are always planned."""
+    """Sections of short kernels run on one thread unless they have long branches; those of long kernels are planned."""
     chain, branches = section((), (1,), (2,), (3,)), section((), (), (), ())
     assert planned(chain, [40_000.0] * 4) is None
     assert planned(branches, [10_000.0] * 4) is None
@@ -306,7 +306,7 @@ def test_only_what_pays_is_planned() -> None:
 
 
 def test_a_plan_has_every_dependency_once_and_the_longest_path_first() -> None:
-    """A plan lists each dependency once, and sorts a node's successors by their longest path to the end."""
+    """A plan has each dependency once, and a node's successors in the order of their longest path to the end."""
     found = planned(section((), (1,), (1,), (2, 3), (3,)), [60_000.0, 10_000.0, 80_000.0, 30_000.0, 90_000.0])
     follows = {1 + index: found.links[node[2] : node[3]] for index, node in enumerate(found.nodes)}
     assert follows == {1: [3, 2], 2: [4], 3: [5, 4], 4: [], 5: []}

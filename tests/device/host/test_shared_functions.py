@@ -72,7 +72,7 @@ def _run(device: HostDevice, ptx: str, name: str = "k", size: int = 8) -> bytes:
 
 
 def test_quick_code_that_calls_one_gives_the_same_bits(host: HostDevice) -> None:
-    """Quick code that calls a shared function returns the bits of optimised code, which has the function inlined.
+    """Quick code that calls a shared function returns the bits of optimised code, which inlines the function.
 
     The function may stand before or after the kernel.
     """
@@ -94,7 +94,7 @@ def test_modules_share_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_fault_names_the_line_of_the_whole_text() -> None:
-    """A fault names the line of the original text, from which a function before the kernel was taken out."""
+    """A fault names the line of the original text, although the function before the kernel was moved out."""
     device, lines = HostDevice(cores=1), _module().splitlines()
     with pytest.raises(KernelFault) as fault:
         _run(device, _module(), size=7)

@@ -62,7 +62,7 @@ def test_the_time_limit_ends_a_kernel(ptx, name, grid):
 
 
 def test_a_stop_is_told_by_a_worker_that_ran(ptx):
-    """A stop is reported by a worker that ran, not by one that started too late to do anything."""
+    """A stop is reported by a worker that ran, not by one that started after the stop."""
     device, began = HostDevice(cores=2), threading.Barrier(2)
 
     def work(worker, blocks, chunk):
@@ -195,12 +195,12 @@ def test_one_ctrl_c_is_told_once(interrupts):
     send_ctrl_c()
     until(lambda: stops)
     time.sleep(5 * watchdog.PATIENCE_S)
-    assert len(stops) == 2  # both calls of `begin` by the second listener
+    assert len(stops) == 2  # one for each of the second listener's two calls of `begin`
 
 
 @pytest.mark.parametrize("is_reused", [False, True])
 def test_who_listened_before_hears_signals_too(interrupts, is_reused):
-    """A wakeup file that was set before still receives signals, unless it was closed and its number is reused."""
+    """A wakeup file that the program set earlier still receives signals, unless its number was reused."""
     source, sink = os.pipe()
     os.set_blocking(sink, False)
     before = signal.set_wakeup_fd(sink)
@@ -309,7 +309,7 @@ def test_a_handler_of_the_program_lets_a_kernel_end(ptx):
 
 
 def test_the_time_limit_is_none_unless_it_is_asked_for(ptx):
-    """There is no time limit by default; it can be set on opening or later, and invalid limits are refused."""
+    """By default there is no time limit; it can be set at opening or later, and invalid limits are refused."""
     device = open_device("host")
     assert device.watchdog.limit_s is None
     device.close()
@@ -327,7 +327,7 @@ def test_the_time_limit_is_none_unless_it_is_asked_for(ptx):
 
 
 def test_the_time_limit_counts_what_the_process_computed(monkeypatch):
-    """The time limit counts the smaller of the elapsed time and the process's processor time, at each moment."""
+    """At each look, the smaller of the elapsed and the processor time since the last one counts for the limit."""
     draw, passed, clocks = random.Random(1), 0.0, [0.0, 0.0]
     monkeypatch.setattr(watchdog.time, "monotonic", lambda: clocks[0])
     monkeypatch.setattr(watchdog.time, "process_time", lambda: clocks[1])
