@@ -116,7 +116,7 @@ def make_report(**fields: Any) -> FrameReport:
 
 
 def move_pointer(widget: QWidget, point: QPoint, buttons: Qt.MouseButton = Qt.MouseButton.NoButton) -> None:
-    """Send a widget a pointer move, even if an earlier test left the pointer there, where QTest sends none."""
+    """Send a widget a pointer move, which QTest omits if the pointer is already at that place."""
     kind, none = QEvent.Type.MouseMove, Qt.KeyboardModifier.NoModifier
     place = QPointF(point)
     QApplication.sendEvent(

@@ -146,7 +146,7 @@ KINDS = ["control.if", "control.if_else", "control.while", "control.for"]
 
 
 def patch_with_region() -> Patch:
-    """Return a patch with a source, a For that holds a Scale, and another Scale outside it."""
+    """Return a patch of a source, a For with a Scale in it, and another Scale outside."""
     patch = Patch(default_catalogue())
     patch.add("test_canvas.source", node_id="source", position=(-400, 0))
     loop = patch.add("control.for", node_id="loop", position=(-160, 80))

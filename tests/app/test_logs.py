@@ -50,7 +50,7 @@ def test_a_full_file_makes_way_and_two_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_record_that_repeats_is_counted(tmp_path: Path) -> None:
-    """A record that repeats takes two lines, the second of which has the count."""
+    """A repeated record takes two lines, the second of which states the count."""
     file = LogFile(tmp_path)
     for text in ("a", "b", "b", "b", "c", "d", "d"):
         file.handle(record(text))
@@ -60,7 +60,7 @@ def test_a_record_that_repeats_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_can_not_be_written_is_no_fault(capsys: object) -> None:
-    """If the folder can't be written, `problem` has the reason and logging continues."""
+    """If the folder can't be written, `problem` states the reason, and logging continues."""
     file = LogFile(Path("/dev/null/warploom"))
     file.handle(record("a"))
     assert file.problem == "/dev/null/warploom can't be written: Not a directory"

@@ -32,9 +32,7 @@ def hold_the_lock() -> None:
 
 
 def test_a_thread_that_keeps_pythons_lock_is_a_wait(qtbot: QtBot, meter: StallMeter) -> None:
-    """While another thread holds Python's lock, the whole time counts as a wait, and that thread's activity is
-    recorded.
-    """
+    """While another thread holds Python's lock, the time counts as a wait, recorded with what the person did."""
     meter.doing = "nothing"
     thread = threading.Thread(target=hold_the_lock)
     qtbot.wait(20)
@@ -48,7 +46,7 @@ def test_a_thread_that_keeps_pythons_lock_is_a_wait(qtbot: QtBot, meter: StallMe
 
 
 def test_own_work_is_no_wait(qtbot: QtBot, meter: StallMeter) -> None:
-    """A slot that computes for long is own work, not a wait."""
+    """The time in which a slot computes counts as own work, not as a wait."""
     end_s = time.thread_time() + _HELD_MS / 1000
     while time.thread_time() < end_s:
         pass

@@ -45,7 +45,7 @@ def test_saxpy_equals_numpy(count: int, a: float) -> None:
 
 @pytest.mark.parametrize("block", ["math.saxpy", "math.add", "math.multiply"])
 def test_operands_of_different_shapes_are_refused(block: str) -> None:
-    """A `y` that is shorter than `x` is refused at its port, and the message has both shapes."""
+    """A `y` that is shorter than `x` is refused at its port, and the message states both shapes."""
     patch = Patch()
     node = patch.add(block)
     patch.connect(patch.add("io.array", data=np.zeros(300, np.float32))["out"], node["x"])

@@ -1,4 +1,4 @@
-"""Every block type of the library has all its texts and can be described."""
+"""Every block type of the library has its help texts and can be described."""
 
 from pathlib import Path
 from typing import Any

@@ -148,7 +148,7 @@ def test_a_loop_that_does_not_end_is_stopped(limit: int) -> None:
 
 
 def test_a_loop_that_just_ends_at_its_limit_is_no_problem() -> None:
-    """A loop of five iterations with a limit of five has no warning."""
+    """A loop of five iterations with a limit of five runs without a warning."""
     patch, loop, _ = _countdown(5, limit=5)
     assert run(patch, loop["turns"], frames=2)[0].tolist() == [5]
 
@@ -199,7 +199,7 @@ def test_a_buffer_may_say_how_often(dtypes: list[str], value: float, turns: int)
 
 
 def test_a_for_is_stopped_at_its_limit() -> None:
-    """A For of ten iterations with a limit of four runs four times and has a warning."""
+    """A For of ten iterations with a limit of four runs four times, with a warning."""
     patch, loop, store = _summing(count=10, limit=4)
     with Engine(patch, device="host") as engine:
         for _ in range(2):

@@ -104,7 +104,7 @@ def test_example_shows_a_picture(name: str) -> None:
 
 
 def test_a_loop_inside_the_limit_says_nothing_and_one_beyond_it_does() -> None:
-    """The plate's loop ends within its limit; with a limit that is too low, the loop has a warning."""
+    """The plate's loop stops at a limit that is too low, with a warning on the loop."""
     patch = example("jacobi", loop={"limit": 20})
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -130,7 +130,7 @@ def test_springs_hang_where_a_direct_solver_says() -> None:
 
 
 def test_colours_become_independent() -> None:
-    """All channels have the same variance and are uncorrelated; alpha stays."""
+    """All channels end up with the same variance and are uncorrelated; alpha is unchanged."""
     patch = load_patch(EXAMPLES / "colours.loom")
     with Engine(patch, device="host") as engine:
         assert not engine.step().diagnostics

@@ -141,7 +141,7 @@ def test_points_span_the_plane() -> None:
 
 
 def test_colors_of_values() -> None:
-    """Values up to the low end are black, and values from the high end on have the first colour."""
+    """Values up to the low end are black, and values from the high end on get the palette's first colour."""
     x = np.linspace(-2, 4, 25, dtype=np.float32).reshape(1, -1)
     image = apply("image.color_ramp", {"x": x}, port="image", low=-1.0, high=3.0, palette="ice")[0]
     assert (image[:5, :3] == 0).all() and (image[..., 3] == 1).all()

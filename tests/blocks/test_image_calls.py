@@ -11,7 +11,7 @@ from engine import Engine, Patch, UpdateLevel
 from tests.blocks.running import apply, problems
 
 Array = np.ndarray[Any, Any]
-#: The modes of resizing that have kernels of our own.
+#: The modes of resizing for which we wrote kernels.
 MODES = ("nearest", "linear")
 
 

@@ -207,7 +207,7 @@ def test_gradient_runs_along_its_angle(angle: float, axis: int) -> None:
 
 
 def test_noise_fills_its_range_smoothly() -> None:
-    """Noise has values near both ends of 0 to 1, and neighbours differ little."""
+    """Noise reaches values near both ends of 0 to 1, and neighbours differ little."""
     out = _generate("image.noise", width=200, height=151, cell=64.0, octaves=1)[..., 0]
     assert 0 <= out.min() < 0.3 and 0.7 < out.max() <= 1
     assert np.abs(np.diff(out, axis=0)).max() < 1.5 / 64 * 1.01  # the steepest slope of a cubic

@@ -124,7 +124,7 @@ def test_image_array_takes_grey_rgb_and_rgba(channels: int | None) -> None:
 
 
 def test_image_array_refuses_other_shapes() -> None:
-    """An array of two channels is refused, and the message has the accepted shape."""
+    """An array of two channels is refused, and the message states the accepted shape."""
     patch = Patch()
     node = patch.add("io.image_array", data=np.zeros((4, 4, 2)))
     with Engine(patch, device="host") as engine:
@@ -210,7 +210,7 @@ def test_blocks_in_place_change_the_array() -> None:
 
 
 def test_gaps_are_seen_as_strides() -> None:
-    """A Copy of an array's view with gaps has the view's numbers."""
+    """A Copy of a view with gaps of the user's array equals the view."""
     array = np.arange(42, dtype=np.int16).reshape(6, 7)
     patch = Patch()
     source, copy = patch.add("io.external", array=array[::2, 1:6:2]), patch.add("buffer.copy")

@@ -135,7 +135,7 @@ def test_a_call_in_a_region_that_did_not_run_warns_of_nothing() -> None:
 def test_shapes_that_dont_fit_are_told_at_their_port(
     block: str, shapes: dict[str, tuple[int, ...]], port: str, words: str
 ) -> None:
-    """A shape that does not fit is reported at its port, with the shape that would fit."""
+    """A shape that does not fit is reported at its port, and the message states the shape that would fit."""
     patch = Patch()
     node = placed(patch, f"linalg.{block}", {name: np.ones(shape, np.float32) for name, shape in shapes.items()})
     ((where, at, text),) = problems(patch)

@@ -180,7 +180,7 @@ def test_particles_bounce_off_the_floor() -> None:
 
 
 def test_two_runs_give_the_same_particles() -> None:
-    """Two runs have the same particles to the bit, and another seed has others."""
+    """Two runs give the same particles to the bit, and another seed gives others."""
     emitter = {"rate": 3000.0}
     first, second = (_run(6, emitter, {"turbulence": 2.0}) for _ in range(2))
     assert first.tobytes() == second.tobytes()

@@ -167,7 +167,7 @@ def test_the_first_numbers_of_a_longer_list_are_those_of_a_shorter_one() -> None
     [(0, 1, {0}), (5, 5, {5}), (9, -3, {9}), (-1, 2, {-1, 0, 1}), (2**31 - 2, 2**31 - 1, {2**31 - 2})],
 )
 def test_integers_stay_in_their_range(low: int, high: int, all_of: set[int]) -> None:
-    """Integers stay below the upper end, and an empty range gives its lower end."""
+    """Integers stay below the upper end, and are the lower end if the range is empty."""
     (found,) = numbers("integers", shape="300", low=low, high=high)
     assert set(found.tolist()) == all_of
 

@@ -40,7 +40,7 @@ def test_sounds_of_every_type_are_the_same(tmp_path: Path, dtype: str, scale: in
 
 
 def test_24_bits_and_several_channels(tmp_path: Path) -> None:
-    """The left channel, the right one or their mean can be chosen; a file with one channel gives that channel."""
+    """The left channel, the right one or their mean can be chosen; a single channel stands for all three."""
     path = tmp_path / "a.wav"
     left, right = tone(300), tone(700)
     whole = np.round(np.stack([left, right], axis=1) * 2**23).astype("<i4")

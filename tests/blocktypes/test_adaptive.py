@@ -85,7 +85,7 @@ X, Y, Z = (np.arange(start, start + 5, dtype=np.float32) for start in (1, 10, 10
 
 
 def test_values_of_a_node_give_it_ports_and_parameters() -> None:
-    """Two nodes of one type have the titles, ports and parameters that follow from their own values."""
+    """The title, ports and parameters of a node follow from its own values, even for two nodes of one type."""
     patch = _patch("x y")
     patch.add("test.weighted", node_id="other", terms="z")
     assert _ports(patch) == ["x", "y", "out"]
@@ -200,7 +200,7 @@ def test_a_saved_file_changes_the_nodes_that_were_made_of_it(tmp_path: Path) -> 
 
 
 def test_names_that_a_block_can_not_have_are_refused() -> None:
-    """A port name that blocks use themselves is refused, and the message has the port's name."""
+    """A port name that blocks use themselves is refused, and the message states the name."""
     patch = _patch("values")
     with Engine(patch, device="host") as engine:
         (reported,) = engine.step().diagnostics

@@ -182,7 +182,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("body", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_a_wrong_declaration_is_refused(body: dict[str, Any], message: str) -> None:
-    """A wrong declaration is refused with block, member and rule, and the catalogue does not get the type."""
+    """The error for a wrong declaration names block, member and rule, and the catalogue does not get the type."""
     import blocks.math.saxpy
 
     with pytest.raises(BlockDefinitionError) as refused:

@@ -100,7 +100,7 @@ def test_typed_text_becomes_a_value_of_the_parameters_type(hint: type, text: str
     ],
 )
 def test_typed_text_that_does_not_fit_is_refused(hint: type, text: str, message: str) -> None:
-    """The error for a text that does not fit has the accepted values."""
+    """The error for a text that does not fit states which values are accepted."""
     default: Any = {float: 0.0, int: 0, bool: True, np.ndarray: np.zeros(1)}[hint]
     spec = ParameterSpec("a", TYPES[hint], default, "A.")
     with pytest.raises(PatchError) as refused:

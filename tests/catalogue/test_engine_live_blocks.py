@@ -312,7 +312,7 @@ def test_an_output_that_vanished_leaves_the_last_graph_running(live: MakeLive) -
 
 
 def test_after_edits_of_code_an_engine_runs_what_a_fresh_one_runs(live: MakeLive) -> None:
-    """After each of several versions, right or broken, the engine has the results of a new engine."""
+    """After each of several versions, right or broken, the engine computes what a new engine computes."""
     texts = [
         block_text(factor="2.0"),
         "1 / 0",

@@ -1,4 +1,4 @@
-"""After any saves and edits, a running engine has the results of a new one with the same patch and files."""
+"""After any saves and edits, a running engine computes what a new one computes from the same patch and files."""
 
 import tempfile
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def make_patch() -> Patch:
 @settings(max_examples=many(12))
 @given(st.lists(st.sampled_from([*TEXTS, *EDITS]), min_size=2, max_size=14))
 def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> None:
-    """After random saves and edits, the running engine has the results and errors of a new engine."""
+    """After random saves and edits, the running engine's results and errors are those of a new engine."""
     with tempfile.TemporaryDirectory() as place:
         folder = BlockFolder(Path(place).resolve() / "blocks")
         folder.write("scale.py", TEXTS["plain"])

@@ -98,7 +98,7 @@ ANEW = """build.launch(
 
 
 def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
-    """The first launch of a new graph has the driven value, not the patch's, whether a step or the worker built it."""
+    """The first launch of a new graph uses the driven value, not the patch's, whether a step or the worker built it."""
     assert driven.out() == 20
     engine, port = driven.engine.core, driven.scale["out"]
     driven.save("scale.py", block_text(describe=ANEW))
@@ -128,7 +128,7 @@ def test_the_stored_value_of_a_driven_parameter_survives_new_versions(driven: Dr
 
 
 def test_a_driven_parameter_that_was_reset_has_the_default_of_a_new_version(driven: Driven) -> None:
-    """A driven parameter that was reset has the new version's default once the drive is removed."""
+    """A driven parameter that was reset gets the new version's default once the drive is removed."""
     assert driven.out() == 20
     driven.patch.reset(driven.scale, "gain")
     driven.save("scale.py", block_text(gain="9.0, min=-100, max=100"))
@@ -152,7 +152,7 @@ def test_a_driven_parameter_gets_back_what_a_version_between_did_not_take(driven
 
 @pytest.mark.parametrize("end", ["source", "target"])
 def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
-    """A drive without source or target is a warning and has no effect; it works again once both ends are back."""
+    """A drive without source or target is a warning and is ignored; it works again once both ends are back."""
     assert driven.out() == 20
     if end == "source":
         driven.save("count.py", value_text("7.0", outputs="other"))

@@ -116,7 +116,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("code", "message", "line"), BROKEN, ids=[code[:12] for code, _, _ in BROKEN])
 def test_a_file_that_fails_changes_nothing(folder: BlockFolder, code: str, message: str, line: int) -> None:
-    """A failing file keeps its earlier types; the problem has file and line, and ends once the file is fixed."""
+    """A failing file keeps its earlier types; the problem states file and line, and ends once the file is fixed."""
     path = folder.write("scale.py", block_text(gain="1.0"))
     trust_blocks(folder.path)
     before, module = block(), sys.modules[block().__module__]
@@ -146,7 +146,7 @@ def test_a_file_that_fails_at_first_keeps_no_other_from_loading(folder: BlockFol
 
 
 def test_two_files_with_one_id(folder: BlockFolder) -> None:
-    """Of two files with one id, the first has it; once the first file drops the id, the second has it."""
+    """Of two files with one id, the first defines the type; once the first file drops the id, the second one does."""
     one = folder.write("one.py", block_text("live.same"))
     two = folder.write("two.py", block_text("live.same"))
     (problem,) = trust_blocks(folder.path)

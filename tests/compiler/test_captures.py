@@ -53,7 +53,7 @@ def planned(description: GraphDescription = CHAIN, previous: Plan | None = None)
 
 
 def test_an_output_has_the_layout_that_the_call_gives() -> None:
-    """An output has the shape that its call gives, and the scratch buffer the size that the device reports."""
+    """An output's shape follows from its call, and the scratch buffer's size from the device."""
     plan = planned()
     assert plan.layouts[PortRef("second", "out")].shape == (7, 7)
     assert plan.layouts[PortRef("second", "workspace0")].size_bytes == 1000

@@ -101,7 +101,7 @@ def test_children_lie_in_the_region_of_their_composite_or_in_one_of_their_own() 
 
 
 def test_the_outermost_composite_that_asks_becomes_one_child_graph() -> None:
-    """The children of an outermost composite that asks for a child graph have its name as their group."""
+    """The outermost composite that asks for a child graph gives its name to the group of all its children."""
     asks = composite("a", Child("in", composite("b", as_child_graph=True)), as_child_graph=True)
     holds = composite("c", Child("in", composite("d", as_child_graph=True)))
     nodes = inline(graph(BlockNode("x", asks), BlockNode("y", holds), BlockNode("z", LEAF))).description.nodes
@@ -239,7 +239,7 @@ def draw_with_composites(paths: Paths, edges: Edges, prefix: tuple[str, ...] = (
 
 @given(grouped_graphs())
 def test_grouping_changes_nothing_but_names(drawn: tuple[Paths, Edges]) -> None:
-    """However blocks are grouped into nested composites, inlining gives the same connections and values."""
+    """However blocks are grouped into nested composites, inlining restores the same connections and values."""
     paths, edges = drawn
     children, connections = draw_with_composites(paths, edges)
     nodes = [BlockNode(child.name, child.description) for child in children]

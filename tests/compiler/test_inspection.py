@@ -69,7 +69,7 @@ def test_the_text_does_not_depend_on_the_order_of_blocks() -> None:
 
 
 def test_the_dot_of_a_plan_has_every_operation_and_dependency() -> None:
-    """The dot text has one box for each operation and one arrow for each dependency."""
+    """The dot text contains one box for each operation and one arrow for each dependency."""
     plan = chain()
     text = plan_dot(plan)
     assert sorted(map(int, re.findall(r"^  o(\d+) \[label", text, re.M))) == [0, 1, 2, 3]
@@ -116,7 +116,7 @@ def test_the_peak_is_the_highest_step() -> None:
 
 
 def test_the_memory_drawing_has_a_bar_for_every_buffer() -> None:
-    """The memory drawing has a bar for each buffer, with its name, size, offset and operations."""
+    """The memory drawing shows a bar for each buffer, with its name, size, offset and operations."""
     root = ElementTree.fromstring(memory_svg(chain()))
     tips = [item.text for item in root.iter(f"{SVG}title")]
     assert tips[:3] == [
@@ -128,7 +128,7 @@ def test_the_memory_drawing_has_a_bar_for_every_buffer() -> None:
 
 
 def test_an_empty_plan_can_be_shown() -> None:
-    """An empty plan has a text and drawings, and no steps of memory."""
+    """An empty plan can be printed and drawn, and uses memory in no step."""
     plan = make_plan(graph())
     assert plan_text(plan).startswith("plan of 0 blocks: 0 operations, 0 buffers, 0 bodies\n")
     for drawing in (plan_svg(plan), memory_svg(plan)):
@@ -140,7 +140,7 @@ def test_an_empty_plan_can_be_shown() -> None:
 
 
 def overlap(a: Rectangle, b: Rectangle) -> bool:
-    """Return whether two boxes have a point in common."""
+    """Return whether two boxes overlap."""
     return a.x < b.x + b.width and b.x < a.x + a.width and a.y < b.y + b.height and b.y < a.y + a.height
 
 

@@ -244,7 +244,7 @@ def test_an_extent_that_does_not_exist_is_an_error_of_the_plan() -> None:
 
 
 def test_an_empty_patch_has_a_plan() -> None:
-    """A patch without operations has a plan that needs no memory."""
+    """An empty patch has a plan without operations, which needs no memory."""
     plan = make_plan(graph())
     assert (plan.operations, plan.placement.size_bytes) == ((), 0)
 

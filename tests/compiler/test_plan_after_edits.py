@@ -143,7 +143,7 @@ def test_one_connection_concerns_one_operation() -> None:
 
 
 def test_many_buffers_beside_the_arena_make_a_new_placement() -> None:
-    """New buffers have their own memory up to a tenth of the arena or 256 KB; beyond that, all are placed again."""
+    """New buffers lie outside the arena up to a tenth of its size or 256 KB; beyond that, all are placed again."""
     count = 1 << 14
     patch = chain(30, count)
     plan = make_plan(patch)
@@ -161,7 +161,7 @@ def test_many_buffers_beside_the_arena_make_a_new_placement() -> None:
 
 
 def test_an_edit_of_very_many_blocks_gives_the_same_plan() -> None:
-    """Deleting nearly all blocks in one edit gives the plan of a full compile."""
+    """A plan made after nearly all blocks were deleted in one edit equals one from scratch."""
     patch = chain(80)
     before = make_plan(patch)
     half = GraphDescription(patch.nodes[:2], patch.connections[:1])

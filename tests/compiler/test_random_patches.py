@@ -107,7 +107,7 @@ def test_large_random_patches_do_what_the_interpreter_does(device: Device, modul
 
 @pytest.mark.parametrize("seed", SEEDS[::2])
 def test_the_plan_does_not_depend_on_the_order_of_blocks(seed: int) -> None:
-    """The same blocks and connections in another order give an equal plan, with equal offsets."""
+    """The plan is the same in any order of blocks and connections, down to every offset."""
     _, plan = planned(seed, size_of(seed))
     nodes, connections = list(plan.description.nodes), list(plan.description.connections)
     chance = random.Random(seed)

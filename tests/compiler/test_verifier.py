@@ -105,7 +105,7 @@ def with_place(plan: Plan, port: str, place: Place) -> Plan:
 
 
 def test_a_sound_plan_has_no_problems() -> None:
-    """The sample breaks no rule, and has fills, copies of delays and shared memory."""
+    """The sample breaks no rule, and contains fills, copies of delays and shared memory."""
     plan = sample()
     assert verify(plan) == []
     assert any(is_fill(operation) for operation in plan.operations)

@@ -46,7 +46,7 @@ block_types.commit({}, [Sample.id])
 
 
 def test_a_block_decides_type_and_shape() -> None:
-    """The description's ports have the decided type and shape, and the class's ports stay as declared."""
+    """The decided type and shape are those of the description's ports; the class's ports stay as declared."""
     ports = {spec.name: spec for spec in describe(Sample("n")).ports}
     assert (ports["free"].dtype, ports["free"].shape) == (u8, "[2, 3]")
     assert (ports["fixed"].dtype, ports["fixed"].shape) == (f32, "[x.size]")

@@ -84,7 +84,7 @@ FAILING = [
 
 @pytest.mark.parametrize(("rule", "message"), FAILING)
 def test_rules_that_cannot_hold_say_why(rule: str, message: str) -> None:
-    """The error for a rule that can't be satisfied has the requested and the existing values."""
+    """The error for a rule that can't be satisfied states the requested and the existing values."""
     with pytest.raises(ShapeRuleError) as refused:
         parse_rule(rule).evaluate(CONTEXT)
     assert str(refused.value) == message
@@ -125,7 +125,7 @@ def test_an_extent_that_divides_by_zero_says_so() -> None:
 
 
 def test_a_rule_is_parsed_once() -> None:
-    """Equal rule texts give one parsed rule, which has the names in the text."""
+    """Equal rule texts are parsed once, and a rule lists the names in its text."""
     assert parse_rule("[N, 16]") is parse_rule("[N, 16]")
     assert parse_rule("broadcast(a, b)").names == ("a", "b")
     assert set(parse_rule("[ceil(N / width), a.dim1]").names) == {"0", "width", "a"}

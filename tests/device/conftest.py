@@ -64,8 +64,8 @@ def host(optimised_host: HostDevice) -> HostDevice:
 
 @pytest.fixture(scope="session")
 def quick_host() -> Iterator[HostDevice]:
-    """A host device that runs quickly compiled code, which takes a ninth of the time to make. `make fuzz` optimises it.
-A host device with quickly compiled code, which compiles in a ninth of the time. With `make fuzz`, it optimises.
+    """A host device with quickly compiled code, which takes a ninth of the time to compile; optimised in `make fuzz`.
+
     `test_recorded_gpu_values` runs every form in optimised code, and `test_quick` compares both kinds of code.
     """
     device = HostDevice(cores=2, quick_first=FACTOR == 1)

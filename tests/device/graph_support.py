@@ -88,7 +88,7 @@ class Kernels:
         executable.update_kernel(node, self.module.kernel(name), ONE, self.arguments(name, *values))
 
     def number(self, value: int, dtype: type = np.int32) -> Buffer:
-        """Return a buffer that holds one number."""
+        """Return a buffer of one number."""
         return self.device.upload(np.array([value], dtype))
 
     def run(self, made: Graph | Executable, *read: Buffer) -> list[int]:

@@ -46,7 +46,7 @@ class LaggingEvent(HostEvent):
 
 
 class LaggingStream(HostStream):
-    """A queue of work; each piece has a condition that must hold before it runs."""
+    """A queue of work, each piece of which waits for a condition."""
 
     def __init__(self, device: LaggingDevice) -> None:
         self._device = device

@@ -63,7 +63,7 @@ def outcome(act: Any) -> object:
 
 @given(st.lists(st.tuples(kinds, values), max_size=6))
 def test_a_block_holds_what_each_argument_packs_to(arguments: list[tuple[str | None, object]]) -> None:
-    """A block has each argument's bytes at its offset, and refuses what `pack` refuses, with the same message."""
+    """A block contains each argument's bytes at its offset, and refuses what `pack` refuses, with the same message."""
     parameters = layout([kind for kind, _ in arguments])
     given_values = [value for _, value in arguments]
 
@@ -118,7 +118,7 @@ def test_a_buffer_is_no_number(others: list[str | None], pointer: int) -> None:
 
 
 def test_parameters_of_two_kernels_are_told_apart() -> None:
-    """Parameter lists that differ only in type give different bytes for the same values, even as new lists."""
+    """Parameter lists that differ only in type pack the same values to different bytes, even as new lists."""
     for kind, expected in (("f32", np.float32(2).tobytes()), ("u32", np.uint32(2).tobytes())):
         for _ in range(3):
             assert pack_arguments([KernelParameter("p", 0, 4, kind)], [2]).block.tobytes()[:4] == expected

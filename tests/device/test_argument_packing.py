@@ -65,7 +65,7 @@ def test_whole_numbers_and_integers_convert_to_the_kernel_parameters_type() -> N
     ],
 )
 def test_values_that_do_not_fit_are_refused(ptx_type: str, size: int, value: object, message: str) -> None:
-    """Values that overflow or have the wrong kind are refused."""
+    """Values that overflow, or that are of the wrong kind, are refused."""
     with pytest.raises(ArgumentError) as refused:
         pack(parameter(ptx_type, size), value)
     assert str(refused.value) == message
@@ -119,7 +119,7 @@ class _Place:
     st.lists(st.tuples(st.sampled_from([3, -3, 2.5, 7.0, True, np.float32(1.5), _Place()]), st.booleans()), min_size=1)
 )
 def test_packing_does_not_depend_on_the_kinds_of_earlier_values(given_values: list[tuple[object, bool]]) -> None:
-    """A block holds what `pack` returns, even if the kernel's earlier blocks had values of other types."""
+    """A block's bytes are those of `pack`, even if the kernel's earlier blocks had values of other types."""
     typed = (parameter("f32", 4), KernelParameter("next", 4, 4, "s32"), KernelParameter("last", 8, 8, "u64"))
     untyped = (parameter("b32", 4), KernelParameter("next", 4, 4, None), KernelParameter("last", 8, 8, "b64"))
     for value, has_types in given_values:

@@ -114,7 +114,7 @@ def linear(n: int) -> LaunchConfig:
 
 
 def test_the_device_says_what_it_is(device: Device) -> None:
-    """A device's info has a name, a title, memory, cores, and the architecture to compile for."""
+    """A device's info states its name, title, memory, cores, and the architecture to compile for."""
     info = device.info
     assert info.title
     assert info.memory_bytes > 0
@@ -125,7 +125,7 @@ def test_the_device_says_what_it_is(device: Device) -> None:
 @pytest.mark.parametrize("shape", [(1,), (3, 5), (2, 3, 7), (0,), ()])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int64, np.float16])
 def test_an_upload_downloads_as_it_was(device: Device, shape: tuple[int, ...], dtype: type) -> None:
-    """A downloaded array has the dtype, shape and contents of the uploaded one, even if it is empty."""
+    """A downloaded array equals the uploaded one in dtype, shape and contents, even if it is empty."""
     array = np.arange(np.prod(shape, dtype=int), dtype=dtype).reshape(shape)
     buffer = device.upload(array)
     back = buffer.download()
@@ -148,7 +148,7 @@ def test_fill_sets_every_byte(device: Device) -> None:
 
 
 def test_more_than_the_memory_holds_is_refused(device: Device) -> None:
-    """Writing or reading more bytes than the memory has is refused."""
+    """Reading or writing more bytes than the memory's size is refused."""
     memory = device.allocate(16)
     with pytest.raises(DeviceError):
         device.write(memory, np.zeros(17, np.uint8))

@@ -112,7 +112,7 @@ def test_forms_have_names_of_their_own() -> None:
 
 
 def test_integer_forms_give_what_whole_numbers_give(host: HostDevice) -> None:
-    """Integer forms give the results of Python's integers, for edge cases and random values."""
+    """Integer forms compute what Python's integers compute, for edge cases and random values."""
     forms = [BY_NAME[name] for name in REFERENCES]
     given = {form.name: inputs(form, 128, 3) for form in forms}
     results = Runner(host, 128, vectorised=False).run(forms, given, {})
@@ -123,7 +123,7 @@ def test_integer_forms_give_what_whole_numbers_give(host: HostDevice) -> None:
 
 
 def test_forms_do_not_depend_on_cores_and_thread_blocks(host: HostDevice) -> None:
-    """One core with thread blocks of 32 and two with 64 give the same results, within bounds for approximate forms."""
+    """One core with thread blocks of 32 and two with 64 agree, within bounds for approximate forms."""
     single = HostDevice(cores=1)
     forms = [form for form in _some() if form.is_exact] + [BY_NAME["ex2.approx.f32"], BY_NAME["rcp.approx.ftz.f32"]]
     sides = Runner(host, 64, 64, vectorised=False), Runner(single, 64, 32, vectorised=False)
@@ -136,7 +136,7 @@ def test_forms_do_not_depend_on_cores_and_thread_blocks(host: HostDevice) -> Non
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:
-    """The same seed gives the same inputs, so a failure can be reproduced; another seed gives others."""
+    """A seed always yields the same inputs, so a failure can be reproduced; another seed yields others."""
     form = BY_NAME["fma.rn.f32"]
     np.testing.assert_array_equal(inputs(form, 50, 9), inputs(form, 50, 9))
     assert (inputs(form, 50, 9) != inputs(form, 50, 10)).any()
@@ -203,7 +203,7 @@ def test_a_form_that_is_refused_leaves_the_others(runner: Runner) -> None:
 
 
 def test_programs_are_the_same_for_a_seed_and_name_what_differs(host: HostDevice) -> None:
-    """A seed always gives the same program; a changed value is traced to its statement."""
+    """A seed always yields the same program, and a changed value is traced to its statement."""
     forms = [form for form in FORMS if form.family in ("integers", "floats") and "24" not in form.name]
     forms = [form for form in forms if form.name.split(".")[0] in ("add", "sub", "mul", "min", "abs")]
     forms = [form for form in forms if "x2" not in form.name and "abs" not in form.name and "relu" not in form.name]

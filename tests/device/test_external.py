@@ -41,7 +41,7 @@ def test_strided_views_keep_their_strides_and_reach_to_their_last_element(
 
 
 def test_a_gpu_array_is_described_by_its_interface() -> None:
-    """The interface of a GPU array gives its strides and the stream to wait for, but not its GPU."""
+    """The interface of a GPU array states its strides and the stream to wait for, but not its GPU."""
     external = describe_external(Interface("__cuda_array_interface__", {**GPU, "stream": 7}))
     assert (external.pointer, external.dtype, external.shape) == (4096, np.float32, (4, 3))
     assert (external.strides, external.device, external.stream) == (None, "cuda", 7)

@@ -42,7 +42,7 @@ def test_a_child_graph_is_taken_as_it_is(kernels: Kernels) -> None:
 
 
 def test_child_graphs_nest_and_hold_every_simple_node(kernels: Kernels) -> None:
-    """Child graphs hold kernels, fills, copies and other child graphs, even empty ones."""
+    """Child graphs may contain kernels, fills, copies and other child graphs, even empty ones."""
     device = kernels.device
     a, b = kernels.number(5), kernels.number(0)
     pinned = device.pinned(np.zeros(1, np.int32))
@@ -81,7 +81,7 @@ def test_kernels_of_a_child_graph_can_be_updated(kernels: Kernels) -> None:
 
 
 def test_nodes_can_be_added_after_a_child(kernels: Kernels) -> None:
-    """The node after a child has the next free number, and nodes inside the child can't be dependencies."""
+    """The node after a child is numbered after the child's nodes, which can't be dependencies."""
     device, out = kernels.device, kernels.number(0, np.int64)
     child, graph = device.create_graph(), device.create_graph()
     kernels.add(child, "digit", out, 1)

@@ -192,7 +192,7 @@ def test_changing_the_original_afterwards_does_not_reach_the_clone(kernels: Kern
 
 
 def test_child_graphs_are_cloned_with_their_nodes(kernels: Kernels, out: Buffer) -> None:
-    """A clone has the nodes of child graphs under the same numbers; a child graph is removed as a whole."""
+    """A clone numbers the nodes of child graphs as its original does; a child graph is removed as a whole."""
     graph, inner, child = (kernels.device.create_graph() for _ in range(3))
     kernels.add(inner, "digit", out, 3)
     first = kernels.add(child, "digit", out, 2)

@@ -10,7 +10,7 @@ from engine.diagnostics import DeviceError
 
 
 def test_an_object_is_released_once_by_whoever_drops_it_last() -> None:
-    """Threads may hold and drop a shared object at any time; the last drop releases it, once."""
+    """Threads may share an object and drop it at any time; the last drop releases it, once."""
     released: list[int] = []
     objects = DriverObjects()
     shared = Shared(objects, lambda: released.append(1))
@@ -41,7 +41,7 @@ def test_an_object_is_released_once_by_whoever_drops_it_last() -> None:
 
 
 def test_what_was_released_is_not_held_again() -> None:
-    """Holding a released object is an error and does not revive it."""
+    """Using a released object is an error and does not revive it."""
     shared, holds = Shared(DriverObjects(), lambda: None), Holds()
     shared.drop()
     with pytest.raises(DeviceError, match="must not be used after they were released"), holds.holding(shared):

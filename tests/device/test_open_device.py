@@ -24,7 +24,7 @@ def test_the_host_is_always_usable_and_listed_last() -> None:
 
 
 def test_a_device_that_cannot_be_used_says_why() -> None:
-    """Every listed device is usable or has a reason, with which opening it fails."""
+    """Every listed device is usable, or opening it fails with the listed reason."""
     for status in list_devices():
         assert status.usable == (not status.reason)
         if not status.usable:

@@ -26,7 +26,7 @@ def recording() -> Recording:
 
 @pytest.mark.parametrize("family", _FAMILIES)
 def test_the_host_gives_what_a_gpu_gave(host: HostDevice, recording: Recording, family: str) -> None:
-    """Every recorded form gives the GPU's results on the recorded inputs."""
+    """Every recorded form computes the GPU's results from the recorded inputs."""
     forms = [form for form in FORMS if form.family == family and recording.covers(form)]
     runner = Runner(host, LANES, THREADS, vectorised=False)
     results = runner.run(forms, {form.name: recording.given(form) for form in forms}, recording.zones)

@@ -43,7 +43,7 @@ def test_each_kernel_of_a_file_becomes_a_block(canvas: Canvas, patch: Patch, tmp
 
 
 def test_a_kernel_with_a_mistake_gets_its_block(canvas: Canvas, patch: Patch, tmp_path: Path) -> None:
-    """A kernel with a mistake still becomes a block, so fixing the file is enough."""
+    """A dropped file whose kernel has a mistake still becomes a block, which refers to the file."""
     file = tmp_path / "wrong.cu"
     file.write_text("what is this")
     assert _drop(canvas, [file], QPointF(0, 200))
@@ -82,7 +82,7 @@ def test_a_patch_is_opened(canvas: Canvas, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["notes.txt", "folder"])
 def test_other_files_are_not_taken(canvas: Canvas, patch: Patch, tmp_path: Path, name: str) -> None:
-    """The pointer shows before the drop that other files are refused."""
+    """Other files are refused, and dropping them adds no block."""
     before = dict(patch.nodes)
     assert not _drop(canvas, [tmp_path / name], QPointF(0, 200))
     assert patch.nodes == before

@@ -110,7 +110,7 @@ def test_a_drop_on_a_node_takes_its_free_fitting_port(hand: Hand, patch: Patch) 
 def test_a_refused_drop_says_why_and_changes_nothing(
     canvas: Canvas, hand: Hand, patch: Patch, changes: list[Change]
 ) -> None:
-    """A refused drop changes nothing; the signal and the text beside the pointer have the patch's reason."""
+    """A refused drop changes nothing; the signal and the text beside the pointer state the patch's reason."""
     reasons: list[str] = []
     canvas.refused.connect(reasons.append)
     hand.drag(hand.port("source", "out", is_input=False), hand.port("count", "x", is_input=True))
@@ -134,7 +134,7 @@ def test_ports_that_do_not_fit_are_dimmed_while_a_connection_is_dragged(hand: Ha
 
 
 def test_a_drag_goes_on_while_block_types_are_loaded_again(hand: Hand, patch: Patch) -> None:
-    """A drag continues while block types are reloaded, whose nodes keep their ports."""
+    """A drag connects two ports although the block types are reloaded during it."""
     start, end = hand.port("source", "out", is_input=False), hand.port("scale", "gain", is_input=True)
     hand.drag(start, end, release=False)
     patch.restore([BlockTypesChanged(frozenset(node.type for node in patch.nodes.values()))])
@@ -143,7 +143,7 @@ def test_a_drag_goes_on_while_block_types_are_loaded_again(hand: Hand, patch: Pa
 
 
 def test_escape_leaves_a_picked_up_connection_where_it_was(hand: Hand, patch: Patch, changes: list[Change]) -> None:
-    """Escape puts a picked-up connection back, and nothing is edited."""
+    """Escape restores a connection that was picked up, without an edit."""
     hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200), release=False)
     hand.press(Qt.Key.Key_Escape)
     assert changes == []
@@ -176,7 +176,7 @@ def test_moving_an_end_to_another_port_is_one_step(hand: Hand, patch: Patch) -> 
 
 
 def test_a_refused_move_keeps_the_connection(hand: Hand, patch: Patch, changes: list[Change]) -> None:
-    """Dropping a connection's end where it doesn't fit does not remove the connection."""
+    """Dropping a connection's end on a port that doesn't fit keeps the connection."""
     hand.drag(hand.port("scale", "x", is_input=True), hand.port("count", "x", is_input=True))
     assert changes == []
     assert hand.scene.connections[patch.connections[0]].isVisible()
@@ -334,7 +334,7 @@ def test_fit_shows_every_node_at_no_more_than_full_size(canvas: Canvas, hand: Ha
 
 
 def test_undo_in_the_middle_of_a_drag_ends_it(hand: Hand, patch: Patch) -> None:
-    """Undo during a drag ends the drag, which never keeps removed nodes."""
+    """When the dragged node is removed during the drag, the drag ends and the view equals the patch."""
     hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200), release=False)
     patch.remove("source")
     assert shown(hand.scene) == documented(patch)

@@ -41,7 +41,7 @@ def body_of(canvas: Canvas, node: str) -> str:
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("zoom", [1.0, 0.3])
 def test_nodes_have_the_colour_of_their_share(canvas: Canvas, qapp: QApplication, theme: str, zoom: float) -> None:
-    """The heat map gives nodes the colour of their share, at any zoom and in both themes."""
+    """The heat map colours nodes by their share, at any zoom and in both themes."""
     apply_theme(qapp, theme)
     canvas.view.set_zoom(zoom)
     canvas.show_report(timed(scale=1_000_000, source=250_000))
@@ -114,7 +114,7 @@ def test_a_connection_tells_its_bytes_from_near_or_when_selected(
 
 
 def test_a_label_never_covers_the_ports(canvas: Canvas) -> None:
-    """A short connection shows its label only at a zoom at which the label does not cover ports."""
+    """A short connection shows its label only at a zoom at which the label covers no port."""
     patch = canvas.patch
     assert patch is not None
     scale, source = canvas.scene.nodes["scale"], canvas.scene.nodes["source"]

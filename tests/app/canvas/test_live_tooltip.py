@@ -33,7 +33,7 @@ def show_time(hand: Hand, time_ns: int) -> None:
 
 
 def test_a_tooltip_shows_the_newest_figures_while_the_pointer_rests(hand: Hand, qtbot: QtBot) -> None:
-    """A visible tooltip shows the newest figures, and requests profiles once."""
+    """While the pointer rests, its tooltip shows the newest figures, and profiles are requested once."""
     told: list[bool] = []
     hand.view.tooltip.watching.connect(told.append)
     show_time(hand, 420_000)
@@ -48,7 +48,7 @@ def test_a_tooltip_shows_the_newest_figures_while_the_pointer_rests(hand: Hand, 
 
 
 def test_nothing_is_described_any_more_once_it_is_gone(hand: Hand, qtbot: QtBot) -> None:
-    """A tooltip is no longer updated after Qt hid it or the pointer left or moved to another item."""
+    """A tooltip is no longer updated after Qt hid it, or the pointer left or moved to another item."""
     told: list[bool] = []
     asked: list[object] = []
     describe = hand.view._describe

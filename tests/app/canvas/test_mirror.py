@@ -34,7 +34,7 @@ def test_a_node_that_changes_its_region_stays_where_it_is(hand: Hand, patch: Pat
 
 
 def test_another_patch_replaces_the_view(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A canvas that shows another patch no longer follows the old one."""
+    """A canvas that shows another patch no longer follows edits of the old one."""
     other = Patch(Catalogue())
     other.add("test_canvas.show", node_id="only")
     canvas.set_patch(other)
@@ -45,7 +45,7 @@ def test_another_patch_replaces_the_view(canvas: Canvas, hand: Hand, patch: Patc
 
 
 def test_showing_a_patch_does_not_edit_it(canvas: Canvas, patch: Patch) -> None:
-    """Opening, selecting and looking make no undo steps."""
+    """Showing a patch, selecting all of it, and painting it make no edits."""
     changes: list[Change] = []
     patch.subscribe(changes.append)
     before = patch.history.names

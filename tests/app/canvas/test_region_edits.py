@@ -14,7 +14,7 @@ from tests.app.sample_blocks import KINDS, patch_with_region
 
 @pytest.fixture
 def patch() -> Patch:
-    """A patch with a region that holds a block, and blocks outside."""
+    """A patch with a block in a region, and blocks outside."""
     return patch_with_region()
 
 
@@ -57,7 +57,7 @@ def test_a_new_region_block_covers_no_other_block(canvas: Canvas, hand: Hand, pa
 
 
 def test_wrapping_what_something_outside_lies_between_is_refused(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Wrapping blocks is refused, without a trace, if a block outside would have to run both after and before them."""
+    """Wrapping blocks is refused without a change if a block outside would have to run both after and before them."""
     patch.add("test_canvas.scale", node_id="last", position=(440, 0))
     patch.connect(patch["source"]["out"], patch["free"]["x"])
     patch.connect(patch["free"]["out"], patch["last"]["x"])
@@ -94,7 +94,7 @@ def test_blocks_move_into_regions_and_out_by_command(canvas: Canvas, patch: Patc
 
 
 def test_taking_out_goes_one_region_up(canvas: Canvas, patch: Patch) -> None:
-    """Taking a block out moves it one region up, and a region block keeps the blocks that it holds."""
+    """Taking a block out moves it one region up; a region block that is taken out keeps its blocks."""
     patch.add("control.if", node_id="choice", region=patch["loop"])
     patch.add("test_canvas.count", node_id="deep", region=patch["choice"])
     canvas.select(["deep"])

@@ -27,7 +27,7 @@ BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.n
 
 @pytest.fixture
 def patch() -> Patch:
-    """A patch with a region that holds a block, and blocks outside."""
+    """A patch with a block in a region, and blocks outside."""
     return patch_with_region()
 
 
@@ -178,7 +178,7 @@ def test_a_drop_in_a_box_moves_the_block_into_the_region(hand: Hand, patch: Patc
 
 
 def test_dragging_out_takes_the_block_out(hand: Hand, patch: Patch) -> None:
-    """Dragging a block out of its box removes it from the region, and the box does not follow it."""
+    """Dragging a block out of its box removes it from the region, and the box no longer encloses it."""
     hand.drag(hand.title("inner"), QPointF(250, 200))
     assert patch.nodes["inner"].region == ""
     assert not box(hand, "loop").intersects(place(hand, "inner"))
@@ -197,7 +197,7 @@ def test_a_block_at_the_edge_of_its_box_widens_it(hand: Hand, patch: Patch) -> N
 
 
 def test_a_drop_means_the_innermost_box(hand: Hand, patch: Patch) -> None:
-    """A drop goes to the innermost box at the pointer; a drag into the outer box leaves only the inner region."""
+    """A drop joins the innermost box at the pointer; a drag into the outer box leaves only the inner region."""
     patch.add("control.if", node_id="choice", position=(-160, 160), region=patch["loop"])
     hand.drag(hand.title("free"), hand.scene.regions.layouts()["choice"].slots[0].rect.center())
     assert patch.nodes["free"].region == "choice"
@@ -207,7 +207,7 @@ def test_a_drop_means_the_innermost_box(hand: Hand, patch: Patch) -> None:
 
 
 def test_all_selected_blocks_go_where_the_dragged_one_goes(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """All selected blocks go where the dragged one goes, and a region block takes its blocks along."""
+    """All selected blocks join the dragged one's region, and a region block keeps its own blocks."""
     patch.add("control.while", node_id="other", position=(200, 160))
     patch.add("test_canvas.count", node_id="kept", position=(400, 160), region=patch["other"])
     canvas.select(["free", "other"])

@@ -33,7 +33,7 @@ def pixels(canvas: Canvas, colour: str) -> int:
 
 
 def test_an_error_is_outlined_in_the_error_colour(canvas: Canvas) -> None:
-    """A failed node has an outline in the error colour, and a working node has no red."""
+    """A node is outlined in the error colour only while it has an error."""
     canvas.resize(500, 300)
     assert pixels(canvas, DARK.error) == 0
     canvas.show_report(make_report({"scale": make_node_report(NodeState.ERROR, message="no")}))
@@ -54,13 +54,13 @@ def test_states_show_at_once_and_times_only_a_few_times_a_second(hand: Hand, qtb
 
 
 def test_a_report_may_name_nodes_that_are_gone(hand: Hand) -> None:
-    """Reports on removed nodes are ignored, and new nodes have no state, since the engine is a frame behind."""
+    """A report on a removed node is ignored, and nodes that the report lacks have the state OK."""
     hand.canvas.show_report(make_report({"gone": make_node_report(NodeState.ERROR, 5)}))
     assert {node.appearance.state for node in hand.scene.nodes.values()} == {NodeState.OK}
 
 
 def test_tooltips_are_made_when_asked_for(hand: Hand, qtbot: QtBot) -> None:
-    """A connection's tooltip has the data of the newest report."""
+    """A connection's tooltip shows the figures of the newest report."""
     hand.canvas.show_report(make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 512)}))
     connection = next(iter(hand.scene.connections.values()))
     position: QPoint = hand.view.mapFromScene(connection.path().pointAtPercent(0.5))
@@ -136,7 +136,7 @@ def test_names_of_both_sides_do_not_meet(canvas: Canvas, zoom: float) -> None:
 
 
 def test_a_time_that_the_title_bar_has_no_room_for_stands_above(canvas: Canvas) -> None:
-    """A time that does not fit beside the title is painted above the node; at 100 % it is in the title bar."""
+    """A time that does not fit beside the title is painted above the node; at 100 % it fits into the title bar."""
     node = canvas.scene.nodes["scale"]
     canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, 123_456_789)}))
 

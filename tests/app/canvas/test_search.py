@@ -42,7 +42,7 @@ def test_the_search_opens_and_enter_places_the_block_there(canvas: Canvas, hand:
 
 
 def test_a_double_click_on_the_canvas_opens_the_search(canvas: Canvas, hand: Hand) -> None:
-    """A double-click on the canvas opens the search, as Tab does."""
+    """A double-click on the canvas opens the search."""
     hand.double_click(QPointF(-300, 250))
     assert popup(canvas).isVisible()
 

@@ -115,7 +115,7 @@ def test_only_one_connection_of_numbers_can_be_checked(canvas: Canvas, patch: Pa
 def test_a_checked_connection_has_a_mark(
     canvas: Canvas, hand: Hand, patch: Patch, qapp: QApplication, theme: Colours
 ) -> None:
-    """A checked connection has a mark, in the warning colour only while the check fails."""
+    """A checked connection shows a mark, in the warning colour only while the check fails."""
     apply_theme(qapp, theme.name)
     warned, ground = QColor(theme.warning).name(), QColor(theme.canvas).name()
     before = colours_at_mark(hand)
@@ -138,7 +138,7 @@ def test_a_checked_connection_has_a_mark(
 
 
 def test_the_tooltip_says_what_is_checked_and_what_was_found(patch: Patch) -> None:
-    """A checked connection's tooltip has the check and its result."""
+    """The tooltip of a checked connection shows the check and its result."""
     (connection,) = patch.connections
     assert "Checked" not in tooltip(patch, connection, None)
     patch.set_sentinel(connection, minimum=0, action="freeze")
@@ -150,7 +150,7 @@ def test_the_tooltip_says_what_is_checked_and_what_was_found(patch: Patch) -> No
 
 
 def test_the_editor_pauses_with_a_frozen_frame(window: MainWindow, tmp_path: Path) -> None:
-    """When a frame is frozen, the editor pauses, the status bar gives the reason, and the button plays on."""
+    """When a frame is frozen, the editor pauses, the status bar shows the reason, and the play button continues."""
     save_patch(make_patch(), tmp_path / "demo.loom")
     window.files.open_path(tmp_path / "demo.loom")
     engine = window.session.engine

@@ -77,7 +77,7 @@ def test_a_parameter_has_a_port_exactly_while_it_is_driven(hand: Hand, patch: Pa
 
 
 def test_values_look_different_from_buffers(patch: Patch) -> None:
-    """Ports of numbers and switches have kinds of their own, at outputs and at driven parameters."""
+    """Ports of numbers and of switches are of their own kinds, at outputs and at driven parameters."""
     patch.connect(VALUE, AMOUNT)
     patch.connect(UP, ON)
     wave, blend = node_view_model(patch, "wave"), node_view_model(patch, "blend")
@@ -234,7 +234,7 @@ def test_a_value_dropped_on_the_canvas_finds_value_blocks_first(hand: Hand, patc
 
 
 def test_a_block_inserted_on_a_value_connection_suits_the_parameter(hand: Hand, patch: Patch) -> None:
-    """A value block inserted before a parameter has the parameter's value and range, and passes the value on."""
+    """A value block inserted before a parameter takes over the parameter's value and range, and passes the value on."""
     patch.set("blend", steps=9)
     patch.connect(VALUE, STEPS)
     hand.double_click(next(iter(hand.scene.connections.values())).path().pointAtPercent(0.5))

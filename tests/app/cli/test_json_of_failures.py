@@ -32,7 +32,7 @@ RUN_KEYS = {
 def test_json_is_one_whole_object_whatever_goes_wrong(
     warploom: Warploom, saxpy_file: Path, words: list[str], change: dict[str, Any], status: int, text: str
 ) -> None:
-    """After any error, the JSON object has all keys, and its diagnostic is what stderr reports."""
+    """After any error, the JSON object has all keys, and its diagnostic is the error on stderr."""
     edited(saxpy_file, **change)
     result = warploom(*words, saxpy_file, "--json")
     assert result.status == status
@@ -51,7 +51,7 @@ def test_json_is_one_object_after_an_interrupt_and_an_error_of_ours(
     problem: BaseException,
     status: int,
 ) -> None:
-    """After an interrupt or an internal error, the JSON object has the reason."""
+    """After an interrupt or an internal error, the JSON object contains the reason."""
 
     def fail(*_: object, **__: object) -> None:
         raise problem

@@ -23,7 +23,7 @@ def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:
 
 
 def test_a_patch_inside_a_block_is_not_spelled_out(warploom: Warploom) -> None:
-    """A parameter that holds an inner patch is named by kind in the table and complete in the JSON."""
+    """A parameter whose value is an inner patch is named by kind in the table, and complete in the JSON."""
     found = warploom("blocks", "tensor.train", "--json").json
     assert any(p["name"] == "graph" and p["default"]["nodes"] for p in found["parameters"])
     (row,) = [line for line in warploom("blocks", "tensor.train").out.splitlines() if line.startswith("graph ")]
@@ -32,7 +32,7 @@ def test_a_patch_inside_a_block_is_not_spelled_out(warploom: Warploom) -> None:
 
 
 def test_a_blocks_help_is_plain_text_on_the_terminal(warploom: Warploom) -> None:
-    """Help on the terminal has no backticks; the JSON keeps them."""
+    """Help on the terminal contains no backticks; the JSON keeps them."""
     assert "`" in warploom("blocks", "math.saxpy", "--json").json["help"]
     plain = warploom("blocks", "math.saxpy").out
     assert "Scales x by a and adds y." in plain and "`" not in plain
@@ -78,7 +78,7 @@ def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: P
 def test_kernel_describes_each_of_several_entry_points_so_that_a_block_can_use_them(
     warploom: Warploom, tmp_path: Path
 ) -> None:
-    """A description written beside a .ptx has the types of each entry point's pointers, so that blocks can use it."""
+    """A description written beside a .ptx states the pointers' types of each entry point, so that blocks can use it."""
     source = tmp_path / "pair.cu"
     source.write_text(
         'extern "C" __global__ void up(float* out, int n) { if (threadIdx.x < n) out[threadIdx.x] += 1; }\n'

@@ -1,4 +1,4 @@
-"""Each mistake has one clear error, and the exit status that scripts rely on."""
+"""Each mistake is reported by one clear error and the exit status that scripts rely on."""
 
 import json
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_check_names_the_nodes_of_a_cycle(warploom: Warploom, saxpy_file: Path) 
     ],
 )
 def test_a_bad_file_gets_one_line(warploom: Warploom, tmp_path: Path, text: str, message: str) -> None:
-    """A bad file exits with 1 and one line that has the file, the place and the rule, without a traceback."""
+    """A bad file exits with 1 and one line that states the file, the place and the rule, without a traceback."""
     path = tmp_path / "bad.loom"
     path.write_text(text)
     for command in ("run", "check"):

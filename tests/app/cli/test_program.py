@@ -71,7 +71,7 @@ def test_python_m_app_is_the_same_program() -> None:
 
 
 def loaded_by(code: str) -> set[str]:
-    """Return the modules that Python has loaded after running some code."""
+    """Return the modules that Python loads while it runs some code."""
     done = subprocess.run(
         [sys.executable, "-c", f"import atexit, sys; atexit.register(lambda: print(*sys.modules))\n{code}"],
         capture_output=True,

@@ -79,7 +79,7 @@ def test_two_blocks_that_save_one_file_lose_nothing(warploom: Warploom, tmp_path
 
 
 def test_check_accepts_what_runs(warploom: Warploom, saxpy_file: Path) -> None:
-    """`check` of a valid patch has exit status 0 and no diagnostics."""
+    """`check` of a valid patch exits with 0 and no diagnostics."""
     result = warploom("check", saxpy_file, "--json")
     assert (result.status, result.json) == (0, {"ok": True, "diagnostics": []})
     assert warploom("check", EXAMPLES / "particles.loom").status == 0
@@ -108,7 +108,7 @@ def test_files_of_other_editors_are_read(warploom: Warploom, saxpy_file: Path) -
 
 
 def test_a_device_takes_what_is_written_and_stays(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """`--out` to a device such as /dev/stdout writes to it and does not replace it by a file."""
+    """`--out` to a device such as /dev/stdout writes to the device and does not replace it by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
@@ -227,7 +227,7 @@ def test_a_profile_is_written_as_its_name_says(warploom: Warploom, saxpy_file: P
 def test_an_example_is_found_by_its_name_unless_a_file_has_that_name(
     warploom: Warploom, saxpy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An example is found by its name from any folder, unless a file has that name."""
+    """An example is found by its name from any folder, unless a file of that name exists."""
     monkeypatch.chdir(tmp_path)
     assert warploom("check", "photo").out == "photo: would compile\n"
     assert {n["type"] for n in warploom("run", "photo", "--json", "--set", "no.x=1").json["nodes"]} == set()
@@ -238,7 +238,7 @@ def test_an_example_is_found_by_its_name_unless_a_file_has_that_name(
 def test_run_by_an_engine_in_another_process_gives_the_same(
     warploom: Warploom, saxpy_file: Path, tmp_path: Path
 ) -> None:
-    """An engine in another process gives the same file, levels and nodes.
+    """An engine in another process produces the same file, levels and nodes.
 
     A command that is no engine is a device error.
     """

@@ -30,7 +30,7 @@ def test_every_command_takes_it(warploom: Warploom) -> None:
 
 
 def test_nothing_is_printed_unless_asked_for(warploom: Warploom, saxpy_file: Path, file: Path) -> None:
-    """The log file always has the graph's build. stderr has it, with details, only with `--verbose`."""
+    """The log file always records the graph's build; stderr shows it only with `-v`, and details only with `-vv`."""
     plain, once, twice = (warploom("run", saxpy_file, "--frames", "2", *more) for more in ((), ("-v",), ("-vv",)))
     assert plain.err == ""
     assert "INFO" in once.err and "COLD: first build" in once.err and "DEBUG" not in once.err
@@ -50,7 +50,7 @@ def test_it_may_stand_before_the_command(warploom: Warploom, saxpy_file: Path, f
 
 
 def test_json_stays_alone_on_standard_output(warploom: Warploom, saxpy_file: Path) -> None:
-    """With `--json`, standard output has only JSON at every log level."""
+    """With `--json`, standard output contains only JSON at every log level."""
     result = warploom("run", saxpy_file, "--frames", "1", "--json", "-vv")
     assert result.json["frames"] == 1 and "DEBUG" in result.err
 
@@ -103,7 +103,7 @@ def test_the_error_of_a_finaliser_is_logged(warploom: Warploom, file: Path, monk
 
 
 def test_a_program_leaves_no_output_behind(warploom: Warploom) -> None:
-    """A command detaches its outputs, so the next one in the same process starts afresh."""
+    """After a command, the hooks of threads and finalisers and the log levels are as before."""
     hooks = threading.excepthook, sys.unraisablehook
     warploom("devices", "-vv")
     assert (threading.excepthook, sys.unraisablehook) == hooks

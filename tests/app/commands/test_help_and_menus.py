@@ -70,7 +70,7 @@ def test_rename_focuses_the_title_and_returns(opened: MainWindow, qtbot: QtBot) 
 
 @pytest.mark.parametrize("kind", CONTEXT_MENUS)
 def test_every_menu_of_the_canvas_opens_with_its_commands(opened: MainWindow, qtbot: QtBot, kind: str) -> None:
-    """The canvas menus have the menu bar's commands, so both are enabled and disabled together."""
+    """Each canvas menu lists the commands of its entry in CONTEXT_MENUS, in that order."""
     opened.canvas.menu_requested.emit(kind, opened.mapToGlobal(QPoint(50, 50)))
     menu = next(menu for menu in opened.findChildren(QMenu) if menu.isVisible() and menu.parent() is opened)
     names = [action.objectName() for action in menu.actions() if not action.isSeparator()]

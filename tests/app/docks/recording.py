@@ -11,7 +11,7 @@ MS = 1_000_000
 
 
 class Recording:
-    """A fake engine whose record has 600 frames of 8 ms, except the last but one with 40 ms."""
+    """A fake engine with a record of 600 frames of 8 ms, except the last but one of 40 ms."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -48,7 +48,7 @@ def test_records_of_any_thread_are_listed_while_it_is_seen(qtbot: QtBot, log: Lo
 
 
 def test_what_a_person_must_know_goes_to_the_status_bar(qtbot: QtBot, log: Log) -> None:
-    """Messages and errors go to the log and to the status bar, except those that the engine has already logged."""
+    """Messages and errors are shown in the log and in the status bar, except those that the engine already logged."""
     noted: list[str] = []
     log.noted.connect(noted.append)
     log.add_message("hello")

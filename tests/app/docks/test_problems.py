@@ -54,7 +54,7 @@ def test_a_kernel_error_names_its_line(qtbot: QtBot) -> None:
 
 
 def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
-    """The first row has a compiler's first error, and rows below it the others; the tooltip has the whole message."""
+    """The first row shows a compiler's first error, and rows below it the others; the tooltip is the whole message."""
     problems = Problems()
     qtbot.addWidget(problems)
     text = "blur.cu must compile, got 2 errors:\nblur.cu(3): no a\n  a;\n  ^\nblur.cu(5): no b\n  b;\n  ^"
@@ -83,7 +83,7 @@ def test_a_renamed_block_is_renamed_in_the_list(qtbot: QtBot, patch: Patch) -> N
 
 
 def test_a_problem_with_a_button_opens_no_window(qtbot: QtBot, patch: Patch) -> None:
-    """A row's button is never a window of its own for a moment, which would take the keyboard focus."""
+    """Adding a button to a row opens no window, which would take the keyboard focus."""
     patch.add("test_app.screen", node_id="screen")
     problems = Problems()
     qtbot.addWidget(problems)
@@ -135,7 +135,7 @@ def test_filters_choose_what_is_listed(qtbot: QtBot) -> None:
     problems.source.setCurrentIndex(2)
     problems.source.activated.emit(2)
     assert listed(problems) == ["append"]
-    problems.show_diagnostics((SLOW, BROKEN))  # the chosen source has no problems left, and stays chosen
+    problems.show_diagnostics((SLOW, BROKEN))  # the chosen source stays chosen without any problems
     assert listed(problems) == []
     assert problems.source.currentText() == "Capacity (0)"
     assert problems.currentIndex() == 1

@@ -59,7 +59,7 @@ def test_a_profile_of_another_level_is_late(profiler: Profiler) -> None:
 
 
 def test_the_last_frames_are_bars_and_a_click_chooses_one(profiler: Profiler) -> None:
-    """The last frames are bars, requested while the dock is visible. A click chooses one; a new engine has none."""
+    """The last frames are bars, requested while the dock is visible; a click chooses one, and a new engine has none."""
     engine, chosen = Recording(), list[int]()
     profiler.frame_chosen.connect(lambda flight, place: chosen.append(int(flight.frames["frame"][place])))
     profiler.show_profile(profile_of(span("a")))
@@ -119,7 +119,7 @@ def test_the_timeline_zooms_about_a_point_and_stays_in_the_frame(profiler: Profi
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_bars_in_loops_stand_out_from_the_canvas(profiler: Profiler, theme: str) -> None:
-    """Bars of work in loops are pale but have a visible outline."""
+    """Bars of work in loops are pale but visibly outlined."""
     make_current(theme)
     try:
         profiler.show_profile(profile_of(span("a", busy_ns=1000, is_region=True), span("b", region="a", turns=3)))

@@ -50,7 +50,7 @@ def test_it_follows_only_while_it_is_seen(qtbot: QtBot, recorder: Recorder, engi
 
 
 def test_a_frame_of_another_record_can_be_shown(recorder: Recorder) -> None:
-    """A frame that was chosen in the profiler, which has its own record, can be shown."""
+    """A frame that was chosen in the profiler can be shown, although the profiler keeps its own record."""
     flight = Flight(Recording().flight_record(), 0.0)
     recorder.show_frame(flight, 598)
     assert recorder.freeze.isChecked() and recorder.flight is flight
@@ -180,7 +180,7 @@ def test_a_dock_behind_another_tab_asks_nothing(qtbot: QtBot, engine: Recording)
 
 
 def test_a_figure_can_be_read_over_bars(recorder: Recorder) -> None:
-    """A figure over bars has the background's colour behind it, even where bars are as high as the scale."""
+    """A figure over bars is drawn on the background's colour, even where bars are as high as the scale."""
     record = Recording().flight_record()
     record.frames["wait"] = 40_000_000
     recorder.show_frame(Flight(record, 0.0), 300)

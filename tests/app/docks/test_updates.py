@@ -42,7 +42,7 @@ def updates(qtbot: QtBot) -> Updates:
 
 
 def test_a_row_shows_level_cause_author_frame_and_cost(updates: Updates) -> None:
-    """A row has the level, cause, author, frame and cost of an update, with units."""
+    """A row shows the level, cause, author, frame and cost of an update, with units."""
     updates.add(record(COLD, "connection a.out to b.x", source="undo"))
     assert texts(updates) == [["Cold", "connection a.out to b.x", "undo", "1,017", "3.00 ms", "200 µs"]]
     tooltip = updates.rows.tooltip(updates.rows.rows[0], 0)
@@ -50,7 +50,7 @@ def test_a_row_shows_level_cause_author_frame_and_cost(updates: Updates) -> None
 
 
 def test_every_level_above_hot_is_listed() -> None:
-    """Every level that leaves a record has a name."""
+    """Every level above HOT has a name in the list."""
     assert set(LEVELS) == {level for level in UpdateLevel if level > UpdateLevel.HOT}
 
 
@@ -148,7 +148,7 @@ def test_the_list_does_not_grow_without_end(qtbot: QtBot, updates: Updates, show
 
 
 def test_a_wait_that_costs_a_display_frame_is_marked(updates: Updates) -> None:
-    """An update that delays a frame by more than a sixtieth of a second has the warning colour."""
+    """An update that delays a frame by more than a sixtieth of a second is shown in the warning colour."""
     updates.add(record(swap_ns=16_000_000))
     updates.add(record(swap_ns=17_000_000))
     found = [updates.rows.data(updates.rows.index(row, 6), Qt.ItemDataRole.ForegroundRole) for row in (0, 1)]

@@ -13,7 +13,7 @@ def test_state_survives_saving(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_gives_a_fresh_state(tmp_path: Path) -> None:
-    """A damaged state file gives a fresh state, so the editor still starts."""
+    """A damaged state file is read as a fresh state."""
     for text in ("{", '{"recent": 3}', ""):
         (tmp_path / "editor.json").write_text(text)
         assert load_state(tmp_path) == UserState()

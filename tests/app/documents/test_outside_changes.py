@@ -73,7 +73,7 @@ def text_of(window: MainWindow) -> str:
 
 
 def test_an_unchanged_file_makes_no_notice(file: Path) -> None:
-    """An unchanged file makes no notice, nor does a patch without a file.
+    """Neither an unchanged file nor a patch without a file makes a notice.
 
     Files count as unchanged after they were read, written or accepted here.
     """
@@ -126,7 +126,7 @@ def test_own_saves_and_other_spacing_make_no_notice(opened: MainWindow, file: Pa
 def test_keeping_mine_keeps_it_as_unsaved_work(
     opened: MainWindow, file: Path, asked: Asked, change: Callable[[Path], Any]
 ) -> None:
-    """Keeping mine leaves the patch unsaved, and it may then replace the version that was seen.
+    """Keeping the person's version leaves it unsaved, and saving it replaces the other program's version.
 
     A newer change makes another notice.
     """
@@ -151,7 +151,7 @@ def test_keeping_mine_keeps_it_as_unsaved_work(
 
 
 def test_mine_can_be_saved_elsewhere(opened: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
-    """Mine can be saved to another file, which leaves the other program's version in place."""
+    """The person's version can be saved to another file, and the other program's version stays."""
     edit_elsewhere(file)
     theirs, mine = file.read_text(), text_of(opened)
     look(opened)

@@ -83,7 +83,7 @@ def test_hovering_watches_and_leaving_ends_it(opened: Any, qtbot: QtBot, at_badg
 
 
 def test_tooltips_tell_what_a_real_engine_measured(real_window: Any, qtbot: QtBot) -> None:
-    """With a real engine, tooltips have a block's kernels and the cost of measuring, also while it is paused."""
+    """With a real engine, tooltips show a block's kernels and the cost of measuring, even while it is paused."""
     assert real_window.files.open_example(EXAMPLES_FOLDER / "whirl.loom")
     real_window.session.set_profiling(ProfilingLevel.PER_KERNEL)
     view = real_window.canvas.view

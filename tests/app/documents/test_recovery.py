@@ -72,7 +72,7 @@ def test_nothing_is_left_after_a_proper_end(tmp_path: Path, patch: Patch) -> Non
 
 
 def test_an_equal_copy_is_not_written_again(slot: RecoverySlot, tmp_path: Path, patch: Patch) -> None:
-    """Autosave does not write a copy that equals the last one."""
+    """Autosave skips a copy that equals the last one."""
     slot.write(patch).result()
     (file,) = (tmp_path / "recovery").glob("*.json")
     file.write_text("untouched")
@@ -86,7 +86,7 @@ def test_an_equal_copy_is_not_written_again(slot: RecoverySlot, tmp_path: Path, 
 def test_a_copy_has_the_state_of_the_moment_of_its_request(
     slot: RecoverySlot, tmp_path: Path, patch: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A copy that is written in the background has the patch's state at its request."""
+    """A copy that is written in the background contains the patch's state at the time of the request."""
     patch.add("test_app.picture", node_id="before")
     inner = RecoverySlot._write
     monkeypatch.setattr(RecoverySlot, "_write", lambda *of: (time.sleep(0.05), inner(*of)))

@@ -52,7 +52,7 @@ def test_a_drag_from_an_input_asks_for_the_same_connection(patch: Patch) -> None
 
 
 def test_the_best_end_is_the_required_one_of_the_same_type() -> None:
-    """A new block is connected by the required port of the same type, if it has one."""
+    """A new block is connected at a required port that fits, or not at all."""
     samples = Scale.ports["out"]
     assert best_end(Scale, samples) is Scale.ports["x"]
     assert best_end(Show, samples) is Show.ports["x"]

@@ -90,7 +90,7 @@ def test_pasting_twice_at_one_place_covers_nothing(patch: Patch) -> None:
 
 
 def test_pasting_where_no_node_can_lie_is_refused(patch: Patch) -> None:
-    """Pasting at a position that no file can hold is refused."""
+    """Pasting at a position outside a file's limits is refused."""
     text, before = copied(patch, ["source"]), list(patch.nodes)
     for place in ((1e300, 1e300), (float("nan"), 0.0)):
         with pytest.raises(PatchError, match="position must be two numbers from -1e9 to 1e9, got"):

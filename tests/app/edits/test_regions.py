@@ -15,7 +15,7 @@ from tests.app.sample_blocks import KINDS, patch_with_region
 
 @pytest.fixture
 def patch() -> Patch:
-    """A patch with a region that holds a block, and blocks outside."""
+    """A patch with a block in a region, and blocks outside."""
     return patch_with_region()
 
 
@@ -53,7 +53,7 @@ def _ports(patch: Patch) -> list[PortRef]:
 
 
 def test_a_copy_of_the_patch_says_why_a_move_is_refused(patch: Patch) -> None:
-    """The check of a move gives the same refusal as the edit, and leaves the patch unchanged."""
+    """The check of a move returns the same refusal as the edit, and leaves the patch unchanged."""
     patch.connect(patch["inner"]["out"], patch["free"]["x"])
     heard: list[Change] = []
     patch.subscribe(heard.append)

@@ -99,7 +99,7 @@ def test_a_click_mends_the_problem(case: str) -> None:
 
 
 def test_a_loop_that_nothing_enters_asks_for_a_block() -> None:
-    """A loop that nothing enters has no input for `like`, so a search for a block is offered."""
+    """For a loop without a source, the remedy is to search for a block for `like`."""
     patch = build({**DELAY, "c": ("buffer.copy", {})}, "d.out c.x", "c.out d.x")
     (problem,) = check_patch(patch)
     assert [(r.title, r.search) for r in remedies(patch, problem)] == [("Add a block for like …", ref("d.like"))]
@@ -134,7 +134,7 @@ def test_a_kernel_over_its_limit_can_run_without_one() -> None:
 
 
 def test_a_problem_of_a_block_that_is_gone_has_no_button() -> None:
-    """A problem of a removed block has no button, since a report may be older than the patch."""
+    """A problem of a removed block has no remedies."""
     patch = build({"s": ("math.saxpy", {})})
     problems = check_patch(patch)
     patch.remove("s")

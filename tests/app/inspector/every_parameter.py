@@ -1,4 +1,4 @@
-"""Access to the editors of a block that has every kind of parameter."""
+"""Access to the editors of a block with every kind of parameter."""
 
 from app.inspector.inspector import Inspector
 from app.inspector.parameter_editors import NumberEditor

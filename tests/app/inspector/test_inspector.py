@@ -41,12 +41,12 @@ from tests.app.inspector.every_parameter import TYPE, number
     ],
 )
 def test_every_parameter_type_has_its_editor(inspector: Inspector, name: str, kind: type[ParameterEditor]) -> None:
-    """Each kind of parameter has the right editor."""
+    """Each kind of parameter is edited by its own kind of editor."""
     assert type(inspector.editor(name)) is kind
 
 
 def test_a_section_folds_for_every_block_until_it_is_unfolded(inspector: Inspector) -> None:
-    """Live and structural parameters have sections, which stay folded for every block until they are unfolded."""
+    """The sections of live and structural parameters stay folded for every block until they are unfolded."""
     first, second = inspector.findChildren(SectionHeading)
     assert (first.text(), second.text()) == ("While it runs", "Changes rebuild the graph")
     shown = [name for name, row in inspector.rows.items() if row.isVisible()]
@@ -179,7 +179,7 @@ def test_several_nodes_of_a_type_are_edited_together(inspector: Inspector, patch
 
 
 def test_nodes_of_different_types_are_not_edited_together(inspector: Inspector, patch: Patch) -> None:
-    """For nodes of different types, the inspector is empty and gives the reason."""
+    """For nodes of different types, the inspector is empty and shows the reason."""
     patch.add("test_app.picture", node_id="p")
     inspector.show_nodes(["a", "p"])
     assert inspector.currentIndex() == 0
@@ -235,7 +235,7 @@ def test_a_placeholder_node_is_explained(inspector: Inspector, patch: Patch) -> 
 
 
 def test_help_in_the_inspector_shows_no_marks(qtbot: QtBot) -> None:
-    """Help in the inspector has no backticks, since its font can't show code."""
+    """Help in the inspector contains no backticks."""
     patch = Patch()
     patch.add("buffer.frame_delay", node_id="d")
     patch.add("math.saxpy", node_id="s")

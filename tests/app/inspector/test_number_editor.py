@@ -58,7 +58,7 @@ def test_two_drags_are_two_undo_steps(qtbot: QtBot, inspector: Inspector, patch:
 
 
 def test_slider_values_are_round_numbers(inspector: Inspector, patch: Patch) -> None:
-    """A slider of 1000 steps over 0 to 10 gives values with two digits, without binary noise."""
+    """The values of a slider with 1000 steps over 0 to 10 have two digits, without binary noise."""
     slider = number(inspector, "gain").slider
     assert slider is not None
     slider.setValue(333)

@@ -80,7 +80,7 @@ def test_the_stored_value_comes_back(inspector: Inspector, patch: Patch) -> None
 
 
 def test_a_new_block_is_added_and_connected_in_one_step(inspector: Inspector, patch: Patch) -> None:
-    """Adding and connecting a new slider is one step; the slider has the parameter's value and range."""
+    """Adding and connecting a new slider is one undo step, and the slider takes over the parameter's range."""
     before = set(patch.nodes)
     entries(inspector, "gain")["Drive with a new > Slider"].trigger()
     source = patch.source_of(PortRef("a", "gain"))
@@ -146,7 +146,7 @@ def test_several_nodes_are_driven_together(inspector: Inspector, patch: Patch) -
 
 
 def test_the_foot_shows_the_outputs_of_a_value_block(inspector: Inspector, patch: Patch) -> None:
-    """Below a value block's parameters are its output values; other blocks have their buffers there."""
+    """Below a value block's parameters, the inspector shows its output values."""
     inspector.show_nodes(["lfo"])
     nodes = {"lfo": NodeReport("value.lfo", NodeState.OK)}
     inspector.show_report(make_report(nodes=nodes, values={"lfo.value": 0.25}))

@@ -50,7 +50,7 @@ def test_a_missing_qt_library_is_named_with_its_remedy() -> None:
 
 
 def test_qt_is_not_loaded_before_it_is_needed() -> None:
-    """Edits and view models load without Qt, and the command line can report a missing Qt library."""
+    """Edits, view models and the check for Qt's libraries are imported without loading Qt."""
     rooms = [path for room in ("edits", "view_models") for path in sorted((ROOT / "app" / room).glob("[!_]*.py"))]
     modules = ["app.qt.qt_check", "app.documents.gallery", "app.documents.editor_state"]
     modules += [f"app.{path.parent.name}.{path.stem}" for path in rooms]

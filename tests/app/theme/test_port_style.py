@@ -1,4 +1,4 @@
-"""Every element type has its row in the table of colours."""
+"""Every element type has a row in the table of colours."""
 
 import pytest
 

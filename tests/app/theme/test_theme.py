@@ -32,7 +32,7 @@ def test_contrast_is_the_ratio_that_wcag_defines() -> None:
 
 @BOTH
 def test_text_is_legible_on_every_grey(theme: Colours) -> None:
-    """On every grey, body text has a contrast of 7:1, dim text 4.5:1, and faint text, for hints only, 3:1."""
+    """On every grey, the contrast of body text is 7:1, of dim text 4.5:1, and of faint text, for hints only, 3:1."""
     for ground in (theme.canvas, theme.dock, theme.control, theme.node):
         assert contrast(theme.text, ground) >= 7
         assert contrast(theme.text_dim, ground) >= 4.5
@@ -50,7 +50,7 @@ def test_chrome_is_grey_in_three_steps(theme: Colours) -> None:
 
 @BOTH
 def test_kinds_of_ports_stand_out_and_are_no_warning(theme: Colours) -> None:
-    """Each kind of port has a contrast of 3:1, its own shape, and a colour far from orange, red and green."""
+    """Each kind of port has a contrast of 3:1, its own shape, and a hue far from orange, red and green."""
     for style in PORT_STYLES.values():
         colour = QColor(style.colour(theme))
         assert contrast(style.colour(theme), theme.canvas) >= 3
@@ -137,7 +137,7 @@ def test_each_shipped_category_has_a_hue_of_its_own(theme: Colours) -> None:
 
 @BOTH
 def test_times_on_nodes_can_be_read(theme: Colours) -> None:
-    """A node's time has the contrast of text on every category's title bar."""
+    """A node's time is legible on every category's title bar."""
     for category in CATEGORIES:
         tint = category_tint(category, theme)
         assert contrast(badge_colour(category, theme, theme.text), tint) >= 4.5, category
@@ -166,7 +166,7 @@ def test_heat_is_one_hue_that_no_state_has_and_leaves_the_canvas(theme: Colours)
 
 @BOTH
 def test_a_check_box_can_be_seen_whether_it_is_checked_or_not(theme: Colours, qapp: QApplication) -> None:
-    """An empty check box's outline and the check mark have the contrast of 3:1 that WCAG requires of controls."""
+    """An empty check box's outline and a check mark have a contrast of at least 3:1."""
     apply_theme(qapp, theme.name)
     box = QCheckBox()
     middle = box.sizeHint().height() // 2

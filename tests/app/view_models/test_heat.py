@@ -23,7 +23,7 @@ def report_of(launch_ns: int | None, level: ProfilingLevel, *nodes: NodeReport) 
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_more_is_never_colder(one: float, other: float) -> None:
-    """Degrees rise with time, from 0 for no time to 1 for the whole frame."""
+    """More time never lowers the degree, which is 0 for no time and 1 for the whole frame."""
     assert (heat(one) <= heat(other)) == (one <= other) or heat(one) == heat(other)
     assert heat(0) == 0
     assert heat(1) == heat(1.5) == 1
@@ -33,7 +33,7 @@ def test_more_is_never_colder(one: float, other: float) -> None:
     ("time_ns", "degree"), [(None, 0), (0, 0), (10_000, 2), (250_000, 8), (1_000_000, DEGREES), (1_300_000, DEGREES)]
 )
 def test_a_degree_is_the_root_of_the_share(time_ns: int | None, degree: int) -> None:
-    """A degree is the root of a node's share of a launch of 1 ms; a node that was not measured has degree 0."""
+    """A degree is the square root of a node's share of a launch of 1 ms, and 0 for a node that was not measured."""
     statistics = EngineStatistics("host", work_ns=1_000_000)
     assert degree_of(node(time_ns), statistics) == degree
     assert degree_of(None, statistics) == degree_of(node(5), EngineStatistics("host")) == 0

@@ -81,7 +81,7 @@ def test_a_new_value_block_keeps_to_the_range_of_its_parameter(name: str, low: f
 
 
 def test_tooltips_tell_the_last_value_and_what_drives() -> None:
-    """Tooltips of the output, the parameter and their connection have the last value, before and after a report."""
+    """The tooltips of an output, a parameter and their connection show the last value, before and after a report."""
     patch = Patch(Catalogue())
     patch.add("test_canvas.wave", node_id="wave", title="Tide")
     patch.add("test_canvas.blend", node_id="blend", steps=5)
@@ -122,7 +122,7 @@ def test_tooltips_tell_the_last_value_and_what_drives() -> None:
     ],
 )
 def test_a_cost_is_written_in_words(cost: EditCost, text: str) -> None:
-    """The text of a cost has the level and, if known, how long recent updates of that kind took."""
+    """The text of a cost states the level and, if known, how long recent updates of that kind took."""
     assert update_cost_text(cost) == text
 
 
@@ -145,11 +145,11 @@ def _loop() -> dict[str, float]:
 def test_a_wrong_range_of_a_block_is_reported_and_stops_nothing(
     says: Callable[[], Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any error in a block's code for its range is reported as a problem and stops nothing."""
+    """An error in a block's own code for its range is a PatchError."""
     monkeypatch.setattr(compatible, "CodeRunner", partial(CodeRunner, TimeLimits(0.1, 1.0)))
 
     class Says(ValueBlock, id="test_app.says"):
-        """Returns the value that the test has set."""
+        """Return the value that the test has set."""
 
         value: Value[float] = value_port(doc="A number.")
         low: float = param(0.0, min=0, max=1, doc="A bound.")

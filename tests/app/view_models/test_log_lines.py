@@ -21,7 +21,7 @@ def told(text: str, level: int = logging.INFO, trace: str = "", logger: str = "e
 
 
 def test_a_line_says_when_how_severe_where_and_what() -> None:
-    """A line has time, level, logger and text, the last line of an exception, and the count of a repeated record."""
+    """A line shows time, level, logger, the first line of the text, an exception's last line, and the count."""
     trace = "Traceback (most recent call last):\n  File x\nKeyError: 'gone'"
     line = Line(told("failed\nbadly", logging.ERROR, trace), 3)
     assert line.texts[0].endswith(":01.250")
@@ -56,7 +56,7 @@ def test_a_filter_finds_text_level_and_logger() -> None:
     )
 )
 def test_what_is_shown_is_what_the_filter_fits(steps: list[object]) -> None:
-    """After any sequence of records and filters, the list has the matching records in order, up to its limit."""
+    """After any sequence of records and filters, the list shows the matching records in order, up to its limit."""
     rows = _LogRows(None)  # type: ignore[arg-type]  # it needs no parent
     shown = RowFilter(rows)
     limits = list_table.LIMIT, list_table.DROPPED_AT_ONCE

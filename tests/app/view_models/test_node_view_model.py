@@ -8,7 +8,7 @@ from engine.patch.document import Patch
 
 
 def test_ports_are_of_the_kind_that_flows() -> None:
-    """Pixels in two dimensions have the kind of an image. Other vectors, structs and numbers have their own kinds."""
+    """Pixels in two dimensions are of the kind IMAGE; structs, numbers and `any_type` are of other kinds."""
     patch = Patch(Catalogue())
     found = {}
     for name in ("source", "count", "soften", "sparks", "show"):
@@ -48,7 +48,7 @@ def test_a_port_that_the_type_lacks_is_marked(patch: Patch) -> None:
 
 
 def test_a_loaded_picture_is_an_image_before_anything_runs() -> None:
-    """A loaded picture's port has the kind of an image before anything runs, since its shape comes from the file."""
+    """The port of a loaded picture is of the kind IMAGE before anything runs."""
     patch = Patch()
     for name in ("load_image", "image_array"):
         node = patch.add(f"io.{name}")

@@ -14,7 +14,7 @@ BUDGET_NS = 1_000
 
 
 def fork() -> Patch:
-    """Return a patch: a source, a short and a long branch, a join, and a block of the join and the source."""
+    """Return a patch: a source, a short and a long branch, their join, and a reader of the join and the source."""
     patch = Patch()
     source, short, long = (patch.add("kernel.expression", node_id=name, expression="x + 1.0") for name in "abc")
     join, last = (patch.add("math.saxpy", node_id=name) for name in "de")
@@ -52,7 +52,7 @@ def report_at(level: ProfilingLevel, **fused: str) -> FrameReport:
 
 
 def test_the_longest_branch_is_marked_and_the_other_tells_its_slack() -> None:
-    """The longest branch is marked and the other one has its slack; one connection into each node is marked."""
+    """The longest branch is marked and the other one shows its slack; one connection into each node is marked."""
     marks = path_marks(fork(), profile_of(*FORK), report_at(ProfilingLevel.PER_BLOCK), BUDGET_NS)
     assert marks.nodes == {"a", "c", "d", "e"}
     assert lines(marks) == {"ac", "cd", "de"}
@@ -99,7 +99,7 @@ def test_a_frame_may_be_over_its_budget() -> None:
 
 
 def test_fused_nodes_are_marked_like_the_one_whose_kernel_does_their_work() -> None:
-    """Fused nodes and their connections are marked like the node whose kernel does their work."""
+    """Fused nodes and their connections are marked like the node whose kernel computes them."""
     spans = (span("b", busy_ns=20), span("d", busy_ns=5, after=(0,)), span("c", busy_ns=1))
     marks = path_marks(fork(), profile_of(*spans), report_at(ProfilingLevel.PER_BLOCK, a="b"), BUDGET_NS)
     assert marks.nodes == {"a", "b", "d"}

@@ -24,7 +24,7 @@ LONELY = Problem(error("x must be connected", node="c", port="x", remedy="connec
 
 
 def test_the_texts_of_a_row() -> None:
-    """A compiler's message starts with its first error. A fading problem has the time of its last sighting."""
+    """A row shows a compiler's first error, and the time at which a fading problem was last found."""
     assert FADING.texts(Patch()) == ("buffer is full", "b, out", "Capacity", "", "", "1,234", clock(160))
     assert BROKEN.texts(Patch()) == ("k.cu(3): no a", "a", "Validation", "k.cu:3", "", "1", "now")
     assert BROKEN.details == ["k.cu(5): no b"]
@@ -84,7 +84,7 @@ def test_the_filter() -> None:
 
 
 def test_sightings_go_with_their_diagnostics() -> None:
-    """Diagnostics are paired with their sightings; those of an engine that can't start have none."""
+    """Diagnostics are paired with their sightings, or with None if there are no sightings."""
     found, seen = (FADING.diagnostic, BROKEN.diagnostic), (Sighting(1, 2), Sighting(3, 4))
     assert listed(Patch(), found, seen) == [Problem(*pair) for pair in zip(found, seen, strict=True)]
     assert [each.sighting for each in listed(Patch(), found)] == [None, None]

@@ -44,7 +44,7 @@ def test_rows_are_sorted_within_the_row_around_them() -> None:
 
 
 def test_cells_tell_times_turns_and_shares() -> None:
-    """Cells have times, turns and shares of the frame's work, such as 40 of 95 µs."""
+    """Cells show times, turns and shares of the frame's work, such as 40 of 95 µs."""
     table = table_of(*SPANS)
     found = numbers(table)
     assert [table.text(found["b"], column) for column in ProfileColumn] == [
@@ -66,7 +66,7 @@ def test_a_group_tells_the_p99_of_its_sums() -> None:
 
 
 def test_what_did_not_run_has_no_time_and_no_bar() -> None:
-    """A block that did not run has a dash instead of times, and no bar."""
+    """A block that did not run shows a dash instead of times, and has no bar."""
     table = table_of(span("a", busy_ns=10), span("b", busy_ns=0, turns=0))
     assert table.text(1, ProfileColumn.NOW) == table.text(1, ProfileColumn.TURNS) == "–"
     assert {bar.row for bar in lay_out(table).bars} == {0}
@@ -83,7 +83,7 @@ def test_the_same_rows_take_other_times() -> None:
 
 
 def test_parallel_work_lies_in_lanes_of_its_own() -> None:
-    """Parallel work is in separate lanes without overlaps, and the graph's own row has no bar over the whole frame."""
+    """Parallel work is drawn in separate lanes without overlaps, and no bar of the graph itself covers the frame."""
     table = table_of(*SPANS, span("", "download", operation=9, first_ns=60_000, busy_ns=5_000))
     timeline = lay_out(table)
     for lane in range(timeline.lanes):
@@ -98,14 +98,14 @@ def test_parallel_work_lies_in_lanes_of_its_own() -> None:
 
 @pytest.mark.parametrize(("length", "most"), [(1, 3), (999, 7), (12_345_678, 5)])
 def test_rulers_are_round_and_sparse(length: int, most: int) -> None:
-    """A ruler has round marks, at most one more than requested, since both ends may have one."""
+    """A ruler's marks are round numbers from 0, at most one more than requested."""
     marks = ruler(0, length, most)
     assert 0 < len(marks) <= most + 1
     assert marks[0] == 0
 
 
 def test_the_cost_of_measuring_is_told() -> None:
-    """The cost of measuring is 1.2 % for 1.2 ms in 100 ms, which are 6 frames at 60 frames a second."""
+    """The cost of measuring is shown as a share of the time, with how many of the frames are measured."""
     profile = Profile(1, ProfilingLevel.PER_BLOCK, 2_100_000, 2_400_000, 1_200_000, 100_000_000)
     assert cost_text(profile, 60.0) == "2.10 ms a frame · measuring takes 1.2%, one frame in 6"
     assert cost_text(None, 60.0) == ""

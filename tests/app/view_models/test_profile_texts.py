@@ -76,7 +76,7 @@ def report_at(level: ProfilingLevel, **fields: Any) -> FrameReport:
     ],
 )
 def test_a_node_tells_what_its_level_measures(patch: Patch, level: ProfilingLevel, expected: list[str]) -> None:
-    """A node's tooltip has its state at the lowest levels, then its time, then the time of each kernel."""
+    """A node's tooltip shows its state at the lowest levels, then its time, then the time of each kernel."""
     by_level = {
         ProfilingLevel.NONE: (),
         ProfilingLevel.SUMMARY: (),
@@ -93,7 +93,7 @@ def test_a_node_tells_what_its_level_measures(patch: Patch, level: ProfilingLeve
 
 
 def test_work_beside_frames_has_a_line_for_each_kind() -> None:
-    """Each kind of work beside frames has a line with the three longest items, their count, mean and size."""
+    """Each kind of work beside frames has a line of the three longest items, with their count, mean and size."""
     found = [
         SideWork(SideKind.UPLOAD, "array.out", 2, 3_000_000, 2_500_000, 8 * 2**20),
         *(SideWork(SideKind.COMPILE, f"{us}.cu", 1, us * 1000, us * 1000) for us in (5, 900, 7, 800, 600)),
@@ -108,7 +108,7 @@ def test_work_beside_frames_has_a_line_for_each_kind() -> None:
 
 
 def test_a_failed_node_says_why_before_what_it_cost(patch: Patch) -> None:
-    """A failed node's tooltip has the message before the times."""
+    """A failed node's tooltip shows the message before the times."""
     node = NodeReport("test_canvas.scale", NodeState.WARNING, "Buffer at 95% capacity", 420_000, 1)
     report = report_at(ProfilingLevel.PER_BLOCK, nodes={"scale": node})
     lines = node_tooltip(patch, "scale", report, profile_of(span("scale", 0, 400))).splitlines()
@@ -116,7 +116,7 @@ def test_a_failed_node_says_why_before_what_it_cost(patch: Patch) -> None:
 
 
 def test_a_block_in_a_loop_tells_its_turns_and_the_loop_does_too(patch: Patch) -> None:
-    """A block in a loop has its turns and their mean, and the loop has the total of its turns."""
+    """A block in a loop shows its turns and their mean, and the loop the total of its turns."""
     patch.add("control.for", node_id="loop")
     inner = span("scale", 1, 99, region="loop", busy_ns=50_000, turns=50)
     loop = span("loop", 0, 100, is_region=True)
@@ -160,7 +160,7 @@ def test_overlapping_kernels_of_a_block_are_not_summed_into_its_end(patch: Patch
 
 
 def test_a_kernel_tells_its_launch_its_resources_and_what_it_moved(patch: Patch) -> None:
-    """A kernel's line has its launch, resources and throughput as far as the device reports them."""
+    """A kernel's line shows its launch, resources and throughput, as far as the device reports them."""
     facts = KernelFacts((391, 2, 1), (16, 16, 1), 32, 4096, 16, 0.5, "registers")
     kernel = span("scale", 0, 2, name="blur", operation=1, kernel=facts, moved_bytes=2**21)
     profile = profile_of(kernel, level=ProfilingLevel.PER_KERNEL)
@@ -197,7 +197,7 @@ def test_parts_of_a_composite_count_for_it(patch: Patch) -> None:
     ("share", "expected"), [(1.0, "100%"), (0.314, "31%"), (0.0994, "9.9%"), (0.006, "0.6%"), (0.0004, "under 0.1%")]
 )
 def test_percent(share: float, expected: str) -> None:
-    """A percentage has two digits, and a small share is "under 0.1%" instead of 0."""
+    """A percentage is shown with two digits, and a small share as "under 0.1%" instead of 0."""
     assert percent(share) == expected
 
 
@@ -235,7 +235,7 @@ HELD = {"source.out": BufferStatistics(100_000, -0.25, 1.5, 3, 0)}
 def test_a_connection_tells_what_its_level_knows(
     patch: Patch, level: ProfilingLevel, counts: dict[str, int], expected: list[str]
 ) -> None:
-    """A connection and the ports at its ends have the same lines: size, then allocated memory, then contents."""
+    """A connection and the ports at its ends show the same lines: size, then allocated memory, then contents."""
     report = report_at(level, buffers=BUFFERS, counts=counts)
     profile = profile_of(level=level, buffers=HELD) if level >= ProfilingLevel.DEEP_ASYNC else None
     assert connection_tooltip(patch, SOURCE, report, profile).splitlines()[1:] == expected
@@ -257,7 +257,7 @@ def test_what_a_buffer_held(held: BufferStatistics, expected: str) -> None:
 
 
 def test_the_engines_tooltip() -> None:
-    """The engine's tooltip has the cost of measuring only once a frame of the current level was measured."""
+    """The engine's tooltip shows the cost of measuring only once a frame of the current level was measured."""
     report = report_at(ProfilingLevel.PER_BLOCK, frame=1234, launches=17)
     expected = [
         "4 blocks, 12 kernels on host",
@@ -279,7 +279,7 @@ def test_the_engines_tooltip() -> None:
 
 
 def test_the_engines_tooltip_tells_its_own_work_and_the_last_update() -> None:
-    """The engine's tooltip has its own uploads and downloads, and the time of the last update and its delay."""
+    """The engine's tooltip shows its own uploads and downloads, and the last update's time and delay."""
     spans = span("", 0, 1.6, name="upload frame", operation=0), span("scale", 2, 3, name="k", operation=1)
     profile = profile_of(*spans, span("", 3, 4, name="download status", operation=2), level=ProfilingLevel.PER_KERNEL)
     update = UpdateRecord(UpdateLevel.COLD, "a block was added", 12_300_000, 7, swap_ns=210_000)

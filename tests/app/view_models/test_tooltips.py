@@ -21,7 +21,7 @@ from tests.app.sample_blocks import make_report
 
 
 def test_a_node_tooltip_has_type_state_time_and_kernels(patch: Patch) -> None:
-    """A node's tooltip has its type, state, last time and kernels."""
+    """A node's tooltip shows its type, id, summary, state, last time and number of kernels."""
     report = make_report({"scale": NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 2)})
     text = node_tooltip(patch, "scale", report)
     assert text.splitlines() == [
@@ -33,7 +33,7 @@ def test_a_node_tooltip_has_type_state_time_and_kernels(patch: Patch) -> None:
 
 
 def test_a_node_tooltip_says_which_blocks_share_a_kernel(patch: Patch) -> None:
-    """Blocks that share a kernel name each other, and the one that owns the kernel has the time."""
+    """Blocks that share a kernel name each other in their tooltips."""
     own = NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 1)
     fused = {f"n{k}": NodeReport("test_canvas.scale", NodeState.OK, "", None, 0, ("scale",)) for k in range(6)}
     text = node_tooltip(patch, "scale", make_report({"scale": own, **fused}))
@@ -73,7 +73,7 @@ def test_a_node_tooltip_names_its_region(patch: Patch) -> None:
 
 
 def test_a_failed_node_says_why(patch: Patch) -> None:
-    """A failed node's tooltip has the engine's message."""
+    """A failed node's tooltip shows the engine's message."""
     report = make_report(
         {"scale": NodeReport("test_canvas.scale", NodeState.ERROR, "x must be connected, got nothing")}
     )
@@ -87,7 +87,7 @@ def test_a_missing_block_type_is_named(patch: Patch) -> None:
 
 
 def test_a_connection_tooltip_has_dtype_shape_and_bytes(patch: Patch) -> None:
-    """A connection's tooltip has the element type, shape and bytes of the buffer at its source."""
+    """A connection's tooltip shows the element type, shape and bytes of the buffer at its source."""
     connection = Connection(PortRef("source", "out"), PortRef("scale", "x"))
     report = make_report(buffers={"source.out": BufferReport("Particle", (100_000,), 3_200_000, 4_000_000)})
     assert connection_tooltip(patch, connection, report).splitlines() == [
@@ -111,7 +111,7 @@ def test_allocated_bytes_are_mentioned_only_when_they_differ(shape: tuple[int, .
 
 
 def test_an_input_tooltip_has_rule_help_and_what_arrives(patch: Patch) -> None:
-    """An input's tooltip has its shape rule, its help, and the buffer of the output that feeds it."""
+    """An input's tooltip shows its type, its help, and the buffer of its source."""
     report = make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 256)})
     assert port_tooltip(patch, PortRef("scale", "x"), report).splitlines() == [
         "x: f32",
@@ -122,13 +122,13 @@ def test_an_input_tooltip_has_rule_help_and_what_arrives(patch: Patch) -> None:
 
 
 def test_an_open_required_input_says_that_the_block_needs_it(patch: Patch) -> None:
-    """The tooltip of an unconnected required input says that the block needs it; that of an optional one does not."""
+    """The tooltip of an unconnected input says so, and that the block needs the input if it is required."""
     assert port_tooltip(patch, PortRef("count", "x"), None).endswith("Not connected: the block needs it to run.")
     assert port_tooltip(patch, PortRef("scale", "gain"), None).endswith("Not connected.")
 
 
 def test_an_output_tooltip_has_its_shape_rule(patch: Patch) -> None:
-    """An output's tooltip has its shape rule."""
+    """An output's tooltip shows its shape rule."""
     assert "output, shape same(x)" in port_tooltip(patch, PortRef("scale", "out"), None)
 
 
@@ -148,7 +148,7 @@ def test_badges_are_in_milliseconds_as_far_as_these_tell_something(time_ns: int,
 
 @pytest.mark.usefixtures("qapp")  # fonts need an application
 def test_marked_code_has_its_font_and_no_marks() -> None:
-    """Marked code has the code font and no marks, even across two lines, and no shipped block's help keeps a mark."""
+    """Marked code is shown in the code font without marks, even across two lines, in all shipped blocks' help too."""
     assert "a &lt; <code>b</code>, <code>two</code><br><code>lines</code>." in as_html("Title\na < `b`, `two\nlines`.")
     patch = Patch()
     types = default_catalogue().all()

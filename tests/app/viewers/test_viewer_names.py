@@ -8,7 +8,7 @@ from engine.patch.document import Patch
 
 
 def test_no_two_viewers_have_the_same_title(window: Any) -> None:
-    """A viewer's title has the node's id exactly while another viewer has the same name."""
+    """A viewer's title contains the node's id exactly while another viewer has the same name."""
     patch = Patch()
     for name in ("a", "b", "c"):
         patch.add("test_app.screen", node_id=name)

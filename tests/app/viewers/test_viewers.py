@@ -57,14 +57,14 @@ def test_a_fitted_view_wants_what_fits_in_it(view: PictureView) -> None:
 def test_a_zoomed_view_wants_the_size_that_the_picture_has_on_the_screen(
     view: PictureView, scale: float, wanted: tuple[int, int] | None
 ) -> None:
-    """A view zoomed to a scale of 1 or more requests every pixel."""
+    """A zoomed view requests the picture's size on the screen; None, at a scale of 1 or more, is every pixel."""
     view.show_pixels(gradient(200, 100), (500, 1000))
     view.zoom_to(scale, QPointF(10, 10))
     assert view.wanted_size == wanted
 
 
 def test_a_smaller_version_lies_where_the_whole_picture_would(view: PictureView) -> None:
-    """A smaller version of a picture has the whole picture's size, scale and positions. Its pixels are not reported."""
+    """A smaller version is drawn where the whole picture would be, and its pixels are not reported."""
     view.show_pixels(gradient(100, 50), (500, 1000))
     assert view.picture_size == (1000, 500)
     assert view.scale == 0.2
@@ -98,7 +98,7 @@ def test_a_zoom_stays_when_versions_of_other_sizes_come(view: PictureView) -> No
 
 
 def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: ViewerPanel) -> None:
-    """A viewer requests a missing pixel under the pointer, and shows the answer even if the pointer has moved on."""
+    """A viewer requests a missing pixel under the pointer, and shows the answer even if the pointer moved on."""
     move_pointer(viewer.picture, viewer.picture.rect().center())
     point = viewer.picture.probe
     assert point is not None
@@ -181,7 +181,7 @@ Choose = Callable[..., tuple[str, str]]
 
 
 def choosing(name: str | Path, meanwhile: Callable[[], object] = lambda: None) -> Choose:
-    """Return a fake file dialog in which something happens before a name is chosen."""
+    """Return a fake file dialog that calls `meanwhile` before it returns the chosen name."""
 
     def choose(*arguments: object) -> tuple[str, str]:
         meanwhile()
@@ -194,7 +194,7 @@ def choosing(name: str | Path, meanwhile: Callable[[], object] = lambda: None) -
 def test_saving_fetches_the_whole_picture(
     viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes: str
 ) -> None:
-    """Saving requests the whole picture, which may come during the dialog or later. Then the old request returns."""
+    """Saving requests the whole picture, during the dialog or after it, and afterwards the usual size again."""
     whole = np.random.default_rng(2).integers(0, 256, (500, 1000, 4), np.uint8)
     usual = viewer.viewing
     wanted: list[Viewing] = []

@@ -81,7 +81,7 @@ def test_numbers_and_arithmetic_are_read(panel: Panel, text: str, value: float, 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("enters", [True, False])
 def test_what_is_no_number_is_not_taken(panel: Panel, text: str, whole: bool, enters: bool) -> None:
-    """A text that is no number restores the box's value, and Enter does not reach the surrounding form."""
+    """A text that is no number restores the box's value, and Enter is not passed on to the surrounding form."""
     box = NumberBox(None, None, whole=whole, unit="m")
     panel.add(box)
     taken: list[float] = []

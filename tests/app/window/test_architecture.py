@@ -1,4 +1,4 @@
-"""`ARCHITECTURE.md` is true: the files it names exist, and the code takes its four paths."""
+"""`ARCHITECTURE.md` is true: the files that it names exist, and the code follows its four paths."""
 
 import ast
 import re

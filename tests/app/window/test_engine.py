@@ -74,7 +74,7 @@ def test_what_happened_is_listed(opened: MainWindow) -> None:
 
 
 def test_playing_and_stepping(opened: MainWindow) -> None:
-    """Space's command pauses and plays, and a step runs one frame and stays paused."""
+    """The play command pauses and plays, and a step runs one frame and stays paused."""
     engine_of(opened).posted.clear()
     opened.actions_by_id["play"].trigger()
     opened.actions_by_id["step"].trigger()
@@ -109,7 +109,7 @@ def test_pausing_profiling_and_fusing_hold_for_the_next_patch(opened: MainWindow
 
 
 def test_an_engine_that_can_not_start_leaves_the_patch_editable(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
-    """If an engine can't start, the log has a line, and the patch can still be edited and saved."""
+    """If an engine can't start, the log shows the reason, and the patch can still be edited and saved."""
     from engine.diagnostics import DeviceError
 
     def fail(patch: Patch, profiling: ProfilingLevel) -> Any:

@@ -28,7 +28,7 @@ def test_badge_text() -> None:
 
 
 def test_the_tooltip_is_of_this_engine(qtbot: QtBot) -> None:
-    """The badge's tooltip has the current engine's last update, and none for a new engine."""
+    """The badge's tooltip shows the current engine's last update, and none for a new engine."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     badge.show_report(make_report())
@@ -124,7 +124,7 @@ def test_the_rate_is_that_of_launches(qtbot: QtBot, clock: list[float]) -> None:
 
 
 def test_an_edit_of_a_still_patch_is_no_frame_rate(qtbot: QtBot, clock: list[float]) -> None:
-    """A single launch in a still patch gives no frame rate, but slow regular launches do."""
+    """A single launch in a still patch is shown without a frame rate, and slow regular launches with one."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     for _ in range(3):

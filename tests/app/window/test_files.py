@@ -128,7 +128,7 @@ def test_a_file_that_can_not_be_written_keeps_the_changes(opened: MainWindow, as
 
 @pytest.mark.parametrize("answer", ["save", "discard", "cancel"])
 def test_closing_asks_about_unsaved_changes(opened: MainWindow, asked: Asked, file: Path, answer: str) -> None:
-    """On closing with unsaved changes, Save writes, Discard does not, and Cancel keeps the window open."""
+    """On closing with unsaved changes, Save writes them, Discard drops them, and Cancel keeps the window open."""
     from app.documents.dialogs import UnsavedChoice
 
     patch_of(opened).set("every", gain=2.0)
@@ -204,9 +204,7 @@ def test_work_that_cannot_be_opened_is_offered_again(window: MainWindow, asked: 
 def test_work_is_deleted_once_it_is_saved_or_unwanted(
     window: MainWindow, file: Path, asked: Asked, tmp_path: Path, is_saved: bool
 ) -> None:
-    """A crashed editor's copy is deleted without a question if its file has the same contents, otherwise when the
-    person says so.
-    """
+    """A crashed editor's copy is deleted at once if the file equals it, and otherwise when the person says so."""
     patch = load_patch(file)
     if not is_saved:
         patch.set("every", gain=9.0)

@@ -104,7 +104,7 @@ class Person:
         QTest.keyClick(self.hand.view, key, modifiers)
 
     def wait_for(self, node: str, state: NodeState) -> None:
-        """Wait until a block has a state that the engine reported."""
+        """Wait until a report gives a block this state."""
         scene, display = self.hand.scene, self.window.canvas._display
         self.qtbot.waitUntil(lambda: display.report is not None and node in display.report.nodes)
         self.qtbot.waitUntil(lambda: scene.nodes[node].appearance.state is state)

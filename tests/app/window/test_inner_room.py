@@ -331,7 +331,7 @@ def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
 
 
 def test_why_there_is_no_sass_stands_in_its_tab(inside: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If there is no SASS, its tab has the reason, which can be copied."""
+    """If there is no SASS, its tab shows the reason, which can be copied."""
 
     def missing(*_: object) -> str:
         raise KernelError("ptxas must be installed")

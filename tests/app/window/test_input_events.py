@@ -121,7 +121,7 @@ def test_a_key_counts_once_down_and_once_up(desk: Desk, patch: Patch, key: Qt.Ke
 
 
 def test_a_held_key_does_not_repeat(desk: Desk, patch: Patch) -> None:
-    """A held key does not repeat."""
+    """A held key is sent once, until it is released."""
     desk.inputs.set_patch(patch)
     press(desk.canvas, QEvent.Type.KeyPress, Qt.Key.Key_A)
     for _ in range(3):
@@ -181,7 +181,7 @@ def test_keys_are_let_go_when_another_application_is_in_front(desk: Desk, patch:
 def test_the_mouse_goes_from_0_to_1_over_canvas_and_pictures(
     desk: Desk, patch: Patch, qtbot: QtBot, place: tuple[int, int], x: float, y: float
 ) -> None:
-    """The mouse's position goes from 0 to 1, from the first to the last pixel of the canvas or a picture."""
+    """The mouse's position runs from 0 at the first to 1 at the last pixel of the canvas or a picture."""
     desk.inputs.set_patch(patch)
     for surface in (desk.canvas, desk.picture):
         desk.posted.clear()
@@ -228,7 +228,7 @@ def test_the_wheel_adds_up(desk: Desk, patch: Patch) -> None:
 
 
 def test_a_new_keyboard_listens_to_no_key_of_the_editor(window: MainWindow) -> None:
-    """A new keyboard block's default key has no meaning in the editor."""
+    """The default key of a new keyboard block is not used by the editor."""
     window.files.new()
     patch = window.session.patch
     assert patch is not None

@@ -77,7 +77,7 @@ def test_undo_in_a_number_box_undoes_the_patch(qtbot: QtBot, opened: MainWindow)
 
 
 def test_shortcuts_are_listed(qtbot: QtBot, window: MainWindow) -> None:
-    """The list of shortcuts has every command with keys."""
+    """The list of shortcuts contains every command with keys."""
     from PySide6.QtWidgets import QDialog, QTreeWidget
 
     window.actions_by_id["shortcuts"].trigger()

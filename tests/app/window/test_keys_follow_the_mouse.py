@@ -27,7 +27,7 @@ def enter(widget: QWidget) -> None:
 
 @pytest.fixture
 def patch(window: Any, qtbot: QtBot) -> Patch:
-    """A patch with one selected block that has every kind of parameter, in an active window."""
+    """A patch with one selected block of every kind of parameter, in an active window."""
     patch = Patch()
     patch.add("test_app.every_parameter", node_id="a")
     window.session.replace(patch)
@@ -45,7 +45,7 @@ def search(window: Any) -> SearchPopup:
 
 @pytest.mark.parametrize("name", ["gain", "label", "mode", "on"])
 def test_tab_over_the_canvas_opens_the_search_whatever_was_clicked(window: Any, patch: Patch, name: str) -> None:
-    """Tab over the canvas opens the search, even from a text field; elsewhere it goes to the next control."""
+    """Tab over the canvas opens the search, even from a text field; elsewhere it focuses the next control."""
     editor = window.inspector.editor(name)
     field = {NumberEditor: "box", TextEditor: "line", ChoiceEditor: "combo", BoolEditor: "check"}[type(editor)]
     control = getattr(editor, field).focusProxy() or getattr(editor, field)
@@ -144,7 +144,7 @@ def test_a_wheel_zooms_and_a_trackpad_pans(
 
 
 def test_gestures_stand_in_the_list_of_shortcuts(window: Any) -> None:
-    """The list of shortcuts has every gesture, and every command with keys."""
+    """The list of shortcuts contains every gesture, and every command with keys."""
     dialog = make_shortcut_list(window, window.actions_by_id.commands.values())
     rows = dialog.findChild(QTreeWidget)
     assert rows is not None

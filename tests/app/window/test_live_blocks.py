@@ -241,9 +241,7 @@ def test_saves_reach_a_real_engine(real_window: Any, qtbot: QtBot, asked: Asked,
 
 @pytest.mark.parametrize("index", [0, 1, 2])
 def test_a_banner_asks_once_about_what_only_a_trusted_patch_may_do(window: Any, tmp_path: Path, index: int) -> None:
-    """A banner asks once about actions that only a trusted patch may take; the answer is remembered, and the menu asks
-    again.
-    """
+    """A banner asks once about actions that only a trusted patch may take; the menu can ask again."""
     path = tmp_path / "p.loom"
     save_patch(Patch(), path)
     assert window.files.open_path(path)
@@ -282,7 +280,7 @@ BUTTONS = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this
 def test_the_question_about_trust(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, answer: Trust
 ) -> None:
-    """The question about trust says what would run and where it is; dismissing it gives no trust."""
+    """The question about trust states what would run and where it is; dismissing it keeps the files untrusted."""
     said: list[str] = []
 
     def press(box: QMessageBox) -> int:

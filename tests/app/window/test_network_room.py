@@ -72,9 +72,7 @@ def test_a_mistake_stands_at_its_layer(inside: MainWindow) -> None:
 
 
 def test_layers_show_what_they_cost(inside: MainWindow) -> None:
-    """Layers show their time, their share of the step and their fusion; without a profile, they show how to measure
-    these.
-    """
+    """Layers show their time, share of the step and fusion, or, without a profile, how to measure these."""
     graph = inside.kernel.graph
     assert graph is not None
     train = NodeReport("tensor.train", NodeState.OK, kernels=3, time_ns=400_000)
@@ -117,7 +115,7 @@ def test_shapes_are_shown_at_ports() -> None:
 
 @pytest.mark.parametrize("target", [Patch, OpPatch, ChainPatch])
 def test_layers_are_pasted_into_networks_alone(target: type[Patch]) -> None:
-    """Pasting layers into a patch changes nothing, and the message says what the clipboard holds."""
+    """Pasting layers into a patch changes nothing, and the message states what the clipboard contains."""
     patch, layers = target(), copied(small(), ["hidden", "last"])
     with pytest.raises(PatchError, match=r"clipboard must hold .*, got layers of a network"):
         paste(patch, layers)

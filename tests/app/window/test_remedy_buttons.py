@@ -36,7 +36,7 @@ def click(button: QPushButton) -> None:
 
 @pytest.fixture
 def patch(real_window: Any, qtbot: QtBot) -> Patch:
-    """An image that goes into a mix, with a viewer, in a window with a real engine."""
+    """An image that is connected to a mix, with a viewer, in a window with a real engine."""
     patch = Patch()
     noise = patch.add("image.noise", node_id="noise", width=8, height=6)
     mix = patch.add("image.mix", node_id="mix", position=(240, 0))

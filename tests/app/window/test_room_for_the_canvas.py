@@ -30,7 +30,7 @@ def click(window: Any, text: str) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])
 def test_examples_open_so_that_names_can_be_read(window: Any, qtbot: QtBot, width: int, height: int) -> None:
-    """The canvas has over four fifths of the height, and shows each whole example with readable port names."""
+    """The canvas takes over four fifths of the height, and shows each whole example with readable port names."""
     window.resize(width, height)
     for example in find_examples():
         window.session.open(example.path)

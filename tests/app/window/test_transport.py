@@ -56,7 +56,7 @@ def test_the_patchs_time_is_written_as_a_clock(seconds: float, text: str) -> Non
     ],
 )
 def test_the_chooser_says_what_is_chosen(pacing: Pacing, text: str, tooltip: str) -> None:
-    """The pacing button has a short text, and its tooltip the full one."""
+    """The pacing button shows a short text, and its tooltip the full one."""
     assert (pacing_text(pacing), pacing_tooltip(pacing)) == (text, tooltip)
 
 

@@ -90,7 +90,7 @@ def type_into(field: QWidget, number: int) -> str:
 
 
 def holds(patch: Patch, marker: str) -> bool:
-    """True if the patch or its undo history contains a text."""
+    """Return whether the patch or its undo history contains a text."""
     history = vars(patch.history)
     edits = [change for edit in (*history["_done"], *history["_undone"]) for change in edit.changes]
     return marker in repr([*patch.nodes.values(), *edits])
@@ -159,7 +159,7 @@ ACTIONS: dict[str, Callable[[MainWindow], None]] = {
 
 @pytest.mark.parametrize("seed", seeds(6))
 def test_typed_text_is_never_lost(opened: MainWindow, asked: Asked, tmp_path: Path, seed: int) -> None:
-    """After random fields and actions, the patch, the saved file or the undo history has the last typed text."""
+    """After random fields and actions, the patch, the saved file or the undo history contains the last typed text."""
     draw = random.Random(seed)
     window = opened
     for number in range(seed * 1000, seed * 1000 + many(40)):
@@ -185,7 +185,7 @@ def test_typed_text_is_never_lost(opened: MainWindow, asked: Asked, tmp_path: Pa
             if draw.random() < 0.3:
                 QApplication.processEvents()
             story = f"{marker}: {', '.join(done)}"
-            if window.session.patch is not patch:  # no question, since the file has everything
+            if window.session.patch is not patch:  # no question is asked, since the file contains everything
                 assert not asked.shown, story
                 assert marker in (tmp_path / "typed.loom").read_text() or {"escape", "undo"} & set(done), story
                 if not window.isVisible():

@@ -15,7 +15,7 @@ from app.window.welcome import ExampleCard, Welcome
 
 
 def test_the_welcome_page_offers_examples_and_recent_files(qtbot: QtBot, tmp_path: Path) -> None:
-    """A click on a card of the welcome page opens its example."""
+    """A click on an example's card opens the example, and recent files are listed."""
     (tmp_path / "one.loom").write_text('{"nodes": [{"id": "a", "position": [0, 0]}]}')
     page = Welcome(find_examples(tmp_path))
     qtbot.addWidget(page)

@@ -42,7 +42,7 @@ def test_undo_and_redo_name_what_they_do(qtbot: QtBot, opened: MainWindow) -> No
 
 
 def test_window_and_theme_are_remembered(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
-    """The next window has the last one's size and theme."""
+    """The next window opens with the last one's size and theme."""
     first = MainWindow(FakeEngine, tmp_path)  # type: ignore[arg-type]  # replaces Engine
     first.resize(760, 560)  # fits the screen of 800 by 800
     first.show()
@@ -168,7 +168,7 @@ def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow) -> 
 
 
 def test_the_tabs_of_the_first_layout_lie_below_their_docks(opened: MainWindow, qtbot: QtBot) -> None:
-    """Docks that share a place have one tab bar as wide as they are, and no other tab bar is in the window."""
+    """Docks that share a place have one tab bar, directly below them and as wide as the docks."""
     opened.resize(1280, 720)
     for name in ("help", "inspector", "problems"):
         opened.docks.reveal(name)

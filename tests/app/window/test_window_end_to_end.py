@@ -32,7 +32,7 @@ def wait_for_picture(qtbot: QtBot, window: MainWindow) -> np.ndarray:
 def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
     qtbot: QtBot, real_window: MainWindow, asked: Asked, tmp_path: Path
 ) -> None:
-    """Edits change the picture, a broken patch names the missing input, and the saved file gives the same picture."""
+    """Edits change the picture, a missing input is reported, and the saved file shows the same picture."""
     window = real_window
     assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
     patch = window.session.patch

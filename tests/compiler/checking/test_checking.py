@@ -70,7 +70,7 @@ def test_problems_of_all_phases_are_found_together() -> None:
 
 
 def test_expected_and_found_are_reported_in_a_few_words() -> None:
-    """A diagnostic has the expected and the actual type or shape in a few words."""
+    """A diagnostic states the expected and the actual type or shape in a few words."""
     patch = graph(
         node("ints", o("out", s32, shape="[4]")), array("a", 4), node("b", i(), i("y"), o()), node("c", i(rank=2)),
         wires=["ints.out b.x", "a.out c.x"],
@@ -113,7 +113,7 @@ def test_malformed_rules_are_errors_of_their_block() -> None:
 
 
 def test_the_exception_carries_errors_and_warnings() -> None:
-    """The exception has the errors and the warnings of the check, and its text has the errors."""
+    """The exception carries the errors and the warnings of the check, and its text contains the errors."""
     checked = check_description(graph(node("open", i()), region("r"), flag(), wires=["flag.out r.condition"]))
     problem = GraphValidationError(checked.errors, checked.warnings)
     assert problem.errors == list(checked.errors)
@@ -161,7 +161,7 @@ def test_a_delay_whose_shape_comes_from_itself_is_an_error() -> None:
 
 
 def test_the_input_of_a_delay_is_checked_when_it_is_known() -> None:
-    """A delay's input must have the shape of its output, or the error has both."""
+    """A delay's input must have the shape of its output; otherwise, the error states both."""
     patch = graph(
         array("a", 5),
         delay(shape="same(like)"),

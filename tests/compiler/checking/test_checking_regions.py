@@ -167,7 +167,7 @@ ALL = [*(f"r{k}" for k in range(4)), *(f"n{k}" for k in range(6))]
 def test_regions_are_circular_exactly_when_their_scopes_have_no_order(
     case: tuple[GraphDescription, dict[str, list[str]], set[tuple[str, str]]],
 ) -> None:
-    """A patch with regions has a cycle exactly when some scope can't order its blocks and regions."""
+    """A check finds a cycle exactly when some scope can't order its blocks and regions."""
     patch, around, pairs = case
     needs: dict[str, set[str]] = {}
     circular = any(a == b for a, b in pairs)

@@ -74,7 +74,7 @@ def test_a_loop_of_one_block_has_no_shape() -> None:
 
 
 def test_two_shapes_that_would_both_do_are_not_chosen_from() -> None:
-    """If two sources give different shapes that both fit, the error names both, and `like` decides."""
+    """If two sources suggest different shapes that both fit, the error states both, and `like` decides."""
     wires = ["d.out m.a", "p.out m.b", "m.out n.a", "q.out n.b", "n.out d.x"]
     blocks = (array("p", 2, 2), array("q", 3, 3), delay(), node("m", *_PORTS["mix"]), node("n", *_PORTS["mix"]))
     ((place, port, message),) = messages(graph(*blocks, wires=wires))

@@ -277,7 +277,7 @@ def test_a_delay_gives_what_it_was_given(given: tuple[tuple[int, ...], str], tol
 
 
 def test_memory_of_the_users_own_gives_its_shape_and_strides() -> None:
-    """The user's array gives shape and strides, and an array of another type is refused."""
+    """The shape and strides are those of the user's array, and an array of another type is refused."""
     owner = np.zeros((6, 8), np.float32)
 
     def external(array: np.ndarray[Any, Any], dtype: Any) -> BlockNode:
@@ -307,7 +307,7 @@ def test_an_output_has_the_rank_that_it_declares() -> None:
 
 
 def test_requirements_must_hold() -> None:
-    """A requirement that does not hold is an error at its port, with the requirement's message."""
+    """A requirement that does not hold is an error at its port, with the requirement's own message."""
     ports = (i(), o(shape="scalar"))
     asks = BlockDescription(ports, (), requirements=(Requirement(Extent("x.size") - 5, "x must have 5 elements", "x"),))
     assert shapes(graph(array("a", 5), BlockNode("b", asks), wires=["a.out b.x"]))[1] == []
@@ -316,7 +316,7 @@ def test_requirements_must_hold() -> None:
 
 
 def test_layouts_follow_from_the_description_and_the_inputs_alone() -> None:
-    """Equal inputs give a block equal layouts."""
+    """A description and the inputs' layouts alone determine the layouts of a block."""
     block = node("b", i(), o(shape="[2 * N]")).description
     made = node_layouts(block, (Layout(f32, (3,)),))
     assert made == node_layouts(block, (Layout(f32, (3,)),))

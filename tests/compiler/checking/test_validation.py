@@ -73,7 +73,7 @@ def test_two_separate_cycles_are_two_problems() -> None:
 
 @given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
 def test_a_patch_is_circular_exactly_when_it_has_no_order(pairs: set[tuple[int, int]]) -> None:
-    """A patch has a cycle exactly if TopologicalSorter finds no order, and every reported cycle exists."""
+    """A cycle is reported exactly if TopologicalSorter finds no order, and every reported cycle exists."""
     nodes = [node(f"n{k}", *(i(f"x{j}", optional=True) for j in range(7)), o(shape="[4]")) for k in range(7)]
     patch = graph(*nodes, wires=[f"n{a}.out n{b}.x{a}" for a, b in pairs])
     problems = validate(patch)

@@ -128,7 +128,7 @@ def test_a_chain_of_views_shows_what_numpy_shows(case: tuple[tuple[int, ...], li
 def test_another_element_type_shows_the_same_bytes(
     source: DType, target: DType, shape: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    """Seen as another type, an array has the same bytes, and its last axis grows or shrinks."""
+    """An array seen as another type keeps its bytes, and its last axis grows or shrinks."""
     layout, offset = view_layout(ReinterpretView(target), Layout(source, shape))
     assert (layout.dtype, layout.shape, offset) == (target, expected, 0)
     assert layout.size_bytes == Layout(source, shape).size_bytes
@@ -195,7 +195,7 @@ REFUSED: list[tuple[Transform, Layout, str]] = [
 
 @pytest.mark.parametrize(("transform", "layout", "message"), REFUSED)
 def test_views_that_cannot_be_say_why(transform: Transform, layout: Layout, message: str) -> None:
-    """The error for an impossible view has the shape, the strides or the bytes that forbid it."""
+    """The error for an impossible view states the shape, the strides or the bytes that forbid it."""
     with pytest.raises(ShapeRuleError) as refused:
         view_layout(transform, layout)
     assert str(refused.value) == message

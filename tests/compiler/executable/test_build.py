@@ -162,7 +162,7 @@ def test_a_graph_that_the_device_refuses_is_freed() -> None:
 
 
 def test_dependencies_are_passed_on() -> None:
-    """The recorded nodes have the plan's dependencies and no others."""
+    """The recorded nodes depend on each other as the plan's operations do."""
     patch = graph(
         source("s", 4),
         node("l", i(), o()),

@@ -83,7 +83,7 @@ def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: Mod
 
 @pytest.mark.parametrize("seed", SEEDS[::4])
 def test_objects_of_unchanged_blocks_are_reused(device: Device, modules: ModuleCache, seed: int) -> None:
-    """After an edit, blocks that it does not concern have the same argument blocks and memory."""
+    """After an edit, blocks that it does not concern keep their argument blocks and memory."""
     running: Running | None = None
     for patch, plan in edits(seed):
         before = running

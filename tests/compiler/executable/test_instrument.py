@@ -66,7 +66,7 @@ def test_spans_are_told_in_the_order_in_which_the_graph_runs_them(level: Profili
 
 
 def test_what_is_timed_at_each_level() -> None:
-    """The level of blocks has a span for each block and scope, and the level of kernels one for each operation."""
+    """The level of blocks times each block and scope, and the level of kernels each operation."""
     patch = graph(
         BlockNode("s", blocks.fresh(1, 4, 0)),
         BlockNode("loop", blocks.loop_while(0)),

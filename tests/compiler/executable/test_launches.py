@@ -72,7 +72,7 @@ def test_each_element_below_the_count_is_visited_once(capacity: int, threads: in
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
 def test_the_grid_is_what_runs_at_once(cores: int) -> None:
-    """A counted launch has a few thread blocks for each core, and no more than cover the capacity."""
+    """A counted launch uses a few thread blocks for each core, and no more than cover the capacity."""
     visits, blocks = visit(100_000, 70_000, cores=cores)
     assert blocks == cores * BLOCKS_PER_CORE
     assert visits.sum() == 70_000 == visits[:70_000].sum()
@@ -159,7 +159,7 @@ def test_shared_memory_counts() -> None:
 
 @given(st.integers(1, 2**31 - 1), st.sampled_from([1, 2, 4]), st.integers(16, 255))
 def test_a_free_launch_covers_the_elements(size: int, elements: int, registers: int) -> None:
-    """The grid just covers the elements, and no other thread block size has more active threads."""
+    """The grid just covers the elements, with the thread block size for which most threads are active."""
     config = free(LaunchConfig((-(-size // 256), 1, 1), (256, 1, 1)))
     found = free_launch(config, elements, KernelResources(registers, 0), HOPPER)
     threads = found.thread_block[0]

@@ -44,7 +44,7 @@ class MadeUp:
 
 @pytest.mark.parametrize("seed", seeds(30))
 def test_a_region_takes_what_it_takes_unmeasured(seed: int) -> None:
-    """Subtracting the time of measuring gives the true times, however regions are nested and loops repeat."""
+    """Subtracting the time of measuring yields the true times, however regions are nested and loops repeat."""
     frame = MadeUp(random.Random(seed))
     order = sorted(frame.inside, reverse=True)  # spans inside a region have higher numbers than the region
     inside = [(region, *frame.inside[region]) for region in order]

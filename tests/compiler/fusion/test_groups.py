@@ -81,7 +81,7 @@ def test_a_long_chain_is_cut() -> None:
 
 
 def test_equal_chains_share_a_kernel() -> None:
-    """Equal chains of blocks with different names have one kernel."""
+    """Equal chains of blocks with different names share a kernel."""
     stages = [stage(name, "x * k + 1") for name in "abcd"]
     wires = ["in.out a.x", "a.out b.x", "in.out c.x", "c.out d.x"]
     plan = make_plan(graph(array("in", 6), *stages, wires=wires))

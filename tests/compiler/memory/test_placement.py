@@ -160,7 +160,7 @@ def test_all_buffers_move_when_staying_costs_more_than_a_tenth() -> None:
 
 
 def test_pinned_and_lasting_buffers_are_not_shared() -> None:
-    """Pinned buffers, state, buffers read before they are written, and results of these have memory of their own."""
+    """Pinned buffers, state, buffers read before they are written, and results of these share no memory."""
     draft = chain([1] * 6)
     draft.pinned = {b("n2")}
     draft.lifetimes[b("n4")] = Lifetime.STATE
@@ -179,7 +179,7 @@ def test_a_buffer_that_its_block_first_reads_and_writes_is_shared() -> None:
 
 
 def test_a_status_word_that_is_cleared_each_frame_is_nothing_lasting() -> None:
-    """Results of a loop share memory, although the loop's counter has memory of its own."""
+    """Results of a loop share memory, although the loop's counter shares none."""
     draft = Draft()
     draft.lifetimes[b("stopped")] = Lifetime.STATUS
     draft.op("", [], ["stopped"])
@@ -195,7 +195,7 @@ def test_a_status_word_that_is_cleared_each_frame_is_nothing_lasting() -> None:
 
 
 def test_the_same_patch_gives_the_same_placement() -> None:
-    """Placing a patch twice gives equal placements."""
+    """Two placements of one patch are equal."""
     draft = random_draft(Random(5), 60)
     assert draft.place() == draft.place()
 
@@ -368,7 +368,7 @@ def test_overwritten_buffers_are_computed_again_from_what_their_writers_read() -
 
 
 def test_buffers_computed_from_changed_state_keep_their_memory() -> None:
-    """A buffer computed from state that then changes has memory of its own, since it can't be recomputed."""
+    """A buffer computed from state that then changes shares no memory, since it can't be recomputed."""
     draft = chain([1] * 6)
     draft.lifetimes[b("state")] = Lifetime.STATE
     draft.op("sees", ["n0", "state"])

@@ -1,4 +1,4 @@
-"""A placement is kept while every buffer fits in its place; buffers that have grown get spare room."""
+"""A placement is kept while every buffer fits in its place; buffers that have grown are given spare room."""
 
 from itertools import pairwise
 
@@ -41,7 +41,7 @@ def test_sizes_that_fit_move_nothing() -> None:
 
 
 def test_a_changed_connection_makes_a_new_placement() -> None:
-    """A moved connection gives a new placement, without a problem."""
+    """A moved connection leads to a new placement that breaks no rule."""
     plan = make_plan(chain(4))
     patch = chain(4)
     wire = Connection(PortRef("first", "out"), PortRef("mix3", "x"))
@@ -64,5 +64,5 @@ def test_a_changed_connection_makes_a_new_placement() -> None:
     ],
 )
 def test_room_is_limited(size: int, known: int | None, room: int) -> None:
-    """Small buffers that have grown get room for twice their size, large ones for a quarter more."""
+    """A small buffer that has grown is given room for twice its size, a large one for a quarter more."""
     assert room_for(size, known) == room

@@ -93,7 +93,7 @@ def node(
     displays: Sequence[Display] = (),
     **sizes: int,
 ) -> BlockNode:
-    """Return a block; unless entries are given, it has one launch with all of its ports."""
+    """Return a block with the given entries, or with one launch over all of its ports."""
     if entries is None:
         size = next((p.name for p in ports if not p.is_input), "x")
         entries = [launch(ports, *(p.name for p in ports), threads=(Extent(f"{size}.size"),))]

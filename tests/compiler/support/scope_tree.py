@@ -25,7 +25,7 @@ class ScopeTree:
         return found
 
     def region_with_branches(self, first: str, second: str) -> str:
-        """Return the region that has two blocks in different branches, or None."""
+        """Return the region that contains two blocks in different branches, or None."""
         region = ""
         for (scope, one), (other_scope, other) in zip(self.around(first), self.around(second), strict=False):
             if scope != other_scope:

@@ -148,7 +148,7 @@ END: st.global.u32 [%a3], 1; ret; }
 
 
 def test_an_address_that_was_never_written_is_a_fault(host):
-    """A register that was never written holds zero, so an access through it is a fault."""
+    """A register that was never written is zero, so an access through it is a fault."""
     kernel, out = host.load_module(UNWRITTEN).kernel("k"), host.upload(np.zeros(32, "i4"))
     host.launch(kernel, (1,), (64,), [out, 0])
     assert out.download().all()

@@ -41,7 +41,7 @@ extern "C" __global__ void k(int* x) {
 
 
 def test_a_failed_assertion_names_what_failed(run):
-    """The error of a failed assertion has the message, file, line, function and thread."""
+    """The error of a failed assertion states the message, file, line, function and thread."""
     with pytest.raises(DeviceError, match=r"thread \(5, 0, 0\).*'x <= 4' at file.cu:12 in k"):
         run(ASSERT, "k", 1, 8, np.arange(8, dtype=np.int32))
 

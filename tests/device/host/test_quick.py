@@ -100,7 +100,7 @@ def test_optimised_code_gives_the_same_bits_and_keeps_the_variables(folder, queu
 
 
 def test_a_kernel_without_loops_is_translated_again_for_the_optimiser(folder, queue, device, cuda_ptx):
-    """A kernel's quick and optimised code give the same bits at each size, and the same fault past a buffer's end."""
+    """A kernel's quick and optimised code compute the same bits at each size, and fault alike past a buffer's end."""
     ptx = cuda_ptx(SAXPY)
     kernel = device.load_module(ptx).kernel("saxpy")
     rng = np.random.default_rng(5)
@@ -139,7 +139,7 @@ def test_random_programs_give_the_same_bits_before_and_after(folder, queue, devi
 
 
 def test_a_kernel_is_optimised_once(folder, queue, device, cuda_ptx):
-    """After one kernel was optimised, the next load has its optimised code and the other kernel's quick code."""
+    """After one kernel was optimised, the next load uses its optimised code, and the other kernel's quick code."""
     ptx = cuda_ptx(SMALL)
     module = device.load_module(ptx)
     assert not build.build(ptx).optimised

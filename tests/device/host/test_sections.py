@@ -85,7 +85,7 @@ def zeros(device: HostDevice, count: int, dtype: Any = np.int32) -> Buffer:
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("seed", seeds(4))
 def test_random_graphs_compute_what_numpy_computes(device: HostDevice, ptx: str, seed: int) -> None:
-    """Random graphs of kernels, fills and child graphs, each reading two earlier results, give numpy's results."""
+    """Random graphs of kernels, fills and child graphs, each reading two earlier results, equal numpy's results."""
     draw = random.Random(seed)
     n = draw.choice((1, 31, 1000, 4097))
     inputs = [np.random.default_rng(seed).integers(0, 2**32, n, np.uint32)]
@@ -306,7 +306,7 @@ def test_only_what_pays_is_planned() -> None:
 
 
 def test_a_plan_has_every_dependency_once_and_the_longest_path_first() -> None:
-    """A plan has each dependency once, and a node's successors in the order of their longest path to the end."""
+    """A plan lists each dependency once, and a node's successors by their longest path to the end."""
     found = planned(section((), (1,), (1,), (2, 3), (3,)), [60_000.0, 10_000.0, 80_000.0, 30_000.0, 90_000.0])
     follows = {1 + index: found.links[node[2] : node[3]] for index, node in enumerate(found.nodes)}
     assert follows == {1: [3, 2], 2: [4], 3: [5, 4], 4: [], 5: []}
