@@ -19,7 +19,7 @@ from engine.figures import budget_text, format_bytes, format_rate, format_shape,
     ],
 )
 def test_bytes(size: int, text: str) -> None:
-    """Sizes are in binary multiples."""
+    """Sizes have binary units."""
     assert format_bytes(size) == text
 
 

@@ -17,7 +17,7 @@ CHECKS = [*control_checks.CHECKS, *signal_checks.CHECKS]
 
 @pytest.mark.parametrize("check", CHECKS, ids=[check.__name__.removeprefix("check_") for check in CHECKS])
 def test_example_computes_what_numpy_does(check: Callable[[Device | str], None], cuda: Device) -> None:
-    """An example passes the same checks as on the host, with the same tolerances."""
+    """An example passes the host's checks on CUDA too, with the same tolerances."""
     check(cuda)
 
 

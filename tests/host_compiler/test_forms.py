@@ -83,7 +83,7 @@ TABLES = ("arithmetic", "conversions", "immediates", "logic", "matrices", "memor
 
 @pytest.mark.parametrize("row", [row for table in TABLES for row in _rows(table)])
 def test_legal_forms_load(row):
-    """The forms of one row are translated to well-formed LLVM text."""
+    """All forms of a row are translated to well-formed LLVM text."""
     forms = _forms(row)
     for first in range(0, len(forms), 4):  # many waiting instructions in one kernel take long to translate
         native.verified(_translate(forms[first : first + 4]))

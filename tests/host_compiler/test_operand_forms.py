@@ -109,6 +109,6 @@ def test_forms_of_operands(run, case):
     ],
 )
 def test_a_narrow_value_in_a_wide_register_is_checked_as_it_is(run, text):
-    """0xFFFFFFFF in a 64-bit register is not treated as -1."""
+    """0xFFFFFFFF in a 64-bit register is out of bounds as an index, and not treated as -1."""
     with pytest.raises(KernelFault):
         run(HEAD + BEGIN + text + END, "k", 1, 64, np.zeros(64, np.uint32), np.zeros(64, np.uint32), 5, 0xFFFFFFFF)

@@ -52,7 +52,7 @@ def test_allocated_blocks_do_not_overlap(run, ptx):
 
 
 def test_restored_stack_memory_is_used_again(run):
-    """After stackrestore, the next block reuses the first one's place, and alignment is respected."""
+    """After stackrestore, the next block reuses the first block's memory, and alignment is respected."""
     ptx = (
         HEAD
         + """.visible .entry k(.param .u64 out) {

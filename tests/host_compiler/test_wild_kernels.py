@@ -79,7 +79,7 @@ def zeros(count: int | tuple[int, ...], dtype: Any = np.int32) -> Array:
 
 @pytest.mark.parametrize("source", [("clamped_reads", OLD), ("clamped_reads", NEW, FAST)])
 def test_filters_that_clamp_their_coordinates(wild, rng, source):
-    """A blur and a median agree with scipy inside the image, at its edges, and if thread blocks exceed the edges."""
+    """A blur and a median agree with scipy inside the image, at its edges, and if thread blocks reach beyond them."""
     image = rng.random((43, 61), np.float32)
     grid, size = (4, 3), (image, np.zeros_like(image), 61, 43)
     kernel = np.array([[1, 2, 1], [2, 4, 2], [1, 2, 1]]) / 16

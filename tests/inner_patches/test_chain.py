@@ -50,7 +50,7 @@ def test_a_chain_is_one_captured_node() -> None:
 
 
 def test_a_number_is_a_live_parameter() -> None:
-    """A number can drive several calls; a call without a connected number uses its own setting."""
+    """A number can drive several calls of a chain; a call without a connected number uses its own setting."""
     chain = products()
     number = chain.add("chain.number", node_id="gain", default=2.0, minimum=0.0, maximum=4.0)
     chain.connect(number["value"], chain["first"]["alpha"])
@@ -128,7 +128,7 @@ def empty(chain: ChainPatch) -> None:
     ],
 )
 def test_each_mistake_is_told_at_its_block(harm: Any, node: str | None, port: str | None, words: str) -> None:
-    """The problem names the node of the chain; the chain that ran before continues, and its block shows the message."""
+    """A mistake in a chain is reported at its node, the previous chain continues, and its block shows the message."""
     a, b = matrix(7), matrix(8)
     patch, placed = running(products(), a, b)
     chain = products()
@@ -146,7 +146,7 @@ def test_each_mistake_is_told_at_its_block(harm: Any, node: str | None, port: st
 
 
 def test_a_chain_goes_to_json_and_back() -> None:
-    """JSON keeps positions, settings and the order of the nodes."""
+    """A chain that goes through JSON keeps positions, settings and the order of its nodes."""
     chain = products()
     chain.set("first", alpha=2.0)
     again = ChainPatch.parse(chain.json())

@@ -261,7 +261,7 @@ def test_what_is_no_network_is_told_in_a_line() -> None:
 
 
 def test_the_mistake_of_a_block_is_told_and_training_goes_on() -> None:
-    """The network that ran before continues to train until the edit is undone."""
+    """After a mistake, the previous network continues to train until the edit is undone."""
     network = small()
     patch, node = placed(network, {"x": data(5, 4, 64), "y": data(6, 4, 1)})
     network.set("y", name="loss")
@@ -305,7 +305,7 @@ def test_shapes_are_known_at_each_port() -> None:
 
 
 def test_a_network_goes_to_json_and_back() -> None:
-    """JSON keeps positions, settings and the order of the nodes, which decides the order of the ports."""
+    """A network that goes through JSON keeps positions, settings and the order of its nodes, and so of its ports."""
     network = small()
     network.set("hidden", units=7, activation="tanh")
     network.move("hidden", (8, 16))
@@ -314,7 +314,7 @@ def test_a_network_goes_to_json_and_back() -> None:
 
 
 def test_undo_brings_back_the_network() -> None:
-    """The shapes of the weights follow the edit and its undo."""
+    """The shapes of a network's weights follow an edit and its undo."""
     network = small()
     before = network.json()
     network.set("hidden", units=7)

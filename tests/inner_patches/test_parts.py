@@ -35,7 +35,7 @@ def measured(network: NetworkPatch, profiling: ProfilingLevel, **options: object
 
 
 def test_each_operation_knows_its_parts() -> None:
-    """A gradient belongs to the parts of the differentiated node, and an update to the part of its weights."""
+    """A gradient belongs to the parts of the node that was differentiated, and an update to its weights' part."""
     network = build_network(Model(with_activation()).builder, AdamW(), average=True)
     step = network.functions["step"].writes
     for name in ("hiddenw", "hiddenb", "lastw", "lastb"):

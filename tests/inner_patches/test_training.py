@@ -240,7 +240,7 @@ def test_gradients_are_clipped_by_their_norm(device: Device) -> None:
 
 
 def test_what_was_learned_survives_edits() -> None:
-    """Weights are kept through edits elsewhere, another batch size and other layers; another seed draws them again."""
+    """Learned weights are kept through edits elsewhere and other batch sizes or layers; a new seed draws others."""
     patch, node = placed(small(), given(), learning_rate=0.0)
     with Engine(patch, device="host") as engine:
         engine.step()

@@ -201,7 +201,7 @@ extern "C" __global__ void scale(const float* x, float* out, const __half gain, 
 
 @pytest.mark.parametrize(("kind", "size"), [("float2", 8), ("float4", 16), ("__nv_bfloat16", 2)])
 def test_other_structs_are_no_parameters_of_a_block(kind: str, size: int) -> None:
-    """One diagnostic reports the struct, instead of a slider for its bytes."""
+    """A struct as a kernel's parameter is reported in one diagnostic, instead of shown as a slider."""
     code = f'extern "C" __global__ void set({kind}* out, {kind} value) {{ *out = value; }}'
     patch = Patch()
     node = patch.add("kernel.cuda", code=f"#include <cuda_bf16.h>\n{code}")
@@ -264,7 +264,7 @@ def test_a_constant_is_not_driven(source: str, tmp_path: Path) -> None:
 
 
 def test_names_that_are_no_parameters_are_told() -> None:
-    """Ports, sizes and unknown names can't be constants; the node reports them, and the other constants apply."""
+    """Ports, sizes and unknown names in the list of constants are reported, and the other constants apply."""
     patch = Patch()
     node = patch.add("kernel.cuda", code=CUDA, constants="x, count, gain, nothing", times=1)
     patch.connect(patch.add("io.array", data=X)["out"], node["x"])

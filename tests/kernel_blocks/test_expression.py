@@ -107,7 +107,7 @@ def test_mistakes_are_reported(values: dict[str, str], reported: str) -> None:
 
 
 def test_cuda_code_in_a_block(device: Device) -> None:
-    """A new text is a new kernel; a mistake names its line, and the last good kernel continues."""
+    """Another CUDA text swaps the kernel; a mistake is reported with its line while the last good kernel runs."""
     patch = Patch()
     node = patch.add("kernel.cuda", gain=3.0)
     code = _type(patch, node.id).parameters["code"].default

@@ -276,7 +276,7 @@ def test_a_value_in_a_running_patch_stays_hot(tmp_path: Path, device: Device) ->
 
 
 def test_a_file_that_is_said_to_be_saved_is_swapped_in_by_the_next_frame(tmp_path: Path, device: Device) -> None:
-    """Without a watcher, a program notifies the engine of a save; if the ports are the same, nothing is rebuilt."""
+    """Without a watcher, a save that a program reports is swapped in by the next frame."""
     file = tmp_path / "k.cu"
     file.write_text(GAIN_FIRST)
     patch = _placed(file)

@@ -199,7 +199,7 @@ def test_a_default_beyond_its_range_is_told(tmp_path: Path) -> None:
 
 
 def test_a_path_that_no_file_can_have_is_told() -> None:
-    """A node whose path contains a null character can be added, and its message names that character."""
+    """A node whose path contains a null character can be added, and reports that character."""
     patch = Patch()
     node = patch.add("kernel.file", file="a\0b.cu").id
     assert "null" in _problem(patch, node).message

@@ -15,7 +15,7 @@ ENTRY = CompiledSource("ptx", b"\x7fELF\0\xff")
 
 @pytest.mark.parametrize("entry", [ENTRY, CompiledSource("", None)])
 def test_stored_results_are_found_again(tmp_path: Path, entry: CompiledSource) -> None:
-    """CUBIN bytes, a missing CUBIN, and the log are all restored."""
+    """An entry is found again with its CUBIN, or without one, and with its log."""
     CompileCache(tmp_path).put("key", entry)
     assert CompileCache(tmp_path).get("key") == entry
     assert CompileCache(tmp_path).get("other") is None
@@ -86,7 +86,7 @@ def test_a_folder_that_cannot_be_written_only_costs_the_cache(tmp_path: Path) ->
 
 
 def test_what_can_not_be_written_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """The failure is logged once per folder, however many results there are."""
+    """A folder that can't be written is logged once, however many results there are."""
     for name in "ab":
         (tmp_path / name).write_text("no folder")
         cache = CompileCache(tmp_path / name / "cache")

@@ -49,7 +49,7 @@ def sizes(elements: tuple[PointerElement | None, ...]) -> list[tuple[int, bool] 
 
 @pytest.mark.parametrize("architecture", ["compute_75", "compute_100", "sm_90"])
 def test_every_kind_of_parameter_is_described(tmp_path: Path, architecture: str) -> None:
-    """Includes, typedefs, packing, templates and arrays are understood; values and void* have no elements."""
+    """Elements behind includes, typedefs, packing, templates and arrays are known; values and void* have none."""
     image = image_of(tmp_path, SOURCE, architecture)
     found = pointer_elements(image, "many")
     assert [item.name for item in found if item is not None and item.is_struct] == [

@@ -34,6 +34,6 @@ def test_angle_brackets_do_not_look_beside_the_file(tmp_path: Path) -> None:
 
 
 def test_names_that_no_folder_has_are_missing(tmp_path: Path) -> None:
-    """Each missing header, such as one of the toolkit, is listed once."""
+    """Missing headers, such as those of the toolkit, are each listed once."""
     source = "#include <cuda_fp16.h>\n#include <cuda_fp16.h>\n#include <cub/cub.cuh>\n"
     assert find_includes(source, tmp_path / "k.cu", [tmp_path]).missing == ("cuda_fp16.h", "cub/cub.cuh")

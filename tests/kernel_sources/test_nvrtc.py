@@ -123,7 +123,7 @@ def test_warnings_go_to_the_log() -> None:
 
 
 def test_an_unknown_architecture_is_explained() -> None:
-    """The compiler's reason is passed on, without a line of the source."""
+    """An unknown architecture is an error with the compiler's reason, and without a line of the source."""
     with pytest.raises(KernelError, match=r"scale\.cu must compile, got: .*architecture") as caught:
         compile_cuda(SCALE, FILE, "sm_1", [])
     assert caught.value.line is None

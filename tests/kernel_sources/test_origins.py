@@ -116,7 +116,7 @@ ORIGINS: dict[str, Callable[[], str]] = {
 
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_ptx_of_each_origin_loads_and_runs(tmp_path: Path, origin: str) -> None:
-    """Directions are those of the source, and results equal numpy's bit for bit."""
+    """PTX of each compiler has the source's directions, and its results equal numpy's bit for bit."""
     file = tmp_path / "work.ptx"
     file.write_text(ORIGINS[origin]())
     image = load_image(file, "compute_90")

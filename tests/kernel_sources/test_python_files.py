@@ -71,7 +71,7 @@ def test_kernels_are_found_in_the_text(text: str, kernels: dict[str, str]) -> No
 
 
 def test_wrong_python_has_its_line() -> None:
-    """The mistake is reported without running the file."""
+    """A mistake in a Python file is reported with its line, without running the file."""
     with pytest.raises(KernelError, match=r"^k\.py must be Python, got ") as refused:
         kernels_in("import triton\n\ndef a(:\n", Path("k.py"))
     assert (refused.value.file, refused.value.line) == ("k.py", 3)

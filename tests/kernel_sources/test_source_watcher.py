@@ -229,7 +229,7 @@ def test_a_complete_save_does_not_wait_for_more(kernel: Path, watcher: Watcher, 
 def test_a_failing_report_does_not_end_the_watching(
     kernel: Path, watcher: Watcher, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The exception is logged, and the next save is reported."""
+    """An exception of a report is logged, and the next save is reported."""
     for watcher.fails in (True, False):
         kernel.write_text(f"saved {watcher.fails}")
         assert watcher.after(CLOSED_S) == [{kernel}]

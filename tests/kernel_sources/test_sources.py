@@ -174,7 +174,7 @@ def test_a_text_without_kernels_is_an_error(cache: CompileCache) -> None:
 
 
 def test_elements_of_a_text_are_known(cache: CompileCache) -> None:
-    """Elements follow from names, or from a compile with the source's own options where names don't suffice."""
+    """Elements of a text are known by type names, or by compiling with the source's own options."""
     text = 'typedef TYPE T;\nextern "C" __global__ void k(const float* a, T* b) { b[0] = a[0]; }\n'
     image = load_image(CudaText(text, CudaOptions(defines={"TYPE": "double"})), "compute_75", cache)
     assert [item.size_bytes for item in pointer_elements(image, "k") if item] == [4, 8]

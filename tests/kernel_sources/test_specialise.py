@@ -150,7 +150,7 @@ def test_cuda_computes_the_same_with_constants(device: Device, taps: int, square
 
 
 def test_loops_unroll_and_branches_vanish() -> None:
-    """The compiler knows the constants, so no branch, no selection and no local memory remains."""
+    """With constants, the kernel's code has no branch, no selection and no local memory."""
     general = load_image(CudaText(FIR), HOST_ARCHITECTURE).ptx
     made = load_image(SpecialisedKernel(CudaText(FIR), "fir", {2: 5, 3: True}), HOST_ARCHITECTURE).ptx
     for sign in (".local", "bra", "selp"):
@@ -177,7 +177,7 @@ def test_a_kernel_that_no_search_finds_has_its_constants_in_the_ptx(device: Devi
 
 
 def test_mistakes_in_cuda_keep_their_lines() -> None:
-    """A constant that breaks the code is reported at the line that the person sees."""
+    """A constant that breaks the code is an error at the line that the person sees."""
     text = FIR.replace("gain += 0.5f;", "static_assert(sizeof(gain) == 4);\n    wrong(gain);")
     with pytest.raises(KernelError) as general:
         load_image(CudaText(text), HOST_ARCHITECTURE)
@@ -206,7 +206,7 @@ extern "C" __global__ void it(double* out, Mode mode, long long big, unsigned lo
 
 
 def test_constants_that_look_alike_are_other_sources() -> None:
-    """-0.0 equals 0.0 and True equals 1, but each gives a kernel of its own; the same number gives the same kernel."""
+    """0.0 and -0.0, or 1 and True, give different kernels as constants; equal numbers give the same kernel."""
     source = CudaText(FIR)
     made = [SpecialisedKernel(source, "fir", {4: value}) for value in (0.0, -0.0, 0, False, 1, True, 1.0)]
     assert len(set(made)) == 7

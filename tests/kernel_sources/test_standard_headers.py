@@ -43,6 +43,6 @@ def test_a_header_gives_its_names(header, expression):
 
 
 def test_a_header_of_the_host_is_still_missed():
-    """A header that makes no sense in a kernel is refused, and the error names it."""
+    """A header of the host, such as iostream, is refused by name."""
     with pytest.raises(KernelError, match="iostream"):
         compile_lines(["iostream"], "o[0] = 1;")

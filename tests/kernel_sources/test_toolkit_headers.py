@@ -10,7 +10,7 @@ from engine.kernel_sources.nvrtc import toolkit_include_folders
 
 
 def test_an_older_nvrtc_uses_the_installed_toolkit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """CUDA_HOME or CUDA_PATH leads to the toolkit; without either, there are no other headers."""
+    """An NVRTC without headers uses those of the toolkit in CUDA_HOME or CUDA_PATH, if one of them is set."""
     monkeypatch.delenv("CUDA_PATH", raising=False)
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     assert toolkit_include_folders(SimpleNamespace(), (13, 0)) == (
@@ -20,7 +20,7 @@ def test_an_older_nvrtc_uses_the_installed_toolkit(monkeypatch: pytest.MonkeyPat
 
 
 def test_headers_that_cannot_be_unpacked_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The error has the compiler's reason, and no incomplete folder is left."""
+    """A failure to unpack headers is an error with its reason, and no incomplete folder is left."""
     monkeypatch.setattr("engine.kernel_sources.nvrtc.user_cache_dir", lambda name: str(tmp_path / name))
     results = SimpleNamespace(NVRTC_SUCCESS=0)
     nvrtc = SimpleNamespace(nvrtcResult=results, nvrtcInstallBundledHeaders=lambda folder, flags: (8, b"disk full"))
@@ -30,7 +30,7 @@ def test_headers_that_cannot_be_unpacked_say_why(monkeypatch: pytest.MonkeyPatch
 
 
 def test_two_processes_may_unpack_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The folder in place is always complete: the second process uses the headers of the first."""
+    """If two processes unpack at once, the second uses the first one's headers, and the folder is complete."""
     monkeypatch.setattr("engine.kernel_sources.nvrtc.user_cache_dir", lambda name: str(tmp_path / name))
 
     def install(folder: bytes, flags: int) -> tuple[int, bytes]:

@@ -62,7 +62,7 @@ def test_only_gpus_that_have_the_wait_get_it(architecture: str) -> None:
 
 
 def test_each_kernel_is_told_by_its_machine_code() -> None:
-    """A kernel that a macro defines gets no wait; a kernel that already begins with a wait counts."""
+    """A kernel counts as waiting if its machine code begins with a wait, whether written by its author or inserted."""
     source = """
     #define KERNEL(name) extern "C" __global__ void name(int* p)
     extern "C" __global__ void plain(int* p) { p[threadIdx.x] += 1; }
@@ -75,7 +75,7 @@ def test_each_kernel_is_told_by_its_machine_code() -> None:
 
 
 def test_kernels_whose_loads_overtake_the_wait_do_not_count() -> None:
-    """The compiler moves some reads before the wait: those through `const __restrict__` and of textures."""
+    """A kernel with `const __restrict__` or texture reads, which the compiler moves ahead, doesn't count as waiting."""
     source = """
     extern "C" __global__ void early(const float4* __restrict__ a, float4* __restrict__ out, const int* __restrict__ n)
     {

@@ -189,7 +189,7 @@ def test_what_doesnt_fit_is_refused(call: LibraryCall, given: dict[str, Layout],
 
 
 def test_numbers_of_another_count_are_refused() -> None:
-    """Parameters of a layer must have one element for each channel."""
+    """A parameter of a layer that doesn't have one element for each channel is refused."""
     four = Layout(f32, (4,))
     given = {"x": IMAGE, "mean": four, "variance": four, "scale": Layout(f32, (3,)), "bias": four}
     with pytest.raises(OperandError, match="each of 4 channels, got f32"):

@@ -83,7 +83,7 @@ def test_any_half_spectrum_gives_numpys_numbers(
 
 
 def test_views_are_transformed_where_they_lie(caller: Caller) -> None:
-    """Every second element, columns, rows of a wider array, and a plane of a stack are transformed without a copy."""
+    """Strided signals, columns, rows of a wider array, and a plane of a stack are transformed without a copy."""
     rng = np.random.default_rng(5)
     whole = complex_numbers(rng, (6, 10, 14), c64)
     views = [(whole[0, 0, ::2], 1), (whole[1, :, 3], 1), (whole[:, 2, :9], 1), (whole[1::2, :7, :5], 2)]

@@ -97,7 +97,7 @@ def test_operands_that_dont_fit_are_refused() -> None:
 def test_no_column_is_read_that_is_not_there(
     caller: Caller, offsets: list[int], columns: list[int], words: str, transpose: bool, dtype: str, shape: tuple[int]
 ) -> None:
-    """A wrong column or offset makes the result NaN, and the info word reports it."""
+    """A wrong column or offset makes the result NaN and is reported by the info word."""
     call = SparseProduct(transpose, 3 if transpose else 0)
     parts = {"offsets": np.array(offsets, np.int32), "columns": np.array(columns, np.int32)}
     x = np.ones((2 if transpose else 3, *shape), dtype)

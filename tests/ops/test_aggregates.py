@@ -94,7 +94,7 @@ def test_a_nan_is_passed_on(device: Device, at: int) -> None:
 
 
 def test_what_is_aggregated_may_be_computed_and_stored(device: Device) -> None:
-    """The aggregated value may depend on index and position, come from a branch, and also be an output."""
+    """A value may depend on index and position, come from a branch, and be an output as well as aggregated."""
     g = OpGraphBuilder()
     place = g.add("op.position", "place")
     x = g.add("op.input", "x", type="s32")["value"]

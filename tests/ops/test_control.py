@@ -18,7 +18,7 @@ def _compare(device: Device, graph: OpGraph, inputs: dict[str, np.ndarray], shap
 
 
 def test_an_if_gives_what_the_branch_that_ran_gave(device: Device) -> None:
-    """Branches may return values of different types, values from outside, or no value, which counts as 0."""
+    """An If returns its branch's values, also of different types or from outside; a missing value counts as 0."""
     g = OpGraphBuilder()
     x = g.add("op.input", "x")["value"]
     i = g.add("op.index")["index"]

@@ -51,7 +51,7 @@ def test_expressions_compute_what_they_say(device: Device, text: str, expected: 
 
 
 def test_unknown_names_become_parameters_and_pixels_are_known() -> None:
-    """Parameters keep the order in which they appear; u and v are the position of the pixel."""
+    """Unknown names become parameters in the order in which they appear; u and v are the position of the pixel."""
     kernel = compile_graph(parse_expression("vec(u * zoom, v * zoom, amp, 1)"))
     assert [item.name for item in kernel.parameters] == ["zoom", "amp"]
     assert kernel.rank == 2

@@ -136,7 +136,7 @@ def test_the_same_graph_gives_the_same_ptx_and_key() -> None:
 
 
 def test_each_line_of_code_names_its_op() -> None:
-    """The line of the product is a mul, both in PTX and in LLVM IR."""
+    """In PTX and LLVM IR, the line of the product's op is a mul."""
     kernel = compile_graph(_saxpy())
     for text, lines in ((kernel.ptx, kernel.ptx_lines()), (kernel.llvm_ir, kernel.llvm_lines())):
         (found,) = [text.splitlines()[line - 1] for line, op in lines.items() if op == "product"]

@@ -14,7 +14,7 @@ _BOUNDARIES = ("clamp", "wrap", "mirror", "zero")
 
 
 def test_elements_of_every_type_come_back_as_they_were(device: Device) -> None:
-    """Loading widens and storing narrows; in between, adding 1 to an integer wraps."""
+    """Elements of every type are loaded and stored unchanged, and adding 1 to an integer wraps."""
     size = 33
     random = np.random.default_rng(3)
     g = OpGraphBuilder()
@@ -64,7 +64,7 @@ def test_loads_beyond_the_edge_follow_the_boundary(device: Device, size: int) ->
 
 
 def test_images_and_volumes_are_counted_along_their_axes(device: Device) -> None:
-    """Positions, extents and loads in 2-D with each boundary follow the axes of the input."""
+    """Positions, extents and loads in 2-D and 3-D with each boundary match the evaluator."""
     for rank, shape in ((2, (13, 37)), (3, (3, 5, 17))):
         g = OpGraphBuilder()
         place = g.add("op.position" if rank == 2 else "op.position3", "place")

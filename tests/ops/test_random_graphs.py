@@ -41,7 +41,7 @@ def random_inputs() -> dict[str, Array]:
 @settings(max_examples=many(8))
 @given(st.integers(0, 10**6))
 def test_random_graphs_give_what_the_evaluator_gives(device: Device, seed: int) -> None:
-    """Ops of all types, vectors, branches and loops agree bit for bit."""
+    """Random graphs with ops of all types, vectors, branches and loops equal the evaluator's results bit for bit."""
     graph = valid_graph(seed, 25)
     inputs = random_inputs()
     expected = Reference(graph, inputs, SHAPE).outputs()

@@ -68,7 +68,7 @@ def test_operands_of_arithmetic_may_be_told(text: str, told: list[float]) -> Non
 
 
 def test_whole_numbers_are_part_of_the_code() -> None:
-    """Only floats are passed, including a number with a fraction that turns an integer into a float."""
+    """Whole numbers stay in the code, and a number with a fraction is passed, even if it meets an integer."""
     assert _told("i + 2", i="s32") == []
     assert _told("i + 2.5", i="s32") == [2.5]
 
@@ -110,7 +110,7 @@ def test_a_number_is_told_in_each_type_that_it_takes_on(device: Device) -> None:
 
 
 def test_a_loop_starts_with_what_the_code_knows() -> None:
-    """The initial value and the number of iterations decide types and code, so they stay in the code."""
+    """A loop's initial values and number of turns stay in the code, and its other numbers are passed."""
     g = OpGraphBuilder()
     loop = g.add("op.for", "loop", count=4, initial_a=0.5)
     loop.connect("next_a", g.add("op.multiply", "more", region="loop", a=loop["a"], b=1.5)["out"])

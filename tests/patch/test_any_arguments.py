@@ -253,7 +253,7 @@ def test_an_edit_can_be_saved_or_is_refused_whole(seed: int, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("value", ODD, ids=lambda value: type(value).__name__)
 def test_an_edit_block_and_a_listener_refuse_what_they_cannot_use(value: Any) -> None:
-    """The name of an edit must be text and a listener must be a function."""
+    """A name of an edit that is no text, and a listener that is no function, are refused."""
     patch = start()
     if not isinstance(value, str):
         with pytest.raises(PatchError, match="name of an edit must be a text"), patch.edit(value):
@@ -328,7 +328,7 @@ def mutated(draw: random.Random, value: Any) -> Any:
 
 @pytest.mark.parametrize("seed", seeds(20))
 def test_a_mutated_file_gives_a_patch_or_one_error(seed: int) -> None:
-    """A patch that loads can be dumped and loaded as an equal patch, however deep or wide it is."""
+    """A mutated file is refused with one error, or gives a patch that is dumped and loaded as an equal patch."""
     draw = random.Random(seed)
     document = json.loads(dump_patch(start()))
     for _ in range(many(15)):

@@ -74,7 +74,7 @@ def test_a_difference_can_be_applied_and_undone(seed: int) -> None:
 
 
 def test_differences_are_described_in_words() -> None:
-    """Each changed block has a line, and the connections of removed blocks have none."""
+    """A difference has a line for each changed block, and none for the connections of removed blocks."""
     patch = Patch()
     x = patch.add("io.array")
     for name in ("one", "two", "three"):

@@ -138,7 +138,7 @@ def test_live_values_leave_the_description_as_it_is_and_structural_ones_do_not()
 
 
 def test_shapes_and_types_of_outputs_are_shown_in_terms_of_the_inputs() -> None:
-    """A rule that depends on the inside is shown as "data"; a constant rule is shown unchanged."""
+    """An output's rule that depends on the inside is shown as "data", and a constant rule is shown unchanged."""
 
     class Chain(Composite, id="test_composite.chain"):
         """Two pass-throughs in a row."""
@@ -392,7 +392,7 @@ def test_a_child_that_can_not_be_described_is_named() -> None:
 
 
 def test_the_readme_of_the_room_shows_a_composite_that_holds_together() -> None:
-    """The example in the README can be placed in a patch."""
+    """The README's example of a composite can be placed, with the ports and the parameter that the README shows."""
     import engine.patch
 
     (folder,) = engine.patch.__path__

@@ -116,7 +116,7 @@ whole = st.integers(-10, 10)
 
 @given(whole | whole.map(float), st.tuples(whole | st.sampled_from([-0.0, 136.0, 0.25])))
 def test_what_nobody_touches_is_saved_as_it_was_written(number: float, position: tuple[float]) -> None:
-    """A number stays 136 or 136.0 as it was written, whatever the parameter's type; an equal value is no edit."""
+    """A number stays 136 or 136.0 as a file has it, whatever the parameter's type; an equal value is no edit."""
     lines = [node(version=1, position=[*position, 136], parameters={"a": number})]
     patch = parse_patch(document(*lines))
     assert json.dumps(json.loads(dump_patch(patch))["nodes"]) == json.dumps(lines)
@@ -305,7 +305,7 @@ BAD = [
 
 @pytest.mark.parametrize(("text", "message"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
 def test_a_bad_file_says_where_it_is_bad(text: str, message: str) -> None:
-    """Each mistake gives one error that names the file and the place in it."""
+    """A mistake in a file gives one error that names the file and the place in it."""
     with pytest.raises(PatchError) as refused:
         parse_patch(text, "p")
     assert str(refused.value).startswith(message)

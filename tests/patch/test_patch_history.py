@@ -250,7 +250,7 @@ def test_an_edit_that_changes_nothing_is_no_step() -> None:
 
 
 def test_an_edit_that_fails_half_way_leaves_nothing() -> None:
-    """The changes before the failure are reverted, and listeners receive the reverting changes too."""
+    """An edit that fails halfway is reverted, and listeners receive the reverting changes."""
     patch = Patch()
     kept = patch.add("io.array")
     before, heard = dump_patch(patch), Patch()
@@ -266,7 +266,7 @@ def test_an_edit_that_fails_half_way_leaves_nothing() -> None:
 
 
 def test_an_inner_edit_that_fails_takes_back_only_its_own_part() -> None:
-    """The outer edit keeps its own changes, as one step."""
+    """An inner edit that fails reverts its own changes, and the outer edit keeps the others as one step."""
     patch = Patch()
     with patch.edit("Outer"):
         patch.add("io.array", node_id="one")
@@ -432,7 +432,7 @@ def test_connections_come_and_go_with_their_node() -> None:
 
 
 def test_changes_are_plain_data_that_can_travel() -> None:
-    """Changes compare by value, so a change that was sent elsewhere equals the original."""
+    """Changes are equal after encoding and decoding."""
     import msgspec
 
     change = ParameterChanged("a", "gain", 2.0, None)

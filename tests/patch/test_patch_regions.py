@@ -104,7 +104,7 @@ def test_ids_hold_no_slash(patch: Patch) -> None:
 
 
 def test_moving_into_a_region_is_one_undo_step(patch: Patch) -> None:
-    """Several nodes move together, and nodes that are already there don't change."""
+    """Moving several nodes into a region is one undo step, and nodes that are already there don't change."""
     heard: list[Change] = []
     patch.subscribe(heard.append)
     patch.move_into([patch["a"], "b"], patch["choice"].otherwise)
@@ -195,7 +195,7 @@ def test_one_branch_does_not_read_the_other(patch: Patch) -> None:
 
 
 def test_a_delayed_input_closes_no_cycle(patch: Patch) -> None:
-    """A value that is needed only in the next frame may come from a later block, even across regions' borders."""
+    """A connection to a delayed input never closes a cycle, even across the borders of regions."""
     patch.add("test_region.delay", node_id="delay")
     link(patch, "delay.out a.x", "a.out b.x", "b.out delay.x")
     patch.move_into("a", "loop")
@@ -215,7 +215,7 @@ def test_one_branch_may_read_what_the_other_did_a_frame_ago(patch: Patch) -> Non
 
 
 def test_a_move_that_would_close_a_cycle_is_refused(patch: Patch) -> None:
-    """One node of a chain can't leave a region to which the chain returns, but the whole chain can."""
+    """Moving one node of a chain out of a region to which the chain returns is refused; moving all is not."""
     link(patch, "a.out b.x", "b.out c.x")
     with pytest.raises(WouldCycle) as refused:
         patch.move_into(["a", "c"], "loop")
@@ -342,7 +342,7 @@ def around(scope_of: dict[str, str], node: str) -> list[str]:
 
 @given(nested(), st.data())
 def test_lifting_finds_the_ends_in_the_innermost_common_scope(scope_of: dict[str, str], data: st.DataObject) -> None:
-    """Both results are the block or a region around it and share a scope; no deeper scope holds both blocks."""
+    """`lift` returns the ends as blocks or regions that share a scope, which is the innermost with both ends."""
     a, b = (data.draw(st.sampled_from(sorted(scope_of))) for _ in range(2))
     scopes = Scopes({node: scope for node, scope in scope_of.items() if scope})
     up, down = scopes.lift(a, b)
@@ -372,13 +372,13 @@ def test_a_chain_of_many_regions_is_found() -> None:
 
 @pytest.mark.parametrize("scope", ["", "loop", "choice.else"])
 def test_a_scope_is_a_region_and_a_branch(scope: str) -> None:
-    """Splitting a scope and joining its parts gives the same scope."""
+    """Splitting a scope into region and branch and joining the parts gives the same scope."""
     assert scope_text(region_of(scope), branch_of(scope)) == scope
 
 
 @given(st.integers(2, 8), st.integers(0, 16), st.integers(0, 10_000))
 def test_a_cycle_is_found_exactly_when_there_is_no_order(nodes: int, edges: int, seed: int) -> None:
-    """A reported cycle follows the pairs; without one, the pairs can be sorted topologically."""
+    """A reported cycle follows the given pairs; if none is reported, the pairs can be sorted."""
     choose = random.Random(seed)
     pairs = [(f"n{choose.randrange(nodes)}", f"n{choose.randrange(nodes)}") for _ in range(edges)]
     cycle = find_cycle(pairs)

@@ -126,7 +126,7 @@ def test_connecting_an_input_again_replaces_its_connection_in_one_step(patch: Pa
 
 
 def test_making_the_same_connection_twice_is_no_edit(patch: Patch) -> None:
-    """The second connection changes nothing and adds no undo step."""
+    """Making the same connection twice adds no undo step."""
     patch.connect(patch["pass"]["out"], patch["c"]["x"])
     steps = len(patch.history.names)
     patch.connect(patch["pass"]["out"], patch["c"]["x"])
@@ -134,7 +134,7 @@ def test_making_the_same_connection_twice_is_no_edit(patch: Patch) -> None:
 
 
 def test_only_a_connection_of_the_patch_can_be_taken_away(patch: Patch) -> None:
-    """A connection to remove is given with both ends, or by its input alone."""
+    """A connection that is not in the patch can't be removed, whether it is named by both ends or its input."""
     made = patch.connect(patch["pass"]["out"], patch["c"]["x"])
     with pytest.raises(PatchError, match=r"connection must be in the patch, got b\.x"):
         patch.disconnect(patch["b"]["x"])
@@ -160,7 +160,7 @@ def test_only_a_connection_of_the_patch_can_be_taken_away(patch: Patch) -> None:
     ],
 )
 def test_parameter_values_are_checked(patch: Patch, values: dict[str, object], message: str) -> None:
-    """A value that does not fit is refused, together with everything set in the same call."""
+    """A call of `set` with a wrong value is refused as a whole."""
     with pytest.raises(PatchError) as refused:
         patch.set("pass", **values)
     assert str(refused.value) == message
@@ -238,7 +238,7 @@ def test_ids_are_made_from_the_type_and_never_repeat() -> None:
 
 
 def test_insert_copies_nodes_and_what_connects_them_under_free_ids() -> None:
-    """A pasted selection keeps its inner connections, and pasting is one undo step."""
+    """Inserted nodes keep the connections between them and get free ids, in one undo step."""
     patch, clip = Patch(), Patch()
     patch.add("io.array", node_id="array")
     a, b = clip.add("io.array", node_id="array", position=(1.0, 2.0)), clip.add("math.saxpy", node_id="saxpy", a=5.0)

@@ -94,7 +94,7 @@ def test_structs_of_several_types_are_no_numbers() -> None:
 
 
 def test_connections_inside_a_block_are_not_checked() -> None:
-    """Values between ops are in registers, so they can't be checked."""
+    """A sentinel of a connection inside a block is refused, since its value is in registers."""
     patch = OpPatch()
     one, two = patch.add("op.sin"), patch.add("op.sin")
     wire = patch.connect(one["out"], two["x"])
@@ -163,7 +163,7 @@ def with_sentinels(*chosen: Sentinel | None) -> Patch:
 
 @given(st.lists(st.none() | SENTINELS, max_size=4))
 def test_files_hold_them(chosen: list[Sentinel | None]) -> None:
-    """Loaded sentinels equal the saved ones, and are saved as the same text."""
+    """Sentinels survive saving and loading, and are saved as the same text again."""
     patch = with_sentinels(*chosen)
     text = dump_patch(patch)
     loaded = parse_patch(text)
@@ -227,7 +227,7 @@ def test_copies_take_along_what_they_hold(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_with_a_mistake_says_where_it_is(entry: Any, rule: str) -> None:
-    """The message has the file, the entry and the rule; a file without sentinels has no such entry."""
+    """A wrong sentinel in a file is an error with the file, the entry and the rule."""
     document = json.loads(dump_patch(chain(2)[0]))
     assert not parse_patch(json.dumps(document)).sentinels
     document["sentinels"] = [entry]

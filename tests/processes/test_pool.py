@@ -81,7 +81,7 @@ def test_a_process_that_ends_by_itself_is_an_error() -> None:
 
 @pytest.mark.parametrize("hang", [jobs.hang, jobs.hang_with_interpreter])
 def test_cancelled_jobs_are_killed(tmp_path: Path, hang: Callable[[Path], None]) -> None:
-    """Cancelling a scope wakes the callers in it and in scopes inside it, and the scope refuses later calls."""
+    """Cancelling a scope kills its jobs and those of inner scopes, and the scope refuses later calls."""
     outer, inner, path = CancelScope(), CancelScope(), tmp_path / "started"
 
     def work() -> None:
@@ -102,7 +102,7 @@ def test_cancelled_jobs_are_killed(tmp_path: Path, hang: Callable[[Path], None])
 
 
 def test_several_run_at_once_and_only_one_is_cancelled(tmp_path: Path) -> None:
-    """Threads that are started with the context are in its scope; jobs outside the scope continue."""
+    """Of several jobs at once, only those in the cancelled scope end; threads started with the context are in it."""
     scopes = [CancelScope() for _ in range(3)]
     paths = [tmp_path / str(index) for index in range(3)]
     with ThreadPoolExecutor(3) as threads:
@@ -232,7 +232,7 @@ def test_a_process_lives_on_when_the_thread_that_asked_for_it_ends() -> None:
 
 
 def test_threads_of_a_program_share_the_processes() -> None:
-    """Of many jobs at once, each gets its own result."""
+    """Two hundred jobs from several threads each return their own result."""
     with ThreadPoolExecutor(4) as threads:
         assert [*threads.map(run, [jobs.add] * 200, range(200), range(200))] == [*range(0, 400, 2)]
 

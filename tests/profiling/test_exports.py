@@ -53,7 +53,7 @@ def test_json_has_the_frame_its_rows_and_buffers() -> None:
 
 
 def test_csv_has_the_same_rows() -> None:
-    """CSV has a header, empty cells for what is not known, and the work outside the frames last."""
+    """CSV has a row for each row of JSON, empty cells for unknown facts, and the work outside the frames last."""
     read = list(csv.DictReader(io.StringIO(profile_csv(PROFILE))))
     beside = [{key: value for key, value in row.items() if value} for row in read[-2:]]
     assert beside == [

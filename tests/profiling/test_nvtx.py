@@ -67,7 +67,7 @@ def test_a_profiler_is_told_frames_and_updates(tmp_path: Path) -> None:
 def test_without_a_profiler_nothing_is_loaded(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A named file that is not a library is reported in the log, and frames continue."""
+    """If the profiler's file is no library, that is logged and frames continue."""
     monkeypatch.delenv("NVTX_INJECTION64_PATH", raising=False)
     attached_profiler.cache_clear()
     assert attached_profiler() is None

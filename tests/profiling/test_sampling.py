@@ -39,7 +39,7 @@ class Simulation:
 
 @given(st.lists(st.integers(0, 10**7), min_size=2, max_size=30), st.sampled_from((0.01, 0.05, 0.5)))
 def test_samples_take_no_more_than_their_share(costs_ns: list[int], share: float) -> None:
-    """Before each sample the time spent is within the share, however long the earlier samples took."""
+    """Before each sample, the time spent on measuring is within its share, however long earlier samples took."""
     sampler, now_ns, spent_ns = Sampler(share), 0, 0
     assert sampler.due_ns <= now_ns
     for cost_ns in costs_ns:
@@ -70,7 +70,7 @@ def test_all_of_measuring_stays_within_its_share(frame_us: int, sample_us: int, 
 
 
 def test_time_without_samples_pays_for_nothing_later() -> None:
-    """After a long pause there is one sample, and the wait for the next one is as long as always."""
+    """A long pause doesn't shorten the wait after the next sample."""
     sampler = Sampler(0.05)
     sampler.spend(0, 1_000)
     sampler.spend(10**12, 1_000)
@@ -86,7 +86,7 @@ def test_what_was_spent_before_a_sample_was_due_adds_up() -> None:
 
 
 def test_edits_bring_a_sample_soon_but_no_flood() -> None:
-    """With an edit in each tenth of a second and slow samples, at most one sample is taken in two seconds."""
+    """After an edit a sample is due within two seconds, and slow samples come at most once in two seconds."""
     chance, run = random.Random(3), Simulation(1_000_000, 300_000_000)
     edited_ns = run.now_ns
     while run.now_ns < 60_000_000_000:

@@ -11,7 +11,7 @@ from engine.profiling.statistics import WINDOW
 
 @given(st.integers(1, 2 * WINDOW).flatmap(lambda n: st.lists(st.integers(0, 10**9), min_size=n, max_size=n)))
 def test_times_of_one_thing_are_counted_and_averaged(times_ns: list[int]) -> None:
-    """The mean covers the last `WINDOW` times, and the size is the last one."""
+    """The mean covers the last `WINDOW` times, and the size is that of the last time."""
     times = SideTimes()
     for number, time_ns in enumerate(times_ns):
         times.add(SideKind.UPLOAD, "a.out", time_ns, number)

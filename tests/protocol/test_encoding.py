@@ -128,14 +128,14 @@ def test_everything_from_the_engine_decodes_as_it_was(kind: type[msgspec.Struct]
 @pytest.mark.parametrize("kind", every(AnyQuestion), ids=lambda kind: kind.__name__)
 @given(data=st.data())
 def test_an_answer_decodes_as_the_type_that_its_question_names(kind: type[Question[Any]], data: st.DataObject) -> None:
-    """An answer may be an array, a report, slices of a trace, a cost, a device, saved files, or nothing."""
+    """Each kind of answer decodes as an equal value of the type that its question names."""
     answer_type = kind.answer_type()
     answer = data.draw(st.none() if answer_type is type(None) else of_type(answer_type))
     assert same(make_decoder(answer_type).decode(encode(answer)), answer)
 
 
 def test_every_message_has_a_tag_of_its_own() -> None:
-    """Messages, questions and reports are distinguished by their tags alone."""
+    """Messages, questions and reports have different tags."""
     kinds = [*every(ToEngine), *every(FromEngine), *every(AnyQuestion)]
     tags = [kind.__struct_config__.tag for kind in kinds]
     assert None not in tags
@@ -152,7 +152,7 @@ def test_a_dtype_has_an_encoding() -> None:
 
 
 def test_memory_of_the_users_own_stays_where_it_is() -> None:
-    """A block learns that memory belongs to another process only when it uses the memory."""
+    """User memory of another process is refused when a block uses the memory, and not when it is decoded."""
     change = ParameterChanged("mine", "array", UserArray(np.zeros(3)), None)
     decoded = make_decoder(ToEngine).decode(encode(change))
     assert isinstance(decoded, ParameterChanged)

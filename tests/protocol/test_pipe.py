@@ -244,7 +244,7 @@ def test_a_child_ends_with_its_parent() -> None:
     ],
 )
 def test_a_command_that_is_no_engine_is_named(command: list[str], message: str) -> None:
-    """The DeviceError says how the command ended."""
+    """A command that is no engine is a DeviceError that says how the command ended."""
     with pytest.raises(DeviceError, match=message):
         connect(saxpy_patch(), command)
 
@@ -267,7 +267,7 @@ def test_an_unknown_device_is_refused() -> None:
 
 
 def test_memory_of_the_users_own_is_refused_on_its_node() -> None:
-    """The child can't reach an array in this process's memory; the rest of the patch can still be edited."""
+    """An array in this process's memory is an error at its node, and the rest of the patch can still be edited."""
     patch = saxpy_patch()
     patch.add("io.external", node_id="mine", array=np.ones(4, np.float32))
     with in_a_child(patch) as client:
@@ -301,7 +301,7 @@ def test_blocks_that_the_person_trusts_run_in_the_child(tmp_path: Path) -> None:
 
 
 def test_values_of_wrong_types_are_refused_and_the_engine_goes_on() -> None:
-    """Each wrong value raises at the call, and the error names the field."""
+    """A value of a wrong type raises an error with the field's name, and the engine continues."""
     with in_a_child(saxpy_patch()) as client:
         with pytest.raises(WarploomError, match=r"frames must be a whole number of at least 0, got 1\.5"):
             client.trace(1.5)  # type: ignore[arg-type]
@@ -356,7 +356,7 @@ def test_a_command_may_be_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_child_that_still_starts_is_not_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl+C reaches all processes of the terminal; the child ignores it and ends when it is closed."""
+    """A child that still starts ignores the terminal's Ctrl+C, and ends when its client closes it."""
     start = subprocess.Popen
 
     def interrupted(*command: Any, **how: Any) -> subprocess.Popen[bytes]:

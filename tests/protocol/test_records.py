@@ -53,7 +53,7 @@ def test_the_level_is_followed_while_it_runs(patch: Patch, log_buffer: LogBuffer
 
 
 def test_records_that_come_too_fast_are_dropped_and_counted() -> None:
-    """The child keeps a limited number of unread records; later ones say how many are missing."""
+    """The child keeps a limited number of unread records; later records state how many were dropped."""
     program = """
 import logging, sys
 from engine.runtime import serve

@@ -33,7 +33,7 @@ def scaling(**parameters: object) -> Patch:
 
 @pytest.mark.parametrize("text", [None, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry fill( {"])
 def test_ptx_that_does_not_load(text: str | None, tmp_path: Path) -> None:
-    """A missing file, and a file whose contents are no PTX, are reported."""
+    """A missing PTX file, and one whose contents are no PTX, are load errors with a remedy."""
     file = tmp_path / "kernel.ptx"
     if text is not None:
         file.write_text(text)

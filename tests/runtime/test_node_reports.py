@@ -50,7 +50,7 @@ def test_a_block_that_a_refused_graph_holds_names_the_error() -> None:
 
 
 def test_a_block_behind_says_what_the_other_lacks() -> None:
-    """The reason is a missing input, or an error that must be corrected."""
+    """A block that waits for another one names that block's missing input or its error."""
     assert reports(_OPEN, preparing=True, fed={"behind": ["open"]})["behind"].endswith("open, which is incomplete")
     found = reports(_BROKEN, preparing=False, fed={"behind": ["broken"]})["behind"]
     assert found == "not running: it waits for broken, which has an error"
@@ -75,7 +75,7 @@ def search(node: str, wrong: set[str], scopes: dict[str, str], wires: list[Conne
 
 @given(st.data())
 def test_a_node_waits_for_the_nearest_that_is_wrong(data: st.DataObject) -> None:
-    """The search follows connections and regions, also in circles; one walk finds the reasons for all nodes."""
+    """A node waits for the nearest wrong node along connections and regions, as a search for each node finds."""
     names = [f"n{number}" for number in range(data.draw(st.integers(1, 9)))]
     name = st.sampled_from(names)
     wires = [wire(*ends) for ends in data.draw(st.lists(st.tuples(name, name), max_size=20))]

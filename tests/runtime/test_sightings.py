@@ -33,7 +33,7 @@ def full(percent: int) -> Diagnostic:
 
 
 def test_what_comes_up_is_counted_once(clock: list[float]) -> None:
-    """A diagnostic is the same while only its numbers change, and keeps its first time when it returns."""
+    """A diagnostic counts once while only its numbers change, and keeps its first time when it returns."""
     sightings, wrong = Sightings(), error("x must be y", node="b")
     assert sightings.follow([wrong, full(91)], ()) == (Sighting(1000, 1000), Sighting(1000, 1000))
     clock[0] = 1005
@@ -82,7 +82,7 @@ def told(report: FrameReport) -> list[tuple[str | None, int, bool]]:
 
 
 def test_each_frame_that_finds_it_counts() -> None:
-    """A full buffer is found in each frame, but a value that doesn't fit only once."""
+    """A full buffer is counted in each frame that finds it, and a value that doesn't fit only once."""
     patch, pour = pouring()
     lonely = patch.add("test_small.bump")
     with Engine(patch, "host") as engine:

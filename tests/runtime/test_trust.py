@@ -76,7 +76,7 @@ def test_a_file_elsewhere_is_written_only_for_a_trusted_patch(place: Path, file:
 
 
 def test_a_folder_that_the_person_names_takes_the_outputs_but_leads_nowhere_else(place: Path) -> None:
-    """Only the names of files count; a link in the folder does not lead out of it."""
+    """In a folder that the person names, only file names count, and a link doesn't lead out of the folder."""
     before, path = outside(place), saving(place, "../../evil.png")
     with Engine(load_patch(path), device="host") as engine:
         engine.step()

@@ -231,7 +231,7 @@ def test_joining_padding_and_looking_up() -> None:
 
 
 def test_every_method_of_one_operand_is_in_the_table() -> None:
-    """Each method has the name of the row that it applies."""
+    """Each method of one operand applies the table's row of that name."""
     names = "sign square sqrt reciprocal exp log sin cos tanh relu crelu screlu sqr_relu sigmoid softplus gelu abs"
     _, (x,) = held([1.0])
     for name in names.split():

@@ -15,7 +15,7 @@ from engine.types import bf16, f16, f32, f64, s32
 
 
 def test_examples_are_computed_each_by_itself() -> None:
-    """A tensor that isn't batched is the same for each example."""
+    """A batched product equals numpy's for each example, with the unbatched operand shared."""
     graph = TensorGraph()
     weights = graph.add(Leaf(TensorType((2, 3), f64)))
     x = graph.add(Leaf(TensorType((3, 1), f64, batched=True)))
@@ -98,7 +98,7 @@ def test_tensors_without_elements() -> None:
 
 
 def test_repeating_and_summing_over_the_batch_multiplies() -> None:
-    """A tensor that is the same for each example counts once per example."""
+    """Repeating a tensor over the batch and summing multiplies it by the number of examples."""
     graph = TensorGraph()
     x = graph.add(Leaf(TensorType((2,), f64)))
     repeated = x.apply(BroadcastTo(TensorType((2,), f64, batched=True)))

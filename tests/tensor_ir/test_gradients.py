@@ -179,7 +179,7 @@ class Doubled(TensorOperation):
 
 
 def test_gradients_have_the_element_type_of_their_node() -> None:
-    """A conversion between floats converts the gradient back."""
+    """The gradient of a cast between floats has the element type of the operand."""
     graph = TensorGraph()
     x = graph.add(Leaf(TensorType((3,), f16)))
     found = gradients((x.cast(f64) * 3.0).sum(), [x])[x]
@@ -188,7 +188,7 @@ def test_gradients_have_the_element_type_of_their_node() -> None:
 
 
 def test_operations_of_ones_own() -> None:
-    """A custom operation is differentiated by its rule; a gradient that can't fit its input is reported by name."""
+    """A user's operation is differentiated by its rule, and a gradient that can't fit is an error with its name."""
     graph = TensorGraph()
     x = leaf(graph, (3,), name="x")
     found = gradients((x.apply(Doubled("right")) * x.apply(Doubled("right"))).sum(), [x])[x]
@@ -201,7 +201,7 @@ def test_operations_of_ones_own() -> None:
 
 
 def test_an_operation_without_a_rule_is_named() -> None:
-    """An operation with only a type and a value can't be differentiated."""
+    """An operation without a gradient rule is an error when it is differentiated."""
 
     @dataclass(frozen=True)
     class Plain(TensorOperation):

@@ -58,7 +58,7 @@ def test_the_largest_numbers_round_to_infinity_from_half_a_step_above() -> None:
 
 
 def test_infinities_and_nans_are_kept_with_their_signs() -> None:
-    """A NaN whose payload lies in the lower half stays a NaN."""
+    """Infinities, zeros and NaNs keep their signs, even a NaN whose payload is in the lower half."""
     assert to_bf16(np.array([np.inf, -np.inf, 0.0, -0.0], np.float32)).tolist() == [0x7F80, 0xFF80, 0, 0x8000]
     low = np.array([0x7F800001, 0xFF800001], np.uint32).view(np.float32)
     assert to_bf16(low).tolist() == [0x7FC0, 0xFFC0]
@@ -75,7 +75,7 @@ def test_arrays_of_any_shape_and_f16_convert() -> None:
 
 
 def test_other_arrays_are_refused() -> None:
-    """Integers must be converted first, as they might not fit, and bits must be uint16."""
+    """Integers, and bits that are not uint16, are refused."""
     with pytest.raises(TypeError, match=r"array must hold f16, f32 or f64 to become bf16, got int64; use astype first"):
         to_bf16(np.array([1, 2], np.int64))
     with pytest.raises(TypeError, match="bf16 must be given by its bits, a uint16 array, got float32"):

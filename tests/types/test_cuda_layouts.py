@@ -67,7 +67,7 @@ def test_declarations_that_share_a_struct_follow_each_other() -> None:
 
 
 def test_a_declaration_that_is_changed_does_not_compile() -> None:
-    """The compiler's error names the struct and the field that moved."""
+    """A changed declaration doesn't compile, and the error names the struct and the field that moved."""
     text = declaration(Inner).replace("unsigned char flag;", "float4 flag[2];")
     with pytest.raises(KernelError, match="Inner must be 32 bytes"):
         compile_cuda(text, Path("changed.cu"), "compute_75", [])

@@ -120,7 +120,7 @@ def test_a_struct_that_a_kernel_includes_is_shared_field_by_field(device: Device
 
 
 def test_a_kernel_changes_one_field_and_leaves_the_rest(device: Device, tmp_path: Path) -> None:
-    """Writing a pair of bf16 changes its 4 bytes only."""
+    """A kernel that writes one field of a struct, a pair of bf16, changes only that field's 4 bytes."""
     pairs = np.random.default_rng(5).integers(0, 1 << 14, (COUNT, 2), np.uint16)
     assert pairs.dtype.itemsize * 2 == bfloat162.size_bytes
     source = "#include <cuda_bf16.h>\n" + kernel("__nv_bfloat162* x", "if (i % 2) x[i] = __lows2bfloat162(x[i], x[i]);")

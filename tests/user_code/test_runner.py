@@ -87,7 +87,7 @@ def test_whatever_a_call_raises_is_its_result(runner: CodeRunner, problem: BaseE
 
 
 def test_a_call_that_has_begun_holds_up_no_other(runner: CodeRunner) -> None:
-    """The other calls have their results while the slow call runs, and its own result follows once it returns."""
+    """While one call is slow, other calls return, and the slow call's result follows."""
     end = threading.Event()
     call = runner.begin(lambda: end.wait() and "done", rule)
     assert call.result(0.0) is None

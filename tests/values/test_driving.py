@@ -40,7 +40,7 @@ def test_a_driven_parameter_takes_the_nearest_value_that_it_may_have(values: lis
 
 
 def test_a_value_out_of_bounds_is_reported_while_it_lasts(target: type[Block]) -> None:
-    """The warning is on the driven node and names the source and the remedy."""
+    """A value out of bounds is a warning on the driven node with source and remedy, until it is in bounds."""
     patch = Patch()
     slider = patch.add("value.slider", high=10.0, setting=0.5)
     driven = patch.add("test_values.target", node_id="driven")

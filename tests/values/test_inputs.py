@@ -10,7 +10,7 @@ from tests.values.running import moments, place
 
 
 def test_the_table_holds_finite_numbers_and_is_bounded() -> None:
-    """The table ignores values that no parameter could take, and names beyond its limit."""
+    """The table of inputs ignores values that are not finite, and names beyond its limit."""
     inputs = Inputs()
     for value in (1, True, 2.5, float("nan"), float("inf")):
         inputs.set("a", value)

@@ -109,7 +109,7 @@ def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, Simp
 
 
 def test_osc_drives_a_patch(port: int) -> None:
-    """The block outputs its default, then the sent value. Two blocks share a port, and the last one closes it."""
+    """OSC values reach a patch's block, and two blocks share a port, which the last one closes."""
     patch = Patch()
     one = patch.add("value.osc_in", port=port, address="/a", default=0.25)
     two = patch.add("value.osc_in", port=port, address="/b", index=1)

@@ -216,7 +216,7 @@ def test_a_bad_expression_is_reported_until_it_is_mended() -> None:
 
 
 def test_connections_that_no_edit_could_make_are_reported_and_ignored(target: type[Block]) -> None:
-    """A file may hold a cycle, an unknown output, or a driven structural parameter; everything else still runs."""
+    """A cycle, an unknown output, or a driven structural parameter in a file is reported; the rest runs."""
     patch = Patch()
     for i in range(3):
         patch.add("value.expression", node_id=f"n{i}", text="a + 1", a=0.0)

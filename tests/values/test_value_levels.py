@@ -22,7 +22,7 @@ from tests.values.running import doubling
 
 
 def test_values_never_cost_more_than_a_parameter_write() -> None:
-    """Placing, connecting, reconnecting, moving into a region, removing, and undoing any of these is never COLD."""
+    """Placing, connecting, moving, removing and undoing values costs at most a parameter write."""
     patch = Patch()
     saxpy = doubling(patch)
     condition = patch.add("buffer.constant", dtype="boolean", value=1.0)

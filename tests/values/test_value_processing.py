@@ -37,7 +37,7 @@ def test_damped_smooth_is_a_critically_damped_spring(step_s: float) -> None:
 
 @given(st.sampled_from(["exponential", "damped"]), NUMBERS, st.floats(0, 2))
 def test_smooth_starts_at_its_input_and_stays(mode: str, value: float, time_s: float) -> None:
-    """A constant input is output unchanged."""
+    """A constant input of Smooth is output unchanged."""
     block = place("value.smooth", mode=mode, input=value, time=time_s)
     np.testing.assert_allclose(record(block, 10), value, rtol=1e-12, atol=1e-12)
 
@@ -83,7 +83,7 @@ def test_slider_stays_in_its_range_on_whole_steps(setting: float, low: float, hi
 
 @given(st.integers(-40, 40), st.integers(1, 8), st.booleans())
 def test_switch_picks_by_index(index: int, used: int, wrap: bool) -> None:
-    """A wrapping index starts again in both directions; otherwise the index is clamped."""
+    """Switch wraps its index in both directions, or else clamps it."""
     values = {name: 10.0 * i for i, name in enumerate("abcdefgh")}
     block = place("value.switch", index=index, inputs_used=used, wrap=wrap, **values)
     expected = np.arange(used).take(index, mode="wrap" if wrap else "clip")
@@ -92,7 +92,7 @@ def test_switch_picks_by_index(index: int, used: int, wrap: bool) -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), max_size=30), st.integers(-2, 3), st.booleans())
 def test_counter_counts_what_becomes_true(frames: list[tuple[bool, bool, bool]], low: int, wrap: bool) -> None:
-    """The count follows the rising edges of its inputs, which the test counts one by one."""
+    """A counter counts the rising edges of its inputs."""
     high = low + 3
     block = place("value.counter", low=low, high=high, wrap=wrap)
     count, before = low, (True, True)  # a value that is true in the first frame does not count
@@ -123,12 +123,12 @@ def test_counter_counts_the_same_after_every_reset() -> None:
 
 
 def test_counter_does_not_count_what_is_true_when_it_starts() -> None:
-    """A checkbox that is on when the engine is reset is not counted."""
+    """A counter doesn't count an input that is true from the start."""
     assert list(record(place("value.counter", up=True), 3, "count")) == [0, 0, 0]
 
 
 @pytest.mark.parametrize("type_id", ["value.counter"])
 def test_counter_with_ends_the_wrong_way_round_stays_at_low(type_id: str) -> None:
-    """With high below low, the only count is low."""
+    """A counter whose high end is below its low end stays at low."""
     block = place(type_id, low=5, high=2)
     assert set(record(block, 6, "count", before=lambda frame: block.set("up", frame % 2 == 1))) == {5}

@@ -129,7 +129,7 @@ def test_setting_a_driven_parameter_stores_the_value(nodes: Nodes) -> None:
 
 
 def test_files_hold_value_connections(nodes: Nodes, tmp_path: Path) -> None:
-    """Load inverts save, and saving again writes the same text."""
+    """Value connections survive saving and loading, and are saved as the same text again."""
     nodes.patch.connect(nodes.lfo["value"], nodes.saxpy["a"])
     nodes.patch.connect(nodes.lfo["value"], nodes.other["phase"])
     save_patch(nodes.patch, tmp_path / "p.loom")

@@ -119,7 +119,7 @@ def test_random_can_be_repeated_and_stays_in_its_range(seed: int, low: float, wi
 
 
 def test_random_is_spread_evenly() -> None:
-    """Each tenth of the range gets a tenth of the numbers; neighbours and seeds are uncorrelated."""
+    """Each tenth of the range gets a tenth of the numbers; successive numbers and seeds are uncorrelated."""
     block, other = place("value.random", seed=7), place("value.random", seed=8)
     a, b = record(block, 20_000), record(other, 20_000)
     counts, _ = np.histogram(a, 10, (0, 1))

@@ -99,7 +99,7 @@ def test_subnormal_sums_are_kept(run, kind):
     ],
 )
 def test_the_old_values_may_be_dropped(run, form):
-    """`_` may replace a destination or a part of it, and a cache policy may follow the operands."""
+    """In an atomic, `_` may replace the destination or a part of it, and a cache policy may follow the operands."""
     ptx = _kernel("add", "f32", 2, returns=False)
     ptx = ptx.replace("red.global.add.v2.f32 [%cell], {%x0, %x1};", form)
     out = run(ptx, "k", 1, 1, np.array([1, 2], np.float32), np.array([5, 6], np.float32), np.zeros(2, np.uint32))[1]

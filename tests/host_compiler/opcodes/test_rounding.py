@@ -89,7 +89,7 @@ def test_roots_and_reciprocals_are_rounded_once(host, kind):
 
 
 def test_rounding_does_not_leak_into_the_next_instruction(host):
-    """An operation that rounds to nearest still does so after an operation with another mode."""
+    """An operation that rounds to nearest is unaffected by an operation with another mode before it."""
     a, b = edges("f64", 2)
     found = evaluate(
         host, ["add.rp.f64 %x2, %a, %b; add.rn.f64 %d, %a, %b;\nxor.b64 %x2, %x2, %x2; or.b64 %d, %d, %x2;"],
@@ -122,7 +122,7 @@ def test_minimum_and_maximum_of_three_and_with_signs(host):
 
 
 def test_packed_singles(host):
-    """f32x2 computes both halves of a 64-bit register."""
+    """f32x2 arithmetic computes both halves of a 64-bit register."""
     a, b, c = (np.random.default_rng(seed).standard_normal((100, 2)).astype(np.float32) for seed in (1, 2, 3))
     packed = [np.ascontiguousarray(x).view(np.uint64).ravel() for x in (a, b, c)]
     forms = ["add.rn.f32x2 %d, %a, %b;", "mul.rz.f32x2 %d, %a, %b;", "fma.rn.f32x2 %d, %a, %b, %c;"]

@@ -40,7 +40,7 @@ START = "mbarrier.init.shared::cta.b64 [b], 1; mbarrier.arrive.expect_tx.shared:
     ],
 )
 def test_blocks_of_memory_travel_in_and_out(run, copy):
-    """Copied data is complete once the barrier object has counted its bytes."""
+    """Bulk copies into and out of shared memory are complete once the barrier object has counted their bytes."""
     x = RNG.integers(0, 256, 64).astype(np.uint8)
     y = run(_kernel(START + copy + WAIT + OUT), "k", 1, 1, x, np.zeros(80, np.uint8), np.zeros(4, np.int32))[1]
     assert np.array_equal(y, np.concatenate([x, np.zeros(16, np.uint8)]))
@@ -113,7 +113,7 @@ def test_bulk_reductions_into_shared_memory(run):
 
 
 def test_stores_and_reductions_that_announce_their_bytes(run):
-    """st.async and red.async write to the shared memory that mapa returned, and each counts its bytes."""
+    """st.async and red.async write to the shared memory that mapa returned, and count their bytes at the barrier."""
     begin = """mbarrier.init.shared::cta.b64 [b], 1; mov.u32 %r7, 0; st.shared.u32 [m+32], 10;
       mapa.shared::cluster.u32 %m, %m, 0; mapa.shared::cluster.u32 %b, %b, %r7;
       mbarrier.arrive.expect_tx.shared::cta.b64 %s0, [b], 32;"""

@@ -107,7 +107,7 @@ def errors_in_ulp(results: Array, wanted: Sequence[Any], dtype: str) -> Array:
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_the_error_is_what_the_table_states(device: Device, module: Module, dtype: str, name: str) -> None:
-    """Errors are at most `Function.ulp`, and NaN, infinities and zeros are those of C's library."""
+    """Errors are at most `Function.ulp`, and NaN, infinities and zeros are where C's library has them."""
     given = arguments(name, dtype)
     results = apply(device, module, name, given)
     with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ from tests.runtime.conftest import SCALE, Kernels
 
 
 def test_a_right_patch_has_nothing_to_list() -> None:
-    """The Saxpy of the documentation has no diagnostics."""
+    """The Saxpy of the documentation, and an empty patch, have no diagnostics."""
     patch = Patch()
     x, saxpy = patch.add("io.array", data=np.ones(8, np.float32)), patch.add("math.saxpy")
     for name in ("x", "y"):

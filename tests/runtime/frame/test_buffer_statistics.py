@@ -53,7 +53,7 @@ def test_every_element_type(device: Device, dtype: str, count: int) -> None:
 
 
 def test_halves_of_brains_and_vectors_count_their_components(device: Device) -> None:
-    """A bf16 counts as its number, and the four components of a float4 as four numbers."""
+    """A bf16 counts as one number, and a float4 as four."""
     numbers = np.array([[1.5, -2.0, np.nan, 0.25], [np.inf, 3.0, 0.0, -8.0]], np.float32)
     patch = Patch()
     array = patch.add("io.array", data=numbers.reshape(-1))
@@ -71,7 +71,7 @@ def test_halves_of_brains_and_vectors_count_their_components(device: Device) -> 
 
 @pytest.mark.parametrize("level", ProfilingLevel)
 def test_only_deep_levels_tell_what_buffers_hold(device: Device, level: ProfilingLevel) -> None:
-    """At other levels, buffers are not examined."""
+    """Statistics of buffers are made only at the deep levels."""
     patch = Patch()
     copied = patch.add("buffer.copy")
     patch.connect(patch.add("io.array", data=np.arange(5.0))["out"], copied["x"])
@@ -107,7 +107,7 @@ def test_views_of_views_have_the_statistics_of_what_they_show(device: Device) ->
 
 
 def test_append_buffers_count_what_is_in_use(device: Device) -> None:
-    """Elements behind the count, which earlier frames left there, are not part of the contents."""
+    """Statistics of an append buffer leave out the elements behind its count."""
     patch = Patch()
     emitter = patch.add("particles.emitter")
     chosen = patch.add("particles.select", low=0.0, capacity=100)

@@ -43,7 +43,7 @@ def test_fixed_time_is_the_frame_times_the_step_however_long_frames_take() -> No
 
 
 def test_real_time_follows_the_wall_clock() -> None:
-    """The first frame is at 0 and takes a nominal step, since no frame came before it."""
+    """Real time begins at 0 with a nominal step, and then follows the wall clock."""
     wall = Wall()
     clock = Clock(1 / 60)
     assert done(clock, wall, real=True) == (0, 0.0, 1 / 60)
@@ -65,7 +65,7 @@ def test_a_stall_is_one_step_of_bounded_length() -> None:
 
 @pytest.mark.parametrize("how", ["hold", "paused frame", "fixed frame"])
 def test_the_patchs_time_stands_still_while_nothing_plays(how: str) -> None:
-    """The first frame after a pause takes a nominal step."""
+    """Time stands still during a pause, and the first frame after it takes a nominal step."""
     wall = Wall()
     clock = Clock(0.01)
     for _ in range(3):
@@ -86,7 +86,7 @@ def test_the_patchs_time_stands_still_while_nothing_plays(how: str) -> None:
 
 
 def test_reset_goes_back_to_the_beginning() -> None:
-    """Both kinds of time return to frame 0 and time 0; the moment stays the same object."""
+    """A reset sets real and fixed time back to frame 0 and time 0, in the same moment object."""
     wall = Wall()
     clock = Clock(0.5)
     moment = clock.moment
@@ -138,7 +138,7 @@ def test_time_is_the_sum_of_the_steps_since_frame_0(frames: list[tuple[str, floa
 
 
 def test_real_time_is_exact_after_a_year() -> None:
-    """Time is counted in nanoseconds, so frames of odd lengths accumulate no error."""
+    """After a year of frames of odd lengths, real time is exact to the nanosecond."""
     wall = Wall()
     clock = Clock()
     clock._origin_ns = 365 * 86_400 * 10**9

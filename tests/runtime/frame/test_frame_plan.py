@@ -47,7 +47,7 @@ def test_an_overlapping_frame_is_waited_for_to_read_status_words() -> None:
 
 @pytest.mark.parametrize("is_busy", [True, False])
 def test_without_a_launch_only_earlier_frames_are_waited_for(is_busy: bool) -> None:
-    """Frames in flight must end first, although this frame launches nothing."""
+    """A frame without a launch waits for the frames in flight."""
     found = plan(is_launched=False, is_busy=is_busy, has_status=True, burst=4)
     assert (found.waits, found.burst) == (is_busy, 1)
 
@@ -68,12 +68,12 @@ def test_short_frames_are_launched_in_bursts() -> None:
     ],
 )
 def test_a_frame_unlike_the_next_ones_is_launched_alone(facts: dict[str, Any]) -> None:
-    """An edit, a saved file, counted frames, status words, and a rate need frames one by one."""
+    """A frame with an edit, a saved file, counted frames, status words or a rate is launched alone."""
     assert plan(burst=4, **facts).burst == 1
 
 
 @pytest.mark.parametrize("facts", [{"is_updated": True}, {"frames_left": 1}, {"is_report_due": True}])
 def test_what_is_new_is_reported_at_once(facts: dict[str, Any]) -> None:
-    """Only an update, the last of counted frames, and a report that is due cause a report."""
+    """A frame leaves a report only after an update, as the last of counted frames, or when one is due."""
     assert plan(**facts).reports
     assert not plan().reports and not plan(frames_left=2).reports

@@ -54,7 +54,7 @@ def test_a_read_after_the_start_waits_for_the_first_frame(patch: Patch) -> None:
 
 
 def test_frames_run_on_a_thread_of_its_own_until_it_is_stopped(patch: Patch) -> None:
-    """Reports come, edits arrive and outputs can be read; after `stop` nothing changes."""
+    """Until `stop`, reports come, edits take effect and outputs can be read; afterwards nothing changes."""
     with Engine(patch, device="host") as engine:
         engine.start(rate=None)
         engine.start(rate=None)
@@ -73,7 +73,7 @@ def test_frames_run_on_a_thread_of_its_own_until_it_is_stopped(patch: Patch) -> 
 
 
 def test_structure_can_be_edited_while_it_runs(patch: Patch) -> None:
-    """The running graph continues until the new one is ready, and the new one continues its state."""
+    """During an edit of structure the old graph runs on, and the new graph continues with its state."""
     with Engine(patch, device="host") as engine:
         engine.start(rate=None)
         next_report(engine, lambda r: r.nodes.get("count") and r.nodes["count"].state == "ok")
@@ -98,7 +98,7 @@ def test_a_rate_is_kept(patch: Patch) -> None:
 
 
 def test_a_paused_engine_stands_still_and_steps_frame_by_frame(patch: Patch) -> None:
-    """A step is one frame, whatever waits in the inbox."""
+    """A paused engine runs exactly the requested frames, whatever waits in the inbox."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(SetRunning(False))
@@ -123,7 +123,7 @@ def test_a_paused_engine_stands_still_and_steps_frame_by_frame(patch: Patch) -> 
 
 
 def test_a_paused_engine_shows_edits_without_going_on(kernels: Kernels) -> None:
-    """A launch at the same frame with a time step of 0 brings a new value to the outputs, once."""
+    """A paused engine shows an edit by one launch at the same frame with a time step of 0."""
     patch = Patch()
     data = patch.add("io.array", data=np.ones(1, np.float32))
     scale, tell = patch.add("test_run.scale", node_id="scale"), patch.add("test_run.tell")
@@ -168,7 +168,7 @@ def pictured(kernels: Kernels) -> Patch:
 
 
 def test_pictures_come_only_from_viewers_that_somebody_looks_at(pictured: Patch) -> None:
-    """Each launch gives a new picture to an observed viewer, and none to others."""
+    """Each launch gives a new picture to an observed viewer, and none to other viewers."""
     with Engine(pictured, device="host") as engine:
         engine.step()
         assert engine.take_preview("left") is None
@@ -193,7 +193,7 @@ def test_pictures_come_only_from_viewers_that_somebody_looks_at(pictured: Patch)
 
 
 def test_a_still_picture_is_made_once_and_again_after_an_edit(pictured: Patch) -> None:
-    """The engine's thread skips launches that would give the same picture; a late observer still gets one."""
+    """Launches that would give the same picture are skipped, and a late observer still gets one."""
     with Engine(pictured, device="host") as engine:
         engine.start(rate=200)
         next_report(engine, lambda r: r.buffers)
@@ -281,7 +281,7 @@ def test_the_thread_answers_a_request_to_save(patch: Patch, tmp_path: Path) -> N
 
 
 def test_a_device_failure_ends_the_thread_and_is_reported(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A caller that waits for reports gets an error with the cause, and the engine can still be closed."""
+    """A device failure is reported with its cause, and the engine can still be closed."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.take_events()
@@ -300,7 +300,7 @@ def test_a_device_failure_ends_the_thread_and_is_reported(patch: Patch, monkeypa
 
 
 def test_any_other_failure_ends_the_thread_and_is_reported(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error in the engine itself is reported too, and the engine can be started again."""
+    """An error of the engine itself is reported, and the engine can be started again."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.take_events()
@@ -319,7 +319,7 @@ def test_any_other_failure_ends_the_thread_and_is_reported(patch: Patch, monkeyp
 def test_edits_during_a_rebuild_reach_the_running_graph_and_the_new_one(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A live value is HOT at once and is still there after the swap; an edit of structure is built afterwards."""
+    """During a rebuild, a live value is HOT and survives the swap; a structural edit is built after it."""
     patch = Patch()
     data = patch.add("io.array", data=np.ones(1, np.float32))
     scale = patch.add("test_run.scale", node_id="scale")

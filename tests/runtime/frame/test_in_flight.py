@@ -274,7 +274,7 @@ TURN = (live,) * 4 + (beside, by_hand, delays, save_kernel, redraw, observe, obs
 def test_overlapping_frames_give_what_single_ones_give(
     devices: tuple[Device, Device], kernels: Kernels, seed: int, bursts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """State, delays, uniforms, pictures and files have equal bits after any edits at any time."""
+    """Overlapping frames have the bits of single ones in state, delays, uniforms, pictures and files."""
     random, pair = Random(seed), Pair(devices, kernels, monkeypatch, bursts=bursts)
     try:
         for _ in range(TURNS):
@@ -372,7 +372,7 @@ def rest(engine: Engine) -> None:
 
 
 def test_a_pause_ends_what_is_in_flight(counter: Patch, lagging: LaggingDevice) -> None:
-    """The engine continues until all frames have ended, and then rests."""
+    """A paused engine continues until all frames in flight have ended, and then rests."""
     with Engine(counter, lagging) as engine:
         engine.step()
         engine.core.pacing = Pacing.free(overlap=True)

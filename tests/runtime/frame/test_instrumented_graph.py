@@ -80,7 +80,7 @@ def test_nothing_that_runs_is_replaced_or_released_while_a_copy_is_built(
 def test_a_value_written_while_a_copy_is_instantiated_reaches_it(
     kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first launch of the copy uses the new value."""
+    """A value that is written while a copy is instantiated is used by the copy's first launch."""
     patch = Patch()
     ones = patch.add("io.array", node_id="ones", data=np.ones(3, np.float32))
     scale = patch.add("test_run.scale", node_id="scale", factor=2.0)

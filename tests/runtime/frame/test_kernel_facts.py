@@ -44,7 +44,7 @@ def test_a_kernel_of_64_registers_runs_four_thread_blocks_at_once() -> None:
 
 
 def test_what_a_device_does_not_know_it_does_not_tell() -> None:
-    """The host has neither registers nor multiprocessors, and a device without limits has no occupancy."""
+    """Without registers or multiprocessors, as on the host, or without limits, occupancy is unknown."""
     config = LaunchConfig((100, 1, 1), (256, 1, 1))
     facts = LaunchFacts().of([node(None, config, None)])[3]
     assert (facts.grid, facts.registers, facts.occupancy, facts.limited_by) == ((100, 1, 1), None, None, "")
@@ -66,7 +66,7 @@ def test_facts_follow_a_new_launch_and_new_code() -> None:
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_a_profile_tells_launches_and_bytes(level: ProfilingLevel) -> None:
-    """A copy reads and writes 1001 numbers once each; its launch is shown only at the level of kernels."""
+    """A span has the bytes that its copy moves; its launch is shown only at the level of kernels."""
     patch = Patch()
     data = patch.add("io.array", data=np.arange(1001, dtype=np.float32))
     copy = patch.add("buffer.copy", node_id="copy")

@@ -81,7 +81,7 @@ def test_each_level_records_what_it_says(device: Device, level: ProfilingLevel) 
 
 
 def test_loops_tell_their_turns_and_the_sum_of_them(device: Device) -> None:
-    """A branch that is not taken has no turn; a region takes at least as long as its contents."""
+    """A loop's spans have its number of turns, a skipped branch has none, and a region includes its contents."""
     with Engine(nested(), device, profiling=DEEP_SYNC) as engine:
         for _ in range(3):
             engine.step()

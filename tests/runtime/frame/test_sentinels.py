@@ -104,7 +104,7 @@ def test_it_finds_what_numpy_finds(device: Device, dtype: str, count: int) -> No
 
 @given(st.data())
 def test_any_array_and_any_rule(data: st.DataObject) -> None:
-    """Counts and the first index equal numpy's, for all faults of an array and all checks."""
+    """Counts and the first wrong index equal numpy's for random arrays and rules."""
     chance = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     shape = data.draw(st.sampled_from([(1,), (7,), (3, 5), (2, 3, 43), (1, 1, 1), (300, 7)]))
     kinds = data.draw(st.lists(st.sampled_from(list(BAD)), max_size=4))
@@ -207,7 +207,7 @@ def test_what_is_checked_is_stored_although_it_could_be_fused(device: Device) ->
 
 @pytest.mark.parametrize("kind", ["control.for", "control.while"])
 def test_a_loop_tells_the_turn_in_which_it_went_wrong(device: Device, kind: str) -> None:
-    """Each iteration is checked; the report is about the first one with a wrong element, in each frame."""
+    """Each turn of a loop is checked, and the report names the first turn with a wrong element."""
     patch = Patch()
     value = small_blocks.zeros(patch, 300, 1.0)
     loop = patch.add(kind, **({"count": 10} if kind == "control.for" else {"limit": 10}))
@@ -273,7 +273,7 @@ def test_a_composite_is_checked_at_its_own_output(device: Device) -> None:
 
 
 def test_other_bounds_need_no_other_graph(device: Device) -> None:
-    """Bounds reach the kernel as numbers do; adding, removing or freezing a sentinel is a build."""
+    """A sentinel's new bounds are HOT; adding, removing or freezing a sentinel is a COLD build."""
     patch, source = watched(np.array([1, 2, np.inf], np.float32))
     with Engine(patch, device) as engine:
         engine.step()
@@ -397,7 +397,7 @@ def test_frames_that_may_freeze_do_not_overlap(kernels: Kernels) -> None:
 
 
 def test_a_mark_fades_when_frames_are_sound_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sightings are counted while frames are wrong; afterwards the problem is reported for a moment longer."""
+    """Sightings are counted while frames are wrong, and the problem fades for a moment afterwards."""
     monkeypatch.setattr(diagnostics_store, "REPORT_INTERVAL_NS", 0)
     data = np.array([1, np.nan, 3], np.float32)
     patch = Patch()
@@ -436,7 +436,7 @@ def test_the_cost_of_a_check_is_known_before_it_is_made() -> None:
 
 
 def test_an_engine_in_another_process_tells_that_it_has_frozen_a_frame() -> None:
-    """Sentinels are sent to the other process with the patch, and their findings are returned."""
+    """A sentinel in another process freezes the frame there, and its findings are reported here."""
     patch, source = watched(np.array([1, np.inf], np.float32))
     patch.set_sentinel(source["out"], action="freeze")
     with connect(patch, [sys.executable, "-m", "app", "engine"], "host") as engine:

@@ -18,7 +18,7 @@ def told(engine: Engine) -> dict[tuple[SideKind, str], SideWork]:
 
 
 def test_each_kind_is_told_when_it_was_done(device: Device, kernels: Kernels, tmp_path: Path) -> None:
-    """Work is listed by source, level, port, viewer and file; a plain frame has none."""
+    """Work beside frames is listed by source, level, port, viewer and file; a plain frame adds none."""
     patch = Patch()
     numbers = patch.add("io.array", node_id="numbers", data=np.ones(100, np.float32))
     scale = patch.add("test_run.scale", node_id="scale")

@@ -111,7 +111,7 @@ def test_the_report_tells_the_time_that_kernels_see(engine: Engine) -> None:
 
 
 def test_pausing_stops_the_time(engine: Engine) -> None:
-    """After a pause of any length, a step by hand and the first frame that plays take the nominal step."""
+    """After a pause, a step by hand and the first frame that plays take the nominal step."""
     engine.start(rate=100)
     until(lambda: count(engine) > 5)
     engine.post(SetRunning(False))

@@ -28,7 +28,7 @@ def _poured(values: list[float], **parameters: Any) -> tuple[Patch, NodeRef, Nod
     [(20.0, 0, None), (19.0, 1, None), (12.0, 8, None), (11.0, 9, None), (10.0, 10, "full"), (4.0, 10, "over")],
 )
 def test_an_append_buffer_counts_what_is_in_it(least: float, count: int, severity: str | None) -> None:
-    """None, all or too many elements fit; the count never exceeds the capacity."""
+    """The count is right if none, all or too many elements fit, and never exceeds the capacity."""
     patch, pour, reader = _poured(list(range(20)), capacity=10, least=least)
     with Engine(patch, device="host") as engine:
         for _ in range(2):
@@ -50,7 +50,7 @@ def test_an_append_buffer_counts_what_is_in_it(least: float, count: int, severit
 
 
 def test_an_append_buffer_in_a_composite_is_counted_by_the_name_it_is_exposed_with() -> None:
-    """Report and diagnostics use the exposed name."""
+    """An append buffer in a composite is counted and reported under its exposed name."""
 
     class Pouring(Composite, id="test_small.pouring"):
         """Append inside."""
@@ -71,7 +71,7 @@ def test_an_append_buffer_in_a_composite_is_counted_by_the_name_it_is_exposed_wi
 
 
 def test_an_append_buffer_that_is_state_goes_on() -> None:
-    """Elements stay from frame to frame, beside a loop whose counters are cleared in each frame; a reset drops them."""
+    """Elements of an append buffer that is state stay until a reset, beside a loop that clears its counters."""
 
     class Gather(Block, id="test_small.gather"):
         """Appends to the elements of earlier frames."""
@@ -105,7 +105,7 @@ def test_an_append_buffer_that_is_state_goes_on() -> None:
 
 
 def test_an_append_buffer_in_a_loop_starts_empty_in_each_turn() -> None:
-    """The sum of the counts is the number of iterations times the elements found in each."""
+    """An append buffer in a loop is empty at the start of each turn, so the counts add up to those of all turns."""
     patch = Patch()
     loop = patch.add("control.for", count=3)
     pour = patch.add("test_small.pour", region=loop, least=2.0)
@@ -122,7 +122,7 @@ def test_an_append_buffer_in_a_loop_starts_empty_in_each_turn() -> None:
 
 
 def test_a_skipped_append_buffer_has_nothing_in_it() -> None:
-    """Its count is 0 in the report and when read, even if the buffer was full in the previous frame."""
+    """A skipped append buffer has the count 0 in the report and when read, even if it was full before."""
     patch = Patch()
     holds, choice = zeros(patch, value=1.0), patch.add("control.if")
     patch.connect(holds["out"], choice["condition"])

@@ -100,7 +100,7 @@ def test_released_memory_is_used_again_and_zeroed(device: Any) -> None:
 
 
 def test_two_users_never_share_memory(device: Any) -> None:
-    """Memory in use is not handed out again."""
+    """Memory in use is never handed out a second time."""
     pool = BufferPool(device)
     made = [pool.acquire(300) for _ in range(5)]
     assert len({m.pointer for m in made}) == 5
@@ -207,7 +207,7 @@ def test_changes_are_taken_once() -> None:
 
 
 def test_memory_is_zeroed_unless_that_is_not_needed(device: Any) -> None:
-    """Memory that will be overwritten may have any contents."""
+    """Memory is zeroed, unless the caller says that it will overwrite all of it."""
     pool = BufferPool(device)
     first = pool.acquire(100, zeroed=False)
     assert first.content is None

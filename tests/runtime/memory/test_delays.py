@@ -45,7 +45,7 @@ def test_a_feedback_goes_on_when_other_delays_come_and_go(frames: int) -> None:
 
 @pytest.mark.parametrize("late", ["a", "b"])
 def test_an_image_mixed_with_its_own_delayed_copy_needs_no_like(late: str) -> None:
-    """The loop has the image's size, and each frame is the same as with `like`, even after a resize."""
+    """An image mixed with its delayed copy has the image's size without `like`, even after a resize."""
     patches = []
     for told in (False, True):
         patch = Patch()

@@ -38,7 +38,7 @@ def floats(*values: float) -> Array:
 
 
 def test_the_engine_and_the_user_work_in_the_same_memory() -> None:
-    """A block's change in place shows in the array at once, and the user's change in the next frame."""
+    """A block's change in place is in the user's array at once, and the user's change in the next frame."""
     mine = floats(1, 2, 3)
     patch = Patch()
     source = lend(patch, mine)
@@ -76,7 +76,7 @@ def test_results_from_an_array_are_read_as_the_frame_had_them() -> None:
 
 
 def test_another_array_of_the_same_layout_is_warm() -> None:
-    """From the next frame on, blocks read and write the new array, and no longer the old one."""
+    """After a WARM update to another array, blocks read and write that array and no longer the old one."""
     arrays = [floats(1, 2), floats(10, 20), floats(100, 200)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -95,7 +95,7 @@ def test_another_array_of_the_same_layout_is_warm() -> None:
 
 
 def test_another_array_is_seen_through_views_and_in_loops() -> None:
-    """Every kernel with the old address gets the new one, at the right offset."""
+    """Another array reaches every kernel with the old address, at the right offset, in views and loops too."""
     arrays = [floats(1, 2, 3), floats(10, 20, 30)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -128,7 +128,7 @@ def test_another_array_that_a_copy_node_reads_is_followed_too() -> None:
 def test_another_array_that_the_device_refuses_in_place_is_followed_by_a_rebuild(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Kernels that already have the new address get the old one back first, and no array is released too early."""
+    """If the device refuses another array in place, kernels get the old address back before the rebuild."""
     arrays = [floats(1, 2), floats(10, 20)]
     patch = Patch()
     source = lend(patch, *arrays)
@@ -153,7 +153,7 @@ def test_another_array_that_the_device_refuses_in_place_is_followed_by_a_rebuild
 
 
 def test_an_array_in_place_of_contents_is_read_in_every_frame() -> None:
-    """A graph of constants need not be launched again, but one that reads the user's memory must be."""
+    """A graph that reads the user's memory is launched in each frame, and a graph of constants need not be."""
 
     class Either(Block, id="test_ext.either"):
         """Output numbers of its own, or the user's array."""
@@ -262,7 +262,7 @@ def test_a_first_array_that_cannot_be_written_leaves_its_block_out() -> None:
 
 
 def test_a_delay_of_an_array_keeps_what_it_was() -> None:
-    """Writes between frames don't change the previous frame's value; another array counts from the next frame on."""
+    """A delay of a user's array keeps the previous frame's value, even if the user writes in between."""
     patch = Patch()
     mine = floats(1, 2)
     source = lend(patch, mine, floats(10, 20))
@@ -303,7 +303,7 @@ def counting() -> type[Composite]:
 
 
 def test_a_round_inside_a_child_graph_takes_live_values(counting: type[Composite]) -> None:
-    """Each frame has the current values although frames alternate between two graphs, and the trace is complete."""
+    """In a child graph with a delay, each frame has the current live values, and the trace has every frame."""
     patch = Patch()
     node = patch.add("test_small.counting")
     with Engine(patch, device="host") as engine:

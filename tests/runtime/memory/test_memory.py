@@ -107,7 +107,7 @@ def test_every_port_can_be_read_after_a_frame(seed: int) -> None:
 
 
 def test_blocks_of_a_chain_share_memory_and_can_all_be_read() -> None:
-    """A hundred blocks in a row need only a few buffers."""
+    """A hundred blocks in a row share a few buffers, and each block's output can be read."""
     patch = Patch()
     last = zeros(patch, 1000, value=1.0)
     chain = []
@@ -125,7 +125,7 @@ def test_blocks_of_a_chain_share_memory_and_can_all_be_read() -> None:
 
 
 def test_values_from_state_are_read_as_the_frame_had_them() -> None:
-    """A sum over frames is read before and after its addition; reading does not add."""
+    """A sum over frames is read before and after its addition, and reading adds nothing."""
     patch = Patch()
     state = patch.add("buffer.state", shape="5", dtype="f32")
     before = patch.add("math.scale_offset", scale=10.0)
@@ -150,7 +150,7 @@ def test_values_from_state_are_read_as_the_frame_had_them() -> None:
 
 
 def test_a_read_sees_the_frame_that_was_and_not_an_edit_that_waits() -> None:
-    """A parameter that is set after the frame counts from the next one on, even for recomputed buffers."""
+    """A read returns the values of the last frame, even if a parameter was set since."""
     patch = Patch()
     chain = [zeros(patch, 10, value=1.0)]
     for _ in range(8):
@@ -203,7 +203,7 @@ def test_a_refused_build_leaves_no_memory_behind() -> None:
 def test_a_graph_that_cannot_be_instantiated_is_freed(
     monkeypatch: pytest.MonkeyPatch, profiling: ProfilingLevel
 ) -> None:
-    """The previous graph continues with its memory, status words and events; a later attempt succeeds."""
+    """If a graph can't be instantiated, the previous one continues, and a later attempt succeeds."""
     patch = Patch()
     source = zeros(patch, 300)
     pour = patch.add("test_small.pour", capacity=200)
@@ -281,7 +281,7 @@ def test_nothing_leaks_over_many_edits(seed: int) -> None:
 
 
 def test_a_buffer_read_before_it_is_written_begins_with_zeros_after_every_edit(device: Device) -> None:
-    """The buffer doesn't reuse the previous graph's memory, so results equal a new engine's."""
+    """After an edit, a buffer that is read before it is written begins with zeros, as in a new engine."""
     patch = Patch()
     echo = patch.add("test_small.echo")
     patch.connect(array(patch, 3, 4)["out"], echo["x"])

@@ -258,7 +258,7 @@ def test_two_delays_can_change_sources_with_each_other() -> None:
 
 
 def test_reset_begins_again() -> None:
-    """After any number of frames, delays hold their initial values and state zeros."""
+    """After any number of frames, a reset restores the initial values of delays and zeros in state."""
     patch = Patch()
     delay, more = counter(patch, initial=3.0)
     chained = delay_of(patch, delay, initial=-2.0)
@@ -275,7 +275,7 @@ def test_reset_begins_again() -> None:
 
 
 def test_a_new_initial_value_counts_from_the_next_reset() -> None:
-    """The delay's contents stay until the reset."""
+    """A new initial value takes effect at the next reset."""
     patch = Patch()
     delay, _ = counter(patch, initial=3.0)
     with Engine(patch, device="host") as engine:
@@ -290,7 +290,7 @@ def test_a_new_initial_value_counts_from_the_next_reset() -> None:
 
 
 def test_state_begins_with_an_array() -> None:
-    """State continues if its block is described again with the same numbers, and restarts with others or at a reset."""
+    """State begins with its block's array; it restarts with another array or at a reset, and not with an equal one."""
     patch = Patch()
     grow = patch.add("test_small.grow", first=10.0)
     with Engine(patch, device="host") as engine:
@@ -346,14 +346,14 @@ def test_state_that_is_told_no_array_any_more_begins_with_zeros() -> None:
     ],
 )
 def test_what_state_holds_at_first_must_be_an_array_of_its_type(initial: Any, state: bool, rule: str) -> None:
-    """The builder refuses another type at once; a wrong shape is reported at the node."""
+    """A wrong initial value of state is refused by the builder with the rule."""
     build = BlockBuilder("test.block", {}, (), {}, None)
     with pytest.raises(BlockCallError, match=rule):
         build.buffer("kept", f32, "[3]", state=state, initial=initial)
 
 
 def test_a_paused_engine_shows_edits_without_moving_a_delay_on() -> None:
-    """The frame may be shown any number of times; playing continues where it stopped."""
+    """A paused engine shows edits any number of times without advancing a delay."""
     patch = Patch()
     delay, more = counter(patch)
     shown = patch.add("math.scale_offset", scale=1.0)
@@ -418,7 +418,7 @@ def test_a_reset_of_a_paused_engine_shows_the_first_frame_and_plays_it() -> None
 
 
 def test_every_port_of_a_round_is_read_right() -> None:
-    """Blocks between a delay's output and its input share memory, and reading them changes nothing."""
+    """Every block in a round can be read, although these blocks share memory, and reading changes nothing."""
     patch = Patch()
     delay = patch.add("buffer.frame_delay", initial=1.0)
     patch.connect(array(patch, 0, 0, 0)["out"], delay["like"])
@@ -454,7 +454,7 @@ def test_a_saved_kernel_counts_in_every_frame_of_a_round(kernels: Kernels) -> No
 
 
 def test_a_delay_in_a_loop_is_one_turn_behind() -> None:
-    """The first iteration reads the last iteration of the previous frame."""
+    """In a loop, a delay's first iteration reads the last iteration of the previous frame."""
     patch = Patch()
     loop = patch.add("control.for", count=3)
     number = patch.add("buffer.convert", dtype="f32", region=loop)
@@ -509,7 +509,7 @@ def test_a_delay_in_a_skipped_region_waits() -> None:
 
 
 def test_shapes_that_follow_from_themselves_are_refused_and_healed() -> None:
-    """A loop without `like` has an error with the remedy; once `like` is connected, the patch runs."""
+    """A loop of delays whose shape follows from itself is an error, and connecting `like` corrects the patch."""
     patch = Patch()
     delay, more = patch.add("buffer.frame_delay"), patch.add("math.scale_offset", offset=1.0)
     patch.connect(delay["out"], more["x"])

@@ -28,7 +28,7 @@ def _copied(patch: Patch, source: NodeRef) -> NodeRef:
 @given(st.integers(0, 10_000))
 @settings(max_examples=many(15))
 def test_views_of_views_are_numpys(seed: int) -> None:
-    """Chains of slices, transposes, reshapes and other element types are read directly and through a copy."""
+    """Chains of slices, transposes, reshapes and other element types equal numpy's, read directly or copied."""
     rng = random.Random(seed)
     shape = tuple(rng.randint(1, 5) for _ in range(rng.randint(1, 3)))
     data = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)

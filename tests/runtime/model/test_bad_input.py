@@ -174,7 +174,7 @@ def errors_without_a_device(patch: Patch) -> set[str | None]:
 
 @pytest.mark.parametrize("make", MISTAKES, ids=lambda make: make.__name__)
 def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patch], Mistake]) -> None:
-    """The right node has the error and a remedy; frames and live values continue, and a correction clears the error."""
+    """A mistake is reported at its node with a remedy while frames continue, and a correction clears the error."""
     patch, state, scaled = good_patch()
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -202,7 +202,7 @@ def test_a_mistake_is_reported_while_the_good_graph_runs_on(make: Callable[[Patc
 
 
 def test_all_mistakes_are_reported_at_once() -> None:
-    """Each mistake in any mixture gives one error; the errors go one by one as the mistakes are corrected."""
+    """Each of several mistakes gives one error, which goes when that mistake is corrected."""
     patch, state, _ = good_patch()
     makes = [make for make in MISTAKES if make not in (enormous, wide_struct)]
     with Engine(patch, device="host") as engine:
@@ -250,7 +250,7 @@ def break_by_region(patch: Patch, chain: list[NodeRef]) -> Callable[[], None]:
 def test_an_edit_that_breaks_a_running_block_stops_nothing(
     spoil: Callable[[Patch, list[NodeRef]], Callable[[], None]],
 ) -> None:
-    """The whole last good graph continues with live edits; after the correction, the patch keeps its state."""
+    """After an edit that breaks a block, the last good graph continues, and a correction keeps the state."""
     patch, state, _ = good_patch()
     chain = [_scale(patch, zeros(patch, 3, value=1.0))]
     chain += [_scale(patch, chain[0])]
@@ -332,7 +332,7 @@ def test_a_kernel_that_is_saved_with_another_struct_is_not_swapped_in(tmp_path: 
 
 
 def test_a_missing_input_holds_only_what_needs_it() -> None:
-    """Blocks that lack the input keep their old one; other edits apply, and a new connection corrects the blocks."""
+    """A missing input affects only its block, which keeps the old one; other edits apply."""
     patch, state, scaled = good_patch()
     last = _scale(patch, scaled)
     with Engine(patch, device="host") as engine:

@@ -88,7 +88,7 @@ def ends_with_the_test() -> Iterator[None]:
 def test_describe_that_does_not_return_is_abandoned_and_reported(
     running: Running, ends_with_the_test: None, act: Action
 ) -> None:
-    """Blocks with the same values share one attempt; other edits are applied, and another value is tried."""
+    """A describe that doesn't return is reported once for equal blocks, and another value is tried."""
     running.hurry()
     asked: list[int] = []
 
@@ -136,7 +136,7 @@ def value_acts(draw: st.DrawFn) -> Callable[[Any], object]:
 
 
 def test_no_value_block_does_more_than_mark_itself(running: Running) -> None:
-    """Whatever the block raises or sets, the driven parameter keeps the last good value."""
+    """Whatever a value block raises or sets, at most its own node has an error, and its value stays finite."""
     number = running.patch.add("test_authors.number")
     kind: Any = running.patch.catalogue.require("test_authors.number")
     scaled = running.patch.add("math.scale_offset")
@@ -175,7 +175,7 @@ def test_an_update_that_does_not_return_is_not_tried_again_until_its_block_is_ch
 
 @pytest.mark.parametrize("is_removed", [False, True])
 def test_frames_go_on_while_an_update_takes_long(running: Running, is_removed: bool) -> None:
-    """The driven parameter keeps its last value until the update is done; a removed block is dropped meanwhile."""
+    """During a slow update, frames continue with the driven parameter's last value."""
     number = running.patch.add("test_authors.number")
     kind: Any = running.patch.catalogue.require("test_authors.number")
     scaled = running.patch.add("math.scale_offset")
@@ -211,7 +211,7 @@ def test_frames_go_on_while_an_update_takes_long(running: Running, is_removed: b
 @pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("where", ["describe", "update"])
 def test_closing_does_not_wait_for_a_block(where: str) -> None:
-    """The engine's thread and the worker are free although the block's code has not returned."""
+    """The engine can be closed while a block's code has not returned."""
     begun, end, returned = threading.Event(), threading.Event(), threading.Event()
 
     def wait(block: Any, build: Any = None) -> None:

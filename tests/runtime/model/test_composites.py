@@ -88,7 +88,7 @@ def test_an_exposed_live_parameter_is_hot(composites: None) -> None:
 
 
 def test_a_structural_parameter_reaches_live_values_of_children(composites: None) -> None:
-    """The same kernels run with another number, and live values that were set before stay."""
+    """A structural parameter gives its inner kernels another number, and live values that were set before stay."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
@@ -141,7 +141,7 @@ def test_a_parameter_that_is_exposed_by_another_child_leaves_nothing_behind(kern
 def test_a_live_value_set_while_a_structure_is_looked_at_stays(
     composites: None, monkeypatch: pytest.MonkeyPatch, power: int
 ) -> None:
-    """Describing a composite passes on the values of that moment, which must not overwrite newer ones."""
+    """A live value that is set while its composite is described is not overwritten."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
@@ -158,7 +158,7 @@ def test_a_live_value_set_while_a_structure_is_looked_at_stays(
 
 
 def test_a_live_value_set_together_with_a_rebuild_is_kept(composites: None, kernels: Kernels) -> None:
-    """A new block and a new value come in one frame, and both take effect."""
+    """A live value and a new block in one frame both take effect."""
     patch = Patch()
     out = thrice(patch)
     with Engine(patch, device="host") as engine:

@@ -56,7 +56,7 @@ def other(spec: ParameterSpec) -> object:
 
 @pytest.mark.parametrize("kind", LIBRARY, ids=lambda kind: kind.id)
 def test_what_a_library_block_asks_for_follows_from_its_structural_values(kind: type[Block]) -> None:
-    """A block of another node with other live values has the same description."""
+    """A library block's description is the same for another node and other live values."""
     live = {spec.name: other(spec) for spec in kind.parameters.values() if not spec.structural}
     said = []
     for block in (kind("one"), kind("two", live)):

@@ -77,7 +77,7 @@ def _told(patch: Patch, device: Any = "host") -> list[Diagnostic]:
 def test_a_kernel_is_passed_numbers_for_numbers_and_buffers_for_pointers(
     device: Device, tmp_path: Path, seed: int
 ) -> None:
-    """Right signatures compute the result; each wrong argument is named before anything runs."""
+    """A right signature computes the result, and each wrong argument is reported before anything runs."""
     random = Random(seed)
     numbers = ("int", "unsigned", "long long", "size_t", "double", "float", "short")
     for attempt in range(4):

@@ -119,7 +119,7 @@ class Holding(Composite, id="test_run.holding"):
 
 @pytest.mark.parametrize(("kind", "ports"), [("written", ("out",)), ("holding", ("out", "data"))])
 def test_blocks_that_differ_in_a_bit_do_not_share_a_description(kind: str, ports: tuple[str, ...]) -> None:
-    """Two blocks of one type have 0.0 and -0.0, and then exchange their numbers."""
+    """Two blocks with 0.0 and -0.0 have descriptions of their own, even after they exchange their numbers."""
     patch = Patch()
     nodes = [patch.add(f"test_run.{kind}") for _ in VALUES]
     with Engine(patch, device="host") as engine:

@@ -66,7 +66,7 @@ def test_a_loop_that_is_stopped_is_named_as_the_patch_names_it(counts: list[int]
 
 @pytest.mark.parametrize("counts", [[2, 3, 4], [1, 0, 5], [3, 1, 1, 2], [0, 2, 2]])
 def test_the_turns_of_nested_loops_multiply(counts: list[int]) -> None:
-    """A value that each iteration changes in place counts the product of all counts, one of which may be 0."""
+    """A value that each turn of nested loops changes counts the product of all counts, which may be 0."""
     patch = Patch()
     last = bump(patch, zeros(patch), _loops(patch, counts))
     with Engine(patch, device="host") as engine:
@@ -175,7 +175,7 @@ def test_defaults_are_numbers_of_the_type(dtype: DType, expected: object) -> Non
 
 
 def test_a_default_is_filled_in_each_turn_of_the_loop_around() -> None:
-    """An If runs only in the first of three iterations: the others read the default, not the first one's result."""
+    """In a loop, an If that is skipped after the first turn outputs its default, not the first turn's result."""
     patch = Patch()
     total, once = zeros(patch, 3), zeros(patch, value=1.0)
     loop = patch.add("control.for", count=3)
@@ -214,7 +214,7 @@ def test_an_output_that_must_not_leave_its_region_is_refused() -> None:
 
 
 def test_a_live_parameter_inside_three_regions_is_hot() -> None:
-    """The edit updates one kernel node, and the next frame has the value."""
+    """A live parameter inside three regions is HOT, and the next frame has the value."""
     patch = Patch()
     inner = _loops(patch, [2, 2])
     choice = patch.add("control.if", region=inner)
@@ -256,7 +256,7 @@ def test_a_kernel_that_is_saved_inside_a_body_is_swapped(kernels: Kernels) -> No
 
 @pytest.mark.parametrize("limit", [0, 2])
 def test_the_warning_of_a_limit_goes_when_the_loop_is_mended(limit: int) -> None:
-    """The warning on the node shows the number of iterations, and is gone in the first frame after the edit."""
+    """The warning of a loop's limit shows the number of turns, and is gone in the first frame after the edit."""
     patch = Patch()
     left = zeros(patch, value=3)
     loop = patch.add("control.while", limit=limit)
@@ -282,7 +282,7 @@ def test_the_warning_of_a_limit_goes_when_the_loop_is_mended(limit: int) -> None
 
 
 def test_one_stopped_turn_among_many_is_reported() -> None:
-    """An inner loop is stopped only in the first iteration of the outer one."""
+    """An inner loop that is stopped only in the first turn of the outer loop is reported."""
     patch = Patch()
     outer = _loops(patch, [3])
     inner = patch.add("control.for", limit=1, region=outer)
@@ -334,7 +334,7 @@ def test_a_composite_that_holds_a_loop_runs_inside_loops(thrice: type[Composite]
 
 
 def test_a_block_may_move_in_and_out_of_a_region() -> None:
-    """Each move is a rebuild with the results of a new engine."""
+    """Moving a block into or out of a region is a rebuild with a new engine's results."""
     patch = Patch()
     outer = _loops(patch, [3])
     inner = _loops(patch, [2], outer)
@@ -350,7 +350,7 @@ def test_a_block_may_move_in_and_out_of_a_region() -> None:
 
 
 def test_removing_a_region_leaves_what_was_inside_running() -> None:
-    """The contents now run once a frame; undo restores the loop."""
+    """The contents of a removed region run once a frame, and undo restores the loop."""
     patch = Patch()
     loop = _loops(patch, [4])
     last = bump(patch, zeros(patch), loop)

@@ -92,7 +92,7 @@ def test_a_picture_is_reduced_to_the_means_of_its_areas(
 
 
 def test_an_even_area_keeps_its_value(patch: Patch, own_memory: Device) -> None:
-    """Each of the 256 values is kept, at a ratio that is not an integer."""
+    """A reduced area of one value keeps that value, for each of 256 values and a ratio that is no integer."""
     columns = np.repeat(np.arange(256), 5)
     patch.set("image", data=np.broadcast_to(columns[None, :, None], (9, 1280, 4)).astype(np.float32))
     with Engine(patch, own_memory) as engine:
@@ -215,7 +215,7 @@ def test_the_host_copies_whole_pictures(patch: Patch) -> None:
 @given(st.tuples(SIDES, SIDES), st.tuples(SIDES, SIDES))
 @settings(max_examples=many(200), deadline=None)
 def test_a_fitted_size_fits_and_keeps_proportions(whole: tuple[int, int], place: tuple[int, int]) -> None:
-    """The size is as large as possible, within a pixel, and never larger than the picture."""
+    """A fitted size is the largest within a pixel that fits the view, and never exceeds the picture."""
     width, height = fitted_size(whole, place)
     assert 1 <= width <= min(whole[0], place[0])
     assert 1 <= height <= min(whole[1], place[1])

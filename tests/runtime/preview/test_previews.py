@@ -135,7 +135,7 @@ def test_a_reset_waits_until_the_memory_was_read(patch: Patch, device: LateDevic
 
 
 def test_a_picture_that_nobody_took_is_not_replaced(patch: Patch, device: LateDevice) -> None:
-    """The engine makes no other picture until this one is taken; then the newest frame's comes."""
+    """A picture that nobody took is not replaced; once it is taken, the newest frame's picture comes."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))
@@ -231,7 +231,7 @@ def test_pictures_come_at_the_rate_that_is_asked_for(patch: Patch, device: LateD
 
 
 def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
-    """The new rate doesn't wait until the next picture of the lower rate is due."""
+    """A higher rate applies at once, before the next picture of the lower rate is due."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         make_ready(engine)
@@ -257,7 +257,7 @@ def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_rate_is_a_positive_number(rate: float) -> None:
-    """Any other value is refused before it reaches the engine."""
+    """A rate that is no positive number is refused before the engine receives it."""
     with pytest.raises(WarploomError, match="rate must be a positive number of pictures a second, got"):
         Viewing(rate=rate)
 

@@ -132,7 +132,7 @@ def branch_scopes(choice: NodeRef) -> dict[str, str]:
 
 
 def test_state_in_a_region_does_not_keep_others_from_being_read(device: Device) -> None:
-    """The region can't run twice, so its buffers don't share memory; a note in memory shows whether it ran."""
+    """State in a region, which can't run twice to be read, doesn't prevent reads of the region's other buffers."""
     patch = Patch()
     condition = array(patch, 1.0)
     region = fed(patch, "control.if", condition, name="condition")

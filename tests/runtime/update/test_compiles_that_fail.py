@@ -59,7 +59,7 @@ def shows(engine: Engine, numbers: list[float]) -> bool:
 
 @pytest.mark.parametrize("when", ["at first", "in the middle", "by hand"])
 def test_an_engine_closes_while_a_compile_never_ends(patch: Patch, kernels: Kernels, fails: None, when: str) -> None:
-    """The compile's process is killed, and a caller that waits for a frame gets an error."""
+    """Closing an engine kills an endless compile, and a caller that waits for a frame gets an error."""
     text, hanging = failing(SCALE)
     engine = Engine(patch, "host")
     if when != "at first":
@@ -78,7 +78,7 @@ def test_an_engine_closes_while_a_compile_never_ends(patch: Patch, kernels: Kern
 
 
 def test_only_the_newest_save_counts(patch: Patch, kernels: Kernels, fails: None) -> None:
-    """The older save's compile is killed, and its mistakes are not reported."""
+    """A newer save kills the older one's compile, whose mistakes are not reported."""
     with Engine(patch, "host") as engine:
         engine.step()
         engine.start(rate=None)
@@ -114,7 +114,7 @@ def test_a_saved_header_overtakes_too(patch: Patch, kernels: Kernels, monkeypatc
 def test_a_compiler_that_dies_is_reported_on_the_node(
     patch: Patch, kernels: Kernels, fails: None, how: str, told: str
 ) -> None:
-    """The error names the file. The last good kernel keeps running, and the next save works."""
+    """A compiler that dies is an error at the node with the file, and the last good kernel runs on."""
     with Engine(patch, "host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", failing(SCALE, how)[0]))

@@ -140,7 +140,7 @@ def test_edits_in_a_row_give_what_a_fresh_engine_gives(
 
 
 def test_a_swapped_kernel_stays_through_an_edit(kernels: Kernels, device: Device) -> None:
-    """The graph built from the running one has the latest saved function, and live values."""
+    """A kernel that was swapped in, and live values, stay when an edit makes another graph."""
     patch = Patch()
     data = patch.add("io.array", data=np.array([1, 2], np.float32))
     scale = patch.add("test_run.scale", node_id="scale")

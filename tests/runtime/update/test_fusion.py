@@ -51,7 +51,7 @@ def test_a_report_says_which_block_tells_the_time(device: Device) -> None:
 
 
 def test_sliders_of_all_blocks_reach_the_kernel(device: Device) -> None:
-    """The sliders have the same name, and each is a HOT update."""
+    """In a fused kernel, sliders of equal names are separate, and each is a HOT update."""
     patch, nodes = chain("x * k", "x + k", "x * x")
     with Engine(patch, device=device) as engine:
         engine.step()

@@ -137,7 +137,7 @@ def test_another_signature_of_the_same_length_is_rebuilt(patch: Patch, kernels: 
 
 
 def test_a_signature_that_the_block_does_not_serve_is_an_error_on_the_node(patch: Patch, kernels: Kernels) -> None:
-    """The old kernel keeps running, and the right signature clears the error."""
+    """A signature that doesn't fit its block is an error at the node while the old kernel runs."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.post(kernels.write("scale.cu", SCALE.replace("int n)", "int n, int more)")))
@@ -164,7 +164,7 @@ def test_a_missing_entry_point_is_an_error(patch: Patch, kernels: Kernels) -> No
 
 
 def test_a_deleted_kernel_file_does_not_stop_the_engine(patch: Patch, kernels: Kernels) -> None:
-    """Loaded kernels keep running, and saves of other kernels are still followed."""
+    """After a kernel file is deleted, loaded kernels run on, and saves of other kernels are followed."""
     with Engine(patch, device="host") as engine:
         engine.step()
         (kernels.folder / "scale.cu").unlink()

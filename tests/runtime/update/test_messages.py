@@ -196,5 +196,5 @@ def run(posted: list[list[Message]]) -> None:
 @settings(max_examples=many(6), deadline=None)
 @given(st.lists(st.lists(messages, max_size=30), min_size=4, max_size=4))
 def test_the_engine_survives_any_messages_from_four_threads(posted: list[list[Message]]) -> None:
-    """The final patch follows from the messages that could be followed, and the others are reported."""
+    """After random messages from four threads, the patch follows those that apply, and the others are reported."""
     run(posted)

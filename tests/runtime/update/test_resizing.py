@@ -136,7 +136,7 @@ def test_a_resize_in_place_gives_what_a_rebuild_gives(
 
 
 def test_a_dragged_size_gets_other_memory_now_and_then(device: Device) -> None:
-    """Between 1,000 and 64,000 elements, room to grow doubles, and shrinking needs no other memory."""
+    """While a size is dragged between 1,000 and 64,000 elements, the memory's size changes at most seven times."""
     patch = Patch()
     made = patch.add("test_small.make", node_id="size", count=1000)
     for _ in range(20):
@@ -154,7 +154,7 @@ def test_a_dragged_size_gets_other_memory_now_and_then(device: Device) -> None:
 
 
 def test_edits_go_on_from_what_was_changed_in_place(kernels: Kernels, device: Device) -> None:
-    """A live value, another kernel, one more block and another size each follow a resize in place."""
+    """After a resize in place, a live value, another kernel, a new block and another size take effect."""
     patch = Patch()
     made = patch.add("test_small.make", node_id="size", count=60)
     last = then(patch, made, "test_run.scale", node_id="scale")

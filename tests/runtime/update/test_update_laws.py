@@ -130,7 +130,7 @@ def arrays(device: Device) -> Iterator[OwnArrays]:
 def test_random_edits_give_what_a_cold_rebuild_gives(
     kernels: Kernels, device: Device, arrays: OwnArrays, seed: int
 ) -> None:
-    """All readable outputs and the user's arrays agree after each edit, and each edit has a level that it may cost."""
+    """After each random edit, all outputs and the user's arrays equal a cold rebuild's, and the level is allowed."""
     sources = Sources(kernels.folder)
     editor = Editor(seed, sources, arrays.lent)
     pair = Pair(device, sources, arrays, editor)

@@ -87,7 +87,7 @@ EDITS: dict[str, Edit] = {
 def test_a_single_edit_costs_its_level_and_gives_what_a_fresh_engine_gives(
     kernels: Kernels, device: Device, arrays: OwnArrays, name: str
 ) -> None:
-    """An edit above HOT leaves one record with a cause. Each edit is also undone and redone."""
+    """A single edit has an allowed level, one record with a cause above HOT, and a new engine's results."""
     edit, levels, cause = EDITS[name]
     patch = of_all_kinds(arrays)
     with Engine(patch, device=device) as engine:
@@ -190,7 +190,7 @@ MISTAKES: dict[str, Callable[[Patch, Kernels, Engine], Any]] = {
 def test_a_failed_edit_leaves_the_results_and_is_reported_at_once(
     kernels: Kernels, device: Device, arrays: OwnArrays, name: str, was_hot: bool
 ) -> None:
-    """Outputs stay as without the edit, now and later; live values still arrive, and a correction clears the error."""
+    """After a failed edit, outputs are those without the edit, live values apply, and a correction clears the error."""
     patch = of_all_kinds(arrays)
     total = patch.add("math.add", node_id="sum")
     for port in ("x", "y"):

@@ -60,7 +60,7 @@ def follow(engine: Engine) -> None:
 
 
 def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A counter counts on in the old graph, live values arrive, and the new graph continues from there."""
+    """While a graph is built, frames and live values go on in the old graph, and the new graph continues its state."""
     patch = Patch()
     count = patch.add("test_run.count", node_id="count", size=1)
     scale = patch.add("test_run.scale", node_id="scale")
@@ -99,7 +99,7 @@ def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, m
 def test_edits_from_another_thread_end_in_what_a_fresh_engine_gives(
     kernels: Kernels, device: Device, seed: int
 ) -> None:
-    """Random edits come at full speed while frames run freely; all outputs agree in the first frame after a Reset."""
+    """After random edits from another thread, all outputs equal a new engine's in the first frame after a Reset."""
     arrays = OwnArrays(device)
     arrays.add(np.arange(64, dtype=np.float32))
     sources = Sources(kernels.folder)

@@ -100,7 +100,7 @@ def test_undo_is_an_edit_like_any_other(kernels: Kernels) -> None:
 
 
 def test_many_edits_between_frames_cost_one_update(kernels: Kernels) -> None:
-    """One update is made, with the highest level of the edits."""
+    """Many edits between two frames are one update, with the highest level of the edits."""
     patch, out = scaled(numbers(1, 2))
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -127,7 +127,7 @@ COUNT = PortRef("count", "out")
 
 
 def test_a_block_that_was_replaced_between_frames_has_its_own_values() -> None:
-    """The new block's values apply even if it has the old one's id, and the graph can keep running."""
+    """A new block has its own values, even if it has the id of a removed block."""
     patch = Patch()
     x = patch.add("io.array", data=numbers(1, 2, 3))
     patch.connect(x["out"], patch.add("math.scale_offset", node_id="scale", scale=2.0)["x"])
@@ -192,7 +192,7 @@ def test_state_starts_from_zero_when_its_shape_changes_and_on_reset(kernels: Ker
 
 
 def test_state_of_a_removed_block_is_gone(kernels: Kernels) -> None:
-    """Undo restores the block with a counter at its start, and no memory is lost."""
+    """A removed block's state is lost: undo restores the block with a counter at its start."""
     patch = counting()
     with Engine(patch, device="host") as engine:
         used = engine.step().statistics.pool_used_bytes
@@ -210,7 +210,7 @@ def test_state_of_a_removed_block_is_gone(kernels: Kernels) -> None:
 
 
 def test_a_missing_input_stops_nothing_and_reconnecting_heals(kernels: Kernels) -> None:
-    """The last good graph keeps running, the node says what it needs, and live values of other nodes still change."""
+    """With a missing input the last good graph runs on, the node names the input, and other live values change."""
     patch, out = scaled(numbers(1, 2))
     patch.insert(counting())
     with Engine(patch, device="host") as engine:
@@ -235,7 +235,7 @@ def test_a_missing_input_stops_nothing_and_reconnecting_heals(kernels: Kernels) 
 
 
 def test_a_new_block_waits_for_its_input_while_the_rest_is_rebuilt(kernels: Kernels) -> None:
-    """The block is incomplete, its dependents are idle, and another new block beside it runs."""
+    """A new block without its input is incomplete and its dependents are idle, while another new block runs."""
     patch, _ = scaled(numbers(1))
     with Engine(patch, device="host") as engine:
         engine.step()
@@ -279,7 +279,7 @@ def test_shapes_that_do_not_match_never_reach_a_kernel() -> None:
 
 
 def test_a_value_that_a_kernel_cannot_take_is_an_error_on_the_node(kernels: Kernels) -> None:
-    """The engine continues with the last good value, other edits still arrive, and a better value clears the error."""
+    """A value that a kernel can't take is an error at the node; the last good value stays, and other edits apply."""
     patch, out = scaled(numbers(1))
     patch.insert(counting())
     with Engine(patch, device="host") as engine:
@@ -301,7 +301,7 @@ def test_a_value_that_a_kernel_cannot_take_is_an_error_on_the_node(kernels: Kern
 
 
 def test_a_first_value_that_a_kernel_cannot_take_can_be_mended(kernels: Kernels) -> None:
-    """Nothing runs before the value is corrected; the next value starts the patch."""
+    """If a first value can't be taken, nothing runs until a better value starts the patch."""
     patch, out = scaled(numbers(1))
     patch.set("scale", factor=-1e300)
     with Engine(patch, device="host") as engine:
@@ -325,7 +325,7 @@ def test_times_that_are_no_longer_measured_are_not_shown(kernels: Kernels) -> No
 
 
 def test_profiling_during_an_error_measures_the_last_good_graph(kernels: Kernels) -> None:
-    """The block with the error keeps running and is measured, and so it is when the patch is valid again."""
+    """During an error the last good graph is measured, and so is the block with the error."""
     patch, out = scaled(numbers(1))
     with Engine(patch, device="host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
@@ -404,7 +404,7 @@ def test_an_empty_patch_runs_and_can_grow(kernels: Kernels) -> None:
 
 
 def test_reports_say_what_runs(kernels: Kernels) -> None:
-    """Reports have frame numbers, kernels and times by node, buffers by port, and totals of the engine."""
+    """Reports have frame numbers, kernels and times of nodes, sizes of buffers, and totals of the engine."""
     patch, _ = scaled(numbers(1, 2, 3))
     with Engine(patch, device="host") as engine:
         reports = [engine.step() for _ in range(3)]
@@ -444,7 +444,7 @@ def test_vectors_have_an_axis_of_their_own() -> None:
 @settings(max_examples=many(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(st.tuples(st.sampled_from(("factor", "step", "both")), st.floats(-4, 4, width=32)), max_size=8))
 def test_hot_updates_give_what_a_cold_rebuild_gives(kernels: Kernels, edits: list[tuple[str, float]]) -> None:
-    """An engine that followed the edits and a new one on the edited patch read the same."""
+    """After random HOT edits, outputs equal those of a new engine on the edited patch."""
     patch = counting()
     scale = patch.add("test_run.scale")
     patch.connect(COUNT, scale["x"])

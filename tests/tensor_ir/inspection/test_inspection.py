@@ -31,7 +31,7 @@ def square_minus() -> tuple[TensorNode, ...]:
 
 
 def test_the_order_is_depth_first() -> None:
-    """Inputs come in the order of their slots, each just before the node that needs it."""
+    """Nodes are ordered depth first: inputs by slot, each just before the node that needs it."""
     a, b, square, out = square_minus()
     assert topological_order([out]) == [a, square, b, out]
     assert topological_order([square, out]) == [a, square, b, out]
@@ -41,7 +41,7 @@ def test_the_order_is_depth_first() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=60), st.data())
 def test_every_order_has_all_that_is_needed_after_its_inputs(pairs: list[tuple[int, int]], data: st.DataObject) -> None:
-    """An order has exactly the ancestors of the wanted nodes, once each, and inputs come first."""
+    """An order has exactly the ancestors of the wanted nodes, each once and after its inputs."""
     nodes = [leaf(TensorGraph(), "x")]
     for first, second in pairs:
         nodes.append(nodes[first % len(nodes)] + nodes[second % len(nodes)])

@@ -52,7 +52,7 @@ SHAPES = [(), (1,), (5,), (1, 1), (4, 1), (1, 5), (4, 5), (3, 1, 1), (3, 4, 1), 
 @pytest.mark.parametrize("batch", [1, 2, 7, 1000])
 @pytest.mark.parametrize("batched", [(False, False), (True, False), (False, True), (True, True)], ids=str)
 def test_every_broadcast(tensors: Tensors, batch: int, batched: tuple[bool, bool]) -> None:
-    """Operands are aligned at the last axis, and along the batch."""
+    """Every broadcast of two operands equals numpy's, aligned at the last axis and along the batch."""
     graph = TensorGraph()
     x, y = leaf(graph, 3, 4, 5, batched=batched[0]), [leaf(graph, *shape, batched=batched[1]) for shape in SHAPES]
     wanted = [x * 2.0 - other for other in y] + [other / (x.square() + 1.0) for other in y]
@@ -76,14 +76,14 @@ def test_narrow_elements_are_rounded_where_they_are_made(tensors: Tensors) -> No
 
 
 def test_batch_size(tensors: Tensors) -> None:
-    """The number of examples is passed when a program is run."""
+    """BatchSize is the number of examples with which a program is run."""
     graph = TensorGraph()
     x = leaf(graph, 3, batched=True)
     check(tensors, [graph.add(BatchSize(f32)), x / graph.add(BatchSize(f32))], [x], 7)
 
 
 def test_many_operations_take_several_kernels(tensors: Tensors) -> None:
-    """A long chain, and a graph in which each node is used twice, are split into kernels."""
+    """A long chain, and a graph that uses each node twice, equal numpy's results over several kernels."""
     graph = TensorGraph()
     x = leaf(graph, 4)
     chain = both = x
@@ -128,7 +128,7 @@ def test_a_program_takes_other_buffers_and_batch_sizes(tensors: Tensors) -> None
 
 
 def test_copies_follow_other_buffers(tensors: Tensors) -> None:
-    """A copy that can't be updated in place is built again, in a loop too."""
+    """Copies in a compiled program, even in a loop, follow other buffers."""
     graph = TensorGraph()
     x, y = leaf(graph, 3), leaf(graph, 3)
     program = Program(tensors, [x, y], [x, Wanted(x + y, y)], is_loop=True)
@@ -164,7 +164,7 @@ def test_what_a_device_cannot_compute_is_named(tensors: Tensors) -> None:
 
 
 def test_a_loop_carries_what_it_replaces(tensors: Tensors) -> None:
-    """Several iterations in one launch give the result of as many launches."""
+    """Several turns of a loop in one launch give the result of as many launches."""
     graph = TensorGraph()
     x, step = leaf(graph, 3, 1), leaf(graph)
     program = Program(tensors, [x, step], [Wanted(x * 0.5 + step, x), Wanted(step + 1.0, step)], is_loop=True)
@@ -226,6 +226,6 @@ def _clashes(a: TensorNode, b: TensorNode) -> bool:
 @given(graphs())
 @settings(max_examples=many(25))
 def test_random_graphs(tensors: Tensors, made: tuple[list[TensorNode], list[TensorNode], int]) -> None:
-    """Whatever is fused, a program has numpy's results for each node."""
+    """Every node of a random graph equals numpy's result, whatever is fused."""
     wanted, leaves, batch = made
     check(tensors, wanted, leaves, batch, scale=10.0)

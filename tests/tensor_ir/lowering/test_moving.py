@@ -46,7 +46,7 @@ def test_elements_of_each_type_are_moved(tensors: Tensors, dtype: DType) -> None
 @pytest.mark.parametrize("shared", [(False, False), (True, False), (False, True), (True, True)], ids=str)
 @pytest.mark.parametrize("dtype", [s32, s64], ids=str)
 def test_elements_are_found_and_added_by_indices(tensors: Tensors, shared: tuple[bool, bool], dtype: DType) -> None:
-    """Tables, updates and indices may be the same for each example or not; some indices are out of range."""
+    """Gather and scatter equal numpy's with shared or separate tables and indices, some out of range."""
     graph = TensorGraph()
     indices = leaf(graph, 2, 3, dtype=dtype, batched=not shared[0])
     for axis in range(3):

@@ -15,7 +15,7 @@ OPERATIONS: tuple[Reduction, ...] = ("sum", "max", "min")
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("batched", [False, True])
 def test_every_set_of_axes(tensors: Tensors, operation: Reduction, batched: bool) -> None:
-    """Any axes may be reduced; the remaining axes keep their order."""
+    """A reduction over any set of axes equals numpy's."""
     graph = TensorGraph()
     x = leaf(graph, 3, 1, 5, 2, batched=batched)
     sets = [tuple(axis for axis in range(4) if bits >> axis & 1) for bits in range(16)]

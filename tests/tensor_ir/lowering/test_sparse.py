@@ -55,7 +55,7 @@ def test_biases_and_activations(tensors: Tensors, activation: str | None, dtype:
 
 
 def test_gradients_of_a_large_batch_are_the_same_bits_each_time(tensors: Tensors) -> None:
-    """Several thread blocks add up a row that many examples have, always in the same order."""
+    """Gradients of a large batch, which several thread blocks add up, have the same bits each time."""
     graph = TensorGraph()
     weights, column = leaf(graph, 8, 30), leaf(graph, 30, 1, batched=True, nnz=6)
     out = graph.add(SparseMatMul(), (weights, column))

@@ -82,7 +82,7 @@ class TestRoot:
             build_network(builder)
 
     def test_it_must_be_computed(self) -> None:
-        """A network of inputs alone is refused."""
+        """A network that computes nothing is refused."""
         builder = NetworkBuilder()
         builder.dense_input("x", (1, 1))
         with pytest.raises(InvalidOperation, match="network must compute something"):

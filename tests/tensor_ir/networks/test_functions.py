@@ -45,7 +45,7 @@ def test_the_seeds_example_has_the_seeds_instructions() -> None:
 
 
 def test_instructions_say_what_they_take_and_where_it_goes() -> None:
-    """Instructions show their operands and results by the names of variables."""
+    """The text of an instruction names its operands and results by their variables."""
     assert function_code(build_network(seeds_example()).functions["forward"]) == (
         "MaybeUpdateBatchSize { node: sparseaffineactivate1 }\n"
         "SparseAffineActivate { activation: relu, a: l0w, b: inputs, c: l0b, out: sparseaffineactivate1 }\n"
@@ -194,7 +194,7 @@ class TestOwnFunctions:
         assert not simulation["ab"].any()
 
     def test_only_variables_are_written(self) -> None:
-        """A computed node can't be written."""
+        """A function that writes to a computed node is refused."""
         network = build_network(small())
         w = network.leaf("aw")
         with pytest.raises(InvalidOperation, match="function 'own' must write variables, got Mul"):
@@ -206,7 +206,7 @@ class TestOwnFunctions:
             build_network(small()).leaf("nothing")
 
     def test_casts_between_types(self) -> None:
-        """A function may compute in another element type."""
+        """A function may compute with casts to another element type."""
         network = build_network(small())
         w = network.leaf("aw")
         simulation = Simulation(network)

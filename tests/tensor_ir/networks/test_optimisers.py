@@ -180,7 +180,7 @@ def test_frozen_weights_stay() -> None:
     ids=["constant", "steps", "exponential", "cosine", "warmup", "warmup then steps"],
 )
 def test_schedules(schedule: schedules.Schedule, expected: Callable[[int], float]) -> None:
-    """A step of size 1 shows the factor of each step, which equals the formula's."""
+    """A step of size 1 changes the weight by the rate's factor, which equals the formula's."""
     network = linear(SGD(1.0, schedule=schedule), f64)
     found = []
     for _ in range(15):

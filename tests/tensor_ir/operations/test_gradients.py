@@ -56,7 +56,7 @@ class Wrong(TensorOperation):
 
 
 def test_a_wrong_rule_is_found() -> None:
-    """The check that passes for the right rule fails if a gradient is off by a thousandth, or detached."""
+    """A gradient rule that is off by a thousandth, or detached, fails the check that the right rule passes."""
     given = [floats(np.random.default_rng(1), tensor((5,)), 3)]
     check_gradients(lambda x: x.apply(Wrong(2.0)), given, order=2)
     with pytest.raises(AssertionError, match="Not equal to tolerance"):

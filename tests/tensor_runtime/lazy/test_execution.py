@@ -40,7 +40,7 @@ def segments(*wanted: Tensor) -> list[Segment]:
 
 
 def test_nothing_is_computed_before_it_is_asked_for(work: Work) -> None:
-    """Shapes, drawings and gradients are known without computing anything."""
+    """Shapes and gradients are known without computing anything."""
     x = given(requires_grad=True)
     out = (x.exp() + 1).sum()
     assert out.gradients([x])[0].shape == X.shape
@@ -79,7 +79,7 @@ def test_what_nobody_has_is_fused_away() -> None:
 
 
 def test_what_another_tensor_will_need_is_kept(work: Work) -> None:
-    """An intermediate node is stored if an uncomputed tensor depends on it."""
+    """An intermediate node is stored if another tensor, not computed yet, depends on it."""
     x = given()
     shared = x.exp().sin()
     one, two = shared + 1, shared * 2
@@ -176,7 +176,7 @@ def test_an_equal_graph_compiles_nothing(on: str, work: Work) -> None:
 
 
 def test_segments_are_simplified(on: str) -> None:
-    """Repeated work is done once, no product waits for a transposed copy, and the bits stay the same."""
+    """In a segment, repeated work is done once, and transpositions are merged into products."""
     x, y = given(on), given(on).transpose((1, 0)).execute()
 
     def product() -> Tensor:
@@ -224,7 +224,7 @@ def test_what_makes_a_structure() -> None:
 
 
 def test_which_nodes_are_stored_is_part_of_a_structure(work: Work) -> None:
-    """A graph with a tensor for a middle node needs another program than one without."""
+    """Two graphs are different programs if an intermediate node has a tensor in only one of them."""
     for keeps in (False, True, False, True):
         x = given()
         middle = x.exp()
@@ -238,7 +238,7 @@ def test_which_nodes_are_stored_is_part_of_a_structure(work: Work) -> None:
 
 
 def test_other_numbers_compile_once_more_at_most(on: str, work: Work) -> None:
-    """The first program has its numbers in its kernels, and the second one takes any numbers."""
+    """Programs that differ in numbers compile twice at most: the second program takes any numbers."""
     x = Tensor.from_numpy(X, device=on)
     for turn in range(6):
         number = 0.1875 + turn
@@ -287,7 +287,7 @@ def test_segments_hold_everything_once_in_order() -> None:
 
 @pytest.mark.usefixtures("short")
 def test_a_graph_of_many_segments(on: str) -> None:
-    """Segments give the result of one program, and only requested tensors stay in memory."""
+    """A graph of many segments gives the result of one program, and keeps only requested tensors."""
     x = given(on)
     out, expected = x, X
     for turn in range(60):
@@ -314,7 +314,7 @@ def test_equal_segments_share_a_program(work: Work) -> None:
 
 @pytest.mark.usefixtures("short")
 def test_what_is_never_the_same_is_computed_one_by_one(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After some programs an execution compiles no more segments: each operation has a program of its own."""
+    """After a few programs, an execution compiles no more segments and computes operations one by one."""
     monkeypatch.setattr(execution, "MOST_COMPILED", 3 * 7)
     choose = Random(11)
     out, expected = given(), X
@@ -332,7 +332,7 @@ def test_what_is_never_the_same_is_computed_one_by_one(work: Work, monkeypatch: 
 
 @pytest.mark.usefixtures("short")
 def test_long_segments_are_compiled_when_they_come_again(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At first the operations of a segment are computed one by one. Segments with other numbers count as the same."""
+    """A long segment is compiled when it comes again, even with other numbers; at first it runs op by op."""
     monkeypatch.setattr(execution, "AT_ONCE", 6)
     x = Tensor.from_numpy(X[:, :3], device="host")
     made, launched = [], []
@@ -476,7 +476,7 @@ def test_what_is_still_needed_stays() -> None:
 
 
 def test_a_loop_runs_in_the_memory_of_a_few_turns(on: str) -> None:
-    """Each iteration reuses the memory of earlier ones."""
+    """A loop of tensors uses the memory of a few turns."""
     x = Tensor.from_numpy(np.zeros(1 << 18, np.float32), device=on)
     for turn in range(20):
         x = (x + 1).execute()

@@ -52,7 +52,7 @@ def test_the_smaller_graph_moves() -> None:
 
 
 def test_merging_in_turns_is_nearly_linear(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A node moves only to a graph of at least twice the size, so at most log2 of all nodes times."""
+    """Merging graphs in turns moves a node at most log2 of all nodes times."""
     moved = 0
     merge = LazyGraph.merge
 
@@ -76,7 +76,7 @@ def test_merging_in_turns_is_nearly_linear(monkeypatch: pytest.MonkeyPatch) -> N
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=40))
 def test_graphs_are_the_connected_parts(pairs: list[tuple[int, int]]) -> None:
-    """Graphs equal sets that are merged in the simplest way."""
+    """Graphs are the connected parts, as found by merging sets."""
     tensors = [leaf() for _ in range(8)]
     groups = [{index} for index in range(8)]
     for first, second in pairs:

@@ -110,7 +110,7 @@ def test_seeds_that_are_not_whole(seed: Any) -> None:
 
 @pytest.mark.parametrize("shape", [(2.5,), 3, "ab", None])
 def test_shapes_that_are_not_whole(shape: Any) -> None:
-    """A size with a fraction is refused rather than rounded."""
+    """A shape with a fractional size is refused rather than rounded."""
     with pytest.raises(ShapeMismatch, match="sizes of a shape must be a sequence of whole numbers, got"):
         Tensor.zeros(shape, device="host")
 
@@ -138,7 +138,7 @@ def test_products_are_rounded_only_where_that_is_allowed(on: str) -> None:
 
 
 def test_normal_random_numbers(on: str) -> None:
-    """The mean is 0, the standard deviation 1, and the tails have the right weight."""
+    """Normal numbers have mean 0, standard deviation 1, and tails of the right weight."""
     found = Tensor.randn((20_000,), seed=5, device=on).numpy()
     assert np.isfinite(found).all()
     assert abs(found.mean()) < 0.03
@@ -183,7 +183,7 @@ class Lent:
 
 @pytest.mark.parametrize("shape", [(3, 4), (5, 1), ()])
 def test_an_array_of_another_library_is_used_in_place(shape: tuple[int, ...]) -> None:
-    """Nothing is copied, so a later change of the array reaches what is computed afterwards."""
+    """A change of another library's array after the tensor was made reaches later results."""
     array = np.ones(shape, np.float32)
     for lent in (array, Lent(array)):
         tensor = Tensor.from_dlpack(lent, device="host")
@@ -193,7 +193,7 @@ def test_an_array_of_another_library_is_used_in_place(shape: tuple[int, ...]) ->
 
 
 def test_an_array_of_another_library_is_kept_as_long_as_needed() -> None:
-    """The array is kept while an uncomputed tensor depends on it."""
+    """An array of another library is kept while a tensor still has to be computed from it."""
     array = np.ones(4, np.float32)
     tensor = Tensor.from_dlpack(Lent(array))
     assert tensor.device == "host"
@@ -229,7 +229,7 @@ def test_torch_and_the_gpu() -> None:
 
 
 def test_the_host_has_no_memory_on_a_gpu() -> None:
-    """A tensor on the host lacks `__cuda_array_interface__`, so other libraries use another interface."""
+    """A tensor on the host lacks `__cuda_array_interface__`."""
     assert not hasattr(host([1.0]), "__cuda_array_interface__")
 
 

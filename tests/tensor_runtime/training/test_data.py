@@ -20,7 +20,7 @@ COUNT = 10
 @pytest.mark.parametrize("batch", [1, 4, 10, 13])
 @pytest.mark.parametrize("shuffle", [None, 7])
 def test_batches_are_taken_in_order(device: Device, batch: int, shuffle: int | None) -> None:
-    """Batches repeat the data, even if one is larger than the data; a launch continues where the last one ended."""
+    """Batches repeat the data in order, and a launch continues where the last one ended."""
     data = examples(COUNT)
     order = np.arange(COUNT) if shuffle is None else np.random.default_rng(shuffle).permutation(COUNT)
     with regression(f64).build(device, AdamW(0.05)) as one, regression(f64).build(device, AdamW(0.05)) as other:

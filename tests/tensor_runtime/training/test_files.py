@@ -41,7 +41,7 @@ def test_what_is_loaded_is_what_was_saved(tmp_path: Path, format: str) -> None:
 
 
 def test_a_safetensors_file_has_the_published_layout(tmp_path: Path) -> None:
-    """The file has the header's length, the header as JSON, and the elements."""
+    """A safetensors file has the header's length, the header as JSON, and then the elements."""
     path = tmp_path / "weights.safetensors"
     save_weights(path, {"w": np.array([[1.0, 2.0]], np.float32)})
     data = path.read_bytes()
@@ -54,7 +54,7 @@ def test_a_safetensors_file_has_the_published_layout(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_network_goes_on_where_it_was_saved(device: Device, tmp_path: Path, format: str) -> None:
-    """Another graph with the saved weights gives the same results."""
+    """A new graph with the saved weights gives the same results."""
     path = tmp_path / f"weights.{format}"
     with regression().build(device, SGD(0.1)) as first, regression().build(device) as second:
         for _ in range(3):
@@ -117,7 +117,7 @@ class TestQuantised:
         assert np.all(off <= 0.5001 * found["w.scale"] + 1e-6 * np.abs(weights))
 
     def test_a_scale_of_your_own(self) -> None:
-        """A given scale is used unchanged: here a fixed point with 6 bits behind it."""
+        """Weights with a given scale, here a fixed point with 6 fractional bits, are rounded to integers."""
         found = quantised({"w": np.array([1.0, -0.5, 0.3]), "v": np.array([2.0])}, "i8", {"w": 1 / 64})
         np.testing.assert_array_equal(found["w"], [64, -32, 19])
         np.testing.assert_array_equal(found["v"], [127])

@@ -66,7 +66,7 @@ def test_forward_and_backward(graph: TrainingGraph) -> None:
     ids=["sgd", "adamw", "radam", "ranger"],
 )
 def test_training_follows_numpy(device: Device, optimiser: Optimiser) -> None:
-    """Weights agree after single steps, and after many steps in one launch."""
+    """Weights equal numpy's after single steps, and after many steps in one launch."""
     expected = simulated(optimiser)
     with regression(f64).build(device, optimiser) as graph:
         for _ in range(8):
@@ -110,7 +110,7 @@ def test_the_batch_may_change(graph: TrainingGraph, device: Device) -> None:
 
 
 def test_buffers_only_grow(graph: TrainingGraph) -> None:
-    """A smaller batch uses the memory of a larger one."""
+    """A smaller batch reuses the memory of a larger one."""
     graph.forward(examples(9))
     memory = graph._variables.buffer("hidden").memory.pointer
     for count in (4, 9, 1):
@@ -260,7 +260,7 @@ class TestRefusals:
     """Each mistake has one clear message, and the graph continues as before."""
 
     def test_inputs(self, graph: TrainingGraph) -> None:
-        """Data with other names, numbers of examples or shapes are refused."""
+        """Inputs with other names, numbers of examples or shapes are refused."""
         graph.forward(examples(3))
         loss = graph.loss
         with pytest.raises(InvalidOperation, match="input must be one of x, y, got 'z'"):
@@ -363,7 +363,7 @@ def test_the_network_is_written_for_graphviz(graph: TrainingGraph, tmp_path: Pat
 
 
 def test_memory_is_given_back(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Closing the graph frees all of its memory."""
+    """Closing a graph frees all of its memory."""
     graph = regression().build(device, AdamW())
     tensors, close = graph.tensors, graph.tensors.close
     pool = tensors.services.pool

@@ -21,7 +21,7 @@ def examples(package: Any) -> list[str]:
 
 
 def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example runs on the host device, with its file in a temporary folder."""
+    """The README's example of training runs on the host, and writes its file."""
     monkeypatch.chdir(tmp_path)
     given = positions(64)
     (code,) = examples(engine.tensor_runtime.training)

@@ -130,7 +130,7 @@ ON_A_GRAPH: list[tuple[Callable[[Any], object], str]] = [
 
 
 def test_wrong_arguments_on_a_graph() -> None:
-    """A refused argument changes nothing: the next step gives the same result."""
+    """A refused argument of a graph changes nothing."""
     with built(SGD(0.1)) as graph, built(SGD(0.1)) as untouched:
         for each in (graph, untouched):
             each.set_data(DATA)
