@@ -128,7 +128,7 @@ def connected(patch: GraphDescription, *wires: str) -> GraphDescription:
 
 
 def test_one_connection_concerns_one_operation() -> None:
-    """A new connection renews only the operation that reads it, and moves only buffers that it keeps in use."""
+    """A new connection renews only the operation that reads it, and moves only buffers whose use it extends."""
     patch = chain(60)
     before = make_plan(patch)
     after = make_plan(connected(patch, "n010.out n012.y"), previous=before)

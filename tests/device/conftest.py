@@ -77,8 +77,8 @@ def quick_host() -> Iterator[HostDevice]:
 def apply(host: HostDevice) -> Callable[..., np.ndarray[Any, Any]]:
     """Run PTX lines on every element: `apply("add.f32 %d, %a, %b;", "f32", "f32", a, b)`.
 
-    `%a`, `%b` and `%c` are registers with an element of each array; their types begin with the second. `%d` is the
-    result, of the first type. `%p` and `%q` are predicates.
+    `%a`, `%b` and `%c` are registers with an element of each array, and have the second type and those after it. `%d`
+    is the result, of the first type. `%p` and `%q` are predicates.
     """
 
     def call(lines: str, result: str, *types_and_arrays: object) -> np.ndarray[Any, Any]:

@@ -7,7 +7,7 @@ from engine.patch.document import Patch
 
 
 def test_copy_and_paste_select_the_copies(canvas: Canvas, patch: Patch) -> None:
-    """Copied nodes go through the system's clipboard as text, and their pasted copies are selected."""
+    """Copied nodes are text on the system's clipboard, and their pasted copies are connected and selected."""
     canvas.select(["source", "scale"])
     canvas.edits.copy()
     assert '"schema": 1' in QGuiApplication.clipboard().text()
@@ -17,7 +17,7 @@ def test_copy_and_paste_select_the_copies(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_cut_removes_and_duplicate_adds(canvas: Canvas, patch: Patch) -> None:
-    """Cut removes the selection, and duplicate adds a copy beside it."""
+    """Cut removes the selection, and Duplicate adds a selected copy in one undo step."""
     canvas.select(["count"])
     canvas.edits.cut()
     assert "count" not in patch.nodes
@@ -28,7 +28,7 @@ def test_cut_removes_and_duplicate_adds(canvas: Canvas, patch: Patch) -> None:
 
 
 def test_pasting_prose_says_why_nothing_happens(canvas: Canvas) -> None:
-    """Pasting prose shows a reason on the canvas and leaves the patch unchanged."""
+    """Pasting prose is refused with a reason that names the clipboard."""
     said: list[str] = []
     canvas.refused.connect(said.append)
     QGuiApplication.clipboard().setText("a shopping list")

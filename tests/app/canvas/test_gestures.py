@@ -25,7 +25,7 @@ def changes(patch: Patch) -> list[Change]:
 
 
 def test_dragging_from_port_to_port_connects_once(hand: Hand, patch: Patch, changes: list[Change]) -> None:
-    """A drag from port to port makes one connection in the patch, and the view shows it."""
+    """A drag from port to port makes one connection in the patch, and the scene shows it."""
     hand.drag(hand.port("source", "out", is_input=False), hand.port("scale", "gain", is_input=True))
     assert [type(change).__name__ for change in changes] == ["Connected"]
     assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
@@ -69,14 +69,14 @@ def test_a_dragged_connection_is_visible_all_the_way(hand: Hand, zoom: float) ->
 
 
 def test_ports_are_marked_under_a_dragged_connection(hand: Hand) -> None:
-    """The port that a drop would connect is marked, although the line ends at the pointer."""
+    """At the end of a dragged connection, the port under the pointer is found, not the connection."""
     target = hand.port("scale", "gain", is_input=True)
     hand.drag(hand.port("source", "out", is_input=False), target, release=False)
     assert hand.view.hit(hand.view.mapFromScene(target)) == PortRef("scale", "gain")
 
 
 def test_only_an_empty_canvas_shows_the_hint(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """The hint of an empty canvas is hidden by the first block, and returns when the last one is removed or undone."""
+    """The hint of an empty canvas is shown exactly while the patch is empty."""
     hint = canvas.findChild(EmptyHint)
     assert hint is not None
     assert hint.isHidden()
@@ -124,7 +124,7 @@ def test_a_refused_drop_says_why_and_changes_nothing(
 
 
 def test_ports_that_do_not_fit_are_dimmed_while_a_connection_is_dragged(hand: Hand) -> None:
-    """During a drag only the ports that fit stay bright; afterwards all ports are bright."""
+    """During a drag only the ports that fit count as fitting; after it, no port is marked."""
     start = hand.port("source", "out", is_input=False)
     hand.drag(start, start + QPointF(60, 60), release=False)
     assert hand.scene.nodes["scale"].appearance.fitting == {("x", True), ("gain", True)}
@@ -183,7 +183,7 @@ def test_a_refused_move_keeps_the_connection(hand: Hand, patch: Patch, changes: 
 
 
 def test_a_cycle_is_refused(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A connection that closes a cycle is refused, and the reason names the cycle's nodes."""
+    """A connection that would close a cycle is refused with that reason."""
     reasons: list[str] = []
     canvas.refused.connect(reasons.append)
     hand.drag(hand.port("scale", "out", is_input=False), hand.port("scale", "gain", is_input=True))
@@ -293,7 +293,7 @@ def test_alt_drag_cuts_the_connections_it_crosses(hand: Hand, patch: Patch) -> N
 
 
 def test_a_double_click_on_a_node_activates_it(canvas: Canvas, hand: Hand) -> None:
-    """A double-click on a node is signalled, so the window can open what belongs to the node."""
+    """A double-click on a node emits a signal with the node's id."""
     heard: list[str] = []
     canvas.node_activated.connect(heard.append)
     hand.double_click(hand.title("scale"))

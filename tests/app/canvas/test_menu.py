@@ -24,7 +24,7 @@ def asked_menus(canvas: Canvas) -> list[str]:
 
 
 def test_node_connection_and_canvas_have_menus(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """A right click selects an unselected node or connection first; on the canvas it keeps the selection."""
+    """A right click selects the node or connection under it, and requests the menu for it or for the canvas."""
     kinds = asked_menus(canvas)
     right_click(hand, hand.title("scale"))
     assert canvas.selected() == ["scale"]

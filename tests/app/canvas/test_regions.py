@@ -320,7 +320,7 @@ def test_a_press_inside_a_box_selects_by_rubber_band(canvas: Canvas, hand: Hand)
 
 
 def test_the_menu_and_the_tooltip_of_the_strip_are_the_region_blocks(canvas: Canvas, hand: Hand) -> None:
-    """A right click on the title strip selects the region block and requests its menu. The tooltip is the block's."""
+    """A right click on the title strip selects the region block and requests its menu."""
     kinds: list[str] = []
     canvas.menu_requested.connect(lambda kind, _: kinds.append(kind))
     point = strip(hand, "loop")
@@ -398,7 +398,7 @@ def test_boxes_are_painted_at_every_zoom(canvas: Canvas, hand: Hand, patch: Patc
 
 
 def test_boxes_follow_in_a_large_patch(canvas: Canvas, hand: Hand) -> None:
-    """With 1000 blocks in 50 regions, boxes follow their blocks in a fraction of the time between two mouse moves."""
+    """With 1000 blocks in 50 regions, the boxes follow a move of a region's blocks within 0.1 s."""
     patch = Patch(Catalogue())
     with patch.edit("Build"):
         for region in range(50):

@@ -60,7 +60,7 @@ def test_a_report_may_name_nodes_that_are_gone(hand: Hand) -> None:
 
 
 def test_tooltips_are_made_when_asked_for(hand: Hand, qtbot: QtBot) -> None:
-    """A connection's tooltip shows the figures of the newest report."""
+    """A connection's tooltip is made from the newest report."""
     hand.canvas.show_report(make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 512)}))
     connection = next(iter(hand.scene.connections.values()))
     position: QPoint = hand.view.mapFromScene(connection.path().pointAtPercent(0.5))
@@ -81,7 +81,7 @@ def test_both_themes_paint_the_canvas_in_their_own_colours(canvas: Canvas, qapp:
 
 
 def test_port_names_are_hidden_when_zoomed_out(canvas: Canvas) -> None:
-    """When zoomed out, a node is a block in its category's colour without port names."""
+    """When zoomed out, nodes are painted with less than a third of the colours, since port names are hidden."""
     colours = []
     for zoom in (1.0, 0.2):
         canvas.view.set_zoom(zoom)
@@ -94,7 +94,7 @@ def test_port_names_are_hidden_when_zoomed_out(canvas: Canvas) -> None:
 def test_a_time_is_repainted_only_where_it_can_be_read(
     hand: Hand, qtbot: QtBot, zoom: float, is_repainted: bool
 ) -> None:
-    """When zoomed out, times are stored but not painted, and appear after zooming in."""
+    """A new time is stored at every zoom, and painted only at a zoom at which it can be read."""
     hand.canvas.view.set_zoom(zoom)
     qtbot.wait(50)  # repaints caused by the zoom
     changes: list[Any] = []

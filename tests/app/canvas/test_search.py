@@ -25,7 +25,7 @@ def titles(search: SearchPopup) -> list[str]:
 
 
 def test_the_search_opens_and_enter_places_the_block_there(canvas: Canvas, hand: Hand, patch: Patch) -> None:
-    """Typing filters by title, tags and help, and Enter places the block at the pointer and selects it."""
+    """Typing finds block types, and Enter places one at the pointer and selects it."""
     hand.click(QPointF(200, -200))
     canvas.open_search()
     search = popup(canvas)
@@ -165,7 +165,7 @@ def test_without_a_text_the_search_is_a_palette(canvas: Canvas, patch: Patch) ->
 
 
 def test_blocks_placed_last_come_first(canvas: Canvas, patch: Patch) -> None:
-    """Block types that were placed last come first, so Tab and Enter repeat the last one."""
+    """Block types that were placed last are listed first, and Enter places the very last one."""
     search = popup(canvas)
     for text in ("quokka wallaby", "quokka that counts", "quokka wallaby"):
         canvas.open_search(QPoint(100, 100))

@@ -64,7 +64,7 @@ def notice(hand: Hand) -> str:
 
 
 def test_a_parameter_has_a_port_exactly_while_it_is_driven(hand: Hand, patch: Patch) -> None:
-    """A parameter has a port exactly while it is driven, also after undo."""
+    """A parameter has a port exactly while it is driven, even after undo and redo."""
     view = hand.scene.nodes["blend"]
     assert ("amount", True) not in view.ports
     patch.connect(VALUE, AMOUNT)
@@ -122,7 +122,7 @@ def test_numbers_cover_neither_names_nor_each_other(patch: Patch, driven: tuple[
 
 
 def test_the_numbers_of_driven_parameters_stand_in_one_column(patch: Patch) -> None:
-    """The numbers of driven parameters are in one column with aligned decimal points, whatever the names' lengths."""
+    """The numbers of driven parameters are shown in one column of equal width, whatever the lengths of their names."""
     for target in (AMOUNT, STEPS):
         patch.connect(VALUE, target)
     model = node_view_model(patch, "blend")
@@ -305,7 +305,7 @@ def test_a_slider_on_a_node_is_dragged_in_one_undo_step(hand: Hand, patch: Patch
 
 
 def test_a_driven_slider_is_not_set_by_hand(hand: Hand, patch: Patch) -> None:
-    """A driven slider shows the driven value at its port and can't be dragged."""
+    """A driven slider has no track to drag, and has a port."""
     patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
     patch.connect(VALUE, PortRef("dial", "turn"))
     view = hand.scene.nodes["dial"]
@@ -334,7 +334,7 @@ def follow_and_release(hand: Hand, place: QPointF) -> None:
 
 
 def test_the_cost_is_shown_before_a_connection_is_dropped(hand: Hand, patch: Patch) -> None:
-    """A port that accepts a connection shows the cost of a drop, which is requested once.
+    """A port that accepts a connection shows the cost of a drop, which is requested once per visit of the port.
 
     The cost includes the connection that the drop would replace.
     """

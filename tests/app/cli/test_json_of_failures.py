@@ -32,7 +32,7 @@ RUN_KEYS = {
 def test_json_is_one_whole_object_whatever_goes_wrong(
     warploom: Warploom, saxpy_file: Path, words: list[str], change: dict[str, Any], status: int, text: str
 ) -> None:
-    """After any error, the JSON object has all keys, and its diagnostic is the error on stderr."""
+    """After any error, the JSON object has all keys, and stderr and a diagnostic contain the same error."""
     edited(saxpy_file, **change)
     result = warploom(*words, saxpy_file, "--json")
     assert result.status == status

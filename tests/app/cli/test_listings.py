@@ -57,14 +57,14 @@ def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
 
 
 def test_devices_always_has_the_host(warploom: Warploom) -> None:
-    """`warploom devices` always lists the host, and the reason if no CUDA device can be used."""
+    """`warploom devices` lists the host as usable, and the reason for each device that is not."""
     devices = {d["name"]: d for d in warploom("devices", "--json").json["devices"]}
     assert devices["host"]["usable"]
     assert all(d["usable"] or d["reason"] for d in devices.values())
 
 
 def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: Path) -> None:
-    """`warploom kernel` prints and writes parameters, whose directions are derived from the code."""
+    """`warploom kernel` prints a kernel and writes its parameters, with directions derived from the code."""
     source = tmp_path / "scale.cu"
     source.write_text('extern "C" __global__ void scale(float* data, float by) { data[threadIdx.x] *= by; }')
     result = warploom("kernel", source, "--write-json")

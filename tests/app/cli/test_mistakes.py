@@ -150,7 +150,7 @@ def test_a_missing_file_is_named(warploom: Warploom, tmp_path: Path) -> None:
 
 
 def test_a_device_that_is_not_there_exits_with_3(warploom: Warploom, saxpy_file: Path) -> None:
-    """A missing device exits with 3, and an impossible device name is wrong usage."""
+    """A missing device exits with status 3 and an error that names it."""
     result = warploom("run", saxpy_file, "--device", "cuda:99")
     assert result.status == 3
     assert "device cuda:99 must be usable" in result.err

@@ -86,7 +86,7 @@ QT = {"PySide6", "Qt", "NodeGraphQt"}
 
 
 def test_the_engine_loads_no_qt() -> None:
-    """Importing the engine and making a patch load no Qt, which a render farm lacks."""
+    """Importing the engine and making a patch loads no module of Qt."""
     loaded = loaded_by("from engine import Engine, Patch; Patch()")
     assert "engine.runtime.engine" in loaded
     assert not QT & loaded

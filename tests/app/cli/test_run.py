@@ -123,7 +123,7 @@ def test_a_device_takes_what_is_written_and_stays(warploom: Warploom, saxpy_file
 
 
 def test_particles_run_and_leave_a_picture(warploom: Warploom, tmp_path: Path) -> None:
-    """The particles example writes a bright picture of 1280 x 720 after one COLD frame without further updates."""
+    """The particles example writes a picture of 1280 x 720 with contrast, after one COLD frame and no more updates."""
     result = warploom(
         "run", EXAMPLES / "particles.loom", "--device", "host", "--frames", 20, "--json", "--out", tmp_path
     )
@@ -136,7 +136,7 @@ def test_particles_run_and_leave_a_picture(warploom: Warploom, tmp_path: Path) -
 
 
 def test_run_records_its_frames(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """`--record` writes the frames, in which the first one is slow because of its build.
+    """`--record` writes each frame's update, and the slow frames with what their time was spent on.
 
     Endings other than .json and .csv are refused at once.
     """
@@ -201,7 +201,7 @@ def test_run_prints_what_is_inside_of_regions(warploom: Warploom, level: str) ->
 
 @pytest.mark.parametrize("level", ["per-block", "per-kernel"])
 def test_times_of_nodes_in_regions_are_theirs(warploom: Warploom, tmp_path: Path, level: str) -> None:
-    """A region's time includes all turns of its blocks, in the printed hierarchy and in the profile's rows."""
+    """A region's block has its number of turns and its parent, and the nodes' times equal the profile's rows."""
     words = ["run", "nested", "--device", "host", "--frames", 8, "--profile", level, "--json"]
     found = warploom(*words, "--profile-out", tmp_path / "profile.json").json
     times = {node["id"]: node["time_ms"] for node in found["nodes"]}
@@ -214,7 +214,7 @@ def test_times_of_nodes_in_regions_are_theirs(warploom: Warploom, tmp_path: Path
 
 
 def test_a_profile_is_written_as_its_name_says(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
-    """A profile is written as CSV or JSON by its ending. Other endings and the level `none` are refused at once."""
+    """A profile is written as CSV or JSON by its ending; other endings and the level `none` are refused."""
     words = ["run", saxpy_file, "--device", "host", "--frames", 2, "--profile-out"]
     assert warploom(*words, tmp_path / "p.csv").status == 0
     assert (tmp_path / "p.csv").read_text().startswith("key,kind,node,")

@@ -55,7 +55,7 @@ def test_a_rate_holds_frames_back(warploom: Warploom, patch_file: Path) -> None:
 
 
 def test_real_time_follows_the_clock(warploom: Warploom, patch_file: Path) -> None:
-    """With `--realtime`, a frame's time step is the elapsed time, from a sixtieth to a tenth of a second."""
+    """With `--realtime`, a frame's time step is the elapsed time, at most a tenth of a second."""
     time_s, step_s = run(warploom, patch_file, "--frames", 6, "--realtime", "--time-step", 0.5)
     assert 0 < step_s <= 0.1
     assert 4 / 60 <= time_s <= 0.5
@@ -79,7 +79,7 @@ def test_a_rate_or_step_that_is_not_positive_is_wrong_usage(
 
 
 def test_a_kernel_has_no_time_limit_unless_one_is_given(warploom: Warploom, tmp_path: Path) -> None:
-    """A kernel has no time limit by default. With one, a longer loop is a device error that names the option."""
+    """A kernel that runs longer than `--kernel-time-limit` is a device error that states the limit."""
     patch = Patch()
     one = patch.add("io.array", data=np.ones(1, np.float32))
     loop = patch.add("control.while", limit=10_000_000)

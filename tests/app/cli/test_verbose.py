@@ -24,7 +24,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_command_takes_it(warploom: Warploom) -> None:
-    """Every command accepts `--verbose` and its short form, and the help names it."""
+    """The help of every command lists `-v, --verbose`."""
     for name in cli.commands:
         assert "-v, --verbose" in warploom(name, "--help").out
 

@@ -108,7 +108,7 @@ def test_details_are_logged_only_while_they_are_asked_for(log: Log) -> None:
 
 
 def test_lines_are_copied(log: Log) -> None:
-    """Copy takes the lines selected with the keyboard, or else all lines that the filter shows."""
+    """Copy takes the selected lines, or else all lines that the filter shows."""
     for text in ("alpha", "beta", "gamma"):
         _log.info(text)
     assert len(log.lines) == 3

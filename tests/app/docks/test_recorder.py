@@ -150,7 +150,7 @@ def test_a_slow_frame_stands_out_of_the_bars(recorder: Recorder) -> None:
 
 
 def test_it_fits_a_small_screen(recorder: Recorder) -> None:
-    """The dock fits a small screen: its lists share one place, the summary is cut, and the legend is hidden."""
+    """In a dock of 480 by 180 pixels, the legend is hidden, and the summary's tooltip is its whole text."""
     assert recorder.legend.isVisible()
     assert recorder.minimumSizeHint().width() < 480
     recorder.resize(480, 180)

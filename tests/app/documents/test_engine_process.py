@@ -20,7 +20,7 @@ from tests.protocol.engine_process import COMMAND, the_child
 
 
 def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
-    """If the engine's process dies, the patch stays open with a problem, and a new engine runs it again."""
+    """If the engine's process dies, the failure is signalled, the patch stays open, and a new engine can run it."""
 
     def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
         return connect(patch, COMMAND, "host", profiling=profiling)

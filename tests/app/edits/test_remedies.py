@@ -128,7 +128,7 @@ def test_some_problems_are_mended_by_a_command(problem: Diagnostic, expected: tu
 
 
 def test_a_kernel_over_its_limit_can_run_without_one() -> None:
-    """A kernel that exceeds its time limit can be run without one, or fixed and run by a new engine."""
+    """The remedies for a kernel that exceeded its time limit are to lift the limit or to start the engine again."""
     found = remedies(build({}), error("a kernel was stopped", mend=Mend.LIFT_LIMIT))
     assert [remedy.command for remedy in found] == ["lift_time_limit", "restart_engine"]
 
@@ -150,7 +150,7 @@ def refused(patch: Patch, start: str, end: str) -> list[Remedy]:
 
 @pytest.mark.parametrize(("start", "end"), [("m.out", "m.b"), ("m.b", "m.out"), ("n.out", "m.b")])
 def test_closing_a_loop_offers_a_frame_delay(start: str, end: str) -> None:
-    """Closing a loop offers a frame delay, whose size follows from the image, and with it the loop runs."""
+    """The remedy for a connection that closes a loop inserts a frame delay, after which the loop has no problems."""
     patch = build({**images(p=4), "m": MIX, "n": MIX, "v": ("io.viewer", {})}, "p.out m.a", "m.out n.a", "p.out n.b")
     (remedy,) = refused(patch, start, end)
     assert remedy.title == "Insert Frame Delay"
@@ -163,7 +163,7 @@ def test_closing_a_loop_offers_a_frame_delay(start: str, end: str) -> None:
 
 
 def test_another_type_offers_to_convert_numbers_only() -> None:
-    """A connection between different types offers a conversion if both are numbers."""
+    """The remedy for different types is a conversion if both are numbers; pictures have none."""
     patch = build({**images(p=4), "c": ("reduce.count", {}), "s": ("math.saxpy", {})})
     assert refused(patch, "p.out", "s.x") == []
     assert [remedy.title for remedy in refused(patch, "c.out", "s.x")] == ["Insert Convert"]

@@ -214,7 +214,7 @@ def test_the_title_renames_the_node(qtbot: QtBot, inspector: Inspector, patch: P
 
 
 def test_the_report_shows_state_and_buffers(inspector: Inspector) -> None:
-    """Below its parameters, a node's errors and the contents of its outputs are shown."""
+    """The inspector's status shows a node's error, its outputs' sizes and its time."""
     node = NodeReport(TYPE, NodeState.ERROR, "x must be connected", 1500, 2)
     inspector.show_report(make_report(nodes={"a": node}, buffers={"a.out": BufferReport("f32", (4,), 16, 256)}))
     status = inspector.status
@@ -224,7 +224,7 @@ def test_the_report_shows_state_and_buffers(inspector: Inspector) -> None:
 
 
 def test_a_placeholder_node_is_explained(inspector: Inspector, patch: Patch) -> None:
-    """For a node of an unknown type, the inspector explains that its data is kept."""
+    """For a node of an unknown type, the inspector's summary names the type."""
     from engine.patch.files import parse_patch
 
     unknown = parse_patch('{"schema": 1, "nodes": [{"id": "z", "type": "not.installed", "parameters": {"k": 1}}]}')

@@ -16,13 +16,13 @@ class Sample(Struct):
 
 @pytest.mark.parametrize("dtype", [*NAMED.values(), Sample, any_type], ids=str)
 def test_every_type_has_a_colour_in_the_editor(dtype: DType) -> None:
-    """Ports of every element type have a colour, and only ports of `any_type` are of the kind ANY."""
+    """`any_type` and structs have port kinds of their own, and no other element type has these."""
     flow = kind_of_port(Block, PortSpec("x", "in", dtype, "", "same"))
     assert (flow is PortKind.ANY) == (dtype == any_type)
     assert (flow is PortKind.STRUCT) == (dtype == Sample)
 
 
 def test_flags_look_like_integers_and_complex_numbers_like_pairs() -> None:
-    """Flags look like integers and complex numbers like pairs, without rows of their own in the table."""
+    """Flags are of the port kind INTEGER, and complex numbers of the kind VECTOR."""
     flows = [kind_of_port(Block, PortSpec("x", "in", dtype, "", "same")) for dtype in (boolean, s32, c64, c128)]
     assert flows == [PortKind.INTEGER, PortKind.INTEGER, PortKind.VECTOR, PortKind.VECTOR]

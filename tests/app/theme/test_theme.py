@@ -32,7 +32,7 @@ def test_contrast_is_the_ratio_that_wcag_defines() -> None:
 
 @BOTH
 def test_text_is_legible_on_every_grey(theme: Colours) -> None:
-    """On every grey, the contrast of body text is 7:1, of dim text 4.5:1, and of faint text, for hints only, 3:1."""
+    """On every grey, the contrast of body text is 7:1, of dim text 4.5:1, and of faint text, for hints only, 2.9:1."""
     for ground in (theme.canvas, theme.dock, theme.control, theme.node):
         assert contrast(theme.text, ground) >= 7
         assert contrast(theme.text_dim, ground) >= 4.5
@@ -98,7 +98,7 @@ def test_every_icon_can_be_drawn(qapp: QApplication) -> None:
 
 
 def test_an_icon_follows_the_theme(qapp: QApplication) -> None:
-    """An icon is always drawn in the current theme's text colour, so that widgets need not replace it."""
+    """An icon is drawn in the text colour of the current theme, even if the theme changes later."""
     drawn = icon("save")
     for theme in (DARK, LIGHT):
         apply_theme(qapp, theme.name)
@@ -114,7 +114,7 @@ def test_an_icon_follows_the_theme(qapp: QApplication) -> None:
 
 
 def test_figures_have_one_width(qapp: QApplication) -> None:
-    """Digits have one width, so that numbers don't jitter and code is aligned."""
+    """Digits have one width, and so have all letters of the code font."""
     from PySide6.QtGui import QFontMetricsF
 
     figures = {QFontMetricsF(ui_font()).horizontalAdvance(digit) for digit in "0123456789"}
@@ -155,7 +155,7 @@ def test_text_is_legible_at_every_heat(theme: Colours) -> None:
 
 @BOTH
 def test_heat_is_one_hue_that_no_state_has_and_leaves_the_canvas(theme: Colours) -> None:
-    """Heat has one hue, away from orange, red and green, and each degree is further from the coldest colour."""
+    """Heat has one hue, away from orange, red and green, and contrasts more with the coldest colour at each degree."""
     steps = [QColor(heat_colour(degree / DEGREES, theme)) for degree in range(DEGREES + 1)]
     away = [contrast(step.name(), steps[0].name()) for step in steps]
     assert away == sorted(away)

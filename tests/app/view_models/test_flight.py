@@ -57,14 +57,14 @@ def test_the_summary_counts_slow_frames() -> None:
 def test_the_scale_has_room_for_nearly_all_frames_and_a_budget_that_is_near(
     totals_ms: list[float], top_ms: float
 ) -> None:
-    """The scale fits nearly all frames, so that one rebuild among short frames does not make them invisible."""
+    """The scale's top fits nearly all frames, and a budget that is near."""
     assert flight(totals_ms).top_ns == top_ms * MS
 
 
 @pytest.mark.parametrize("width", [1, 7, 300, 599, 600, 601, 1000, 1200])
 @pytest.mark.parametrize("count", [1, 20, 599, 600])
 def test_columns_show_the_slowest_of_their_frames(width: int, count: int) -> None:
-    """A column shows the slowest of its frames, the newest at the right; each frame has a column if there is room."""
+    """Columns show frames in order and include the slowest; with enough columns, each frame has one."""
     totals = [1.0] * count
     totals[count // 2] = 30.0
     columns = flight(totals).columns(width)

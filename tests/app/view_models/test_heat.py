@@ -40,7 +40,7 @@ def test_a_degree_is_the_root_of_the_share(time_ns: int | None, degree: int) -> 
 
 
 def test_inside_a_block_colours_are_shares_of_the_block() -> None:
-    """Inside a block, colours are shares of the block, as the engine reports them."""
+    """Inside a block, a colour is the share of the block that the engine reports."""
     assert degree_of(node(10_000, 0.25), EngineStatistics("host", work_ns=1_000_000)) == DEGREES / 2
 
 

@@ -46,7 +46,7 @@ from tests.app.sample_blocks import make_report
     ],
 )
 def test_numbers_are_written_in_few_digits(value: float, type: str, text: str) -> None:
-    """A number has only as many digits as can be read while it changes, and zero has no sign."""
+    """A number is written with few digits, and zero without a sign."""
     assert number_text(value, type) == text
 
 
@@ -67,7 +67,7 @@ def test_a_value_that_was_not_reported_is_a_dash() -> None:
 @pytest.mark.parametrize("name", ["lfo", "slider", "ramp", "random"])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 64.0), (5.0, 5.0)])
 def test_a_new_value_block_keeps_to_the_range_of_its_parameter(name: str, low: float, high: float) -> None:
-    """A new value block stays within the range of its parameter for two hundred frames."""
+    """For 200 frames, a new value block stays within its parameter's range, and moves unless it is a slider."""
     block_type = default_catalogue().require(f"value.{name}")
     spec = ParameterSpec("gain", "float", low, "A gain.", low, high)
     block = block_type("new", spanning(block_type, spec, (low + high) / 2))
@@ -81,7 +81,7 @@ def test_a_new_value_block_keeps_to_the_range_of_its_parameter(name: str, low: f
 
 
 def test_tooltips_tell_the_last_value_and_what_drives() -> None:
-    """The tooltips of an output, a parameter and their connection show the last value, before and after a report."""
+    """The tooltips of an output, a parameter and their connection show the last value, or that there is none yet."""
     patch = Patch(Catalogue())
     patch.add("test_canvas.wave", node_id="wave", title="Tide")
     patch.add("test_canvas.blend", node_id="blend", steps=5)

@@ -41,7 +41,7 @@ def test_a_missing_type_becomes_a_placeholder_with_the_ports_its_connections_nam
 
 
 def test_a_port_that_the_type_lacks_is_marked(patch: Patch) -> None:
-    """A port that the type lacks, such as one that was renamed, is marked and stays visible."""
+    """A port that only a connection names is listed and marked as dangling."""
     patch.restore([Connected(Connection(PortRef("source", "out"), PortRef("scale", "gone")))])
     inputs = node_view_model(patch, "scale").inputs
     assert [(port.name, port.dangling) for port in inputs] == [("x", False), ("gain", False), ("gone", True)]

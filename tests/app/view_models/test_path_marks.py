@@ -93,7 +93,7 @@ def test_blocks_without_work_hand_the_path_on() -> None:
 
 
 def test_a_frame_may_be_over_its_budget() -> None:
-    """A frame may exceed its budget; if its launch was not measured, the time of the path counts."""
+    """The text says by how much a frame exceeds its budget; if its launch was not measured, the path's time counts."""
     marks = path_marks(fork(), profile_of(*FORK, launch_ns=None), report_at(ProfilingLevel.PER_BLOCK), 30)
     assert marks.text.endswith("Frame 0.07 µs, 0.04 µs over the budget of 0.03 µs")
 

@@ -51,7 +51,7 @@ def test_the_history_is_a_sentence() -> None:
     ],
 )
 def test_the_order(column: ProblemColumn | None, expected: list[Problem]) -> None:
-    """Current problems sort after fading ones by time; equal problems are sorted by severity."""
+    """Problems are sorted by the chosen column, and otherwise by severity."""
     assert ProblemOrder(column).sort([LONELY, FADING, BROKEN], Patch()) == expected
 
 

@@ -73,7 +73,7 @@ def test_what_did_not_run_has_no_time_and_no_bar() -> None:
 
 
 def test_the_same_rows_take_other_times() -> None:
-    """Another frame of the same graph changes times in the same row objects; an added block makes new rows."""
+    """A frame of the same graph keeps the row objects; a graph with other spans needs other rows."""
     table = table_of(*SPANS)
     before, later = table.rows, tuple(span(each.node, each.name, operation=each.operation) for each in SPANS[:3])
     assert table.has_rows_of(SPANS)

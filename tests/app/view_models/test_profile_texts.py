@@ -184,7 +184,7 @@ def test_of_many_kernels_the_longest_are_named_in_their_order(patch: Patch) -> N
 
 
 def test_parts_of_a_composite_count_for_it(patch: Patch) -> None:
-    """The blocks in a composite count for it, and a loop inside counts once."""
+    """A composite's time is that of the blocks inside it, in which a loop counts once."""
     spans = (
         span("scale/a", 0, 10),
         span("scale/loop", 10, 30, is_region=True),
@@ -252,7 +252,7 @@ def test_a_connection_tells_what_its_level_knows(
     ],
 )
 def test_what_a_buffer_held(held: BufferStatistics, expected: str) -> None:
-    """The contents of a buffer are its finite extremes and the counts of NaN and infinity."""
+    """The contents of a buffer are described by its finite extremes and its counts of NaN and infinity."""
     assert held_text(held) == expected
 
 

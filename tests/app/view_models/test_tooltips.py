@@ -106,7 +106,7 @@ def test_a_connection_tooltip_has_dtype_shape_and_bytes(patch: Patch) -> None:
     ],
 )
 def test_allocated_bytes_are_mentioned_only_when_they_differ(shape: tuple[int, ...], expected: str) -> None:
-    """The allocated size is shown only if it differs from the used size."""
+    """An allocated size that equals the used size is not shown."""
     assert buffer_text(BufferReport("f32", shape, 4, 4)) == expected
 
 
@@ -142,7 +142,7 @@ def test_a_dangling_port_says_that_the_type_lacks_it(patch: Patch) -> None:
     [(420_000, "0.42 ms"), (1_204_000, "1.20 ms"), (4_700, "4.70 µs"), (16_600_000, "16.6 ms"), (99_499, "99.5 µs")],
 )
 def test_badges_are_in_milliseconds_as_far_as_these_tell_something(time_ns: int, expected: str) -> None:
-    """Times on nodes share a unit, milliseconds, unless they are too short for it."""
+    """Times on nodes are in milliseconds, unless they are too short for that unit."""
     assert time_text(time_ns) == expected
 
 
@@ -162,7 +162,7 @@ def test_marked_code_has_its_font_and_no_marks() -> None:
 
 @pytest.mark.usefixtures("qapp")  # fonts need an application
 def test_quoted_code_keeps_its_columns() -> None:
-    """Quoted code is monospaced and not wrapped, so a compiler's caret is below its column."""
+    """Quoted code is monospaced and keeps its lines and spaces."""
     html = as_html("Forces\na.cu(3): expected a < b\n      long = code;\n      ^")
     assert html.startswith("<p style='white-space: pre")
     assert "<b>Forces</b><br>a.cu(3): expected a &lt; b<br>" in html

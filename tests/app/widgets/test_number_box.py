@@ -59,7 +59,7 @@ def type_over(box: NumberBox, text: str) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Tab])
 def test_numbers_and_arithmetic_are_read(panel: Panel, text: str, value: float, key: Qt.Key) -> None:
-    """Numbers and arithmetic are entered once, by Enter or by leaving the box."""
+    """Numbers and arithmetic are entered once, by Enter or by leaving the box, and are shown with the unit."""
     box = NumberBox(None, None, whole=False, unit="m")
     panel.add(box)
     taken: list[float] = []

@@ -44,7 +44,7 @@ def functions_of(path: Path) -> set[str]:
 
 
 def test_every_file_and_function_it_names_exists() -> None:
-    """Every file and function of a step exists, and the step shows the path that it links to."""
+    """Every step names an existing function, in the file that it links to."""
     found = _STEP.findall(TEXT)
     assert len(found) > 50
     for shown, file, function in found:

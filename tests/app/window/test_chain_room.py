@@ -67,7 +67,7 @@ def test_the_search_offers_library_calls_alone(inside: MainWindow) -> None:
 def test_what_a_chain_may_have_is_known_before_a_person_searches(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
-    """Library calls are found by describing all blocks once, on another thread, before a person searches."""
+    """Entering a chain describes all library blocks on another thread, before a person searches."""
     monkeypatch.setattr(members, "_calls", WeakKeyDictionary())
     window.files.new()
     patch_of(window).add("kernel.chain", node_id="chain")

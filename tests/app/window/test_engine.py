@@ -74,7 +74,7 @@ def test_what_happened_is_listed(opened: MainWindow) -> None:
 
 
 def test_playing_and_stepping(opened: MainWindow) -> None:
-    """The play command pauses and plays, and a step runs one frame and stays paused."""
+    """Play, step, reset, saving outputs, profiling and fusing each send their message to the engine."""
     engine_of(opened).posted.clear()
     opened.actions_by_id["play"].trigger()
     opened.actions_by_id["step"].trigger()

@@ -78,7 +78,7 @@ def test_frame_rate_starts_again_after_a_reset() -> None:
 
 
 def test_an_engine_that_stopped_answering_is_not_green(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The dot is not green after an engine stops answering, since no report comes after a device failure."""
+    """After 5 s without a report, the badge shows that there is no frame, until the next report."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     badge.show_report(make_report(running=True))

@@ -15,7 +15,7 @@ from tests.app.window.window_support import engine_of, patch_of
 
 
 def test_opening_a_file_starts_its_engine(opened: MainWindow, file: Path) -> None:
-    """Opening a file shows its patch on the canvas and in the title, and starts an engine."""
+    """Opening a file shows its patch on the canvas, starts its engine, and lists the file as recent."""
     assert engine_of(opened).patch is opened.session.patch
     assert opened.canvas.patch is opened.session.patch
     assert opened.canvas.isVisible()

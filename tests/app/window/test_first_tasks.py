@@ -110,7 +110,7 @@ class Person:
         self.qtbot.waitUntil(lambda: scene.nodes[node].appearance.state is state)
 
     def picture(self, viewer: str) -> np.ndarray[Any, Any]:
-        """Wait for a viewer's newest picture and return it; a still picture comes only once."""
+        """Wait for a viewer's newest picture and return it; a picture that does not change is sent only once."""
         self.qtbot.waitUntil(lambda: viewer in self.pictures)
         assert self.window.viewers.viewer(viewer).picture.isVisible()
         return self.pictures[viewer].pixels

@@ -114,7 +114,7 @@ def test_nothing_is_watched_while_no_block_listens(desk: Desk, patch: Patch) -> 
     ],
 )
 def test_a_key_counts_once_down_and_once_up(desk: Desk, patch: Patch, key: Qt.Key, name: str) -> None:
-    """A key's press and release count once each, whichever widgets the event passes. Key names are lower case."""
+    """A key's press and release are sent once each, with the key's name in lower case."""
     desk.inputs.set_patch(patch)
     QTest.keyClick(desk.canvas, key)
     assert desk.posted == [(name, 1.0), (name, 0.0)]
@@ -194,7 +194,7 @@ def test_the_mouse_goes_from_0_to_1_over_canvas_and_pictures(
 
 
 def test_many_moves_are_few_messages(desk: Desk, patch: Patch, qtbot: QtBot) -> None:
-    """1000 mouse moves a second make few messages, and the last position always arrives."""
+    """A hundred mouse moves make fewer than 60 messages, and the last position arrives."""
     desk.inputs.set_patch(patch)
     for step in range(101):
         move_pointer(desk.canvas, QPoint(step, 0))

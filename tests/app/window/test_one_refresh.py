@@ -21,7 +21,7 @@ Press = Callable[[Qt.Key], None]
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Counts how often the inspector is built and a row of it refreshed."""
+    """Counts how often the inspector is built, and how often one of its rows is refreshed."""
     counted: Counter[str] = Counter()
 
     def count(owner: type, name: str) -> None:

@@ -46,7 +46,7 @@ def test_a_card_shows_its_blocks_in_the_colours_of_their_categories(qtbot: QtBot
 
 
 def test_a_long_description_has_room_in_any_font(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> None:
-    """All cards are as high as the one with the longest description needs."""
+    """All cards are equally high, and high enough for the longest description."""
     (tmp_path / "one.loom").write_text('{"nodes": []}')
     (example,) = find_examples(tmp_path)
     before = qapp.font()

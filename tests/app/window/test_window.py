@@ -20,7 +20,7 @@ from tests.app.window.window_support import patch_of
 
 
 def test_the_window_begins_with_the_welcome_page(window: MainWindow) -> None:
-    """Without a patch there is the welcome page, without docks and with all patch commands disabled."""
+    """Without a patch the window shows the welcome page, no docks, and Open but not Save as available."""
     assert window.centralWidget().currentWidget() is window.welcome  # type: ignore[attr-defined]
     assert not window.inspector.isVisible()
     assert not window.actions_by_id["save"].isEnabled()
@@ -154,7 +154,7 @@ def test_opening_kernel_source_without_a_kernel_says_so(opened: MainWindow) -> N
 
 
 def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow) -> None:
-    """An exception in a slot is shown in the log and the status bar, and the editor continues."""
+    """An unhandled exception is shown in the log and the status bar, and the window stays open."""
     from app.qt.faults import install_fault_handler
 
     remove = install_fault_handler(opened.log.noted.emit, lambda: "the file")

@@ -202,7 +202,7 @@ def test_views_that_cannot_be_say_why(transform: Transform, layout: Layout, mess
 
 
 def test_an_axis_of_one_position_leaves_no_gap() -> None:
-    """The stride of an axis with one position is ignored, so such a view counts as contiguous."""
+    """An axis of one position leaves no gap: one row is contiguous, and one column keeps the stride of its rows."""
     one_row, offset = view_layout(SliceView(0, 2, 3), Layout(f32, (4, 6)))
     assert (one_row.shape, one_row.strides, offset) == ((1, 6), None, 48)
     column, _ = view_layout(SliceView(1, 2, 3), Layout(f32, (4, 6)))

@@ -263,7 +263,7 @@ def test_buffers_that_a_turn_may_not_write_count_as_overwritten_where_memory_is_
     ],
 )
 def test_a_chain_needs_its_largest_pair_of_neighbours(sizes: list[int], optimum: int) -> None:
-    """A chain's arena is that of its largest pair of neighbours, within a tenth."""
+    """A chain's arena is as large as its largest pair of neighbours, within a tenth."""
     placement = chain(sizes).place()
     assert placement.peak_bytes == optimum * UNIT
     assert units(placement) <= optimum * 1.1
