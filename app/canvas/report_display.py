@@ -13,7 +13,7 @@ from engine.diagnostics import Source
 from engine.protocol.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200
-_VALUE_INTERVAL_MS = 80  # milliseconds; values are watched, not only read
+_VALUE_INTERVAL_MS = 80  # milliseconds; a person follows how values move
 _VALUE_SHARE = 0.1  # the share of the UI's time for painting values, down to the slowest interval
 _SLOWEST_VALUES_MS = 500
 

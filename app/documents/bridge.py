@@ -44,7 +44,7 @@ class Bridge(QObject):
         #: The newest profile of this engine; None without a watcher, and before the first one arrives.
         self.profile: Profile | None = None
         self._profile_watchers: set[object] = set()
-        self._asks_profiles = False  # what the engine was last asked for
+        self._asks_profiles = False  # True if the engine was last asked to report profiles
         self._active = True
         #: The engine's device has failed.
         self.has_stopped = False

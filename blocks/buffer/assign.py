@@ -15,5 +15,5 @@ class Assign(Block, id="buffer.assign", tags=("store", "set", "overwrite", "loop
     out: Out[any_type] = port(inplace="target", dtype="same(target)", doc="The input target, with the new contents.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One copy node; no kernel."""
+        """Add one copy node, and no kernel."""
         build.copy(self.out, self.value)

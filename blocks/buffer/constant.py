@@ -28,7 +28,7 @@ class Constant(Block, id="buffer.constant", tags=("fill", "value", "zeros", "one
     dtype: str = param("f32", choices=tuple(NUMBERS), doc="Element type.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         dtype = NUMBERS[self.dtype]
         build.define(self.out, dtype=dtype, shape=shape_rule("shape", self.shape))
         build.compute(constant(dtype), over=self.out)

@@ -31,7 +31,7 @@ class Convert(Block, id="buffer.convert", tags=("cast", "type", "float", "int", 
     dtype: str = param("f32", choices=tuple(NUMBERS), doc="Element type of the output.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         dtype = NUMBERS[self.dtype]
         build.define(self.out, dtype=dtype)
         build.compute(conversion(dtype), over=self.out)

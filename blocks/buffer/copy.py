@@ -12,5 +12,5 @@ class Copy(Block, id="buffer.copy", tags=("duplicate", "memcpy", "contiguous", "
     out: Out[any_type] = port(shape="same(x)", dtype="same(x)", doc="The copy.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         describe_copy(build, self.x, self.out)

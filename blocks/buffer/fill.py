@@ -15,5 +15,5 @@ class Fill(Block, id="buffer.fill", tags=("constant", "memset", "zeros", "ones")
     graph = OpGraphSource.of_expression("value")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         build.compute(self.graph, over=self.out)

@@ -19,5 +19,5 @@ class FrameDelay(Block, id="buffer.frame_delay", tags=("feedback", "previous", "
     initial: float = param(0.0, min=-1e9, max=1e9, structural=True, doc="Value of every element in the first frame.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Two buffers that are swapped after each frame; no kernel."""
+        """Let two buffers be swapped after each frame, without a kernel."""
         build.delay(self.out, self.x, initial=self.initial)

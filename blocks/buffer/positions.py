@@ -17,7 +17,7 @@ class Positions(Block, id="buffer.positions", tags=("index", "iota", "range", "a
     axis: int = param(0, min=0, max=7, structural=True, doc="The axis along which positions are counted.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         sizes = whole_numbers("shape", self.shape)
         if self.axis >= len(sizes):
             raise PatchError(f"parameter axis must be one of the {len(sizes)} axes of the shape, got {self.axis}")

@@ -15,5 +15,5 @@ class Reinterpret(Block, id="buffer.reinterpret", tags=("view", "cast", "bits", 
     dtype: str = param("f32", choices=tuple(ELEMENTS), doc="Element type of the output.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A view; no work in a frame."""
+        """Make the output a view, which needs no work in a frame."""
         build.view(self.out, self.x, ReinterpretView(ELEMENTS[self.dtype]))

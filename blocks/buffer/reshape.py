@@ -15,5 +15,5 @@ class Reshape(Block, id="buffer.reshape", tags=("view", "flatten", "shape")):
     shape: str = param("-1", doc='Sizes of the axes, the slowest first, such as "4, -1".')
 
     def describe(self, build: BlockBuilder) -> None:
-        """A view; no work in a frame."""
+        """Make the output a view, which needs no work in a frame."""
         build.view(self.out, self.x, ReshapeView(whole_numbers("shape", self.shape)))

@@ -17,5 +17,5 @@ class Slice(Block, id="buffer.slice", tags=("view", "crop", "part", "row", "chan
     step: int = param(1, min=1, max=1 << 30, structural=True, doc="Distance from one selected position to the next.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A view; no work in a frame."""
+        """Make the output a view, which needs no work in a frame."""
         build.view(self.out, self.x, SliceView(self.axis, self.start, self.stop or None, self.step))

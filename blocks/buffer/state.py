@@ -16,5 +16,5 @@ class State(Block, id="buffer.state", tags=("memory", "persistent", "simulation"
     dtype: str = param("f32", choices=tuple(ELEMENTS), doc="Element type.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Memory only; no work in a frame."""
+        """Allocate memory, which needs no work in a frame."""
         build.define(self.out, dtype=ELEMENTS[self.dtype], shape=shape_rule("shape", self.shape))

@@ -14,5 +14,5 @@ class Transpose(Block, id="buffer.transpose", tags=("view", "axes", "permute", "
     order: str = param("1, 0", doc='Each axis of x once, such as "2, 0, 1".')
 
     def describe(self, build: BlockBuilder) -> None:
-        """A view; no work in a frame."""
+        """Make the output a view, which needs no work in a frame."""
         build.view(self.out, self.x, TransposeView(whole_numbers("order", self.order)))

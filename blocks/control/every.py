@@ -14,6 +14,6 @@ class Every(Block, id="control.every", tags=("condition", "period", "pulse", "cl
     kernel = Kernel("fields.cu", entry="every")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread counts."""
+        """Launch one thread, which counts."""
         calls = build.buffer("calls", u32, "[1]", state=True)
         build.launch(self.kernel, num_threads=1, thread_block=1, args=(calls, self.due, self.period))

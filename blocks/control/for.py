@@ -26,5 +26,5 @@ class For(Block, id="control.for", tags=("region", "loop", "repeat", "times"), r
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread sets the condition of a conditional node, before the first turn and at the end of each."""
+        """Let one thread set the condition of a conditional node, before the first turn and at the end of each turn."""
         describe_for(build, self.count, self.counts, index=self.index, limit=self.limit)

@@ -13,5 +13,5 @@ class If(Block, id="control.if", tags=("region", "condition", "branch"), regions
     element: int = param(0, min=0, max=1 << 30, structural=True, doc="Index of the element that decides.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread sets the condition of a conditional node."""
+        """Let one thread set the condition of a conditional node."""
         describe_if(build, self.condition, self.element)

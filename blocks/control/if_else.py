@@ -12,5 +12,5 @@ class IfElse(Block, id="control.if_else", tags=("region", "condition", "branch",
     element: int = param(0, min=0, max=1 << 30, structural=True, doc="Index of the element that decides.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread sets the condition of a conditional node with two bodies."""
+        """Let one thread set the condition of a conditional node with two bodies."""
         describe_if(build, self.condition, self.element, otherwise=True)

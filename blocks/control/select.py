@@ -19,7 +19,7 @@ class Select(Block, id="control.select", tags=("choose", "switch", "condition", 
     kernel = Kernel("buffers.cu", entry="select")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element of the output."""
+        """Launch one thread per element of the output."""
         build.require(
             self.condition.size - 1 - self.element,
             f"element must be less than the size of the condition, got {self.element}",

@@ -24,5 +24,5 @@ class While(Block, id="control.while", tags=("region", "loop", "repeat", "until"
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread sets the condition of a conditional node, before the first turn and at the end of each."""
+        """Let one thread set the condition of a conditional node, before the first turn and at the end of each turn."""
         describe_while(build, self.condition, self.element, turns=self.turns, limit=self.limit)

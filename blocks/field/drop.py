@@ -19,7 +19,7 @@ class Drop(Block, id="field.drop", tags=("rain", "splash", "water", "poke", "ran
     count = Kernel("fields.cu", entry="count_drop")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per point; one more counts."""
+        """Launch one thread per point, and one that counts the drops."""
         number = build.buffer("number", u32, "[1]", state=True)
         size = (self.out.dim(1), self.out.dim(0))
         look = (self.strength, self.radius, self.seed)

@@ -18,7 +18,7 @@ class Edges(Block, id="field.edges", tags=("boundary", "border", "dirichlet", "p
     kernel = Kernel("fields.cu", entry="heat_edges")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per point; those inside do nothing."""
+        """Launch one thread per point; threads inside the field do nothing."""
         size = (self.out.dim(1), self.out.dim(0))
         edges = (self.top, self.bottom, self.left, self.right)
         build.launch(self.kernel, num_threads=size, args=(self.out, *edges, *size))

@@ -15,7 +15,7 @@ class JacobiStep(Block, id="field.jacobi_step", tags=("laplace", "poisson", "rel
     kernel = Kernel("fields.cu", entry="jacobi_step")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per point; a thread block finds its largest change at once."""
+        """Launch one thread per point; each thread block finds its largest change."""
         size = (self.u.dim(1), self.u.dim(0))
         build.fill(self.change, 0)
         build.launch(self.kernel, num_threads=size, args=(self.u, self.out, self.change, *size))

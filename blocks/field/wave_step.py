@@ -19,7 +19,7 @@ class WaveStep(Block, id="field.wave_step", tags=("water", "ripple", "membrane",
     height = Kernel("fields.cu", entry="wave_height")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Velocities from the heights around each point, then heights; one thread per point."""
+        """Compute velocities from the heights around each point, then heights, with one thread per point."""
         size = (self.heights.dim(1), self.heights.dim(0))
         state = (self.heights_out, self.velocities_out)
         build.launch(self.velocity, num_threads=size, args=(*state, self.speed, self.damping, *size))

@@ -17,6 +17,6 @@ class MeanFilter(Block, id="filter.mean", tags=("box", "blur", "average", "smoot
     radius_y: int = param(2, min=0, max=100, unit="px", structural=True, doc="Pixels of the window above and below.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of NPP."""
+        """Capture one call of NPP."""
         call = images.Box(2 * self.radius_y + 1, 2 * self.radius_x + 1)
         build.capture(call.on(image=self.image, out=self.out))

@@ -23,7 +23,7 @@ class Morphology(
     kernel = Kernel("morphology.cu", entry="mask_shape")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A mask, and one or two calls of NPP."""
+        """Fill a mask, and capture one or two calls of NPP."""
         size = 2 * self.radius + 1
         mask = build.buffer("mask", u8, f"[{size}, {size}]")
         build.launch(self.kernel, num_threads=size * size, args=(mask, SHAPES.index(self.shape), self.radius))

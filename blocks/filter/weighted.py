@@ -19,5 +19,5 @@ class Filter(
     out: Out[any_type] = port(dtype="same(image)", shape="same(image)", doc="The filtered image, of the same size.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of NPP."""
+        """Capture one call of NPP."""
         build.capture(images.Filter().on(image=self.image, weights=self.weights, out=self.out))

@@ -41,5 +41,5 @@ class ColorEscape(Block, id="fractal.color_escape", tags=("mandelbrot", "palette
     }
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         build.compute(self.graphs[self.palette], over=self.image)

@@ -21,7 +21,7 @@ class MandelbrotStep(Block, id="fractal.mandelbrot_step", tags=("mandelbrot", "i
     kernel = Kernel("fractal.cu", entry="mandelbrot_step")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per point; a thread block counts its active points at once."""
+        """Launch one thread per point; each thread block counts its active points."""
         build.fill(self.active, 0)
         buffers = (self.points_out, self.counts_out, self.active)
         size = self.points.size

@@ -19,7 +19,7 @@ class Points(Block, id="fractal.points", tags=("mandelbrot", "complex", "plane")
     kernel = Kernel("fractal.cu", entry="begin_points")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per point."""
+        """Launch one thread per point."""
         size = (self.width, self.height)
         arguments = (self.points, self.counts, self.real, self.imaginary, self.span, *size)
         build.launch(self.kernel, num_threads=size, args=arguments)

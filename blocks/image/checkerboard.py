@@ -22,5 +22,5 @@ class Checkerboard(Block, id="image.checkerboard", tags=("pattern", "generator",
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         build.compute(self.graph, over=self.out)

@@ -29,5 +29,5 @@ class ColorRamp(Block, id="image.color_ramp", tags=("colormap", "heatmap", "pale
     }
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         build.compute(self.graphs[self.palette], over=self.image)

@@ -54,5 +54,5 @@ class ConvertColor(Block, id="image.convert_color", tags=("hsv", "hls", "hsl", "
     }
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         build.compute(self.graphs[self.conversion], over=self.out)

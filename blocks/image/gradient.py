@@ -34,5 +34,5 @@ class Gradient(Block, id="image.gradient", tags=("ramp", "generator", "backgroun
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         build.compute(self.graph, over=self.out)

@@ -20,5 +20,5 @@ class Grayscale(Block, id="image.grayscale", tags=("gray", "grey", "luminance", 
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         build.compute(self.graph, over=self.out)

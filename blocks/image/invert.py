@@ -17,5 +17,5 @@ class Invert(Block, id="image.invert", tags=("negative",)):
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         build.compute(self.graph, over=self.out)

@@ -33,5 +33,5 @@ class Mix(Block, id="image.mix", tags=("blend", "composite", "combine", "layer")
     graphs = {mode: _blend(mode) for mode in MODES}  # noqa: RUF012 - never changed
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel of a."""
+        """Launch one thread per pixel of a."""
         build.compute(self.graphs[self.mode], over=self.out)

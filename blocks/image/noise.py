@@ -20,7 +20,7 @@ class Noise(Block, id="image.noise", tags=("clouds", "fractal", "generator", "te
     kernel = Kernel("patterns.cu", entry="noise")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         size = (self.width, self.height)
         look = (self.cell, self.octaves, self.speed, self.seed)
         build.launch(self.kernel, num_threads=size, args=(self.out, build.frame, *look, *size))

@@ -25,7 +25,7 @@ class Plot(Block, id="image.plot", tags=("graph", "chart", "curve", "line", "los
     draw = Kernel("plot.cu", entry="draw_plot")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread block for the range, then one thread per pixel."""
+        """Launch one thread block for the range, then one thread per pixel."""
         found = build.buffer("scale", u8, f"[{SCALE_BYTES}]")
         is_log, is_light = self.axis == "logarithmic", self.paper == "light"
         build.launch(self.scale, num_threads=256, args=(self.x, found, is_log, self.x.size))

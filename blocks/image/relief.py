@@ -19,7 +19,7 @@ class Relief(Block, id="image.relief", tags=("height", "bump", "light", "shade",
     kernel = Kernel("fields.cu", entry="relief")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         size = (self.image.dim(1), self.image.dim(0))
         look = (self.steepness, self.shine, self.red, self.green, self.blue)
         build.launch(self.kernel, num_threads=size, args=(self.heights, self.image, *look, *size))

@@ -23,7 +23,7 @@ class Resize(Block, id="image.resize", tags=("scale", "resample", "thumbnail", "
     kernel = Kernel("resize.cu", entry="resize")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of NPP for "area"; one thread per pixel for the other methods."""
+        """Capture one call of NPP for "area"; launch one thread per pixel for the other methods."""
         if self.mode == "area":
             build.capture(images.Resize(self.height, self.width).on(image=self.image, out=self.out))
             return

@@ -18,7 +18,7 @@ class Sobel(Block, id="image.sobel", tags=("edge", "gradient", "outline", "filte
     kernel = Kernel("sobel.cu", entry="sobel")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         size = (self.image.dim(1), self.image.dim(0))
         arguments = (self.image, self.out, self.strength, self.per_channel, *size)
         build.launch(self.kernel, num_threads=size, args=arguments)

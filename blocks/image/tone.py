@@ -29,5 +29,5 @@ class Tone(Block, id="image.tone", tags=("exposure", "contrast", "brightness", "
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         build.compute(self.graph, over=self.out)

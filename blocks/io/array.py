@@ -16,5 +16,5 @@ class Array(Block, id="io.array", tags=("numpy", "constant", "input", "data")):
     data: np.ndarray = param(np.zeros(1, np.float32), doc="The array to output: any shape, numbers or booleans.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Uploaded once; no work in a frame."""
+        """Provide contents, which are uploaded once and need no work in a frame."""
         build.provide(self.out, self.data)

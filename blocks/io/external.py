@@ -16,7 +16,7 @@ class External(Block, id="io.external", tags=("zero copy", "torch", "cupy", "dlp
     array: UserArray = param(UserArray(), doc="The array: writable and not empty; it may have gaps between elements.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """No work and no allocation."""
+        """Adopt the array's memory, which needs no work and no allocation."""
         if self.array.array is None:
             raise Incomplete("array", "be set from Python, by patch.set(node, array=...)")
         build.adopt(self.out, self.array.array)

@@ -21,7 +21,7 @@ class ImageArray(Block, id="io.image_array", tags=("numpy", "picture", "input", 
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """Uploaded once; no work in a frame."""
+        """Provide contents, which are uploaded once and need no work in a frame."""
         build.provide(self.out, linear_rgba(self.data))
 
 

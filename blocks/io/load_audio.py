@@ -19,7 +19,7 @@ class LoadAudio(Block, id="io.load_audio", tags=("sound", "music", "wav", "flac"
     channel: str = param("mix", choices=CHANNELS, doc="The channel to output; mix is the mean of all channels.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Decoded and uploaded once; no work in a frame."""
+        """Provide decoded contents, which are uploaded once and need no work in a frame."""
         if not str(self.file):
             raise Incomplete("file", "name a sound")
         build.provide(self.out, load_sound(Path(self.file), self.rate, self.channel))

@@ -18,7 +18,7 @@ class LoadImage(Block, id="io.load_image", tags=("picture", "photo", "file", "op
     file: Path = param("", files="open image", doc="The image file; a relative path starts at the patch's folder.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Decoded and uploaded once; no work in a frame."""
+        """Provide decoded contents, which are uploaded once and need no work in a frame."""
         if not str(self.file):
             raise Incomplete("file", "name an image")
         build.provide(self.out, load_linear(Path(self.file)))

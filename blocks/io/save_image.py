@@ -37,7 +37,7 @@ class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "w
     linear = OpGraphSource.of_expression("image", output="pixels", output_type=float4, image=float4)
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         if not str(self.file):
             raise Incomplete("file", "name an image")
         in_bytes = picture_depth(str(self.file), self.depth) == "8 bits"

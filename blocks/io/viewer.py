@@ -29,7 +29,7 @@ class Viewer(Block, id="io.viewer", tags=("display", "preview", "screen", "show"
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         pixels = build.buffer("pixels", uchar4, shape="same(image)")
         build.compute(self.graph, over=pixels)
         build.show(pixels)

@@ -20,6 +20,6 @@ class AddMatrices(Block, id="linalg.add_matrices", tags=("geam", "transpose", "s
     transpose_b: bool = param(False, structural=True, doc="Swap the last two axes of b first.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of BLAS, which reads alpha and beta from device memory."""
+        """Capture one call of BLAS, which reads alpha and beta from device memory."""
         call = blas.Geam(self.transpose_a, self.transpose_b)
         build.capture(call.on(a=self.a, b=self.b, out=self.out, alpha=self.alpha, beta=self.beta))

@@ -17,5 +17,5 @@ class AddScaled(Block, id="linalg.add_scaled", tags=("axpy", "step", "descent", 
     out: Out[any_type] = port(inplace="y", dtype="same(y)", doc="The input y, changed in place.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of BLAS, which reads the factor from device memory."""
+        """Capture one call of BLAS, which reads the factor from device memory."""
         build.capture(blas.Axpy().on(x=self.x, y=self.out, alpha=self.factor))

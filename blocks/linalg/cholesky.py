@@ -14,5 +14,5 @@ class Cholesky(Block, id="linalg.cholesky", tags=("factor", "triangular", "decom
     out: Out[any_type] = port(dtype="captured", shape="captured", doc="Lower triangle [..., n, n], zeros above.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A factorisation, captured."""
+        """Capture a factorisation."""
         build.capture(lapack.Cholesky().on(a=self.a, out=self.out))

@@ -14,5 +14,5 @@ class Dot(Block, id="linalg.dot", tags=("inner", "scalar", "product", "projectio
     conjugate: bool = param(False, structural=True, doc="Use the complex conjugates of x.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of BLAS."""
+        """Capture one call of BLAS."""
         build.capture(blas.Dot(self.conjugate).on(x=self.x, y=self.y, out=self.out))

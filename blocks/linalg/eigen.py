@@ -19,5 +19,5 @@ class Eigen(
     vectors: Out[any_type] = port(dtype="captured", shape="captured", doc="Eigenvectors [..., n, n], as columns.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of LAPACK, captured."""
+        """Capture one call of LAPACK."""
         build.capture(lapack.Eigh().on(a=self.a, values=self.eigenvalues, vectors=self.vectors))

@@ -13,5 +13,5 @@ class Inverse(Block, id="linalg.inverse", tags=("invert", "inv", "reciprocal", "
     out: Out[any_type] = port(dtype="captured", shape="captured", doc="The inverse, [..., n, n].")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A factorisation, and a solution for the identity, captured together."""
+        """Capture a factorisation and a solution for the identity."""
         build.capture(lapack.Inverse().on(a=self.a, out=self.out))

@@ -17,5 +17,5 @@ class LeastSquares(Block, id="linalg.least_squares", tags=("lstsq", "fit", "regr
     x: Out[any_type] = port(dtype="captured", shape="captured", doc="The solution, [..., n, r], or [..., n] for one.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A factorisation, a product and a substitution, captured together."""
+        """Capture a factorisation, a product and a substitution together."""
         build.capture(lapack.LeastSquares().on(a=self.a, b=self.b, x=self.x))

@@ -18,5 +18,5 @@ class Lu(Block, id="linalg.lu", tags=("factor", "triangular", "decomposition", "
     order: Out[s32] = port(shape="captured", doc="Row indices of a in their new order, [..., m].")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A factorisation and kernels that extract its factors, captured together."""
+        """Capture a factorisation together with kernels that extract its factors."""
         build.capture(lapack.Lu().on(a=self.a, lower=self.lower, upper=self.upper, order=self.order))

@@ -19,6 +19,6 @@ class MatrixVector(Block, id="linalg.matrix_vector", tags=("matvec", "gemv", "mu
     transpose: bool = param(False, structural=True, doc="Swap the last two axes of a first.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of BLAS, which reads alpha and beta from device memory."""
+        """Capture one call of BLAS, which reads alpha and beta from device memory."""
         call = blas.Gemv(self.transpose)
         build.capture(call.on(a=self.a, x=self.x, y=self.y, out=self.out, alpha=self.alpha, beta=self.beta))

@@ -31,7 +31,7 @@ class Multiply(Block, id="linalg.multiply", tags=("matmul", "gemm", "dot", "prod
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of BLAS, which reads alpha and beta from device memory."""
+        """Capture one call of BLAS, which reads alpha and beta from device memory."""
         call = blas.Gemm(self.transpose_a, self.transpose_b, self.activation, self.allow_tf32)
         operands = {"a": self.a, "b": self.b, "c": self.c, "bias": self.bias, "out": self.out}
         build.capture(call.on(**operands, alpha=self.alpha, beta=self.beta))

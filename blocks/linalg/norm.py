@@ -13,5 +13,5 @@ class Norm(Block, id="linalg.norm", tags=("length", "magnitude", "euclidean", "n
     out: Out[any_type] = port(dtype="captured", shape="captured", doc="The length, [1], f32 or f64.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of BLAS."""
+        """Capture one call of BLAS."""
         build.capture(blas.Norm().on(x=self.x, out=self.out))

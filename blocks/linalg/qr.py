@@ -16,5 +16,5 @@ class Qr(
     r: Out[any_type] = port(dtype="captured", shape="captured", doc="Upper triangle [..., k, n].")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A factorisation and kernels that extract its factors, captured together."""
+        """Capture a factorisation together with kernels that extract its factors."""
         build.capture(lapack.Qr().on(a=self.a, q=self.q, r=self.r))

@@ -14,5 +14,5 @@ class Scale(Block, id="linalg.scale", tags=("scal", "multiply", "normalise", "bl
     out: Out[any_type] = port(inplace="x", dtype="same(x)", doc="The input x, changed in place.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of BLAS, which reads the factor from device memory."""
+        """Capture one call of BLAS, which reads the factor from device memory."""
         build.capture(blas.Scal().on(x=self.out, alpha=self.factor))

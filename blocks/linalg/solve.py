@@ -24,6 +24,6 @@ class Solve(Block, id="linalg.solve", tags=("linear", "system", "equations", "lu
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """A factorisation and two substitutions, captured together."""
+        """Capture a factorisation and two substitutions together."""
         call = lapack.Solve(positive=self.matrix == "positive definite")
         build.capture(call.on(a=self.a, b=self.b, x=self.x))

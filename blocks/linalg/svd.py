@@ -18,5 +18,5 @@ class Svd(Block, id="linalg.svd", tags=("singular", "values", "pca", "rank", "ps
     vh: Out[any_type] = port(dtype="captured", shape="captured", doc="Right vectors [..., k, n], as rows, conjugated.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of LAPACK, captured."""
+        """Capture one call of LAPACK."""
         build.capture(lapack.Svd().on(a=self.a, u=self.u, s=self.s, vh=self.vh))

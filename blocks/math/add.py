@@ -14,5 +14,5 @@ class Add(Block, id="math.add", tags=("sum", "plus")):
     graph = OpGraphSource.of_expression("x + y", x=f32, y=f32)
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         build.compute(self.graph, over=self.out)

@@ -40,5 +40,5 @@ class Compare(Block, id="math.compare", tags=("less", "greater", "equal", "condi
     value: float = param(0.0, min=-1e9, max=1e9, doc="Right operand when y is not connected.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         build.compute(comparison(OPERATIONS[self.operation]), over=self.out)

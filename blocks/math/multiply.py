@@ -14,5 +14,5 @@ class Multiply(Block, id="math.multiply", tags=("product", "times", "mask")):
     graph = OpGraphSource.of_expression("x * y", x=f32, y=f32)
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         build.compute(self.graph, over=self.out)

@@ -16,5 +16,5 @@ class Saxpy(Block, id="math.saxpy", tags=("axpy", "blas", "linear")):
     kernel = Kernel("saxpy.cu", entry="saxpy")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         build.launch(self.kernel, num_threads=self.out.size, args=(self.x, self.y, self.out, self.a, self.out.size))

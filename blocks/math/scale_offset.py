@@ -15,5 +15,5 @@ class ScaleOffset(Block, id="math.scale_offset", tags=("linear", "remap", "gain"
     graph = OpGraphSource.of_expression("fma(scale, x, offset)", x=f32)
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         build.compute(self.graph, over=self.out)

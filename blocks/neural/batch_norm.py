@@ -18,6 +18,6 @@ class BatchNorm(Block, id="neural.batch_norm", tags=("normalize", "normalization
     epsilon: float = param(1e-5, min=0, max=1, structural=True, doc="Added to each variance, to avoid a division by 0.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of cuDNN."""
+        """Capture one call of cuDNN."""
         numbers = {"mean": self.mean, "variance": self.variance, "scale": self.scale, "bias": self.bias}
         build.capture(dnn.BatchNormalization(self.epsilon).on(x=self.x, out=self.out, **numbers))

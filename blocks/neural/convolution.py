@@ -33,7 +33,7 @@ class Convolution(Block, id="neural.convolution", tags=("conv2d", "cnn", "cudnn"
     relu: bool = param(False, structural=True, doc="Set negative results to 0.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of cuDNN."""
+        """Capture one call of cuDNN."""
         stride, padding = (self.stride_y, self.stride_x), (self.padding_y, self.padding_x)
         dilation = self.dilation_y, self.dilation_x
         call = dnn.Convolution(stride, padding, dilation, self.groups, self.relu)

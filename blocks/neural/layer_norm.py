@@ -32,7 +32,7 @@ class LayerNorm(Block, id="neural.layer_norm", tags=("normalize", "normalization
     kernel = Kernel("layer_norm.cu", entry="layer_norm")
 
     def describe(self, build: BlockBuilder) -> None:
-        """A thread block for each row."""
+        """Launch one thread block per row."""
         size = self.x.last(0)
         arguments = (self.x, self.scale, self.bias, self.out, build.element_type(self.x), self.epsilon, size)
         build.launch(self.kernel, num_threads=self.x.size // size * THREADS, thread_block=THREADS, args=arguments)

@@ -26,7 +26,7 @@ class Pool(Block, id="neural.pool", tags=("maxpool", "avgpool", "average", "down
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of cuDNN."""
+        """Capture one call of cuDNN."""
         window, stride = (self.window_y, self.window_x), (self.stride_y, self.stride_x)
         padding = self.padding_y, self.padding_x
         build.capture(dnn.Pooling(window, stride, padding, self.mode == "average").on(x=self.x, out=self.out))

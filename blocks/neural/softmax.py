@@ -21,5 +21,5 @@ class Softmax(Block, id="neural.softmax", tags=("probability", "attention", "cla
     log: bool = param(False, structural=True, doc="Output the logarithms of the probabilities.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of cuDNN."""
+        """Capture one call of cuDNN."""
         build.capture(dnn.Softmax(self.axis, self.log).on(x=self.x, out=self.out))

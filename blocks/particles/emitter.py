@@ -40,7 +40,7 @@ class Emitter(Block, id="particles.emitter", tags=("source", "fountain", "spawn"
     kernel = Kernel("emitter.cu", entry="emit_particles")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per place; some of them write a new particle."""
+        """Launch one thread per place; some threads write a new particle."""
         births = (self.rate, self.life, self.radius, self.height)
         jets = (self.jets, self.turn, self.lean, self.spread, self.speed, self.swirl, self.seed)
         arguments = (self.particles, build.frame, *births, *jets, self.particles.size)

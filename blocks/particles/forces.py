@@ -26,7 +26,7 @@ class Forces(Block, id="particles.forces", tags=("gravity", "wind", "turbulence"
     kernel = Kernel("forces.cu", entry="apply_forces")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per particle."""
+        """Launch one thread per particle."""
         air = (self.gravity, self.drag, self.wind_x, self.wind_z, self.turbulence, self.turbulence_scale)
         arguments = (self.out, build.frame, *air, self.attraction, self.attractor_height, self.out.size)
         build.launch(self.kernel, num_threads=self.out.size, args=arguments)

@@ -18,6 +18,6 @@ class Integrate(Block, id="particles.integrate", tags=("move", "step", "bounce",
     kernel = Kernel("integrate.cu", entry="integrate_particles")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per particle."""
+        """Launch one thread per particle."""
         arguments = (self.out, build.frame, self.floor, self.bounce, self.friction, self.out.size)
         build.launch(self.kernel, num_threads=self.out.size, args=arguments)

@@ -55,7 +55,7 @@ class RenderPoints(Block, id="particles.render_points", tags=("draw", "splat", "
     develop = Kernel(FILE, entry="develop_picture")
 
     def describe(self, build: BlockBuilder) -> None:
-        """The camera, then light with a thread per particle, glow by cells, and the picture by runs of pixels."""
+        """Compute the camera, light with a thread per particle, glow by cells, and the picture by runs of pixels."""
         cells_x, cells_y = -(-self.width // GLOW_CELL), -(-self.height // GLOW_CELL)
         camera = build.buffer("camera", Camera, shape="[1]")
         lights = build.buffer("lights", u64, shape="[height, width]")

@@ -30,7 +30,7 @@ class SelectParticles(Block, id="particles.select", title="Select", tags=("filte
     kernel = Kernel("select_particles.cu", entry="select_particles")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per particle; each finds its place with an atomic addition."""
+        """Launch one thread per particle; each finds its place with an atomic addition."""
         target = (self.selected, self.selected.counter, self.selected.size)
         limits = (QUANTITIES.index(self.by), self.low, self.high)
         arguments = (self.particles, *target, *limits, self.particles.size)

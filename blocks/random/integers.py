@@ -17,5 +17,5 @@ class Integers(
     high: int = param(100, min=-(2**31), max=2**31 - 1, doc="All numbers are below this one.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread for two numbers."""
+        """Launch one thread for every two numbers."""
         self.launch(build, "whole_numbers", 2, self.out, self.low, self.high)

@@ -18,5 +18,5 @@ class Normal(
     deviation: float = param(1.0, min=0, max=1e9, doc="Standard deviation of the distribution.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread for four numbers."""
+        """Launch one thread for every four numbers."""
         self.launch(build, "normal_numbers", 4, self.out, self.mean, self.deviation)

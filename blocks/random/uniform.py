@@ -17,5 +17,5 @@ class Uniform(Distribution, id="random.uniform", title="Uniform Numbers", tags=(
     high: float = param(1.0, min=-1e9, max=1e9, doc="All numbers are below this one.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread for four numbers."""
+        """Launch one thread for every four numbers."""
         self.launch(build, "uniform_numbers", 4, self.out, self.low, self.high)

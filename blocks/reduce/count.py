@@ -15,5 +15,5 @@ class Count(Block, id="reduce.count", tags=("any", "true", "nonzero", "condition
     out: Out[u32] = port(shape="[1]", doc="Number of elements that are not 0.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Two kernels, with thread blocks that work together."""
+        """Launch two kernels, with thread blocks that work together."""
         describe_reduction(build, "add", self.x, self.out, reads="any")

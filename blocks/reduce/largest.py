@@ -13,5 +13,5 @@ class Largest(Block, id="reduce.largest", tags=("max", "maximum", "peak")):
     out: Out[f32] = port(shape="[1]", doc="The largest element.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Two kernels, with thread blocks that work together."""
+        """Launch two kernels, with thread blocks that work together."""
         describe_reduction(build, "maximum", self.x, self.out)

@@ -12,5 +12,5 @@ class Smallest(Block, id="reduce.smallest", tags=("min", "minimum")):
     out: Out[f32] = port(shape="[1]", doc="The smallest element.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Two kernels, with thread blocks that work together."""
+        """Launch two kernels, with thread blocks that work together."""
         describe_reduction(build, "minimum", self.x, self.out)

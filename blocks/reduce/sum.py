@@ -13,5 +13,5 @@ class Sum(Block, id="reduce.sum", tags=("total", "add", "mean", "accumulate")):
     out: Out[f32] = port(shape="[1]", doc="The sum of all elements.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Two kernels, with thread blocks that work together."""
+        """Launch two kernels, with thread blocks that work together."""
         describe_reduction(build, "add", self.x, self.out)

@@ -30,7 +30,7 @@ class Convolve(Block, id="signal.convolve", tags=("fft", "filter", "bokeh", "psf
     gather = Kernel("convolve.cu", entry="gather_image")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Padded planes of image and weights, their spectra, the product, and the inverse transform."""
+        """Compute padded planes of image and weights, their spectra, the product, and the inverse transform."""
         rows, columns = (f"{STEP} * ceil((image.dim{axis} + weights.dim{axis} - 1) / {STEP})" for axis in (0, 1))
         image = build.buffer("image_planes", f32, f"[3, {rows}, {columns}]")
         weights = build.buffer("weights_planes", f32, f"[3, {rows}, {columns}]")

@@ -14,5 +14,5 @@ class FFT(Transform, id="signal.fft", tags=("fourier", "spectrum", "frequency", 
     out: Out[any_type] = port(dtype="captured", shape="captured", doc="The spectrum, of the same type and shape.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of the FFT library."""
+        """Capture one call of the FFT library."""
         build.capture(fft.Fft(self.axes, self.norm).on(x=self.x, out=self.out))

@@ -20,7 +20,7 @@ class FFTShift(
     kernel = Kernel("signal.cu", entry="turn_axes")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         sizes = [self.x.last(axis) for axis in range(AXES - 1, -1, -1)]
         turns = [(size + int(self.back)) // 2 for size in sizes]
         turned = [turn if AXES - place <= self.axes else 0 for place, turn in enumerate(turns)]

@@ -24,7 +24,7 @@ class Frames(Windowed, id="signal.frames", tags=("stft", "overlap", "hop", "wind
     cut = Kernel("signal.cu", entry="cut_frames")
 
     def describe(self, build: BlockBuilder) -> None:
-        """The weights, then one thread per element."""
+        """Compute the weights, then launch one thread per element."""
         weights = self.weights(build, "[size]")
         how = (self.start, self.loop, self.hop, self.size, self.x.size)
         build.launch(self.cut, num_threads=self.out.size, args=(self.x, weights, self.out, *how, self.out.size))

@@ -13,5 +13,5 @@ class InverseFFT(Transform, id="signal.inverse_fft", tags=("ifft", "fourier", "s
     out: Out[any_type] = port(dtype="captured", shape="captured", doc="The signal, of the same type and shape.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of the FFT library."""
+        """Capture one call of the FFT library."""
         build.capture(fft.Fft(self.axes, self.norm, inverse=True).on(x=self.x, out=self.out))

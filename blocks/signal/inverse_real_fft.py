@@ -15,5 +15,5 @@ class InverseRealFFT(Transform, id="signal.inverse_real_fft", tags=("irfft", "fo
     odd: bool = param(False, structural=True, doc="The last axis of the signal has an odd number of elements.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of the FFT library."""
+        """Capture one call of the FFT library."""
         build.capture(fft.InverseRealFft(self.axes, self.norm, odd=self.odd).on(x=self.x, out=self.out))

@@ -19,7 +19,7 @@ class Magnitude(Block, id="signal.magnitude", tags=("abs", "power", "spectrum", 
     kernel = Kernel("signal.cu", entry="magnitude")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element."""
+        """Launch one thread per element."""
         scale = SCALES.index(self.scale)
         arguments = (self.x, build.element_type(self.x), self.out, scale, self.lowest, self.out.size)
         build.launch(self.kernel, num_threads=self.out.size, args=arguments)

@@ -16,5 +16,5 @@ class RealFFT(Transform, id="signal.real_fft", tags=("rfft", "fourier", "spectru
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of the FFT library."""
+        """Capture one call of the FFT library."""
         build.capture(fft.RealFft(self.axes, self.norm).on(x=self.x, out=self.out))

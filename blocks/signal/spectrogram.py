@@ -17,6 +17,6 @@ class Spectrogram(Block, id="signal.spectrogram", tags=("sound", "frequency", "p
     kernel = Kernel("signal.cu", entry="lay_out_spectra")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         size = (self.x.dim(0), self.height)
         build.launch(self.kernel, num_threads=size, args=(self.x, self.out, self.octaves, self.x.dim(1), *size))

@@ -16,7 +16,7 @@ class Window(Windowed, id="signal.window", tags=("hann", "hamming", "blackman", 
     weigh = Kernel("signal.cu", entry="weigh")
 
     def describe(self, build: BlockBuilder) -> None:
-        """The weights, then one thread per element."""
+        """Compute the weights, then launch one thread per element."""
         weights = self.weights(build, "[x.last0]")
         arguments = (self.x, weights, self.out, weights.size, self.out.size)
         build.launch(self.weigh, num_threads=self.out.size, args=arguments)

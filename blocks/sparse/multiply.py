@@ -26,7 +26,7 @@ class SparseMultiply(Block, id="sparse.multiply", tags=("spmv", "spmm", "csr", "
     )
 
     def describe(self, build: BlockBuilder) -> None:
-        """One call of cuSPARSE, which reads alpha from device memory."""
+        """Capture one call of cuSPARSE, which reads alpha from device memory."""
         call = sparse.SparseProduct(self.transpose, self.width if self.transpose else 0, self.checked)
         operands = {"offsets": self.offsets, "columns": self.columns, "values": self.entries, "x": self.x}
         build.capture(call.on(**operands, out=self.out, alpha=self.alpha))

@@ -25,7 +25,7 @@ class SpringNet(Block, id="sparse.spring_net", tags=("laplacian", "poisson", "st
     kernel = Kernel("springs.cu", entry="spring_net")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per node."""
+        """Launch one thread per node."""
         size = (self.width, self.height)
         parts = (self.offsets, self.columns, self.entries)
         build.launch(self.kernel, num_threads=size, args=(*parts, self.stiffness, self.ground, *size))

@@ -20,6 +20,6 @@ class Accuracy(Block, id="tensor.accuracy", tags=("classify", "argmax", "top-1",
     kernel = Kernel("accuracy.cu", entry="share_right")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread block for all rows."""
+        """Launch one thread block for all rows."""
         arguments = (self.x, self.targets, self.out, self.x.dim(0), self.x.dim(1))
         build.launch(self.kernel, num_threads=THREADS, thread_block=THREADS, args=arguments)

@@ -24,7 +24,7 @@ class Batches(Block, id="tensor.batches", tags=("dataset", "loader", "minibatch"
     count = Kernel("batches.cu", entry="count_rows")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per element of the rows."""
+        """Launch one thread per element of the rows."""
         rows = self.x.dim(0)
         for more in (self.y.dim(0) - rows, rows - self.y.dim(0)):
             build.require(more, "y must have as many rows as x", port=self.y)

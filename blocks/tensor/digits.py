@@ -25,7 +25,7 @@ class Digits(Block, id="tensor.digits", tags=("dataset", "mnist", "handwriting",
     seed: int = param(0, min=0, max=2**31 - 1, structural=True, doc="Start of the random sequence for shuffling.")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Uploaded once; no work in a frame."""
+        """Provide contents, which are uploaded once and need no work in a frame."""
         images, numbers = load_digits()
         order = np.random.default_rng(self.seed).permutation(len(numbers))
         tests = round(len(order) * self.test_share)

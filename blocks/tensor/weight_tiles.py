@@ -22,7 +22,7 @@ class WeightTiles(Block, id="tensor.weight_tiles", tags=("filters", "features", 
     kernel = Kernel("weight_tiles.cu", entry="draw_tiles")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread per pixel."""
+        """Launch one thread per pixel."""
         columns, rest = self.x.dim(1) // self.tile_width, self.x.dim(1) % self.tile_width
         build.require(-rest, "columns of x must be a multiple of tile_width", port=self.x)
         size = (self.image.dim(1), self.image.dim(0))

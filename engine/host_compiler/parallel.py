@@ -61,7 +61,7 @@ def is_simple(instruction: Instruction, provenance: Provenance) -> bool:
     if instruction.opcode in _SERIAL or _ORDERED & set(instruction.modifiers):
         return False
     if instruction.opcode == "isspacep" or (instruction.opcode == "cvta" and "local" in instruction.modifiers):
-        return False  # they need the address of the thread's local memory
+        return False  # both opcodes need the address of the thread's local memory
     if instruction.opcode not in ("ld", "ldu", "st"):
         return True
     space = space_of(instruction)

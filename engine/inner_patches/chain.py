@@ -107,7 +107,7 @@ class Chain(Parts):
         return self.given.get(source) or f"{source.node}_{source.port}"
 
     def interface(self) -> Interface:
-        """Return the ports and parameters of the chain's block; PatchError with the first problem."""
+        """Return the ports and parameters of the chain's block. Raise PatchError with the first problem."""
         if self.problems:
             raise PatchError(str(self.problems[0]))
         inputs, outputs = ([name for _, name in self.ends(kind)] for kind in (INPUT, OUTPUT))
@@ -177,7 +177,7 @@ class ChainPatch(InnerPatch):
     kind: ClassVar[str] = "chain"
     holds: ClassVar[str] = "library calls"
     own_types: ClassVar[Collection[str]] = ENDS.keys()
-    takes_blocks: ClassVar[bool] = True  # since some are library calls
+    takes_blocks: ClassVar[bool] = True  # blocks that call libraries can be members
     ends: ClassVar[Mapping[str, str]] = {INPUT: "x", OUTPUT: "result", NUMBER: "amount"}
     derived: ClassVar[str] = "chain"
 

@@ -182,7 +182,7 @@ def _size(p: Parameter, rank: int, over: str, ports: Collection[str]) -> Extent 
             return Extent(f"{port}.{_SIZES[name[len(port) + 1 :]]}")
     if name in _SIZES:
         return Extent(f"{over}.{_SIZES[name]}")
-    if p.bounds is not None and not p.text:  # the name has no meaning
+    if p.bounds is not None and not p.text:  # known only by its comparison with an index
         return Extent(f"{over}.{'size' if rank == 1 else _AXES[p.bounds]}")
     return None
 
@@ -215,7 +215,7 @@ def _parameter(p: Parameter, name: str) -> ParameterSpec:
         default = max(low or 0, min(high if high is not None else 1, 1)) if kind == "float" else (low or 0)
     doc = comment.doc or manifest.help or f"{manifest.name} of the kernel."
     bounded = kind != "bool"
-    if kind != "int" or float(default).is_integer():  # else it is refused as a whole number's default
+    if kind != "int" or float(default).is_integer():  # a fraction stays a float, and is refused as an int's default
         default = {"bool": bool, "int": int, "float": float}[kind](default)
     return ParameterSpec(
         name,

@@ -14,5 +14,5 @@ class ProfilingLevel(IntEnum):
     SUMMARY = 1  # the whole graph
     PER_BLOCK = 2  # each block
     PER_KERNEL = 3  # each kernel, copy and fill
-    DEEP_ASYNC = 4  # and the contents of buffers
-    DEEP_SYNC = 5  # in every frame
+    DEEP_ASYNC = 4  # also the contents of buffers
+    DEEP_SYNC = 5  # all of this in every frame

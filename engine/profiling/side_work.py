@@ -17,13 +17,13 @@ _KNOWN = 100
 class SideKind(StrEnum):
     """Kind of work."""
 
-    COMPILE = "compile"  # a kernel's source into PTX or a CUBIN, or its copy on disk is found
-    LOAD = "load"  # onto the device: a GPU's driver may compile PTX, the host compiles it for the CPU
-    UPDATE = "update"  # of the running graph, by level
-    UPLOAD = "upload"  # of an array to the device, or of a graph
-    READBACK = "readback"  # of viewers' pictures, on the device
-    DOWNLOAD = "download"  # of a port's contents that are read or saved
-    SAVE = "save"  # of a file
+    COMPILE = "compile"  # compiling a kernel's source, or finding the compiled code on disk
+    LOAD = "load"  # loading code onto the device: a GPU's driver may compile PTX, and the host does
+    UPDATE = "update"  # updating the running graph; the name is the level
+    UPLOAD = "upload"  # uploading an array or a graph to the device
+    READBACK = "readback"  # copying viewers' pictures, on the device
+    DOWNLOAD = "download"  # copying a port's contents to the host, to read or save them
+    SAVE = "save"  # writing a file
 
 
 class SideWork(msgspec.Struct, frozen=True):

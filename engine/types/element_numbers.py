@@ -11,7 +11,7 @@ SIGNED = 1 << 17
 BRAIN = 1 << 18
 BOOLEAN = 1 << 19
 SIZE = FLOAT - 1
-#: The position of the size of each float in an element with several, such as a complex number: 4 bits, else 0.
+#: The position of 4 bits with the size of each float if an element has several, as a complex number has; else 0.
 PARTS_AT = 20
 
 

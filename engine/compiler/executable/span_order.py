@@ -15,7 +15,7 @@ def spans_before(plan: Plan, spans: Sequence[Span]) -> list[tuple[int, ...]]:
     number_of = {index: number for number, span in enumerate(spans) for index in span.operations}
     ends = [max(span.operations) for span in spans]
     before: dict[int, set[int]] = {}  # by span
-    known: dict[int, set[int]] = {}  # by operation that has no span, or that others may wait for before its span ends
+    known: dict[int, set[int]] = {}  # by operation: one without a span, or one that ends before its span
 
     def ended(earlier: Iterable[int], begin: int) -> set[int]:
         """Return the spans that end before the span that waits for `earlier` and begins with operation `begin`."""

@@ -18,7 +18,7 @@ class DriverObjects:
     def __init__(self) -> None:
         self._releases: dict[int, Release] = {}
         self._tokens = itertools.count()
-        #: Held while holds are counted.
+        #: Locked while the count of holds of a shared object changes.
         self.counting = threading.Lock()
         #: The number of times that functions of loaded modules were exchanged for better ones.
         self.exchanges = 0

@@ -93,7 +93,7 @@ class Ranges(RangeArithmetic):
         if instruction.opcode == "shr":
             low, high = (self.value(f"shl i64 {edge}, {by.constant}") for edge in (low, high))
             high = self.value(f"or i64 {high}, {(1 << by.constant) - 1}")
-        if instruction.opcode == "and":  # which changes nothing if all bits are kept
+        if instruction.opcode == "and":  # an AND that keeps all bits changes nothing
             if by.constant & (by.constant + 1):
                 return
             bits = self.value(f"or i64 {have.low}, {have.high}")
@@ -253,7 +253,7 @@ class Ranges(RangeArithmetic):
             return self._special(operand.name)
         if operand.name not in self._found:
             instruction = self._instructions.get(operand.name)
-            self._found[operand.name] = None  # while it is being computed
+            self._found[operand.name] = None  # no range while the range is being computed
             if operand.name in self._unwritten:
                 return None
             if operand.name in self._values.restored:
@@ -350,7 +350,7 @@ class Ranges(RangeArithmetic):
     def _uniform(self, instruction: Instruction, kinds: list[str], *, wide: bool) -> Range | None:
         """Return an instruction's result for operands that are single values; None for those that `_apply` knows.
 
-        32-bit registers are kept as signed numbers; unsigned instructions read them without their sign.
+        The ranges of 32-bit registers are signed numbers; unsigned instructions get them converted to unsigned ones.
         """
         opcode, kind = instruction.opcode, kinds[-1]
         bits, is_unsigned = TYPES[kind], kind[0] == "u" or (opcode == "shr" and kind[0] == "b")

@@ -238,6 +238,6 @@ def _approximate(body: Body, instruction: Instruction) -> None:
     # tanh of a tiny number is that number, bit for bit.
     x = (body.read if name == "tanh" else body.read_noncanonical)(instruction.operands[1], kind)
     if name == "lg2" and "ftz" in instruction.modifiers:
-        x = flush(body, x)  # for the others, a subnormal gives the same flushed result as zero
+        x = flush(body, x)  # other functions have the same flushed result for a subnormal as for zero
     value = sine(body, x, shifted=name == "cos") if name in ("sin", "cos") else _FUNCTIONS[name](body, x)
     finish(body, instruction, kind, value)

@@ -83,7 +83,7 @@ def _fragment(rewriter: Rewriter, instruction: Instruction, *, stores: bool) -> 
     found = lines(instruction, role, kind, len(registers))
     is_run = ("col" if role == "b" else "row") in modifiers
     bits = ELEMENT_BITS[kind]
-    unit = 32 if bits == 1 else bits  # single bits are held as words
+    unit = 32 if bits == 1 else bits  # single bits are loaded and stored as whole words
     if bits < 8 and not is_run:
         raise unsupported(instruction, "use row-major A and column-major B")
     length = found.length if is_run else found.lines

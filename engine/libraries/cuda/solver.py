@@ -104,7 +104,7 @@ class LapackPlan:
         asking = {"solver": self._asking, **self._numbers}
         size = self._function(f"{routine}_buffer_size")(*(asking.get(word, _ANY) for word in words))
         after: tuple[int, ...]
-        if routine.startswith("x"):  # these take bytes on the device, and memory on the host
+        if routine.startswith("x"):  # the routines with memory both on the device and on the host
             device_bytes, host_bytes = size
             self._host.append(np.empty(max(host_bytes, 8), np.uint8))
             after = device_bytes, int(self._host[-1].ctypes.data), host_bytes

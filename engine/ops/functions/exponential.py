@@ -53,7 +53,7 @@ def exp10(x: ScalarValue) -> ScalarValue:
 
 
 def expm1(x: ScalarValue) -> ScalarValue:
-    """e to the power x, less 1, exact for small x too."""
+    """e to the power x, minus 1; precise for small x too."""
     limited = _within_range(x, math.log(2))
     limited = select(limited < -2.0 * (x.format.fraction + 1), -2.0 * (x.format.fraction + 1), limited)
     less_one, exponent = exponential(limited)

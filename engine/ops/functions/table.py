@@ -139,7 +139,7 @@ _FUNCTIONS = (
     MathFunction("trunc", "Truncate", rounding.trunc, 0.0, is_short=True),
     MathFunction("round", "Round", rounding.round_half_even, 0.0, is_short=True),
     MathFunction("round_away", "Round Away", rounding.round_half_away, 0.0),
-    MathFunction("fract", "Fraction", rounding.fract, 1.0),  # below 1 for tiny negative numbers, else half a unit
+    MathFunction("fract", "Fraction", rounding.fract, 1.0),  # 1 unit for tiny negative numbers, else half
     MathFunction("fmod", "", rounding.fmod, 0.0),
     MathFunction("mod", "", rounding.mod, 0.5),
     MathFunction("erf", "Error Function", exponential.erf, 1.1),

@@ -232,7 +232,7 @@ class _Trial:
         running, sizes = (
             frozenset(plan.description.by_id),
             plan.workspaces,
-        )  # only the device knows those of other calls
+        )  # only the device knows the workspaces of other calls
         described = self._described()
         partial = plan_what_can_run(
             described.inlined,

@@ -71,7 +71,7 @@ class Updater:
         #: block has to be computed. A frame then looks no further. A message makes it False, and so does `rebuild`.
         self.is_settled = False
         self._rebuild = False
-        self._held: frozenset[str] | None = frozenset()  # as in `Published`
+        self._held: frozenset[str] | None = frozenset()  # see `held` of `Published`
         self._built_values: Mapping[str, Mapping[str, object]] = {}
         self._worker = Worker(context.services.modules)
         self._deferred: deque[tuple[Sequence[Change], UpdateSource]] = deque()
@@ -306,7 +306,7 @@ class Updater:
             return UpdateLevel.WARM if prepared.same_graph.other_arrays else level, None
         if prepared.compiled is None and prepared.adjustment is None:
             self._rebuild |= rebuild or prepared.refused
-            self._try_again()  # or with the next value
+            self._try_again()  # now or, if no value has changed, with the next one
             return _NOTHING
         if prepared.compiled is not None:
             applied: Applied = UpdateLevel.COLD, self.running.replace(prepared)
