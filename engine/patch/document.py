@@ -1,10 +1,9 @@
-"""`Patch`: the document. Every edit of a patch is a method here; canvas, engine and files follow its changes."""
+"""`Patch`: the document. Every edit of a patch is a method here, which makes the changes of that edit."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from itertools import count
 from typing import Any
 
@@ -12,7 +11,6 @@ import msgspec
 
 from engine.blocktypes.adaptive import decides_interface
 from engine.blocktypes.block import Block
-from engine.catalogue.catalogue import Catalogue
 from engine.descriptions.checks import SHOWN, shown
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
@@ -24,39 +22,23 @@ from engine.patch.changes import (
     Position,
     Sentinel,
     SentinelAction,
-    inverse,
     make_sentinel,
 )
 from engine.patch.comparison import difference
 from engine.patch.contents import NodeRef, PatchContents, named
-from engine.patch.history import Edit, History
+from engine.patch.editing import EditablePatch
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
 from engine.types.bits import same_value
 
 __all__ = ["NodeRef", "Patch"]
 
-ChangeListener = Callable[[Change], None]
 
-
-class Patch(PatchContents):
+class Patch(EditablePatch):
     """Nodes, connections, parameter values and sentinels, with undo.
 
     An edit is applied completely, or raises PatchError and changes nothing. Listeners get every change, in order, on
     the thread that edits; a patch belongs to one thread.
     """
-
-    def __init__(self, catalogue: Catalogue | None = None) -> None:
-        super().__init__(catalogue)
-        self.history = History()
-        #: True while listeners are notified of the changes of an undo or a redo.
-        self.is_undoing = False
-        self._listeners: list[ChangeListener] = []
-        self._when_done: list[Callable[[], None]] = []
-        self._has_news = False  # listeners got a change since `when_done` was last called
-        self._open_edit: Edit | None = None
-        #: Ids of removed nodes. No new node gets one of these, since the last good graph may still run the removed
-        #: node.
-        self._gone: set[str] = set()
 
     def __getitem__(self, node_id: str) -> NodeRef:
         self._require(node_id)
@@ -254,84 +236,6 @@ class Patch(PatchContents):
         if title != found.title:
             self._do(f"Rename {self.title(found.id)}", changes.NodeRenamed(found.id, title, found.title))
 
-    @contextmanager
-    def edit(self, name: str, *, gesture: object = None) -> Iterator[None]:
-        """Make all edits inside one undo step. An exception undoes them."""
-        outer = self._open_edit
-        if not isinstance(name, str):
-            raise PatchError(f"name of an edit must be a text, got {shown(name)}")
-        if not isinstance(gesture, Hashable):
-            raise PatchError(f"gesture must be a text or another object that never changes, got {shown(gesture)}")
-        edit = outer or Edit(name, gesture=gesture)
-        self._open_edit, start = edit, len(edit.changes)
-        try:
-            yield
-            if outer is None:  # a connection may come and go within an edit
-                for port in [port for port in self.sentinels if not self.feeds(port)]:
-                    self._apply(changes.SentinelChanged(port, None, self.sentinels[port]), edit)
-        except BaseException:
-            while len(edit.changes) > start:
-                self._apply(inverse(edit.changes.pop()))
-            raise
-        finally:
-            self._open_edit = outer
-            if outer is None:
-                self.history.record(edit)
-                self._tell_done()
-
-    def shelve(self, edit: Callable[[Patch], object]) -> None:
-        """Make an edit and take it back before listeners are notified. Nothing changes, but redo applies the edit."""
-        if not callable(edit):
-            raise PatchError(f"edit must be a function of a patch, got {shown(edit)}")
-        last, listeners, when_done = self.history.last, self._listeners, self._when_done
-        self._listeners, self._when_done = [], []
-        try:
-            edit(self)
-            if self.history.last is not last:
-                self.undo()
-        finally:
-            self._listeners, self._when_done = listeners, when_done
-
-    def undo(self) -> str | None:
-        """Undo the last edit; return its name, or None when there is none."""
-        edit = self.history.take_undo()
-        if edit is not None:
-            self._repeat(list(map(inverse, reversed(edit.changes))))
-        return edit.name if edit else None
-
-    def redo(self) -> str | None:
-        """Redo the last undone edit; return its name, or None when there is none."""
-        edit = self.history.take_redo()
-        if edit is not None:
-            self._repeat(edit.changes)
-        return edit.name if edit else None
-
-    def subscribe(self, listener: ChangeListener, when_done: Callable[[], None] | None = None) -> Callable[[], None]:
-        """Call `listener` with every change from now on. Return a function that ends the subscription.
-
-        `when_done` is called once after all changes of an edit, an undo, a redo or a `restore`.
-        """
-        if not callable(listener) or not (when_done is None or callable(when_done)):
-            raise PatchError(f"listener must be a function of a change, got {shown(listener)} and {shown(when_done)}")
-        self._listeners.append(listener)
-        if when_done is not None:
-            self._when_done.append(when_done)
-
-        def end() -> None:
-            self._listeners.remove(listener)
-            if when_done is not None:
-                self._when_done.remove(when_done)
-
-        return end
-
-    def restore(self, changes: list[Change]) -> None:
-        """Apply changes unchecked and without an undo step. Loading a file uses this."""
-        try:
-            for change in changes:
-                self._apply(change)
-        finally:
-            self._tell_done()
-
     def _checked(self, block_type: type[Block], values: Mapping[str, Any]) -> dict[str, Any]:
         """Return a new node's values as its type accepts them; those that decide its interface are checked first."""
         deciding = {name: value for name, value in values.items() if decides_interface(block_type, name)}
@@ -367,65 +271,6 @@ class Patch(PatchContents):
     def _stem(self, type_id: str) -> str:
         """Return the prefix of the ids of new nodes of a type."""
         return type_id.rsplit(".", 1)[-1]
-
-    def _repeat(self, changes: list[Change]) -> None:
-        self.is_undoing = True
-        try:
-            for change in changes:
-                self._apply(change)
-        finally:
-            self.is_undoing = False
-            self._tell_done()
-
-    def _do(self, name: str, *changes: Change, gesture: object = None) -> None:
-        with self.edit(name, gesture=gesture):
-            for change in changes:
-                self._apply(change, self._open_edit)
-
-    def _apply(self, change: Change, edit: Edit | None = None) -> None:
-        """Apply a change, and add it to `edit` once it is done. If a listener raises, the edit is taken back."""
-        if isinstance(change, changes.NodeRemoved):  # a node's connections are removed before it
-            self._gone.add(change.node.id)
-            for connection in self.connections_of(change.node.id):
-                self._apply(changes.Disconnected(connection))
-            for port in [port for port in self.sentinels if port.node == change.node.id]:
-                self._apply(changes.SentinelChanged(port, None, self.sentinels[port]))
-        elif isinstance(change, changes.BlockTypesChanged):
-            self._carry_over(change.types)
-        change = self._carried(change)
-        self._take(change)
-        if edit is not None:
-            edit.changes.append(change)
-        self._has_news = True
-        for listener in tuple(self._listeners):
-            listener(change)
-
-    def _tell_done(self) -> None:
-        """Notify listeners that the changes are complete, unless an edit is still open."""
-        if self._has_news and self._open_edit is None:
-            self._has_news = False
-            for tell in tuple(self._when_done):
-                tell()
-
-    def _carry_over(self, types: Collection[str]) -> None:
-        """Move values and connections to the present names of ports and parameters, for nodes of changed types."""
-        for node in list(self.nodes.values()):
-            renamed = self._renamed(node.type) if node.type in types else {}
-            for old, new in renamed.items():
-                if old in node.parameters and new not in node.parameters:
-                    self._apply(changes.ParameterChanged(node.id, new, node.parameters[old], None))
-                    self._apply(changes.ParameterChanged(node.id, old, None, node.parameters[old]))
-            for connection in self.connections_of(node.id) if renamed else ():
-                made = self._present_ends(connection)
-                if made != connection and made.target not in self._by_target.keys() - {connection.target}:
-                    self._apply(changes.Disconnected(connection))
-                    self._apply(changes.Connected(made))
-            for port in [port for port in self.sentinels if port.node == node.id] if renamed else ():
-                present = self._present(port)
-                if present != port and present not in self.sentinels:
-                    sentinel = self.sentinels[port]
-                    self._apply(changes.SentinelChanged(port, None, sentinel))
-                    self._apply(changes.SentinelChanged(present, sentinel, None))
 
 
 def _copies(
