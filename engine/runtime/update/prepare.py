@@ -15,7 +15,7 @@ from engine.compiler.buffers import Lifetime
 from engine.compiler.description import BlockNode
 from engine.compiler.difference import Difference, plan_difference, same_plan
 from engine.compiler.executable.adjust import Adjustment, adjust_graph, operations_in_place
-from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.arguments import Resources, TypedKernel
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.inlining import Inlined
@@ -30,7 +30,7 @@ from engine.runtime.check.kernel_checks import argument_problems, count_problems
 from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, allocate_buffers, keep_memory, require_memory
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
-from engine.runtime.model.module_cache import ModuleCache, PlanKernels, stale_kernels, unusable_kernels
+from engine.runtime.model.module_cache import PlanKernels, stale_kernels, unusable_kernels
 from engine.runtime.report.node_reports import Kernels, buffer_reports, node_kernels
 
 _log = logging.getLogger(__name__)
@@ -313,11 +313,13 @@ def prepare_code(services: DeviceServices, current: Current | None, inlined: Inl
     modules = services.modules
     modules.reload()
     stale = stale_kernels(modules, inlined.description.nodes)
-    fresh = _changed_kernels(modules, current.compiled) if current is not None else frozenset()
-    if current is None or not fresh:
+    if current is None:
         return Prepared(stale=stale)
-    plan, image_of = current.compiled.plan, modules.image
+    plan, image_of = current.compiled.plan, cache(modules.image)
     resources = _resources(services, plan, current.memory, plan.inlined.all_values(current.values))
+    fresh = _changed_kernels(resources.kernels, current.compiled)
+    if not fresh:
+        return Prepared(stale=stale)
     try:
         changes = same_plan(plan, renewed=fresh)
         adjustment = adjust_graph(changes, services.device, resources, current.compiled)
@@ -333,10 +335,9 @@ def prepare_code(services: DeviceServices, current: Current | None, inlined: Inl
     return Prepared(adjustment=adjustment, launch_warnings=warnings, stale=stale)
 
 
-def _changed_kernels(modules: ModuleCache, compiled: CompiledGraph) -> frozenset[int]:
+def _changed_kernels(newest: Mapping[int, TypedKernel], compiled: CompiledGraph) -> frozenset[int]:
     """Return the operations that run an older version of their kernel; each kernel is looked up once."""
-    plan = compiled.plan
-    newest, found, gone = PlanKernels(plan, modules), set(), set()
+    plan, found, gone = compiled.plan, set(), set()
     for node in compiled.kernels:
         entry = plan.operations[node.operation].entry
         folders = plan.description.by_id[node.node].description.kernel_folders
