@@ -409,7 +409,7 @@ def test_a_value_set_while_the_type_was_missing_counts(live: MakeLive) -> None:
 
 
 def test_a_value_that_only_the_next_version_takes_is_kept(live: MakeLive) -> None:
-    """A value that comes back by undo, and that only the version after the next accepts, is kept for it."""
+    """A value that undo restores, and that the current version refuses, applies with the next version."""
     one = live(block_text())
     one.patch.set(one.scale, gain=5.0)
     one.patch.reset(one.scale, "gain")

@@ -164,7 +164,7 @@ class Reader(Block, id="test_renames.reader"):
 
 
 def test_an_old_name_is_understood_by_edits() -> None:
-    """`set` and `connect` accept the old names, and the patch stores the new ones."""
+    """`connect` accepts a port's old name, and the patch stores the new one."""
     patch = Patch()
     made, reader = patch.add("buffer.constant"), patch.add("test_renames.reader")
     assert patch.connect(made["out"], reader["input"]).target == PortRef(reader.id, "x")

@@ -45,7 +45,7 @@ def after(plan: Plan) -> dict[str, set[str]]:
 
 
 def test_inputs_and_in_place_outputs_share_memory() -> None:
-    """Inputs, views and in-place outputs share the memory of their source, so only two buffers are allocated."""
+    """Inputs and in-place outputs share the memory of their source, so only two buffers are allocated."""
     patch = graph(
         source("s", 4),
         node("one", *IN_PLACE),

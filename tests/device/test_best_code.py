@@ -134,7 +134,7 @@ def test_a_graph_takes_over_at_its_next_launch(device: Device, jobs: list[Optimi
 def test_a_free_launch_follows_the_code(device: Device, jobs: list[OptimiserJob], size: int) -> None:
     """A launch with a free grid adapts when the optimised code computes four elements per thread, as on a GPU.
 
-    The results, and the memory behind them, stay the same.
+    The results, and the memory behind their end, stay the same.
     """
     graph = parse_expression("x * 3 + 0.5", inputs={"x": "f32"})
     quick, wide = compile_graph(graph), compile_graph(graph, elements_per_thread=4 if device.info.limits else 1)

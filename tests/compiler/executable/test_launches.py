@@ -87,7 +87,7 @@ def test_without_a_count_everything_is_visited() -> None:
 
 
 def test_a_count_from_the_device_is_followed_in_a_loop() -> None:
-    """In each iteration of a For, a launch visits as many elements as the index says."""
+    """A loop's index may be the count: the last of five iterations visits four elements."""
     patch = Patch()
     loop = patch.add("control.for", count=5)
     node = patch.add("test_counted.visit", region=loop, capacity=9000)

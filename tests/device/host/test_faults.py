@@ -144,7 +144,7 @@ def test_thread_blocks_inside_and_at_the_edge_agree(run, dialect, size, block):
 
 
 def test_indices_that_wrap_around_are_faults_where_they_leave_the_buffer(run, dialect):
-    """A 32-bit index that wraps around accesses the address that it would on CUDA, and faults outside the buffer."""
+    """A 32-bit index far beyond the buffer is a fault, signed or unsigned, even where it wraps around."""
     source = """extern "C" __global__ void k(int* a, int base) { a[base + (int)threadIdx.x] = 1; }"""
     with pytest.raises(KernelFault) as caught:
         run(source, "k", 1, 64, np.zeros(64, np.int32), 2**31 - 10, dialect=dialect)

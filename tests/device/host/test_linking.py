@@ -36,7 +36,7 @@ def test_a_library_keeps_its_code_whatever_else_is_unloaded():
 
 
 def test_a_program_may_end_while_code_is_loaded():
-    """A process with loaded code exits cleanly, whatever the order in which the linker and its libraries are freed."""
+    """A process that ends while code is loaded exits with status 0."""
     program = (
         f"import sys; sys.path[:0] = {sys.path!r}; from tests.device.host.test_linking import code; kept = code(1)"
     )

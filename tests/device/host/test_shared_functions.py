@@ -126,7 +126,7 @@ def test_a_function_that_needs_more_stays_in_its_module(line: str) -> None:
 
 
 def test_a_function_whose_address_is_taken_stays() -> None:
-    """A function whose address is taken stays in its module, whose calls through pointers look it up by number."""
+    """A function whose address is taken, in code or in a table, stays in its module."""
     taken = "	mov.u64 %rd3, cube;\n"
     assert _names(_module().replace("	mul.wide.u32 %rd3, %r1, 4;\n", taken)) == []
     assert _names(_module() + ".global .u64 table = cube;\n") == []

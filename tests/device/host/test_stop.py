@@ -81,7 +81,7 @@ def test_a_stop_is_told_by_a_worker_that_ran(ptx):
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_interruption_ends_a_kernel(ptx, name):
-    """An interruption ends every kind of loop, since each checks the stop flag."""
+    """An interruption ends every kind of loop, and the next launch runs."""
     device = HostDevice(cores=2, kernel_time_limit_s=None)
     module, buffer = device.load_module(ptx), given(device)
     with repeated(device.interrupt), pytest.raises(KernelFault, match="was stopped because that was asked for"):
