@@ -161,7 +161,7 @@ class Disk:
     """Answers questions as the disk does, and reads again only files whose size, times or number have changed.
 
     A time of change can't be set, so a file with the same stamp has the same contents, unless it has just been written.
-    For callers that ask several times a second.
+    It is meant for callers that ask several times a second.
     """
 
     def __init__(self) -> None:

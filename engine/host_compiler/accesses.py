@@ -286,8 +286,9 @@ class Accesses:
     def _for_one_thread(self, pointer: str, slope: int, size: int) -> tuple[str, int]:
         """Return a row's pointer and slope, changed where only one thread of the row gets there.
 
-        With `if (threadIdx.x == 15) edge[y] = v` any slope is right that meets that thread's address. With that of
-        neighbouring elements the optimiser writes a masked store, which takes a tenth of the time of a scatter.
+        In `if (threadIdx.x == 15) edge[y] = v`, every slope is right that meets the address of thread 15. With the
+        slope of neighbouring elements, the optimiser writes a masked store, which takes a tenth of the time of a
+        scatter.
         """
         rows = self.rows
         if slope != size:

@@ -147,7 +147,7 @@ judge.report:
 
 #: Metadata of loops over threads: many at once, and a few one after the other.
 VECTORS, UNROLLED = ", !llvm.loop !10", ", !llvm.loop !20"
-#: The same of loops over the 32 lanes of a warp, by the bits of the widest element that they load or store.
+#: Metadata of loops over the 32 lanes of a warp, by the bits of the widest element that they load or store.
 LANES = {32: ", !llvm.loop !30", 64: ", !llvm.loop !40"}
 
 

@@ -99,9 +99,9 @@ class RowParts:
     ) -> list[Version]:
         """Return two versions of a body with loops: one without them, for all, and one for the thread that runs them.
 
-        None when threads can't run the body in this way. `outputs` are the registers that are read after the body; the
-        registers `lost` have other values when a thread runs the body again. The body continues past the points of the
-        blocks `passed`.
+        Return None if threads can't run the body in this way. `outputs` are the registers that are read after the body;
+        the registers `lost` have other values when a thread runs the body again. The body continues past the points of
+        the blocks `passed`.
         """
         self._pieces, self._passed = sorted(pieces), passed
         looping = self._looping()

@@ -105,7 +105,7 @@ class OpPatch(InnerPatch):
     def flow(self, port: PortRef, *, is_input: bool) -> Type | None:
         """Return the type of a port: the type to which an input converts, or an output's.
 
-        None where it is not known.
+        Return None if the type is not known.
         """
         if not is_input:
             return self.analysis.outputs(port.node).get(port.port)

@@ -186,9 +186,9 @@ class Norm(LibraryCall):
 
 @dataclass(frozen=True)
 class Geam(LibraryCall):
-    """out = alpha a + beta b, each of shape [..., m, n] or, when it is transposed, [..., n, m]; as for `Gemv`.
+    """out = alpha a + beta b, each of shape [..., m, n] or, when it is transposed, [..., n, m].
 
-    Without b it transposes or scales a.
+    Without b it transposes or scales a. Element types are those of `Gemv`.
     """
 
     transpose_a: bool = False

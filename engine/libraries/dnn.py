@@ -105,9 +105,9 @@ class Softmax(_Layer):
 
 @dataclass(frozen=True)
 class BatchNormalization(_Layer):
-    """(x - mean) / sqrt(variance + epsilon) * scale + bias, with one of each number for a channel of x [n, c, ...].
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias, with one of these four numbers per channel of x.
 
-    x is f32 or f16, the numbers are f32 [c], from training.
+    x [n, c, ...] is f32 or f16; the numbers are f32 [c], from training.
     """
 
     epsilon: float = 1e-5

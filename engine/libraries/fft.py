@@ -80,7 +80,7 @@ class Fft(_Transform):
 
 @dataclass(frozen=True)
 class RealFft(_Transform):
-    """The half of a spectrum from which the other follows, of real numbers, f32 or f64.
+    """Half of the spectrum of real numbers, f32 or f64; the other half follows from it.
 
     The last axis of `out` has n // 2 + 1 elements for n in `x`.
     """
@@ -91,7 +91,7 @@ class RealFft(_Transform):
 
 @dataclass(frozen=True)
 class InverseRealFft(_Transform):
-    """The real numbers, f32 or f64, whose spectrum has `x` as its half.
+    """The real numbers, f32 or f64, computed from `x`, one half of their spectrum.
 
     The last axis of `out` has 2 (n - 1) elements for n in `x`, one more if it is `odd`. Where `x` has both elements of
     a mirrored pair, only their Hermitian part counts, as in numpy: of the first element, only the real part.

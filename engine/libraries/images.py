@@ -71,7 +71,8 @@ class Box(_Image):
 class Resize(_Image):
     """An image of 2 rows and columns or more in a smaller size: each pixel is the mean of the pixels that it covers.
 
-    Pixels are f32 or float4. A pixel that several cover counts for each by the covered share.
+    Pixels are f32 or float4. A pixel that several pixels of the result cover counts for each of them by the share that
+    it covers.
     """
 
     height: int = 1

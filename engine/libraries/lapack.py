@@ -106,7 +106,8 @@ class Solve(_Call):
 class LeastSquares(_Call):
     """x that makes the norm of a x - b smallest, with a [..., m, n], m at least n, and b [..., m, r] or [m]; by QR.
 
-    A column whose part across the others is below the precision times that of the largest counts as dependent on them.
+    A column counts as dependent on the others if its part orthogonal to them is smaller than the precision times the
+    largest such part.
     """
 
     inputs = ("a", "b")

@@ -142,7 +142,7 @@ class Client:
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
         """Return a copy of a port's contents after the last frame; runs the first frame if there was none.
 
-        An array of the port's element type and shape; vectors have an axis of their own, last. A value output and a
+        The array has the port's element type and shape; vectors have an axis of their own, last. A value output and a
         driven parameter give an array without dimensions. Raise PatchError for a port of another patch.
         """
         return self._ask(questions.Read(self.patch.own(port)))

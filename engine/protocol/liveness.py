@@ -7,7 +7,7 @@ from collections.abc import Callable
 HEARTBEAT_S = 0.5
 #: A process that sends nothing for so long is silent, and the editor shows that.
 SILENT_S = 2.0
-#: The same for questions, which then end with an error.
+#: A process that sends nothing for so long is lost: questions to it end with an error.
 LOST_S = 10.0
 #: The time in which a process must send its first message, if it starts here and if it starts over ssh.
 HELLO_S, SSH_HELLO_S = 10.0, 30.0

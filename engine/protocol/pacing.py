@@ -116,7 +116,7 @@ class Pacer:
     def hurry(self, at_most_ns: int) -> None:
         """Make the next frame due in `at_most_ns` from now, unless the rate makes it due earlier.
 
-        For a paused engine, which only polls for messages; free pacing is slowed down to this rate.
+        A paused engine, which only polls for messages, calls this; free pacing is slowed down to this rate.
         """
         soon_ns = self._now_ns() + at_most_ns
         if self._rate is None or soon_ns < self.due_ns:
@@ -126,8 +126,9 @@ class Pacer:
     def wait(self, wake: Lock) -> bool:
         """Wait until the next frame is due; True when `wake` was released. Waiting for a lock makes no objects.
 
-        One long sleep and then short ones. The long sleep ends early by as much as earlier ones ended late, since the
-        system's timer is inexact. The short ones take less than half a millisecond a frame, and let other threads run.
+        A long sleep is followed by several short ones. The long one ends early by as much as earlier ones ended late,
+        since the system's timer is inexact. The short ones take less than half a millisecond a frame, and let other
+        threads run.
         """
         due_ns, now_ns = self.due_ns, self._now_ns()
         coarse_ns = due_ns - self._fine_ns - now_ns

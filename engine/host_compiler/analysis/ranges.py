@@ -173,7 +173,7 @@ class Ranges(RangeArithmetic):
     def clipped(self, comparison: Comparison, first: str, end: str) -> tuple[str, str] | None:
         """Return the i64 bounds, within given ones, of the threads of a row that pass a comparison.
 
-        None when these threads are not consecutive, or not known.
+        Return None if these threads are not consecutive, or not known.
         """
         register, order, other, _ = comparison
         found, bound = self.of(register), self.of(other)

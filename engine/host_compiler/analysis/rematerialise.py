@@ -44,7 +44,7 @@ def computable(function: Function) -> dict[str, Instruction]:
 
 @fact
 def masked(function: Function) -> dict[str, Instruction]:
-    """Return the registers that lie between constants, because bits of something unknown go into them.
+    """Return the registers that hold masked bits of an unknown number, and so lie between constants.
 
     They are written once, by an `and` with a constant or from other such registers and computable ones.
     """

@@ -137,7 +137,7 @@ def _type(text: str) -> Any:
 def _contiguous(kind: Any) -> Any:
     """Return the type of a kernel's parameter as it is passed: buffers have no gaps, and at most three axes.
 
-    None for any other type.
+    Return None for any other type.
     """
     from numba import types
 
