@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]
 
 
 def in_a_patch(device: Device, patch: Patch, batch: int) -> float:
-    """Return the time of a frame of a patch, counting only launches."""
+    """Return the time of a patch's frame, of which only the launch is timed."""
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         report = engine.step()
         assert not report.diagnostics, report.diagnostics

@@ -62,7 +62,7 @@ def test_count_takes_vectors_and_zeros() -> None:
 
 @pytest.mark.parametrize("dtype", ["c8", "c16", "f2", "f4", "f8"])
 def test_minus_zero_is_zero_in_every_type(dtype: str) -> None:
-    """Count, Select and regions take -0 for zero in every type, but not the numbers next to it."""
+    """Count and Select take -0 for zero in every type, also in complex numbers, but not the numbers next to it."""
     real = np.dtype(dtype).type(0).real
     tiny = np.nextafter(real, real.dtype.type(1))
     parts = np.array([0.0, -0.0, tiny, -tiny, 1.0, np.nan], real.dtype)
