@@ -297,7 +297,7 @@ def test_kernels_and_streams_of_another_device_are_refused(device: Device, cubin
 
 
 def test_closing_gives_back_what_was_left_over(device: Device) -> None:
-    """After a device with buffers and a graph is closed, even twice, another device object on the same GPU works."""
+    """After a device with buffers and a graph is closed, even twice, another device on the same GPU can be used."""
     other = open_device("cuda:0")
     other.upload(np.ones(1000))
     graph = other.create_graph()

@@ -1,4 +1,4 @@
-"""Which matrix elements each thread of a warp holds for mma.sync, as in the figures of the PTX manual."""
+"""Which matrix elements a thread of a warp stores for mma.sync, as in the figures of the PTX manual."""
 
 from collections.abc import Callable
 

@@ -253,7 +253,7 @@ class Access(Program):
 
 @pytest.mark.parametrize("thread_block", [(32,), (100,), (16, 16)])
 def test_an_index_past_the_end_is_a_fault_and_the_last_one_is_none(quick_host, thread_block):
-    """A load of the last element works; with one element less, it is a fault of a thread that reads that element."""
+    """A load of the last element succeeds, and a load past the end is a fault of the thread that reads there."""
     programs = [Access(seed, thread_block) for seed in seeds(12)]
     programs = [item for item in programs if 1 < item.size < 10000]
     module = quick_host.load_module(HEAD + "\n".join(item.text(f"k{index}") for index, item in enumerate(programs)))

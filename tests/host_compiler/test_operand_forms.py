@@ -1,4 +1,4 @@
-"""The analyses and the generated code read every form of operand in the same way."""
+"""The analyses and the generated code interpret each form of operand alike."""
 
 import numpy as np
 import pytest

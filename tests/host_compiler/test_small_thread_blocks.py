@@ -30,7 +30,7 @@ extern "C" __global__ void tiles(const int* x, int* out, int n) {
 
 @pytest.mark.parametrize("threads", [1, 200, 256, 257, 1000])
 def test_tiles_in_small_and_in_large_thread_blocks(run_optimised, dialect, threads):
-    """A tile is right in thread blocks of up to 256 threads, and in larger ones, whose last threads run fewer turns."""
+    """Tiles equal numpy's in thread blocks of up to 256 threads, and in larger ones with fewer turns for some."""
     x = np.random.default_rng(threads).integers(-99, 99, (3, 1024), np.int32)
     out = run_optimised(TILES, "tiles", 1, threads, x, np.zeros(threads, np.int32), 3, dialect=dialect)[1]
     expected = np.zeros(threads, np.int32)
@@ -185,7 +185,7 @@ def _wrapped(value: Array) -> Array:
 
 
 def test_random_branches_are_decided_as_each_thread_decides_them(optimised_host):
-    """Every thread chooses as the version decides, and the kernel is right for 64 threads and for more."""
+    """Every thread chooses as its version decides, with 64 threads and with more."""
     choices = [Choice(seed) for seed in seeds(150)]
     functions = parse(HEAD + "".join(item.text for item in choices)).functions
     decided = [(item, numbers) for item in choices if (numbers := chosen(functions[item.name]))]

@@ -27,7 +27,7 @@ def _kernel(names, kind="u32"):
 
 
 def test_thread_and_block_indices_and_sizes(run):
-    """Indices and sizes of threads, thread blocks and one-block clusters are right in every axis."""
+    """Indices and sizes of threads, thread blocks and one-block clusters equal the launch's in every axis."""
     shapes = ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
     names = [f"%{shape}.{axis}" for shape in shapes for axis in "xyzw"]
     out = run(

@@ -98,7 +98,7 @@ def test_the_least_of_unsigned_numbers_that_wrap(wild):
 
 
 def test_stencil_with_planes_in_shared_memory(wild, rng):
-    """A seven-point stencil with zeros outside is right on a grid that is no multiple of the thread block."""
+    """A seven-point stencil with zeros outside equals numpy's on a grid that is no multiple of the thread block."""
     v = rng.random((7, 19, 45), np.float32)
     p = np.pad(v, 1)
     middle = slice(1, -1)
@@ -196,7 +196,7 @@ def test_radix_sort(wild, rng):
 
 @pytest.mark.parametrize(("count", "threads"), [(1, 1), (2, 1), (31, 31), (777, 128), (1000, 33)])
 def test_bitonic_sort_of_any_length(wild, rng, count, threads):
-    """A bitonic sort is right for lengths that are no power of two and threads that are no multiple of a warp."""
+    """A bitonic sort equals numpy's for lengths that are no power of two and threads that are no multiple of a warp."""
     x = rng.standard_normal(count).astype(np.float32)
     out = wild(("small_sorts", NEW), "bitonic", 1, threads, x, count, shared_bytes=4096)[0]
     assert np.array_equal(out, np.sort(x))
@@ -315,7 +315,7 @@ def test_breadth_first_search_and_components(wild):
 
 
 def test_loops_that_count_do_not_wait(module):
-    """A loop over edges ends whatever its atomics return, so it does not spin; a loop that takes a lock spins."""
+    """A loop over edges, whose end doesn't depend on its atomics, is not marked as spinning; a lock's loop is."""
     assert not module("graphs", NEW).kernel("expand").spins
     assert module("locks", OLD).kernel("per_bucket").spins
 
@@ -458,7 +458,7 @@ def test_structs_by_value(device, wild, module, rng):
 
 
 def test_parameters_at_generic_addresses(device):
-    """With -G, struct parameters that NVRTC reads by `ld.param` at an address from `cvta.param` are right."""
+    """With -G, struct parameters that NVRTC reads by `ld.param` at an address from `cvta.param` have their values."""
     ptx = """.version 9.0
 .target sm_75
 .address_size 64

@@ -204,7 +204,7 @@ def test_each_mistake_is_told_at_its_node(
 
 
 def test_nodes_in_a_circle_are_reported() -> None:
-    """A circle, which a file may contain, is reported at one of its nodes."""
+    """A cycle of nodes in a file is reported at one node of the cycle."""
     network = small().json()
     for item in network["connections"]:
         if item["target"] == "hidden.x":

@@ -67,7 +67,7 @@ def test_a_rewired_graph_runs_and_a_wrong_one_leaves_the_last_good_one() -> None
 
 
 def test_a_rewired_graph_with_the_same_ports_is_swapped_into_the_running_graph(device: Device) -> None:
-    """A rewired graph with the same ports is a CODE update, as predicted; sliders keep their values, and undo works."""
+    """A rewired graph with the same ports is a CODE update, as predicted, and so is its undo; sliders stay."""
     x, y = np.random.default_rng(5).normal(size=(2, 1027)).astype(np.float32)
     patch = Patch()
     node = patch.add("kernel.graph", graph=graph_to_json(_scaled()), amplitude=0.25)

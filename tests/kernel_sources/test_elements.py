@@ -138,7 +138,7 @@ def test_an_entry_declared_in_two_ways_is_left_to_the_compiler() -> None:
 @settings(max_examples=many(3))
 @given(fields_of(ALL_TYPES))
 def test_a_declared_struct_has_the_size_that_the_block_has(fields: list[tuple[DType, tuple[int, ...]]]) -> None:
-    """A kernel that includes the `declaration` of a struct always agrees with it."""
+    """A struct in a kernel that includes its `declaration` has the size that the block has."""
     from tempfile import TemporaryDirectory
 
     struct = struct_of("Drawn", fields)

@@ -1,4 +1,4 @@
-"""Included files are looked up as the compiler does it."""
+"""Included files are searched as the compiler searches for them."""
 
 from pathlib import Path
 

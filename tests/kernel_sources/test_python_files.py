@@ -177,7 +177,7 @@ def test_files_of_kernels_are_no_block_files() -> None:
 
 
 def test_a_python_file_is_a_source_for_each_kernel(folder: Path) -> None:
-    """The kernel's name may be left out when the file has only one."""
+    """A kernel in a Python file is found by its name, which may be left out if the file has only one kernel."""
     (folder / "one.py").write_text("import triton\n@triton.jit\ndef work(x): pass\n")
     (folder / "two.py").write_text("import triton\n@triton.jit\ndef a(x): pass\n@triton.jit\ndef b(x): pass\n")
     assert find_source("one.py", [folder]) == PythonKernel(str(folder / "one.py"), "work")

@@ -167,7 +167,7 @@ def test_files_saved_together_are_reported_together(kernel: Path, watcher: Watch
 
 
 def test_files_saved_apart_are_reported_apart(kernel: Path, watcher: Watcher) -> None:
-    """Each file is reported without waiting for the next."""
+    """Files that are saved apart are reported one by one, without waiting for the next."""
     for path in (kernel, kernel.with_name("other.cu")):
         path.write_text("new")
         assert watcher.after(CLOSED_S) == [{path}]

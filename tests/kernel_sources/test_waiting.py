@@ -110,7 +110,7 @@ def test_every_kernel_of_ours_waits(path: Path) -> None:
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_100", "sm_120"])
 def test_a_cubin_tells_how_many_parameters_a_kernel_has(seed: int, architecture: str) -> None:
-    """The number of parameters in a CUBIN is right, for any size up to more than 4 KB, used or not."""
+    """A CUBIN tells the number of a kernel's parameters of any size, even in total above 4 KB, used or not."""
     chance, source, counts = (
         random.Random(seed),
         "struct Odd { char bytes[3]; }; struct Large { char bytes[4200]; };",

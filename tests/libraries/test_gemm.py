@@ -84,7 +84,7 @@ def test_a_bias_and_an_activation_follow_the_product(
     a, b, c, bias = (_rounded(array, dtype).astype(np.float64) for array in arrays.values())
     call = Gemm(activation=activation)
     known = {"alpha": 0.5, "beta": -2.0}
-    inexact = {f32: 1e-5, f64: 1e-8}.get(dtype, 0.0) if activation == "gelu" else 0.0  # cuBLASLt has a tanh of its own
+    inexact = {f32: 1e-5, f64: 1e-8}.get(dtype, 0.0) if activation == "gelu" else 0.0  # cuBLASLt approximates tanh
     for on_device in (False, True):
         found = caller(call, arrays, dtype=dtype, numbers=known, on_device=on_device)["out"]
         assert close(found, _activated(0.5 * a @ b - 2 * c + bias, activation), dtype, k, inexact)

@@ -51,7 +51,7 @@ Given = Value | Number
 
 
 def convert(array: Array, to: str) -> Array:
-    """Return numbers as another type, as op.convert does."""
+    """Return numbers as another type, converted by the rules of op.convert."""
     kind = np.dtype(to)
     if kind.kind == "b":
         return array != 0

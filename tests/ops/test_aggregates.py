@@ -76,7 +76,7 @@ def test_elements_are_read_alike_whether_their_type_is_told_or_known(device: Dev
 
 
 def test_elements_of_several_bytes_count_unless_all_are_zero(device: Device) -> None:
-    """An element with any nonzero byte counts as one."""
+    """Elements of several bytes are counted if any byte is not zero."""
     graph = aggregating("any", "u32", "add")
     x = np.zeros(1500, np.complex128)
     x[5], x[1100], x[1499] = 1e-300, 3, 2j

@@ -110,7 +110,7 @@ def _alone(op: OpType, kind: str) -> OpGraph:
 
 @pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.id)
 def test_every_op_has_help_and_is_compiled(op: OpType) -> None:
-    """Each op is compiled alone with a type that it takes, and its help is a sentence."""
+    """Each op has a sentence of help, and is compiled alone with a type that it takes."""
     assert op.category in CATEGORIES
     assert op.title
     assert op.doc.endswith(".")

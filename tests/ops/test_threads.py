@@ -185,7 +185,7 @@ def test_shared_memory_turns_a_thread_block_round(device: Device) -> None:
 
 
 def test_atomics_count_find_extremes_and_exchange(device: Device) -> None:
-    """Histograms in global and shared memory, extremes, bit operations, and an exchange with one winner are correct."""
+    """Histograms in global and shared memory, extremes, bit operations and exchanges by atomics equal numpy's."""
     size = 5000
     bins = np.random.default_rng(1).integers(-2, 18, size).astype(np.int32)
     x = np.random.default_rng(2).normal(size=size).astype(np.float32)

@@ -106,7 +106,7 @@ ODD: tuple[Any, ...] = (
 
 
 def deep(levels: int) -> dict[str, Any]:
-    """Return objects that are nested this deep."""
+    """Return objects that are nested to this depth."""
     made: dict[str, Any] = {}
     for _ in range(levels):
         made = {"a": made}

@@ -211,7 +211,7 @@ def test_several_children_may_share_an_input_and_a_parameter() -> None:
 
 
 def test_composites_of_composites_and_regions() -> None:
-    """A child may be a composite or lie in a region child, and there may be any number of children of one type."""
+    """A composite's child may be a composite or lie in a region, and any number of children may have one type."""
 
     class Deep(Composite, id="test_composite.deep"):
         """Glow several times, in a loop."""
@@ -254,7 +254,7 @@ def bad(body: str) -> None:
     """Define a composite whose `compose` is `body`, with a gain, a sum and a loop as children."""
 
     class Bad(Composite, id="test_composite.bad"):
-        """Is inconsistent."""
+        """Breaks a rule of composites."""
 
         own: int = param(1, structural=True, doc="Own.")
 

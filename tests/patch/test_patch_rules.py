@@ -97,7 +97,7 @@ def test_a_cycle_is_refused_and_its_way_named(patch: Patch) -> None:
 
 
 def test_a_connection_that_replaces_the_one_which_closes_the_cycle_is_allowed(patch: Patch) -> None:
-    """The replaced connection doesn't count, so two nodes can be swapped."""
+    """A connection that replaces the one that would close the cycle is allowed, so two nodes can be swapped."""
     patch.connect(patch["pass"]["out"], patch["b"]["x"])
     patch.add("io.array", node_id="array")
     patch.disconnect(patch["b"]["x"])

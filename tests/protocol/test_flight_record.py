@@ -40,7 +40,7 @@ RECORD = FlightRecord(
 
 
 def test_json_counts_from_the_first_frame() -> None:
-    """Events of frames that the record no longer lists have negative times."""
+    """JSON counts times from the first listed frame; events of earlier frames have negative times."""
     told = json.loads(record_json(RECORD))
     assert told["budget_ms"] == 16
     assert told["frames"][1] == {

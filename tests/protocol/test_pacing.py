@@ -120,7 +120,7 @@ def test_overlap_is_a_switch(overlap: Any) -> None:
 
 
 def test_another_pacing_begins_with_the_next_frame(clock: FakeTime) -> None:
-    """The deadlines of a new pacing count from the frame at which it was set."""
+    """From the next frame on, frames begin at the intervals of the new pacing."""
     pacer = Pacer(Pacing.fixed(10), now_ns=clock)
     frames(pacer, clock, [10**6] * 3)
     pacer.follow(Pacing.display(50))

@@ -1,4 +1,4 @@
-"""The reported reason why a node does not run is true."""
+"""The reason that is reported for a node that does not run is the true one."""
 
 from types import SimpleNamespace
 from typing import Any

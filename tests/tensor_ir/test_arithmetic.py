@@ -201,7 +201,7 @@ def test_the_mean_of_a_batch_and_of_axes() -> None:
 
 
 def test_the_mean_of_narrow_elements_is_in_range() -> None:
-    """The mean is right for narrow elements, though their sum and their number exceed the type's range."""
+    """The mean of narrow elements equals numpy's, though their sum and their number exceed the type's range."""
     graph = TensorGraph()
     for dtype in (f16, bf16):
         x = graph.add(Constant(2.0, TensorType((100_000,), dtype, batched=True)))

@@ -33,7 +33,7 @@ def test_every_bf16_survives_the_way_to_f32_and_back() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @given(value=st.one_of(st.floats(-LARGEST, LARGEST), st.floats(-(2.0**-125), 2.0**-125), st.floats(-3, 3)))
 def test_numbers_round_to_nearest_with_ties_to_even(dtype: type[np.floating], value: float) -> None:
-    """Results equal those of exact fractions, subnormal numbers included; an f64 is rounded once, not twice."""
+    """Rounded numbers equal those of exact fractions, even subnormal ones; an f64 is rounded once, not twice."""
     given_value = dtype(value)
     expected = nearest(float(given_value))
     found = float(from_bf16(to_bf16(np.array([given_value])))[0])

@@ -12,7 +12,7 @@ from tests.waiting import until
 
 @pytest.mark.parametrize("source", ["osc:9000", "osc:", "osc:127.0.0.1:", "osc:127.0.0.1:http"])
 def test_a_source_that_names_no_port_is_reported(source: str) -> None:
-    """A source without a port, which a user's block may return, is reported, and no network port is opened."""
+    """A source that names no port, as a user's block may return, is reported, and no port is opened."""
     listener = OscListener(source, Inputs())
     listener.start()
     until(lambda: listener.problem_at("node") is not None)

@@ -233,7 +233,7 @@ def test_connections_that_no_edit_could_make_are_reported_and_ignored(target: ty
 
 
 def test_blocks_begin_once_and_again_on_reset(given_block: type[ValueBlock]) -> None:
-    """An edit elsewhere doesn't restart a block, and a reset does."""
+    """A block continues after an edit elsewhere, and restarts after a reset."""
     patch = Patch()
     lfo = patch.add("value.lfo", frequency=3.0)
     running = Running(patch)

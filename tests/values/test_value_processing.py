@@ -19,7 +19,7 @@ def test_exponential_smooth_decays_as_e_does(step_s: float) -> None:
     block = place("value.smooth", time=0.3)
     frames = round(2 / step_s)
     got = record(block, frames, step_s=step_s, before=lambda frame: block.set("input", float(frame > 0)))
-    # The input jumps between frame 0 and 1, and holds for that whole step.
+    # The input jumps between frame 0 and 1, and keeps its value for that whole step.
     np.testing.assert_allclose(got, 1 - np.exp(-np.arange(frames) * step_s / 0.3), atol=1e-9)
 
 

@@ -205,7 +205,7 @@ def bad_annotation() -> None:
 
 
 def no_output() -> None:
-    """Has a parameter only."""
+    """Declares only a parameter."""
 
     class Bad(ValueBlock, id="test_values.bad2"):
         """Give nothing."""
@@ -214,7 +214,7 @@ def no_output() -> None:
 
 
 def with_buffer() -> None:
-    """Has a buffer port."""
+    """Declares a buffer port."""
 
     class Bad(ValueBlock, id="test_values.bad3"):
         """Give a buffer."""
@@ -224,7 +224,7 @@ def with_buffer() -> None:
 
 
 def without_doc() -> None:
-    """Has an output without a description."""
+    """Declares an output without a description."""
 
     class Bad(ValueBlock, id="test_values.bad4"):
         """Give a value."""
@@ -233,7 +233,7 @@ def without_doc() -> None:
 
 
 def taken_name() -> None:
-    """Has an output with the name of a method."""
+    """Declares an output with the name of a method."""
 
     class Bad(ValueBlock, id="test_values.bad5"):
         """Give a value."""
@@ -242,7 +242,7 @@ def taken_name() -> None:
 
 
 def no_handle() -> None:
-    """Has a handle that can't be drawn."""
+    """Declares a handle that can't be drawn."""
 
     class Bad(ValueBlock, id="test_values.bad7"):
         """Give a value."""
@@ -253,7 +253,7 @@ def no_handle() -> None:
 
 
 def on_the_device() -> None:
-    """Has a value output on a block of the device."""
+    """Declares a value output on a block of the device."""
 
     class Bad(Block, id="test_values.bad6"):
         """Give a value."""

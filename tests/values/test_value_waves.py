@@ -41,7 +41,7 @@ def test_lfo_begins_as_its_help_says() -> None:
 
 @given(st.lists(st.floats(-20, 20), min_size=2, max_size=20))
 def test_a_new_frequency_never_makes_the_lfo_jump(frequencies: list[float]) -> None:
-    """The slope between two frames stays below 2 pi * frequency, whatever the frequency was before."""
+    """After a change of frequency, the slope between two frames is at most 2 pi times the frequency."""
     block = place("value.lfo")
     values = record(block, len(frequencies), before=lambda frame: block.set("frequency", frequencies[frame]))
     most = 2 * np.pi * np.abs(frequencies) * STEP_S + 1e-9

@@ -82,7 +82,7 @@ def test_shifts_past_the_width_are_clamped(host, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_comparisons(host, kind):
-    """setp and selp agree with Python's comparisons."""
+    """setp and selp give the results of Python's comparisons."""
     a, b = pairs(kind)
     tests = ("eq", "ne", "lt", "le", "gt", "ge")
     forms = [f"setp.{test}.{kind} %p, %a, %b; selp.u32 %d, 1, 0, %p;" for test in tests]

@@ -161,7 +161,7 @@ def test_properties(host):
 
 
 def test_division_by_an_immense_number(host):
-    """div.approx gives 0 if the reciprocal is too small, div.full does not, and infinity times 0 is NaN."""
+    """div.approx gives 0 if the reciprocal is too small, div.full gives the quotient, and infinity times 0 is NaN."""
     a, b = np.array([1e38, -1e38, np.inf], np.float32), np.full(3, 2e38, np.float32)
     found = list(
         evaluate(host, ["div.approx.f32 %d, %a, %b;", "div.full.f32 %d, %a, %b;"], "f32", ("f32",) * 2, a, b).values()

@@ -30,7 +30,7 @@ def part(value, selector, kind):
 
 
 def clamp(value, size, kind):
-    """Return a value clamped to what `size` bits of a type hold."""
+    """Return a value clamped to the range of `size` bits of a type."""
     low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if kind == "s32" else (0, (1 << size) - 1)
     return min(max(value, low), high)
 

@@ -109,7 +109,7 @@ extern "C" __global__ void divergent(int* out, int* n) {
 
 
 def test_threads_that_diverge_and_meet_again(run):
-    """Sums are right if warps loop unequally often, some threads end early, and two barriers have the same number."""
+    """Sums equal numpy's if warps loop unequally often, threads end early, and two barriers share a number."""
     n = np.array([5, 2], np.int32)
     out = run(DIVERGENT, "divergent", 1, 64, np.full(64, -1, np.int32), n)[0]
     t = np.arange(48)

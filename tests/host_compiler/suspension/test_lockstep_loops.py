@@ -146,7 +146,7 @@ extern "C" __global__ void common(const int* x, int* out, int p, int n) {
 
 
 def test_uniform_values_are_right_after_threads_diverge(run, dialect):
-    """A value that all threads share is right in each thread, even after only some of the threads waited."""
+    """After only some threads waited, a value that all threads share is the same in each of them."""
     x = np.arange(64, dtype=np.int32)
     d = 3
     for k in range(4):

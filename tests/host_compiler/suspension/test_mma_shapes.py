@@ -128,7 +128,7 @@ def _e5m2():
 @pytest.mark.parametrize("depth", [16, 32])
 @pytest.mark.parametrize("kinds", ["e4m3 e5m2", "e5m2 e4m3", "e4m3 e4m3"])
 def test_floats_of_8_bits(run, depth, kinds):
-    """All finite e4m3 numbers and moderate e5m2 numbers are multiplied exactly, with sums that f32 holds exactly."""
+    """Products of finite e4m3 and moderate e5m2 numbers are exact, with sums that f32 represents exactly."""
     values = {"e4m3": _e4m3(), "e5m2": _e5m2()}
     ka, kb = kinds.split()
     usable = {

@@ -242,7 +242,7 @@ def test_addresses_from_bits_of_thread_numbers_are_those_of_the_manual(host):
 
 
 def test_optimised_code_uses_the_same_addresses(optimised_host):
-    """Random addresses are right in optimised code, which relies on the translator's facts about addresses."""
+    """Random addresses equal the reference's in optimised code, which relies on the translator's facts about them."""
     check(optimised_host, seeds(3))
 
 

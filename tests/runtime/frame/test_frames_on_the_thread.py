@@ -227,7 +227,7 @@ def test_a_report_tells_how_often_the_graph_was_launched(pictured: Patch) -> Non
 
 
 def test_outputs_are_saved_where_blocks_say_or_all_into_one_folder(patch: Patch, tmp_path: Path) -> None:
-    """Relative paths start at the patch's folder; a given folder takes all outputs, unconnected ones too."""
+    """Outputs are saved relative to the patch's folder, or all into a given folder, unconnected ones too."""
     save = patch.add("test_run.save", node_id="save", file="sub/count.npy")
     patch.connect(COUNT, save["x"])
     patch.add("test_run.tell", node_id="tell")

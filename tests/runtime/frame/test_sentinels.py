@@ -313,7 +313,7 @@ def test_what_cannot_be_checked_is_told_and_runs(device: Device) -> None:
 
 
 def test_a_check_never_keeps_a_block_from_running(device: Device) -> None:
-    """A block that lost its input keeps running, and so does its sentinel."""
+    """A block that lost its input keeps running, and its sentinel keeps checking."""
     patch = Patch()
     source = small_blocks.array(patch, 1, np.nan, 3)
     scale = patch.add("math.scale_offset")

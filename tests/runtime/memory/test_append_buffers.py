@@ -28,7 +28,7 @@ def _poured(values: list[float], **parameters: Any) -> tuple[Patch, NodeRef, Nod
     [(20.0, 0, None), (19.0, 1, None), (12.0, 8, None), (11.0, 9, None), (10.0, 10, "full"), (4.0, 10, "over")],
 )
 def test_an_append_buffer_counts_what_is_in_it(least: float, count: int, severity: str | None) -> None:
-    """The count is right if none, all or too many elements fit, and never exceeds the capacity."""
+    """The count is the number of appended elements, and at most the capacity if more are appended."""
     patch, pour, reader = _poured(list(range(20)), capacity=10, least=least)
     with Engine(patch, device="host") as engine:
         for _ in range(2):

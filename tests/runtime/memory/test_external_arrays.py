@@ -227,7 +227,7 @@ def test_unused_arrays_are_released() -> None:
 
 
 def test_an_array_that_cannot_be_written_is_an_error_on_its_block() -> None:
-    """The last good graph keeps running, and a writable array corrects the error."""
+    """An array that can't be written is an error while the last good graph runs, and a writable one clears it."""
     mine, locked = floats(1, 2), floats(5, 6)
     locked.flags.writeable = False
     patch = Patch()

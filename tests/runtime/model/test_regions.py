@@ -408,7 +408,7 @@ def test_defaults_of_a_skipped_region_do_not_depend_on_the_source() -> None:
     readers = [patch.add("math.scale_offset", scale=2.0) for _ in made]
     for node, reader in zip(made, readers, strict=True):
         patch.connect(node["out"], reader["x"])
-    alone = patch.add("io.array", data=own.copy(), region=region)  # no block reads this one
+    alone = patch.add("io.array", data=own.copy(), region=region)  # no block reads this array
     with Engine(patch, device="host") as engine:
         for value in (1.0, 0.0, 1.0, 0.0):
             patch.set(number, value=value)

@@ -112,7 +112,7 @@ def gapped_patch(view: str = "transpose") -> Patch:
     picture = PICTURE.astype(np.uint8)
 
     class Pixels(Block, id="test_run.pixels"):
-        """Has pixels."""
+        """Outputs the picture."""
 
         out: Out[uchar4] = port(shape="[17, 31]", doc="Pixels.")
 

@@ -79,7 +79,7 @@ def patch(kernels: Kernels) -> Patch:
 def test_a_picture_is_reduced_to_the_means_of_its_areas(
     patch: Patch, own_memory: Device, place: tuple[int, int]
 ) -> None:
-    """Means agree with double precision, at sizes that divide the picture's and at sizes that do not."""
+    """A reduced picture has the means of areas in f64, at sizes that divide the picture's and at others."""
     with Engine(patch, own_memory) as engine:
         engine.post(Observe({"show": Viewing(place)}))
         engine.step()

@@ -78,7 +78,7 @@ def test_results_of_one_fused_kernel_share_memory_as_others_do(device: Device) -
 
 @pytest.mark.parametrize("kind", ["control.if", "control.if_else", "control.for", "control.while"])
 def test_a_body_that_did_not_run_holds_defaults(device: Device, kind: str) -> None:
-    """Ports that only blocks inside read hold their default too, also after frames in which the body ran."""
+    """Ports that only blocks inside read have their default too, even if the body ran in an earlier frame."""
     patch = Patch()
     condition = array(patch, 1.0)
     region = patch.add(kind, **({"limit": 1} if kind == "control.while" else {}))
@@ -103,7 +103,7 @@ def test_a_body_that_did_not_run_holds_defaults(device: Device, kind: str) -> No
 
 
 def test_either_branch_and_the_last_turn_count(device: Device) -> None:
-    """In a loop with alternating branches, outputs that the last iteration skipped hold their default."""
+    """In a loop with alternating branches, outputs that the last iteration skipped have their default."""
     patch = Patch()
     loop = patch.add("control.for", count=3)
     # 1 or 0 by turns would need a remainder, so 2 decides.

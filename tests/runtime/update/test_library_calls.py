@@ -179,7 +179,7 @@ def test_calls_run_in_the_branch_that_is_taken(device: Device, taken: int) -> No
 
 
 def test_a_device_that_refuses_a_recapture_gets_a_new_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the device refuses a recapture, as CUDA does for other kernels, the update is COLD and the result right."""
+    """If the device refuses a recapture, as CUDA does for other kernels, a COLD update gives numpy's product."""
 
     def refuse(*_: Any) -> None:
         raise DeviceError("the graph has another form")

@@ -144,7 +144,7 @@ def test_a_block_that_was_replaced_between_frames_has_its_own_values() -> None:
 
 
 def test_state_is_kept_from_frame_to_frame_and_over_rebuilds(kernels: Kernels) -> None:
-    """Adding a block, connecting and disconnecting it doesn't disturb a counter."""
+    """A counter continues while a block is added, connected and disconnected."""
     patch = counting()
     with Engine(patch, device="host") as engine:
         for _ in range(3):

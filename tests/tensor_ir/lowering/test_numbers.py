@@ -33,7 +33,7 @@ def test_numbers_go_through_the_whole_tensor(
 
 
 def test_numbers_in_a_kernel_with_others(tensors: Tensors) -> None:
-    """Numbers are broadcast like any tensor in a kernel."""
+    """Products and sums with consecutive numbers equal numpy's in one kernel with other operations."""
     graph = TensorGraph()
     x = leaf(graph, 4, 3, batched=True)
     row, example = graph.add(Numbers(TensorType((4, 1)))), graph.add(Numbers(TensorType((), batched=True)))
@@ -55,7 +55,7 @@ def test_a_sparse_column_of_row_numbers(tensors: Tensors) -> None:
 
 
 def test_rows_of_a_sparse_column_are_whole() -> None:
-    """Rows of a sparse column are whole numbers, on one axis."""
+    """Rows of a sparse column that are no whole numbers, or have several axes, are refused."""
     graph = TensorGraph()
     for wrong in (leaf(graph, 4), leaf(graph, 4, 1, dtype=s32)):
         with pytest.raises(InvalidOperation, match=r"rows of a sparse column must be s32\[nnz\], got"):

@@ -29,7 +29,7 @@ def _products(
 @pytest.mark.parametrize("batched", [(False, False), (True, False), (False, True), (True, True)], ids=str)
 @pytest.mark.parametrize("batch", [1, 7])
 def test_products_of_each_batching_and_transposition(tensors: Tensors, batched: tuple[bool, bool], batch: int) -> None:
-    """One batched operand gives one product for the whole batch, and two give one product for each example."""
+    """Products equal numpy's for each shape and transposition, with one, both or no operand batched."""
     check(tensors, *_products(batched, f32, sum_batch=False), batch)
 
 

@@ -153,7 +153,7 @@ class TestInitialisations:
 
     @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (6, 1)])
     def test_orthogonal(self, shape: tuple[int, int]) -> None:
-        """Rows or columns, whichever are fewer, are orthonormal."""
+        """Orthogonal weights have orthonormal rows or columns, whichever are fewer."""
         found = FirstWeights.of("w", shape, "orthogonal", 0).draw()
         small = found @ found.T if shape[0] < shape[1] else found.T @ found
         np.testing.assert_allclose(small, np.eye(min(shape)), atol=1e-12)

@@ -131,7 +131,7 @@ class TestCopies:
         assert after(remove_copies, a.transpose((1, 0, 2)) @ c) == "Matmul(Transpose(a), c)"
 
     def test_a_part_of_what_was_put_together(self, graph: TensorGraph) -> None:
-        """A part of a concatenation is one of its tensors, if it is a whole tensor."""
+        """A slice of a concatenation that is exactly one of the tensors becomes that tensor."""
         a, b = leaf(graph, "a", (2, 1)), leaf(graph, "b", (3, 1))
         joined = a.concat(b, axis=0)
         assert after(remove_copies, slice_of(joined, 0, 0, 2), slice_of(joined, 0, 2, 3)) == "a | b"

@@ -190,7 +190,7 @@ def in_thread(work: Callable[[], Any]) -> Any:
     ],
 )
 def test_a_tensor_belongs_to_its_thread(use: Callable[[Tensor], object]) -> None:
-    """Another thread's use is refused with a remedy, and the tensor's own thread can still use it."""
+    """A tensor's use in another thread is refused with a remedy, and its own thread can still use the tensor."""
     tensor = leaf()
     told = r"f32\[3\].* belongs to, MainThread, got other; call its hand_over\(\) there first \(.*_graph\.py:\d+\)"
     with pytest.raises(InvalidOperation, match=told):

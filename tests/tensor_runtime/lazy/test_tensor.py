@@ -36,7 +36,7 @@ def host(array: Any, **options: Any) -> Tensor:
 @pytest.mark.parametrize("shape", [(), (1,), (5,), (5, 1), (1, 5), (2, 3, 4), (1, 1, 1)])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "u1", "?"])
 def test_an_array_comes_back_as_it_was(on: str, shape: tuple[int, ...], dtype: str) -> None:
-    """The array is copied, and comes back with its shape and element type."""
+    """A tensor of an array has the array's shape, element type and elements."""
     array = (np.random.default_rng(1).normal(size=shape) * 9).astype(dtype)
     given = np.asarray(array).copy()
     tensor = Tensor.from_numpy(given, device=on)
@@ -293,7 +293,7 @@ def test_to_the_device_where_it_is() -> None:
 
 @pytest.mark.gpu
 def test_to_another_device() -> None:
-    """The contents are copied; tensors of two devices can't be combined."""
+    """`to` copies a tensor to another device; tensors of two devices can't be combined."""
     tensor = host(NUMBERS)
     moved = tensor.to("cuda:0") * 2
     assert moved.device == "cuda:0"

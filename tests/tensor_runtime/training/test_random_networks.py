@@ -17,7 +17,7 @@ from tests.tensor_ir.networks.random_networks import batch_of, networks
 @settings(max_examples=many(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(builder=networks(most=8, builder=GraphBuilder))
 def test_losses_gradients_and_steps(device: Device, builder: GraphBuilder) -> None:
-    """Batches grow and shrink, and forward and backward run separately and as one step of gradient descent."""
+    """Losses, gradients and steps of random networks equal numpy's, for batches that grow and shrink."""
     root = builder.root
     loss = root.sum_batch() if root.type.batched else root
     values = {builder.trained[name]: first.draw() for name, first in builder.initial.items()}
