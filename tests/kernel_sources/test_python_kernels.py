@@ -138,7 +138,7 @@ def test_autotune_gives_its_first_configuration(device: Device, load: Callable[.
 
 @needs("triton")
 def test_a_triton_kernel_brings_its_launch(load: Callable[..., KernelImage]) -> None:
-    """The launch has names, types, directions, threads, shared memory and constants, and hides Triton's parameters."""
+    """A Triton kernel's launch has names, types, directions, threads, shared memory and constants."""
     (manifest,) = describe_kernels(load("triton_kernels.py", "matmul", num_warps=2))
     parameters = [(p.name, p.ptx_type, p.element_type, p.direction) for p in manifest.parameters]
     assert parameters == [

@@ -108,7 +108,7 @@ def test_a_frame_without_spans_has_no_path() -> None:
 
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_a_measured_path_takes_no_longer_than_the_frame(device: Device, level: ProfilingLevel) -> None:
-    """The spans of a measured path follow each other; in a chain of blocks all work is on the path."""
+    """A measured path is at most as long as the frame, and in a chain of blocks all spans are on the path."""
     with Engine(load_patch(EXAMPLES / "nested.loom"), device, profiling=level) as engine:
         for _ in range(4):
             engine.step()

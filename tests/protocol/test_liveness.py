@@ -29,7 +29,7 @@ def connected() -> Iterator[Client]:
 
 
 def test_a_stopped_process_fails_questions_until_it_goes_on(connected: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting and later questions fail; when the process goes on, late answers are dropped and new ones arrive."""
+    """Questions to a stopped process fail; once the process continues, late answers are dropped and new ones arrive."""
     child = the_child()
     os.kill(child, signal.SIGSTOP)
     monkeypatch.setattr(liveness, "LOST_S", 1.0)
@@ -61,7 +61,7 @@ def test_closing_kills_a_silent_process(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_command_that_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that is no engine and runs on is ended after `HELLO_S`."""
+    """A program that sends nothing within `HELLO_S` is refused."""
     monkeypatch.setattr(liveness, "HELLO_S", 0.5)
     with pytest.raises(DeviceError, match=r"engine's process must begin within 0.5 s, got nothing from it"):
         connect(Patch(), [sys.executable, "-c", "import time; time.sleep(1000)"], "host")

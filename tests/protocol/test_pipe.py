@@ -119,7 +119,7 @@ def a_session(client: Client, patch: Patch) -> list[Any]:
 
 
 def test_a_child_process_says_what_an_engine_here_says() -> None:
-    """Reports, arrays, costs, traces, events and the flight record are equal after each edit."""
+    """An engine in a child process returns the reports, arrays, costs, traces and events of one in this process."""
     here_patch, child_patch = saxpy_patch(), saxpy_patch()
     with here(here_patch) as engine:
         expected = a_session(engine, here_patch)
@@ -180,7 +180,7 @@ def test_pictures_and_saved_files_arrive(connected: Connect, tmp_path: Path) -> 
 
 
 def test_the_death_of_a_child_is_reported_in_one_message() -> None:
-    """The last report, one event and every later question carry the message; closing works as always."""
+    """The end of a child is in the last report, one event and every later question's error; closing raises none."""
     patch = saxpy_patch()
     with in_a_child(patch) as client:
         client.step()

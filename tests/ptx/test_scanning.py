@@ -48,7 +48,7 @@ $L1:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 @pytest.mark.parametrize("architecture", ["compute_75", "compute_100"])
 def test_signatures_of_compiled_kernels(path: Path, architecture: str) -> None:
-    """Scanned and parsed signatures agree for every kernel of Warploom, at two NVRTC architectures."""
+    """Scanned and parsed signatures are equal for every kernel of Warploom, at two NVRTC architectures."""
     ptx = load_image(path, architecture).ptx
     assert read_signatures(ptx) == parse(ptx).signatures
 

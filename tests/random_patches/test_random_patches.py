@@ -37,14 +37,14 @@ def test_every_block_type_takes_part() -> None:
 def test_random_patches_hold_the_same_in_every_engine(
     device: Device, kernels: KeptKernels, materials: Materials, seed: int
 ) -> None:
-    """Engines with fusion and sharing, without either, and reset after the last edit agree; failures show the patch."""
+    """Engines with fusion and sharing, without either, and reset after the last edit have the same contents."""
     outcome = run_patch(seed, materials, device, wanted=[WANTED[seed % len(WANTED)]])
     kernels.shrink()
     assert not outcome.differences, "\n".join([f"seed {seed}", *outcome.differences, outcome.patch])
 
 
 def test_exact_and_jumping_types_are_apart() -> None:
-    """Exact and jumping types are disjoint, and all of them take part."""
+    """Exact and jumping block types are disjoint, and all of them are in random patches."""
     assert not EXACT & JUMPS.keys()
     assert EXACT | JUMPS.keys() <= TYPES.keys()
 

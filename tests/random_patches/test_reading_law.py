@@ -58,7 +58,7 @@ class _Played(Side):
 def test_any_port_can_be_read_after_any_frame(
     device: Device, kernels: KeptKernels, materials: Materials, tmp_path: Path, seed: int
 ) -> None:
-    """Reads and saved files agree in patches whose regions run not at all, once or several times."""
+    """Reads and saved files equal the plain engine's, whether regions run not at all, once or several times."""
     made = RandomPatch(seed, materials, wanted=[REGIONS[seed % 4], REGIONS[seed // 4 % 4], "reduce.sum"], types=TYPES)
     try:
         with ExitStack() as closing:

@@ -74,7 +74,7 @@ class Editor:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_edits_of_values_give_what_a_fresh_engine_gives(seed: int) -> None:
-    """Values, warnings and buffers agree after each edit; frames run in between, while graphs are built."""
+    """After each edit, values, warnings and buffers equal a new engine's; frames run in between."""
     editor = Editor(seed)
     compared = 0
     with Engine(editor.patch, device="host") as engine:

@@ -172,7 +172,7 @@ def test_a_source_that_is_no_text_is_reported(
 def test_a_block_that_takes_long_is_checked_when_its_update_is_done(
     given_block: type[ValueBlock], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other blocks are checked at once, and the slow one once its update is done."""
+    """A block with a slow update is checked once the update is done, and other blocks are checked at once."""
     done, checked = threading.Event(), []
     monkeypatch.setattr(given_block, "update", lambda self, now: self.node == "quick" or done.wait())
     monkeypatch.setattr(given_block, "check", lambda self: checked.append(self.node))

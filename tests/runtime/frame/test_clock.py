@@ -109,7 +109,7 @@ def test_reset_goes_back_to_the_beginning() -> None:
     st.sampled_from([1 / 60, 1 / 25, 0.001]),
 )
 def test_time_is_the_sum_of_the_steps_since_frame_0(frames: list[tuple[str, float]], step_s: float) -> None:
-    """The sum holds for any mixture of real, fixed and paused frames; a paused one shows the next frame with no step.
+    """Time is the sum of the steps for any mixture of real, fixed and paused frames; a paused frame has no step.
 
     A clock that is set for a fixed frame has its moment already, and a frame that did not finish begins again.
     """

@@ -35,7 +35,7 @@ def node(resources: KernelResources | None, config: LaunchConfig, limits: Multip
 
 
 def test_a_kernel_of_64_registers_runs_four_thread_blocks_at_once() -> None:
-    """65,536 registers hold 4 x 256 threads of 64, half of the 2,048; shared memory counts static and dynamic bytes."""
+    """With 64 registers a thread, occupancy is 0.5 and limited by registers; shared memory is static plus dynamic."""
     config = LaunchConfig((100, 1, 1), (256, 1, 1), 512)
     facts = LaunchFacts().of([node(KernelResources(64, 1024, 16), config, LIMITS)])[3]
     assert (facts.grid, facts.thread_block) == ((100, 1, 1), (256, 1, 1))

@@ -110,7 +110,7 @@ def contents(engine: Engine, patch: Patch) -> dict[str, bytes]:
 def test_edits_in_a_row_give_what_a_fresh_engine_gives(
     kernels: Kernels, device: Device, profiling: ProfilingLevel
 ) -> None:
-    """Values, times of spans and memory in use agree after edits of every kind."""
+    """After edits of every kind, values, spans and memory in use equal those of a new engine."""
     editor = Editor(int(profiling))
     kept = 0
     with Engine(editor.patch, device=device, profiling=profiling) as engine:

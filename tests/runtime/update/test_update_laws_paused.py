@@ -102,7 +102,7 @@ def test_an_edit_of_a_paused_engine_is_shown_and_leaves_no_trace_when_undone(
 def test_pauses_steps_and_edits_in_any_order_end_where_frames_alone_do(
     kernels: Kernels, device: Device, seed: int
 ) -> None:
-    """One engine is edited, paused and stepped; the other runs each frame with the patch at that time."""
+    """After edits, pauses and steps in any order, outputs equal those of an engine that ran the frames alone."""
     chance = random.Random(seed)
     patch = with_delays()
     with Engine(patch, device=device) as engine, Engine(copy_of(patch), device=device) as other:
