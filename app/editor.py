@@ -71,7 +71,7 @@ def run_editor(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
         def make_engine(opened: Patch, profiling: ProfilingLevel) -> Client:
-            return open_engine(opened, device, engine, profiling=profiling)
+            return open_engine(opened, device, engine, profiling=profiling, waits=False)
 
         protect_overrides()
         window = MainWindow(make_engine, folder)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from app.qt.display_rate import refresh_rate
 from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
+from engine.protocol.liveness import SILENT_S
 from engine.protocol.messages import FrameReport, Frozen, Observe, ObserveProfile, Preview, Saved, UpdateRecord, Viewing
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class Bridge(QObject):
     report = Signal(FrameReport)
     #: The last report of an engine whose device has failed.
     stopped = Signal(FrameReport)
+    #: The engine's process has fallen silent, or is heard again.
+    silent = Signal(bool)
     preview = Signal(Preview)
     #: The profile of the newest measured frames; emitted only while there is a watcher.
     profiled = Signal(Profile)
@@ -46,8 +49,8 @@ class Bridge(QObject):
         self._profile_watchers: set[object] = set()
         self._asks_profiles = False  # True if the engine was last asked to report profiles
         self._active = True
-        #: The engine's device has failed.
-        self.has_stopped = False
+        #: The engine's device has failed; below, its process is silent.
+        self.has_stopped = self.is_silent = False
         self.report.connect(self._note_stop)
         self._rate = refresh_rate(QGuiApplication.primaryScreen())
         self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
@@ -64,7 +67,7 @@ class Bridge(QObject):
 
     def set_engine(self, engine: Client | None) -> None:
         """Follow another engine, or none."""
-        self._engine, self.has_stopped = engine, False
+        self._engine, self.has_stopped, self.is_silent = engine, False, False
         self.profile, self._asks_profiles = None, False
         self._post_observed()
         self._ask_profiles()
@@ -103,6 +106,10 @@ class Bridge(QObject):
         report = engine.take_report()
         if report is not None:
             self.report.emit(report)
+        is_silent = engine.silent_s >= SILENT_S and not self.has_stopped
+        if is_silent != self.is_silent:
+            self.is_silent = is_silent
+            self.silent.emit(is_silent)
         for node in self._observed:
             preview = engine.take_preview(node)
             if preview is not None:

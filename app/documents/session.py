@@ -20,6 +20,7 @@ from engine.patch.changes import BlockTypesChanged, Change, inverse
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
 from engine.profiling.levels import ProfilingLevel
+from engine.protocol.liveness import SILENT_S
 from engine.protocol.messages import (
     EditCost,
     Message,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 #: The time that opening a patch waits for its blocks; slower ones arrive later.
 _BLOCKS_WAIT_S = 1.0
+#: The longest wait for the cost of an edit, which is shown while somebody drags.
+_COST_S = 0.05
 #: The time limit for a kernel on the CPU, until the person lifts it: long for a frame, but short for a waiting person.
 KERNEL_TIME_LIMIT_S = 10.0
 MakeEngine = Callable[[Patch, ProfilingLevel], "Client"]
@@ -220,10 +223,12 @@ class Session(QObject):
         return self.engine.info.peak_bytes_per_s if self.engine is not None else None
 
     def cost_of(self, changes: Sequence[Change]) -> EditCost | None:
-        """Return what changes would cost at present; None while no engine runs."""
+        """Return what changes would cost at present; None while no engine runs, or if it does not answer at once."""
+        if self.engine is None or self.engine.silent_s >= SILENT_S:
+            return None
         try:
-            return self.engine.cost_of(changes) if self.engine is not None else None
-        except DeviceError:  # the engine's process has ended; its last report has the reason
+            return self.engine.cost_of(changes, within_s=_COST_S)
+        except (DeviceError, TimeoutError):  # the last report of a process that has ended has the reason
             return None
 
     def set_running(self, running: bool) -> None:

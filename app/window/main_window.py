@@ -102,6 +102,7 @@ class MainWindow(QMainWindow):
             lambda text: self._offer_restart(f"The engine can't start; the patch is intact. {text}")
         )
         self.bridge.stopped.connect(self._on_stopped)
+        self.bridge.silent.connect(self._on_silent)
         arrange(self, self.docks)
         restore(self, self.docks, self.state)
         self.set_theme(self.state.theme)
@@ -275,6 +276,16 @@ class MainWindow(QMainWindow):
 
     def _on_stopped(self, report: FrameReport) -> None:
         self._offer_restart(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")
+
+    def _on_silent(self, is_silent: bool) -> None:
+        if not is_silent:
+            if not self.bridge.has_stopped:  # which has a notice of its own
+                self.banner.show_notice(NO_NOTICE)
+            return
+        wait = ("Wait", lambda: self.banner.show_notice(NO_NOTICE))
+        restart = ("Restart engine", self.session.restart_engine)
+        text = "The engine's process does not answer; the patch is intact. Frames go on when it is heard again."
+        self.banner.show_notice(Notice(text, answers=(restart, wait)))
 
     def _offer_restart(self, text: str) -> None:
         restart = ("Restart engine", self.session.restart_engine)

@@ -41,8 +41,11 @@ class Transport(Protocol):
     def step(self, real_time: bool, /) -> FrameReport:
         """Answer `questions.Step`: the one question that is asked in every frame."""
 
-    def ask(self, question: Question[Answer], /) -> Answer:
-        """Wait for the answer. Raise WarploomError if the engine refuses or has ended."""
+    def ask(self, question: Question[Answer], within_s: float | None = None, /) -> Answer:
+        """Wait for the answer. Raise WarploomError if the engine refuses or has ended.
+
+        Raise TimeoutError if another process has not answered `within_s`; its answer is then dropped.
+        """
 
     def close(self) -> None:
         """End the engine; safe to call again. Raise DeviceError if the device fails only now."""
@@ -162,12 +165,16 @@ class Client:
         """
         self._ask(questions.WatchFiles(_each(Path, folders)))
 
-    def cost_of(self, asked: CostedEdit | Iterable[CostedEdit]) -> EditCost:
+    @checked(asked="checked by _each")
+    def cost_of(
+        self, asked: CostedEdit | Iterable[CostedEdit], *, within_s: Annotated[float, Meta(gt=0)] | None = None
+    ) -> EditCost:
         """Return the cost of one or several changes that are made together, without making them.
 
-        Call it on the patch's thread. It waits for no frame.
+        Call it on the patch's thread. It waits for no frame. Raise TimeoutError if an engine in another process has
+        not answered `within_s`.
         """
-        return self._ask(questions.CostOf(_each(CostedEdit, asked)))
+        return self._ask(questions.CostOf(_each(CostedEdit, asked)), within_s)
 
     def take_report(self) -> FrameReport | None:
         """Return the newest report that was not taken yet. Not every overlapping frame leaves a report."""
@@ -193,9 +200,9 @@ class Client:
             self._unsubscribe = None
         self._transport.close()
 
-    def _ask(self, question: Question[Answer]) -> Answer:
+    def _ask(self, question: Question[Answer], within_s: float | None = None) -> Answer:
         self._send_begun()
-        return self._transport.ask(question)
+        return self._transport.ask(question, within_s)
 
     def _follow(self, change: Change) -> None:
         if not isinstance(change, BlockTypesChanged):  # the engine's own process follows block files

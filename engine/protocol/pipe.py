@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Annotated, Any, Protocol
+from typing import IO, Annotated, Any, Protocol, cast
 
 import msgspec
 
@@ -101,10 +101,13 @@ def connect(
     profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
     time_step_s: Annotated[float, msgspec.Meta(gt=0)] = 1 / 60,
     plain_edges: bool = False,
+    waits: bool = True,
 ) -> Client:
     """Run a patch by an engine in a separate process, which `command` starts: "warploom engine", or a list of words.
 
-    Raise DeviceError if the process or its device can't be used, and from the client when the process ends.
+    Raise DeviceError if the process or its device can't be used, and from the client when the process ends. Without
+    `waits`, for a window, only the command must be one that runs: whether the engine opens its device, and whether it
+    refuses to start, stop or follow files, is reported as its other failures are.
     """
     if isinstance(command, str):
         try:
@@ -113,9 +116,9 @@ def connect(
             raise DeviceError(f"engine command must be one that runs, got {command}: {problem}") from problem
     elif not (isinstance(command, list | tuple) and all(isinstance(word, str) for word in command)):
         raise DeviceError(f"engine command must be text, or a list of words, got {command!r}")
-    transport = PipeTransport(patch, command)
+    transport = PipeTransport(patch, command, waits=waits)
     try:
-        transport.info = transport.ask(Open(device, profiling, time_step_s, plain_edges))
+        transport.open(Open(device, profiling, time_step_s, plain_edges))
         return Client(patch, transport)
     except BaseException:
         transport.close()
@@ -139,13 +142,14 @@ def _uninterrupted() -> Iterator[None]:
 class PipeTransport:
     """Messages and questions to a process, and its answers; one thread writes and one reads.
 
-    `patch` is read for the folder of its file, where relative paths start.
+    `patch` is read for the folder of its file, where relative paths start. Without `waits`, questions that have no
+    answer are not waited for, and an event reports a refusal.
     """
 
-    def __init__(self, patch: Patch, command: Sequence[str]) -> None:
+    def __init__(self, patch: Patch, command: Sequence[str], *, waits: bool = True) -> None:
         self.outbox = Outbox()
         self.info = DeviceInfo("none", "not open", "none", 0, 0)
-        self._patch, self._command = patch, list(command)
+        self._patch, self._command, self._waits = patch, list(command), waits
         try:
             if not self._command:
                 raise ValueError("it names no program")
@@ -157,7 +161,8 @@ class PipeTransport:
         self._lock = threading.Lock()
         self._numbers = count(1)
         self._waiting: dict[int, Future[bytes]] = {}
-        #: Why the process has ended, once it has.
+        #: Why the process is killed, if it is; below, why it has ended, once it has.
+        self._reason = ""
         self._failure: DeviceError | None = None
         self._is_closed = False
         self._patience_s = PATIENCE_S
@@ -203,8 +208,22 @@ class PipeTransport:
         """Have the engine run one frame, see `Client.step`."""
         return self.ask(Step(real_time))
 
-    def ask(self, question: Question[Answer], /) -> Answer:
-        """Return the answer.
+    def open(self, question: Open) -> None:
+        """Have the process use its device; if it can't, and this does not wait for that, the process is killed."""
+        opened = self._send(question)
+        if self._waits:
+            self.info = self._answer(question, opened, None)
+        else:
+            opened.add_done_callback(partial(self._opened, question))
+
+    def _opened(self, question: Open, opened: Future[bytes]) -> None:
+        try:
+            self.info = self._answer(question, opened, None)
+        except WarploomError as problem:
+            self._kill(str(problem))
+
+    def ask(self, question: Question[Answer], within_s: float | None = None, /) -> Answer:
+        """Return the answer. Raise TimeoutError if there is none `within_s`.
 
         Raise WarploomError if the engine refuses, DeviceError when its process has ended or has been silent for long.
         """
@@ -215,12 +234,23 @@ class PipeTransport:
             # saved.
             self._saved_files = SavedFiles(lambda _: None)
         asked = self._send(question)
+        if not self._waits and question.answer_type() is type(None):
+            asked.add_done_callback(self._report_refusal)
+            return cast("Answer", None)
+        return self._answer(question, asked, within_s)
+
+    def _answer(self, question: Question[Answer], asked: Future[bytes], within_s: float | None) -> Answer:
         try:
-            answer: Answer = _answer_decoder(type(question)).decode(asked.result())
+            answer: Answer = _answer_decoder(type(question)).decode(asked.result(within_s))
         except KeyboardInterrupt:
             self._patience_s = _HURRIED_S  # the process may be busy with an answer that is no longer needed
             raise
         return answer
+
+    def _report_refusal(self, asked: Future[bytes]) -> None:
+        problem = asked.exception()
+        if problem is not None and self._failure is None:
+            self.outbox.put_event(error(str(problem), source=Source.ENGINE))
 
     def close(self) -> None:
         """End the process; safe to call again. Raise DeviceError if the device fails only now."""
@@ -293,7 +323,7 @@ class PipeTransport:
                 sink.close()
 
     def _read_all(self) -> None:
-        source, decoder, reason = self._process.stdout, make_decoder(FromEngine), ""
+        source, decoder = self._process.stdout, make_decoder(FromEngine)
         assert source is not None
         try:
             while (frame := read_frame(_Heard(source, self._liveness.hear))) is not None:
@@ -301,14 +331,15 @@ class PipeTransport:
         except Exception as problem:  # noqa: BLE001 - whatever the process sends, waiting callers must get an error
             if not isinstance(problem, msgspec.DecodeError):
                 _log.exception("what the engine's process sent could not be followed")
-            reason = f"its output was no message: {problem}"
-            self._process.kill()
+            self._kill(f"its output was no message: {problem}")
         status = self._process.wait()
         source.close()
-        self._end(
-            reason
-            or (f"it was ended by {signal.Signals(-status).name}" if status < 0 else f"it ended with status {status}")
-        )
+        ended = f"it was ended by {signal.Signals(-status).name}" if status < 0 else f"it ended with status {status}"
+        self._end(self._reason or ended)
+
+    def _kill(self, reason: str) -> None:
+        self._reason = self._reason or reason
+        self._process.kill()
 
     def _take(self, message: Any) -> None:
         match message:

@@ -94,11 +94,16 @@ def open_engine(
     time_step_s: float = 1 / 60,
     fuse: bool = True,
     plain_edges: bool = False,
+    waits: bool = True,
 ) -> Client:
-    """Run a patch in this process or, with a `command` such as "warploom engine", in the process that it starts."""
+    """Run a patch in this process or, with a `command` such as "warploom engine", in the process that it starts.
+
+    `waits` is for another process, see `connect`.
+    """
     if command is None:
         return Engine(patch, device, profiling=profiling, time_step_s=time_step_s, fuse=fuse, plain_edges=plain_edges)
-    client = connect(patch, command, device, profiling=profiling, time_step_s=time_step_s, plain_edges=plain_edges)
+    options: dict[str, Any] = {"profiling": profiling, "time_step_s": time_step_s, "plain_edges": plain_edges}
+    client = connect(patch, command, device, waits=waits, **options)
     if not fuse:
         client.post(SetFusing(False))
     return client
@@ -145,7 +150,7 @@ class LocalEngine:
         self._closed = False
         self._forget_types = block_types.subscribe(lambda types: self.post(BlockTypesChanged(types)))
 
-    def ask(self, question: Question[Answer], /) -> Answer:
+    def ask(self, question: Question[Answer], _within_s: float | None = None, /) -> Answer:
         """Answer a question. Raise WarploomError if that fails, or the engine is closed."""
         if self._closed:
             raise _closed()

@@ -340,7 +340,7 @@ def test_a_command_may_be_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
     """The string is split as by a shell, and refused if a shell could not split it."""
     started: list[list[str]] = []
 
-    def start(_: Patch, command: Sequence[str]) -> None:
+    def start(_: Patch, command: Sequence[str], **_options: object) -> None:
         started.append(list(command))
         raise DeviceError("stop here")
 

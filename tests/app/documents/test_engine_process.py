@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from pytestqt.qtbot import QtBot
 
 from app.window.main_window import MainWindow
@@ -12,6 +14,7 @@ from engine import Patch, ProfilingLevel
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import NodeRemoved, PortRef
 from engine.patch.files import EXAMPLES_FOLDER
+from engine.protocol import liveness, pipe
 from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport, NodeState, Preview, UpdateLevel
 from engine.protocol.pipe import connect
@@ -89,5 +92,79 @@ def test_a_saved_kernel_file_changes_the_ports_on_the_canvas(qtbot: QtBot, tmp_p
         engine = window.session.engine
         assert engine is not None
         qtbot.waitUntil(lambda: runs() and engine.read(PortRef(node, "out"))[0] == 2)
+    finally:
+        window.close()
+
+
+def test_a_silent_process_is_shown_and_can_be_waited_for_or_restarted(
+    qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A banner offers both while the process is stopped, and goes when the process goes on; the window never waits."""
+    monkeypatch.setattr("app.documents.bridge.SILENT_S", 0.5)
+    monkeypatch.setattr("app.documents.session.SILENT_S", 600.0)
+
+    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
+        return connect(patch, COMMAND, "host", profiling=profiling, waits=False)
+
+    window = MainWindow(make_engine, tmp_path / "state")
+    window.show()
+    try:
+        assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
+        patch = window.session.patch
+        assert patch is not None
+        with qtbot.waitSignal(window.bridge.preview):
+            pass
+        child = the_child()
+        with qtbot.waitSignal(window.bridge.silent):
+            os.kill(child, signal.SIGSTOP)
+        assert window.banner.text.startswith("The engine's process does not answer; the patch is intact.")
+        assert [button.text() for button in window.banner.buttons] == ["Restart engine", "Wait"]
+        patch.set("tone", exposure=-2.0)
+        window.session.set_running(False)
+        assert window.session.cost_of([NodeRemoved(patch.nodes["viewer"])]) is None
+        with qtbot.waitSignal(window.bridge.silent):
+            os.kill(child, signal.SIGCONT)
+        assert not window.banner.text
+        window.session.set_running(True)
+        with qtbot.waitSignal(window.bridge.silent):
+            os.kill(child, signal.SIGSTOP)
+        monkeypatch.setattr(pipe, "PATIENCE_S", 0.2)
+        with qtbot.waitSignal(window.bridge.preview):
+            window.banner.buttons[0].click()
+        assert not window.banner.text
+        os.kill(child, signal.SIGKILL)
+    finally:
+        window.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "device", "message"),
+    [
+        ([sys.executable, "-c", "pass"], "host", "it ended with status 0"),
+        ([sys.executable, "-c", "import time; time.sleep(1000)"], "host", "must begin within 0.5 s"),
+        (COMMAND, "cuda:99", "cuda:99"),
+    ],
+)
+def test_a_window_opens_although_its_engine_can_not_start(
+    qtbot: QtBot,
+    tmp_path: Path,
+    asked: Asked,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    device: str,
+    message: str,
+) -> None:
+    """The window doesn't wait for the process; a banner says why there are no frames, and the patch can be edited."""
+    if "sleep" in command[-1]:
+        monkeypatch.setattr(liveness, "HELLO_S", 0.5)
+    window = MainWindow(
+        lambda patch, profiling: connect(patch, command, device, profiling=profiling, waits=False), tmp_path / "state"
+    )
+    try:
+        with qtbot.waitSignal(window.bridge.stopped):
+            window.files.new()
+        assert message in window.banner.text and window.banner.buttons[0].text() == "Restart engine"
+        assert window.session.patch is not None
+        window.session.patch.add("buffer.constant")
     finally:
         window.close()
