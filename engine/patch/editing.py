@@ -73,14 +73,16 @@ class EditablePatch(PatchContents):
         """Undo the last edit; return its name, or None when there is none."""
         edit = self.history.take_undo()
         if edit is not None:
-            self._repeat(list(map(inverse, reversed(edit.changes))))
+            self.is_undoing = True
+            self.restore(list(map(inverse, reversed(edit.changes))))
         return edit.name if edit else None
 
     def redo(self) -> str | None:
         """Redo the last undone edit; return its name, or None when there is none."""
         edit = self.history.take_redo()
         if edit is not None:
-            self._repeat(edit.changes)
+            self.is_undoing = True
+            self.restore(edit.changes)
         return edit.name if edit else None
 
     def subscribe(
@@ -104,15 +106,7 @@ class EditablePatch(PatchContents):
         return end
 
     def restore(self, changes: list[Change]) -> None:
-        """Apply changes unchecked and without an undo step. Loading a file uses this."""
-        try:
-            for change in changes:
-                self._apply(change)
-        finally:
-            self._tell_done()
-
-    def _repeat(self, changes: list[Change]) -> None:
-        self.is_undoing = True
+        """Apply changes unchecked and without an undo step, as loading a file, undo and redo do."""
         try:
             for change in changes:
                 self._apply(change)
