@@ -60,6 +60,8 @@ class Picture(Block, id="test_app.picture", category="Test"):
 class FakeEngine:
     """Takes messages and returns the test's answers, without a thread or a device."""
 
+    silent_s = 0.0
+
     def __init__(self, patch: Patch, profiling: ProfilingLevel) -> None:
         self.patch, self.profiling = patch, profiling
         self.posted: list[Any] = []
@@ -80,7 +82,7 @@ class FakeEngine:
     def post(self, message: Any) -> None:
         self.posted.append(message)
 
-    def cost_of(self, asked: Any) -> EditCost:
+    def cost_of(self, asked: Any, *, within_s: float | None = None) -> EditCost:
         """Return the cost of a rebuild for every edit."""
         return EditCost(UpdateLevel.COLD, "a test", 3_100_000)
 
