@@ -250,7 +250,7 @@ class Problems(EmptyState, Dock):
 
     def _choose(self) -> None:
         ranks = frozenset(rank for rank, button in self.ranks.items() if button.isChecked())
-        chosen = self.source.currentData()  # Qt has turned it into a plain text
+        chosen = self.source.currentData()  # a plain str: Qt drops the class `Source`
         self._filter = ProblemFilter(ranks, Source(chosen) if chosen else None)
         self._arrange()
 

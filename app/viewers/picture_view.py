@@ -180,7 +180,7 @@ class PictureView(QWidget):
         self.probed.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the picture fitted."""
+        """Report a new view of a fitted picture, since its scale follows the size of the widget."""
         super().resizeEvent(event)
         if self.is_fitted:
             self.view_changed.emit()

@@ -107,7 +107,7 @@ class ObserveProfile(msgspec.Struct, frozen=True, tag=True):
 
 
 class SetFrameBudget(msgspec.Struct, frozen=True, tag=True):
-    """The flight recorder keeps frames that end later than so many nanoseconds after they were due."""
+    """The flight recorder records a frame as slow if it ends more than `budget_ns` after it was due."""
 
     budget_ns: Annotated[int, msgspec.Meta(ge=0)]
 

@@ -31,7 +31,7 @@ class Question(msgspec.Struct, Generic[Answer], frozen=True):
 
 
 class Open(Question[DeviceInfo], frozen=True, tag=True):
-    """Use a device. The first question to an engine in another process, and only there."""
+    """Create the engine on a device. Only an engine process is asked this, as its first question."""
 
     device: str
     profiling: ProfilingLevel

@@ -44,7 +44,7 @@ def _choice(condition: Any, element: int = 0) -> Any:
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_if_runs_unless_its_element_is_zero(dtype: str) -> None:
-    """An If runs for an element of any type except zero; if it does not run, its outputs are zeros."""
+    """An If runs unless its element, of any type, is zero; if it does not run, its outputs are zeros."""
     assert _choice(np.array([0, 1, 0]).astype(dtype), 1) == 6
     assert _choice(np.array([1, 0, 1]).astype(dtype), 1) == 0
 

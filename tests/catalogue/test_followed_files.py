@@ -88,7 +88,7 @@ WAYS = (_in_place, _renamed, _with_an_old_time, _linked, _written_behind_a_link,
 
 @pytest.mark.parametrize("first", range(len(WAYS)))
 def test_every_way_of_changing_a_file_is_followed(tmp_path: Path, device: Device, first: int) -> None:
-    """Each way of changing a file is followed, whichever way came before."""
+    """Three changes of a file in a row are followed, whichever way of changing it comes first."""
     folder = tmp_path / "patch"
     header = _header(folder, 1)
     (folder / "k.cu").write_text(ADDED)

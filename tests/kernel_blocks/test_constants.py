@@ -229,7 +229,7 @@ def test_fused_neighbours_take_constants(device: Device) -> None:
 
 @pytest.mark.parametrize("source", ["cuda text", "op graph"])
 def test_a_value_that_comes_with_the_mark_counts_and_the_next_one_too(source: str, tmp_path: Path) -> None:
-    """A value set together with its mark applies at once, and so do later values, with and without the mark."""
+    """A new value applies in the next frame, even if the same edit makes its parameter a constant or live again."""
     patch = Patch()
     node = _place(patch, source, tmp_path, gain=2.0)
     with Engine(patch, device="host") as engine:

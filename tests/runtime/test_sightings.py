@@ -64,7 +64,7 @@ def test_digits_of_names_are_no_numbers() -> None:
 
 
 def pouring() -> tuple[Patch, NodeRef]:
-    """A patch in which 3 numbers are appended to 2 places, until `least` exceeds the numbers."""
+    """A patch that appends 3 numbers to a buffer with room for 2; numbers below `least` are left out."""
     patch = Patch()
     pour = patch.add("test_small.pour", capacity=2)
     patch.connect(array(patch, 1, 2, 3)["out"], pour["x"])

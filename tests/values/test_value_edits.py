@@ -1,4 +1,4 @@
-"""After random edits of values, a running engine agrees with a new one that starts with the final patch."""
+"""While value blocks and their connections are edited at random, a running engine agrees with a new one."""
 
 import random
 

@@ -13,7 +13,7 @@ NUMBERS = st.floats(-100, 100)
 
 
 def wave(shape: str, turns: np.ndarray) -> np.ndarray:
-    """Return a wave by interpolation between its corners; `turns` may be any number."""
+    """Return a wave from -1 to 1, computed with numpy; `turns` may be any numbers."""
     turn = turns % 1.0
     if shape == "sine":
         return np.cos(2 * np.pi * (turn - 0.25))

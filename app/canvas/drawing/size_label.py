@@ -40,7 +40,7 @@ def label_area(text: str, middle: QPointF) -> QRectF:
 
 
 def paint_label(painter: QPainter, text: str, middle: QPointF, ink: str, theme: Colours, scale: float) -> None:
-    """Paint a label on the background of the canvas."""
+    """Paint a label over a rounded rectangle in the colour of the canvas."""
     factor = _factor(scale)
     width = label_width(text, scale) / factor
     area = QRectF(-width / 2, -_HEIGHT / 2, width, _HEIGHT)

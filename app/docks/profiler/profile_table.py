@@ -129,7 +129,7 @@ class ProfileView(QTreeView):
         self.rows = ProfileModel(self)
         self._folded: dict[str, bool] = {}  # the person's folded and unfolded rows, by key
         self._selected: frozenset[str] = frozenset()
-        self._follows = False  # whether the selection comes from the canvas
+        self._follows = False  # True while `_select` sets the current row, which emits nothing then
         self.setModel(self.rows)
         self.setAccessibleName("Times of each block")
         self.setUniformRowHeights(True)

@@ -307,7 +307,10 @@ def _integer_to_float(body: Body, instruction: Instruction, value: str, have: st
 
 
 def _rounded_integer(body: Body, value: str, have: str, wanted: str, mode: str) -> str:
-    """Return an integer as a float in any rounding: its two halves are exact f64, and their sum is rounded once."""
+    """Return an integer as a float in a rounding mode.
+
+    Each half of a 64-bit integer is exact in f64. The result is the correctly rounded sum of the halves.
+    """
     code, llvm = body.code, llvm_type(have)
     name = "sitofp" if is_signed(have) else "uitofp"
     if bits(have) <= 32:

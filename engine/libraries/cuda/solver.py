@@ -60,7 +60,7 @@ class LapackPlan:
         self._kernels = MatrixKernels(handles, self._dtype)
         #: Scratch memory, and the parts of it: where each begins, and the bytes from one matrix to the next.
         self._scratch, self._parts = Scratch(), dict[str, tuple[int, int]]()
-        #: By routine: the start of its scratch memory, and its arguments after that address.
+        #: By routine: the offset of its scratch memory, and the arguments that follow this memory's address in a call.
         self._work: dict[str, tuple[int, tuple[int, ...]]] = {}
         #: Host memory whose addresses are passed to routines.
         self._host = [np.ones(1, self._dtype.numpy), np.zeros(1, np.int32), np.zeros(1, self._dtype.numpy)]

@@ -16,7 +16,9 @@ def told(window: MainWindow) -> list[tuple[str, str, str, tuple[str, ...]]]:
 
 
 def test_rebuilds_are_listed_with_their_blocks_and_drags_are_counted(qtbot: QtBot, real_window: MainWindow) -> None:
-    """Adding a block and undoing it make a row each, which leads to the block; a drag only raises the count of HOT."""
+    """Adding a block makes a row, and a click on the row selects the block; undo makes another row; new values of a
+    parameter only raise the count of HOT.
+    """
     window, patch = real_window, Patch()
     source = patch.add("io.array", data=np.ones(64, np.float32))
     scale = patch.add("math.saxpy", node_id="scale")

@@ -148,7 +148,7 @@ def test_a_check_with_the_previous_result_tells_what_a_whole_one_tells(steps: li
 
 @pytest.mark.parametrize("wire", ["n9.out n2.y", "n1.out n1.y", "n1.missing n2.y", "n1.out n2.x"])
 def test_a_bad_edit_of_a_right_patch_is_found(wire: str) -> None:
-    """A cycle, an unknown port or a second connection, added to a right patch, is the same error as in a full check."""
+    """A cycle, an unknown port or a second connection, added to a valid patch, is reported as in a full check."""
     patch = chain(10)
     edited = rewired(patch, wire)
     assert check_description(edited, check_description(patch)).errors == check_description(edited).errors

@@ -94,7 +94,7 @@ def test_single_bits(run, rows, depth, operation):
 @pytest.mark.parametrize(("rows", "depth"), [(8, 4), (16, 4), (16, 8), (16, 16)])
 @pytest.mark.parametrize("mode", ["", ".rm"])
 def test_doubles(run, rows, depth, mode):
-    """f64 products with a directed rounding mode stay on that side of an exact sum of integers and a tiny number."""
+    """f64 products of integers are exact; with `.rm`, subtracting a tiny number rounds some down and none up."""
     a = RNG.integers(-50, 50, (rows, depth)).astype(np.float64)
     b = RNG.integers(-50, 50, (depth, 8)).astype(np.float64)
     c = np.full((rows, 8), -(2.0**-70)) if mode else RNG.integers(-50, 50, (rows, 8)).astype(np.float64)

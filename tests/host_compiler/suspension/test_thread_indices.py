@@ -220,7 +220,7 @@ class Kernel:
 
 
 def check(device, numbers):
-    """Compare the kernels of some seeds, a few in each module, with the values computed here for each thread."""
+    """Compare the results of random kernels, one per seed, with the values that Python computed for each thread."""
     x = np.random.default_rng(3).integers(0, 1 << 32, ELEMENTS, np.uint32)
     kernels = [Kernel(seed, f"k{seed}", x) for seed in numbers]
     for first in range(0, len(kernels), KERNELS):

@@ -35,7 +35,7 @@ def count(x: "int32[:]", out: "int32[:]", bins: "int32"):  # noqa: F821
 
 @cuda.jit
 def broken(x: "float32[:]"):
-    """Read an undefined name."""
+    """Read an undefined attribute."""
     x[0] = x.nothing
 
 

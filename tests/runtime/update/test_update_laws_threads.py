@@ -55,7 +55,7 @@ def follow(engine: Engine) -> None:
     """Wait until frames have followed everything that was posted, except for edits that wait for a running job."""
     until(lambda: not engine.core.inbox)
     engine.take_report()
-    now = wait_for(engine, lambda r: True)  # the last message is read in the next frame at the latest
+    now = wait_for(engine, lambda r: True)  # the frame after `now`, or an earlier one, reads the last message
     wait_for(engine, lambda r: r.frame > now.frame + 1 and r.preparing)
 
 

@@ -20,7 +20,7 @@ _CACHE_LINE = 64
 
 @dataclass(slots=True, eq=False)
 class Section:
-    """Instructions `slot + 1` to `end`.
+    """The instructions in `range(slot + 1, end)`.
 
     The one at `slot` runs them in parallel, or continues with the first of them.
     """
@@ -113,7 +113,7 @@ def rows_apart(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 class Sections:
-    """The sections of a program: their plans in memory, and facts about their instructions.
+    """The sections of a program: their plans in memory, and each instruction's time and number of thread blocks.
 
     `code` has the program's instructions; this class writes those at the sections' slots.
     """
