@@ -5,6 +5,7 @@ Extensions contain their type, so a parameter's value of any type is decoded to 
 
 import os
 from ast import literal_eval
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,8 +19,9 @@ from engine.patch.changes import ParameterChanged
 from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport, Frozen, Message, Preview, Saved, UpdateRecord
 from engine.protocol.questions import AnyQuestion
+from engine.protocol.shared_pictures import PlacedArray, SharedPictures
 
-_PATH, _ARRAY, _DTYPE, _USER_ARRAY = range(4)  # codes of the extensions
+_PATH, _ARRAY, _DTYPE, _USER_ARRAY, _PLACED = range(5)  # codes of the extensions
 
 
 # Frames of a pipe other than messages.
@@ -101,15 +103,21 @@ def encode(message: object) -> bytes:
         raise WarploomError(f"{where} must be encodable for an engine in another process, got {problem}") from problem
 
 
-def make_decoder(expected: Any) -> msgspec.msgpack.Decoder[Any]:
-    """Return a decoder of one type, such as `ToEngine`; it raises msgspec.DecodeError for anything else."""
-    return msgspec.msgpack.Decoder(expected, ext_hook=_decode_extension, dec_hook=_check)
+def make_decoder(expected: Any, pictures: SharedPictures | None = None) -> msgspec.msgpack.Decoder[Any]:
+    """Return a decoder of one type, such as `ToEngine`; it raises msgspec.DecodeError for anything else.
+
+    Placed arrays are in the memory of `pictures`.
+    """
+    return msgspec.msgpack.Decoder(expected, ext_hook=partial(_decode_extension, pictures), dec_hook=_check)
 
 
 def _encode_extension(value: object) -> msgspec.msgpack.Ext:
     match value:
         case Path():
             return msgspec.msgpack.Ext(_PATH, os.fsencode(value))
+        case PlacedArray():
+            where = value.place, np.lib.format.dtype_to_descr(value.dtype), value.shape
+            return msgspec.msgpack.Ext(_PLACED, repr(where).encode())
         case np.ndarray():
             header = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape)).encode()
             elements = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
@@ -121,7 +129,7 @@ def _encode_extension(value: object) -> msgspec.msgpack.Ext:
     raise NotImplementedError(type(value).__name__)
 
 
-def _decode_extension(code: int, data: memoryview) -> object:
+def _decode_extension(pictures: SharedPictures | None, code: int, data: memoryview) -> object:
     if code == _PATH:
         return Path(os.fsdecode(bytes(data)))
     if code == _ARRAY:
@@ -129,6 +137,9 @@ def _decode_extension(code: int, data: memoryview) -> object:
         descr, shape = literal_eval(bytes(data[4:start]).decode())
         # A copy: in the message the elements lie at any address, and can't be written.
         return np.frombuffer(data[start:], np.lib.format.descr_to_dtype(descr)).reshape(shape).copy()
+    if code == _PLACED and pictures is not None:
+        place, descr, shape = literal_eval(bytes(data).decode())
+        return pictures.take(place, np.lib.format.descr_to_dtype(descr), shape)
     if code == _DTYPE:
         return np.lib.format.descr_to_dtype(literal_eval(bytes(data).decode()))
     if code == _USER_ARRAY:

@@ -2,6 +2,9 @@
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
@@ -9,6 +12,8 @@ from engine.protocol.messages import FrameReport, Frozen, Preview, Saved, Update
 
 #: Number of events kept for a reader that never reads.
 EVENT_LIMIT = 1000
+#: Returns a picture whose pixels it copies with the function that it gets.
+MakePreview = Callable[[Callable[[Any], Any]], Preview]
 Happening = Saved | Diagnostic | UpdateRecord | Frozen
 
 
@@ -18,16 +23,19 @@ class Outbox:
     def __init__(self) -> None:
         self._report: deque[FrameReport] = deque(maxlen=1)
         self._profile: deque[Profile] = deque(maxlen=1)
-        self._previews: dict[str, Callable[[], Preview]] = {}
+        self._previews: dict[str, MakePreview] = {}
         self._events: deque[Happening] = deque(maxlen=EVENT_LIMIT)
+        #: Called after a picture or an event was put, on the writer's thread.
+        self.wake: Callable[[], object] = int
         #: Replaces the report.
         self.put_report: Callable[[FrameReport], None] = self._report.append
         #: Replaces the profile.
         self.put_profile: Callable[[Profile], None] = self._profile.append
 
-    def put_preview(self, node: str, make: Callable[[], Preview]) -> None:
+    def put_preview(self, node: str, make: MakePreview) -> None:
         """Offer a viewer's picture. The reader calls `make`, so the copy costs the engine no time."""
         self._previews[node] = make
+        self.wake()
 
     def drop_preview(self, node: str) -> bool:
         """Withdraw an offer; False when there is none, or a reader has taken it."""
@@ -36,6 +44,7 @@ class Outbox:
     def put_event(self, event: Happening) -> None:
         """Add an event."""
         self._events.append(event)
+        self.wake()
 
     def take_report(self) -> FrameReport | None:
         """Return the newest report that was not taken yet."""
@@ -51,14 +60,14 @@ class Outbox:
         except IndexError:
             return None
 
-    def take_preview(self, node: str) -> Preview | None:
+    def take_preview(self, node: str, copy: Callable[[Any], Any] = np.ndarray.copy) -> Preview | None:
         """Return a viewer's newest picture that was not taken yet."""
         make = self._previews.pop(node, None)
-        return None if make is None else make()
+        return None if make is None else make(copy)
 
-    def take_previews(self) -> list[Preview]:
+    def take_previews(self, copy: Callable[[Any], Any]) -> list[Preview]:
         """Return the newest picture of every viewer that was not taken yet."""
-        return [preview for node in tuple(self._previews) if (preview := self.take_preview(node)) is not None]
+        return [preview for node in tuple(self._previews) if (preview := self.take_preview(node, copy)) is not None]
 
     def take_events(self) -> list[Happening]:
         """Return the events since the last call, oldest first."""

@@ -1,6 +1,7 @@
 """The transport to an engine in another process: frames of msgpack, each after its length, on its standard streams."""
 
 import logging
+import os
 import shlex
 import signal
 import subprocess
@@ -45,6 +46,7 @@ from engine.protocol.liveness import Liveness
 from engine.protocol.messages import Edited, EngineStatistics, FrameReport, Message, Preview, UpdateLevel
 from engine.protocol.outbox import Outbox
 from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
+from engine.protocol.shared_pictures import VARIABLE, SharedPictures, make_descriptor
 
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
@@ -139,6 +141,21 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def _start(command: list[str]) -> tuple[subprocess.Popen[bytes], SharedPictures | None]:
+    """Start a process with pipes to it, and memory for pictures that both share."""
+    shared = make_descriptor()
+    passed = () if shared is None else (shared,)
+    try:
+        pictures = None if shared is None else SharedPictures(shared)
+        environment = os.environ | {VARIABLE: str(shared)} if pictures is not None else None
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, pass_fds=passed)
+        return process, pictures
+    finally:
+        for descriptor in passed:
+            os.close(descriptor)
+
+
 class PipeTransport:
     """Messages and questions to a process, and its answers; one thread writes and one reads.
 
@@ -154,7 +171,7 @@ class PipeTransport:
             if not self._command:
                 raise ValueError("it names no program")
             with _uninterrupted():
-                self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                self._process, self._pictures = _start(self._command)
         except (OSError, ValueError) as problem:  # ValueError also for a NUL in a word
             reason = getattr(problem, "strerror", None) or problem
             raise DeviceError(f"engine command must be one that runs, got {self._command}: {reason}") from problem
@@ -323,7 +340,7 @@ class PipeTransport:
                 sink.close()
 
     def _read_all(self) -> None:
-        source, decoder = self._process.stdout, make_decoder(FromEngine)
+        source, decoder = self._process.stdout, make_decoder(FromEngine, self._pictures)
         assert source is not None
         try:
             while (frame := read_frame(_Heard(source, self._liveness.hear))) is not None:
@@ -359,7 +376,7 @@ class PipeTransport:
             case Profile():
                 self.outbox.put_profile(message)
             case Preview():
-                self.outbox.put_preview(message.node, lambda: message)
+                self.outbox.put_preview(message.node, lambda _: message)
             case Failed(diagnostic):
                 self.outbox.put_event(diagnostic)
             case Records(records, dropped):

@@ -6,11 +6,13 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import IO, Any
 
 import msgspec
+import numpy as np
 
 from engine.catalogue.catalogue import WAIT_S, forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, Source, WarploomError, error
@@ -35,10 +37,11 @@ from engine.protocol.liveness import HEARTBEAT_S
 from engine.protocol.messages import Edited, Message
 from engine.protocol.pipe import KINDS, read_frame, write_frame
 from engine.protocol.questions import Close, Open, Question
+from engine.protocol.shared_pictures import SharedPictures, inherited
 from engine.runtime.engine import LocalEngine
 
 _log = logging.getLogger(__name__)
-#: How often the outbox is checked. A report is for a display frame, and answers don't wait for it.
+#: How often the outbox is checked for reports, which are for display frames; pictures and events don't wait for that.
 _PERIOD_S = 1 / 120
 #: Number of log records that wait for a slow client; older ones are dropped and counted.
 RECORD_LIMIT = 1000
@@ -50,17 +53,18 @@ def serve_standard_streams() -> None:
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as sink:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         try:
-            serve(source, sink)
+            serve(source, sink, inherited())
         except msgspec.DecodeError as problem:
             raise WarploomError(f"engine's input must be messages, as --engine sends them, got {problem}") from problem
 
 
-def serve(source: IO[bytes], sink: IO[bytes]) -> None:
+def serve(source: IO[bytes], sink: IO[bytes], pictures: SharedPictures | None = None) -> None:
     """Run the engine of one client until `source` ends. Raise msgspec.DecodeError when the bytes are not a frame.
 
-    A frame that is not a message is refused, and so is a message that can't be applied.
+    Pictures go through the memory of `pictures`, if there is any. A frame that is not a message is refused, and so is a
+    message that can't be applied.
     """
-    server = _Server(sink)
+    server = _Server(sink, pictures)
     try:
         decoder = make_decoder(ToEngine)
         while (frame := read_frame(source)) is not None:
@@ -77,10 +81,11 @@ def serve(source: IO[bytes], sink: IO[bytes]) -> None:
 class _Server:
     """Keeps a copy of the client's patch, for the cost of edits, and the engine that runs the patch."""
 
-    def __init__(self, sink: IO[bytes]) -> None:
+    def __init__(self, sink: IO[bytes], pictures: SharedPictures | None) -> None:
         self._patch = Patch()
         self._blocks: tuple[Path, ...] = ()
         self._engine: LocalEngine | None = None
+        self._copy = np.ndarray.copy if pictures is None else pictures.place
         self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
         self._records = LogBuffer(logging.WARNING, RECORD_LIMIT)
         attach(self._records)
@@ -178,6 +183,7 @@ class _Server:
                     time_step_s=question.time_step_s,
                     plain_edges=question.plain_edges,
                 )
+                self._engine.outbox.wake = partial(self._unsent.put, b"")
                 answer = self._engine.info
             elif self._engine is None:
                 raise WarploomError(f"engine must be open before it is asked, got {type(question).__name__}")
@@ -218,7 +224,7 @@ class _Server:
         if self._engine is not None:
             outbox = self._engine.outbox
             news += [news for news in (outbox.take_report(), outbox.take_profile()) if news is not None]
-            news += outbox.take_previews()
+            news += outbox.take_previews(self._copy)
             news += [Failed(event) if isinstance(event, Diagnostic) else event for event in outbox.take_events()]
         return news
 

@@ -1,8 +1,10 @@
 """Picture slots: a viewer's picture in the graph's memory, and the memory in which it waits for its reader."""
 
 import time
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,16 +78,22 @@ class PictureSlot:
             self.refused = size_bytes, str(problem)
 
     def take(
-        self, node: str, frame: int, size: tuple[int, int], whole: tuple[int, int], probe: tuple[int, int] | None
+        self,
+        node: str,
+        frame: int,
+        size: tuple[int, int],
+        whole: tuple[int, int],
+        probe: tuple[int, int] | None,
+        copy: Callable[[Any], Any],
     ) -> Preview:
-        """Return a copy of the picture and free the slot; called once, by the reader's thread.
+        """Return the picture, which `copy` copies, and free the slot; called once, by the reader's thread.
 
         Sizes are (width, height); the pixel at `probe` follows the picture.
         """
         try:
             (width, height), array = size, self.pinned.array
             count = PIXEL_BYTES * width * height
-            pixels = array[:count].reshape(height, width, PIXEL_BYTES).copy()
+            pixels = copy(array[:count].reshape(height, width, PIXEL_BYTES))
             probed = None
             if probe is not None:
                 red, green, blue, alpha = array[count : count + PIXEL_BYTES].tolist()
