@@ -227,11 +227,10 @@ class PipeTransport:
 
     def open(self, question: Open) -> None:
         """Have the process use its device; if it can't, and this does not wait for that, the process is killed."""
-        opened = self._send(question)
         if self._waits:
-            self.info = self._answer(question, opened, None)
+            self.info = self.ask(question)
         else:
-            opened.add_done_callback(partial(self._opened, question))
+            self._send_only(question, partial(self._opened, question))
 
     def _opened(self, question: Open, opened: Future[bytes]) -> None:
         try:
@@ -250,11 +249,14 @@ class PipeTransport:
             # The process follows its kernels; this updates the ports and parameters of the patch here when files are
             # saved.
             self._saved_files = SavedFiles(lambda _: None)
-        asked = self._send(question)
         if not self._waits and question.answer_type() is type(None):
-            asked.add_done_callback(self._report_refusal)
+            self._send_only(question, self._report_refusal)
             return cast("Answer", None)
-        return self._answer(question, asked, within_s)
+        return self._answer(question, self._send(question), within_s)
+
+    def _send_only(self, question: Question[Any], then: Callable[[Future[bytes]], None]) -> None:
+        with suppress(DeviceError):  # the last report of a process that has ended has the reason
+            self._send(question).add_done_callback(then)
 
     def _answer(self, question: Question[Answer], asked: Future[bytes], within_s: float | None) -> Answer:
         try:

@@ -17,7 +17,7 @@ from engine.protocol.client import Client
 from engine.protocol.liveness import Liveness
 from engine.protocol.pipe import connect
 from tests.protocol.engine_process import COMMAND, the_child
-from tests.waiting import until
+from tests.waiting import next_report, until
 
 
 @pytest.fixture
@@ -100,3 +100,16 @@ def test_parts_of_a_frame_are_heard() -> None:
     source = pipe._Heard(stream, lambda: heard.append(time.monotonic()))
     assert [pipe.read_frame(source) for _ in frames] == frames
     assert pipe.read_frame(source) is None and len(heard) > 200
+
+
+def test_a_window_gets_no_exception_from_a_process_that_has_ended() -> None:
+    """Without `waits`, starting and stopping raise nothing; the last report has the reason. Questions raise it."""
+    with connect(Patch(), [sys.executable, "-c", "pass"], "host", waits=False) as client:
+        client.start()
+        report = next_report(client, lambda report: report.failed)
+        assert report.diagnostics[-1].message == "engine's process must keep running, but it ended with status 0"
+        client.start()
+        client.watch_files()
+        client.stop()
+        with pytest.raises(DeviceError, match="ended with status 0"):
+            client.step()
