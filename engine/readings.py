@@ -85,14 +85,23 @@ def is_file(path: Path) -> bool:
         return False
 
 
+@answered
+def is_pipe(path: Path) -> bool:
+    """True for a pipe or a device, which might never end, or anything else that is neither a file nor a folder."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 #: Returns a path whose symbolic links are followed.
 resolved = answered(Path.resolve)
 
 
 def _read(path: Path) -> tuple[bytes, OSError | None]:
     try:
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a pipe would block
+        if unwrap(is_pipe)(path):
             raise OSError(errno.EINVAL, "it is not a file")
         return path.read_bytes(), None
     except OSError as reason:

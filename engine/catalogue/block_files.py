@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from engine.blocktypes.block import FOLDER_PACKAGE
+from engine.readings import read_bytes
 
 #: The folder beside a patch, and in the configuration folder, that holds blocks of the person's own.
 FOLDER_NAME = "blocks"
@@ -67,7 +68,7 @@ def find_definition(type_id: str, folder: Path) -> Path | None:
 def read(path: Path) -> bytes:
     """Return a file's bytes; empty when the file is gone or can't be read."""
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError:
         return b""
 

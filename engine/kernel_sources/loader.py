@@ -55,7 +55,7 @@ from engine.processes.pool import run
 from engine.ptx import parse, read_signatures
 from engine.ptx.tree import KernelSignature
 from engine.ptx.uses import kernel_uses
-from engine.readings import Reading, is_file, resolved
+from engine.readings import Reading, is_file, is_pipe, resolved
 
 _log = logging.getLogger(__name__)
 _OR_SUFFIXES = ".cu, .ptx or .py"
@@ -258,10 +258,12 @@ def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
     def placed(text: str, origin: Path) -> str:
         def name_path(line: re.Match[str]) -> str:
             name, is_beside = line["quoted"] or line["angled"], line["quoted"] and origin.is_absolute()
-            places = (resolved(folder / name) for folder in ([origin.parent, *folders] if is_beside else folders))
+            places = [resolved(folder / name) for folder in ([origin.parent, *folders] if is_beside else folders)]
             target = next(filter(is_file, places), None)
             if target is None:
                 missing[name] = None
+                if pipe := next(filter(is_pipe, places), None):  # the compiler would wait for it
+                    raise KernelError(f"header must be a file, got {pipe}, which is not one", file=str(origin))
             if target in (None, path) or '"' in str(target):
                 return line[0]
             if target not in found:

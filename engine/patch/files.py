@@ -48,6 +48,7 @@ from engine.patch.changes import (
 )
 from engine.patch.document import Patch
 from engine.patch.regions import TOP, RegionRefused, Scopes, region_of
+from engine.readings import read_bytes
 
 _log = logging.getLogger(__name__)
 SCHEMA = 1
@@ -131,12 +132,9 @@ def load_patch(path: Path | str, catalogue: Catalogue | None = None, *, trust: b
     """
     path = Path(path)
     try:
-        if path.is_char_device() or path.is_block_device():  # reading it may never end
-            raise PatchError(f"{path} must be a patch (UTF-8 JSON), got a device")
-        data = path.read_bytes()
-    except (OSError, ValueError) as problem:  # ValueError for a NUL in the path
-        reason = getattr(problem, "strerror", None) or problem
-        raise PatchError(f"patch must be readable: {path}: {reason}") from problem
+        data = read_bytes(path)
+    except OSError as problem:
+        raise PatchError(f"patch must be readable: {path}: {problem.strerror or problem}") from problem
     patch = read_patch(data, path, catalogue)
     patch.trusted = trust
     _log.info("read %s: %s, %s", path, plural(len(patch.nodes), "node"), plural(len(patch.connections), "connection"))

@@ -1,7 +1,11 @@
 """Included files are searched as the compiler searches for them."""
 
+import os
 from pathlib import Path
 
+import pytest
+
+from engine.diagnostics import KernelError
 from engine.kernel_sources.loader import find_includes
 
 
@@ -37,3 +41,14 @@ def test_names_that_no_folder_has_are_missing(tmp_path: Path) -> None:
     """Missing headers, such as those of the toolkit, are each listed once."""
     source = "#include <cuda_fp16.h>\n#include <cuda_fp16.h>\n#include <cub/cub.cuh>\n"
     assert find_includes(source, tmp_path / "k.cu", [tmp_path]).missing == ("cuda_fp16.h", "cub/cub.cuh")
+
+
+def test_a_header_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    """The compiler would wait for a pipe for ever; one in the second folder doesn't matter if the first has a file."""
+    os.mkfifo(tmp_path / "pipe.h")
+    with pytest.raises(KernelError, match=r"header must be a file, got .*pipe\.h, which is not one"):
+        find_includes('#include "pipe.h"', tmp_path / "k.cu", [])
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "pipe.h").write_text("")
+    found = find_includes("#include <pipe.h>", tmp_path / "k.cu", [tmp_path / "first", tmp_path])
+    assert list(found.files) == [tmp_path / "first" / "pipe.h"]

@@ -1,6 +1,7 @@
 """Each mistake is reported by one clear error and the exit status that scripts rely on."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -102,15 +103,20 @@ def test_a_bad_file_gets_one_line(warploom: Warploom, tmp_path: Path, text: str,
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("/dev/zero", "/dev/zero must be a patch (UTF-8 JSON), got a device"),
+        ("/dev/zero", "patch must be readable: /dev/zero: it is not a file"),
+        ("pipe.loom", "patch must be readable: pipe.loom: it is not a file"),
         (".", "patch must be readable: .: Is a directory"),
         ("x" * 5000, "File name too long"),
         ("a/b\nc.loom", "No such file or directory"),
         ("é→.loom", "é→.loom: No such file or directory"),
     ],
 )
-def test_a_path_that_is_no_patch_file_is_refused(warploom: Warploom, name: str, message: str) -> None:
+def test_a_path_that_is_no_patch_file_is_refused(
+    warploom: Warploom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
     """A path to anything but a patch file is refused with one error and exit status 1."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.loom")
     for command in ("check", "plan", "trace", "run"):
         result = warploom(command, name)
         assert result.status == 1
