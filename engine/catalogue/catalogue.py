@@ -4,6 +4,7 @@ import difflib
 import importlib
 import pkgutil
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as NotDoneYet
 from functools import cache
@@ -23,7 +24,7 @@ from engine.catalogue.block_files import FOLDER_NAME, find_definition
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.search import search
 from engine.descriptions.checks import shown
-from engine.diagnostics import Diagnostic, PatchError, WarploomError
+from engine.diagnostics import Diagnostic, PatchError, WarploomError, cut
 from engine.user_code.limits import FILE, GRACE_S
 
 ENTRY_POINT_GROUP = "warploom.blocks"
@@ -176,10 +177,14 @@ def trust_blocks(folder: Path | str, *, wait_s: Annotated[float, Meta(ge=0)] = L
     ready.
     """
     path = Path(folder)
-    if not path.is_dir():
-        raise WarploomError(f"folder of blocks must exist, got {path}")
+    try:
+        is_folder = path.is_dir()
+    except OSError:  # no file can have that name
+        is_folder = False
+    if not is_folder:
+        raise WarploomError(f"folder of blocks must exist, got {cut(str(path), 300)}")
     default_catalogue()  # first, so that its ids take precedence
-    _wait_for(path, wait_s)
+    _wait_for(path, min(wait_s, threading.TIMEOUT_MAX))
     return block_folders.problems(path)
 
 

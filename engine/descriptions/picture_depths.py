@@ -3,7 +3,7 @@
 from pathlib import PurePath
 
 from engine.arguments import checked
-from engine.diagnostics import PatchError
+from engine.diagnostics import PatchError, cut
 
 #: The depths that a person can choose from; the first one is the format's usual depth.
 PICTURE_DEPTHS = ("usual", "8 bits", "16 bits", "half", "float")
@@ -31,7 +31,7 @@ def picture_depth(path: str, depth: str = "usual") -> str:
         return depths[0]
     if depth not in depths:
         raise PatchError(
-            f"depth of a {suffix or 'nameless'} file must be usual or {' or '.join(depths)}, got {depth}; choose "
+            f"depth of a {suffix or 'nameless'} file must be usual or {' or '.join(depths)}, got {cut(depth, 100)}; choose "
             "another depth, or another ending of the file's name"
         )
     return depth

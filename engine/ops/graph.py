@@ -110,5 +110,5 @@ def graph_from_json(data: object) -> OpGraph:
     """Return the graph of a JSON object, without fields that only an editor uses. Raise OpError if it is malformed."""
     try:
         return msgspec.convert(data, OpGraph)
-    except msgspec.ValidationError as problem:
+    except (msgspec.ValidationError, UnicodeEncodeError) as problem:  # half a surrogate pair can't be encoded
         raise OpError([error(f"op graph must have the form of one, got {problem}")]) from None

@@ -31,7 +31,7 @@ from engine.arguments import checked
 from engine.blocktypes.parameters import MOST_DEPTH, UserArray, check_depth
 from engine.catalogue.catalogue import Catalogue
 from engine.descriptions.checks import shown
-from engine.diagnostics import PatchError
+from engine.diagnostics import PatchError, cut
 from engine.figures import plural
 from engine.patch import rules
 from engine.patch.changes import (
@@ -78,7 +78,7 @@ def save_patch(patch: Patch, path: Path | str) -> None:
         write_atomically(path, data)
     except (OSError, ValueError) as problem:  # ValueError for a NUL in the path
         reason = getattr(problem, "strerror", None) or problem
-        raise PatchError(f"patch must be writable: {path}: {reason}") from problem
+        raise PatchError(f"patch must be writable: {cut(str(path), 300)}: {reason}") from problem
     _log.info("wrote %s", path)
     patch.path, patch.file_digest = path, file_version(data)
     patch.history.mark_saved()
@@ -134,7 +134,7 @@ def load_patch(path: Path | str, catalogue: Catalogue | None = None, *, trust: b
     try:
         data = read_bytes(path)
     except OSError as problem:
-        raise PatchError(f"patch must be readable: {path}: {problem.strerror or problem}") from problem
+        raise PatchError(f"patch must be readable: {cut(str(path), 300)}: {problem.strerror or problem}") from problem
     patch = read_patch(data, path, catalogue)
     patch.trusted = trust
     _log.info("read %s: %s, %s", path, plural(len(patch.nodes), "node"), plural(len(patch.connections), "connection"))

@@ -225,7 +225,10 @@ class Client:
 
 def _each(kind: Any, given: object) -> tuple[Any, ...]:
     """Return one or several values as a tuple. Raise WarploomError unless each is of the type `kind`."""
-    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    try:
+        found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    except TypeError:  # an array without dimensions
+        found = (given,)
     for item in found:
         if problem := check_of(kind)(item, "each of them"):
             raise WarploomError(problem)

@@ -17,12 +17,12 @@ from typing import IO, Annotated, Any, Protocol, cast
 
 import msgspec
 
-from engine.arguments import checked
+from engine.arguments import checked, shown
 from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import DeviceInfo
-from engine.diagnostics import DeviceError, KernelError, PatchError, Sighting, Source, WarploomError, error
+from engine.diagnostics import DeviceError, KernelError, PatchError, Sighting, Source, WarploomError, cut, error
 from engine.logs import follow_level, log_again
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
@@ -115,9 +115,9 @@ def connect(
         try:
             command = shlex.split(command)
         except ValueError as problem:
-            raise DeviceError(f"engine command must be one that runs, got {command}: {problem}") from problem
+            raise DeviceError(f"engine command must be one that runs, got {shown(command)}: {problem}") from problem
     elif not (isinstance(command, list | tuple) and all(isinstance(word, str) for word in command)):
-        raise DeviceError(f"engine command must be text, or a list of words, got {command!r}")
+        raise DeviceError(f"engine command must be text, or a list of words, got {shown(command)}")
     transport = PipeTransport(patch, command, waits=waits)
     try:
         transport.open(Open(device, profiling, time_step_s, plain_edges))
@@ -174,7 +174,9 @@ class PipeTransport:
                 self._process, self._pictures = _start(self._command)
         except (OSError, ValueError) as problem:  # ValueError also for a NUL in a word
             reason = getattr(problem, "strerror", None) or problem
-            raise DeviceError(f"engine command must be one that runs, got {self._command}: {reason}") from problem
+            raise DeviceError(
+                f"engine command must be one that runs, got {cut(str(self._command), 300)}: {reason}"
+            ) from problem
         self._lock = threading.Lock()
         self._numbers = count(1)
         self._waiting: dict[int, Future[bytes]] = {}

@@ -16,7 +16,7 @@ from engine.blocktypes.block import block_types
 from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import Device, DeviceInfo
 from engine.device.open import check_device_name, open_device
-from engine.diagnostics import DeviceError, PatchError, WarploomError
+from engine.diagnostics import DeviceError, PatchError, WarploomError, cut
 from engine.patch.changes import BlockTypesChanged, PortRef
 from engine.patch.document import Patch
 from engine.patch.trust import SavePlace
@@ -85,6 +85,7 @@ class Engine(Client):
             yield
 
 
+@checked(PatchError, device="checked by Engine or the process", command="checked by connect")
 def open_engine(
     patch: Patch,
     device: str,
@@ -214,7 +215,9 @@ class LocalEngine:
                 return np.array(value)
             if compiled is None or compiled.plan.inlined.output(port) not in compiled.plan.layouts:
                 reasons = "; ".join(str(item) for item in self.engine.updates.diagnostics.all)
-                raise PatchError(f"port {port} must be part of the running graph{': ' + reasons if reasons else ''}")
+                raise PatchError(
+                    f"port {cut(str(port), 200)} must be part of the running graph{': ' + reasons if reasons else ''}"
+                )
             return self.engine.read(port)
 
     def _save(self, folder: Path | None) -> list[Saved]:
