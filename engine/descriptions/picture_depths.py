@@ -31,7 +31,7 @@ def picture_depth(path: str, depth: str = "usual") -> str:
         return depths[0]
     if depth not in depths:
         raise PatchError(
-            f"depth of a {suffix or 'nameless'} file must be usual or {' or '.join(depths)}, got {cut(depth, 100)}; choose "
-            "another depth, or another ending of the file's name"
+            f"depth of a {suffix or 'nameless'} file must be usual or {' or '.join(depths)}, got {cut(depth, 100)}; "
+            "choose another depth, or another ending of the file's name"
         )
     return depth
