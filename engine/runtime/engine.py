@@ -189,7 +189,10 @@ class LocalEngine:
         if self._closed:
             raise _closed()
         with self.lock:
-            return self.engine.frame(real_time=real_time)
+            if self.engine.launcher.launches:
+                return self.engine.frame(real_time=real_time)
+            with without_collections():
+                return self.engine.frame(real_time=real_time)
 
     def _start(self, pacing: Pacing, *, deterministic: bool) -> None:
         if self._loop is None or not self._loop.is_alive:
