@@ -26,7 +26,7 @@ class Outbox:
         self._previews: dict[str, MakePreview] = {}
         self._events: deque[Happening] = deque(maxlen=EVENT_LIMIT)
         #: Called after a picture or an event was put, on the writer's thread.
-        self.wake: Callable[[], object] = int
+        self.wake: Callable[[], object] = lambda: None
         #: Replaces the report.
         self.put_report: Callable[[FrameReport], None] = self._report.append
         #: Replaces the profile.

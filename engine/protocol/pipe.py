@@ -13,7 +13,7 @@ from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Annotated, Any, Protocol, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 
@@ -42,6 +42,7 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
+from engine.protocol.frames import Heard, read_frame, write_frame
 from engine.protocol.liveness import Liveness
 from engine.protocol.messages import Edited, EngineStatistics, FrameReport, Message, Preview, UpdateLevel
 from engine.protocol.outbox import Outbox
@@ -57,41 +58,6 @@ _HURRIED_S = 0.5
 KINDS: dict[str, type[WarploomError]] = {
     kind.__name__: kind for kind in (WarploomError, PatchError, KernelError, DeviceError)
 }
-_LENGTH_BYTES = 8
-#: No frame is longer. Text that a program prints would decode as a far greater length.
-_LENGTH_LIMIT = 2**40
-
-
-class Readable(Protocol):
-    """A stream of bytes."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return `size` bytes, or fewer at the end."""
-        ...
-
-
-def read_frame(source: Readable) -> bytes | None:
-    """Return the next frame; None when the stream has ended, in the middle of one or before it.
-
-    Raises msgspec.DecodeError when the bytes are not a frame.
-    """
-    length = source.read(_LENGTH_BYTES)
-    if len(length) < _LENGTH_BYTES:
-        return None
-    size = int.from_bytes(length, "big")
-    if size > _LENGTH_LIMIT:
-        raise msgspec.DecodeError(f"a frame must begin with its length, got {length!r}")
-    try:
-        frame = source.read(size)
-    except MemoryError:
-        raise msgspec.DecodeError(f"a frame must fit into memory, got one of {size} bytes") from None
-    return frame if len(frame) == size else None
-
-
-def write_frame(sink: IO[bytes], frame: bytes) -> None:
-    """Write a frame, without flushing the stream."""
-    sink.write(len(frame).to_bytes(_LENGTH_BYTES, "big"))
-    sink.write(frame)
 
 
 @checked(DeviceError, command="checked by its words")
@@ -347,7 +313,7 @@ class PipeTransport:
         source, decoder = self._process.stdout, make_decoder(FromEngine, self._pictures)
         assert source is not None
         try:
-            while (frame := read_frame(_Heard(source, self._liveness.hear))) is not None:
+            while (frame := read_frame(Heard(source, self._liveness.hear))) is not None:
                 self._take(decoder.decode(frame))
         except Exception as problem:  # noqa: BLE001 - whatever the process sends, waiting callers must get an error
             if not isinstance(problem, msgspec.DecodeError):
@@ -429,22 +395,6 @@ class PipeTransport:
             )
         )
         self.outbox.put_event(told)
-
-
-class _Heard:
-    """A stream that reports each part that arrives: a large frame can take long on a slow line."""
-
-    def __init__(self, source: IO[bytes], hear: Callable[[], None]) -> None:
-        self._source, self._hear = source, hear
-
-    def read(self, size: int) -> bytes:
-        """Return `size` bytes, or fewer at the end of the stream."""
-        parts, missing = [], size
-        while missing and (part := self._source.read1(missing)):  # type: ignore[attr-defined]  # a BufferedReader
-            self._hear()
-            parts.append(part)
-            missing -= len(part)
-        return b"".join(parts)
 
 
 @cache

@@ -84,7 +84,10 @@ def make_descriptor() -> int | None:
     """Return a descriptor of new shared memory; None where the system has no such memory."""
     if not hasattr(os, "memfd_create"):
         return None
-    descriptor = os.memfd_create(_NAME)
+    try:
+        descriptor = os.memfd_create(_NAME)
+    except OSError:  # a sandbox may forbid it
+        return None
     os.ftruncate(descriptor, _SIZE_BYTES)
     return descriptor
 

@@ -33,9 +33,10 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
+from engine.protocol.frames import read_frame, write_frame
 from engine.protocol.liveness import HEARTBEAT_S
 from engine.protocol.messages import Edited, Message
-from engine.protocol.pipe import KINDS, read_frame, write_frame
+from engine.protocol.pipe import KINDS
 from engine.protocol.questions import Close, Open, Question
 from engine.protocol.shared_pictures import SharedPictures, inherited
 from engine.runtime.engine import LocalEngine

@@ -125,7 +125,7 @@ def test_bodies_may_be_empty(kernels: Kernels) -> None:
 
 @pytest.mark.parametrize("beside", [0, 1, 3])
 def test_loops_run_side_by_side(kernels: Kernels, beside: int) -> None:
-    """Parallel loops of independent nodes run correctly; on a GPU, careless graphs of such loops fault."""
+    """Loops side by side with independent nodes give the right results; on a GPU, a wrong order of nodes faults."""
     graph = kernels.device.create_graph()
     counters, sums = [kernels.number(0) for _ in range(16)], [kernels.number(0) for _ in range(16 * beside)]
     for index, counter in enumerate(counters):

@@ -14,6 +14,7 @@ from engine import Patch
 from engine.diagnostics import DeviceError
 from engine.protocol import liveness, pipe
 from engine.protocol.client import Client
+from engine.protocol.frames import Heard, read_frame, write_frame
 from engine.protocol.liveness import Liveness
 from engine.protocol.pipe import connect
 from tests.protocol.engine_process import COMMAND, the_child
@@ -94,12 +95,12 @@ def test_parts_of_a_frame_are_heard() -> None:
     frames = [chance.randbytes(size) for size in (0, 1, 100, 1000)]
     stream = Slow()
     for frame in frames:
-        pipe.write_frame(stream, frame)
+        write_frame(stream, frame)
     stream.write(b"\0\0\0\0\0\0\0\5abc")  # ends in the middle of a frame
     stream.seek(0)
-    source = pipe._Heard(stream, lambda: heard.append(time.monotonic()))
-    assert [pipe.read_frame(source) for _ in frames] == frames
-    assert pipe.read_frame(source) is None and len(heard) > 200
+    source = Heard(stream, lambda: heard.append(time.monotonic()))
+    assert [read_frame(source) for _ in frames] == frames
+    assert read_frame(source) is None and len(heard) > 200
 
 
 def test_a_window_gets_no_exception_from_a_process_that_has_ended() -> None:

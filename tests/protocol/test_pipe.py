@@ -322,7 +322,7 @@ def test_an_answer_to_no_question_ends_the_connection() -> None:
     program = """
 import sys
 from engine.protocol.encoding import Refused, encode
-from engine.protocol.pipe import write_frame
+from engine.protocol.frames import write_frame
 write_frame(sys.stdout.buffer, encode(Refused(77, "Odd", "text")))
 """
     with pytest.raises(DeviceError, match="an answer must be to a question that was asked, got number 77"):

@@ -27,8 +27,8 @@ from engine.protocol.encoding import (
     encode,
     make_decoder,
 )
+from engine.protocol.frames import read_frame, write_frame
 from engine.protocol.messages import Observe, ObserveProfile, SetProfiling, SetRunning, Viewing
-from engine.protocol.pipe import read_frame, write_frame
 from engine.protocol.questions import Open, Question, Read, Step
 from engine.runtime.serve import serve
 from tests.fuzzing import many

@@ -101,7 +101,7 @@ def look_up(
     told = (problem,) if problem is not None else ()
     node = PlacedNode(node_id, type_id, region, block_type, block_type.ports, block_type.parameters)
     if block_type.is_adaptive and problem is not None and block_type is catalogue.get(type_id):
-        return replace(node, problems=told, gave_up=True)  # the node's values never gave it an interface
+        return replace(node, problems=told, gave_up=True)  # its ports have never been known
     return replace(node, stale=told) if told else node
 
 

@@ -22,11 +22,13 @@ from tests.app.conftest import Asked
 from tests.protocol.engine_process import COMMAND, the_child
 
 
+def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
+    """Run a patch by an engine in a child process, as the editor does."""
+    return connect(patch, COMMAND, "host", profiling=profiling, waits=False)
+
+
 def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
     """If the engine's process dies, the failure is signalled, the patch stays open, and a new engine can run it."""
-
-    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
-        return connect(patch, COMMAND, "host", profiling=profiling)
 
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
@@ -60,9 +62,6 @@ def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot
 
 def test_a_saved_kernel_file_changes_the_ports_on_the_canvas(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
     """A saved kernel file changes the node's ports in the editor and in the engine's process."""
-
-    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
-        return connect(patch, COMMAND, "host", profiling=profiling)
 
     file = tmp_path / "gain.cu"
     head = (
@@ -102,9 +101,6 @@ def test_a_silent_process_is_shown_and_can_be_waited_for_or_restarted(
     """A banner offers both while the process is stopped, and goes when the process goes on; the window never waits."""
     monkeypatch.setattr("app.documents.bridge.SILENT_S", 0.5)
     monkeypatch.setattr("app.documents.session.SILENT_S", 600.0)
-
-    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
-        return connect(patch, COMMAND, "host", profiling=profiling, waits=False)
 
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
