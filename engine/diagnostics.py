@@ -159,6 +159,9 @@ class KernelError(WarploomError):
     """
 
     source: ClassVar = Source.KERNEL_LOAD
+    #: What to do, if that isn't to correct the kernel, and the step that does it.
+    remedy: str | None = None
+    mend: Mend | None = None
 
     def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
         super().__init__(message)
@@ -175,9 +178,13 @@ class CompileError(KernelError):
 class TranslatorBug(KernelError):
     """Warploom itself failed on a kernel that may be correct."""
 
+    remedy = ""
+
 
 class CompilerCrash(CompileError):
-    """A compiler died while it compiled a kernel."""
+    """A compiler died while it compiled a kernel, or was stopped at a limit."""
+
+    remedy = "change the kernel: its compiler can't compile this version"
 
 
 class DeviceError(WarploomError):

@@ -47,14 +47,22 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
 def interface_diagnostic(problem: BaseException, block_type: type[Block]) -> Diagnostic:
     """Return an error with the reason why an adaptive type has no interface for a node's values."""
     if isinstance(problem, KernelError):
-        remedy = "correct the kernel and save it"
-        return error(str(problem), file=problem.file, line=problem.line, remedy=remedy, source=problem.source)
+        return kernel_diagnostic(problem)
     if isinstance(problem, OpError):
         places = (f"op {fault.node}: {fault.message}" if fault.node else fault.message for fault in problem.errors)
         return error("; ".join(places), remedy="give the block other values")
     if isinstance(problem, PatchError) and not isinstance(problem, Incomplete):
         return error(str(problem), remedy=problem.remedy or "give the block other values")
     return code_diagnostic(problem, f"interface of {block_type.id}", block_type.source_file())
+
+
+def kernel_diagnostic(problem: KernelError, node: str | None = None) -> Diagnostic:
+    """Return a kernel's error as a diagnostic on the node that uses it."""
+    remedy = problem.remedy
+    if remedy is None:
+        remedy = f"correct the kernel{' and save it' if problem.file else ''}"
+    place = {"node": node, "file": problem.file, "line": problem.line}
+    return error(str(problem), **place, remedy=remedy, mend=problem.mend, source=problem.source)
 
 
 def _incomplete(problem: Incomplete, node: str | None) -> Diagnostic:

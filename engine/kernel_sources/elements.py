@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import IntEnum
 
-from engine.diagnostics import Diagnostic, KernelError, error
+from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, error
 from engine.kernel_sources.element_names import (
     VECTOR_NAMES,
     DeclaredType,
@@ -109,6 +109,8 @@ def probe_types(
         probe = image.text + _PROBE % {"vectors": _VECTORS} + variables
         try:
             compiled = compile_source(source, probe, architecture, cache)
+        except CompilerCrash:  # it would fail for each entry, in as long a time
+            break
         except KernelError:
             # The file itself compiles, so one of these entries can't be named. Try each alone, and leave out any that
             # fails.

@@ -1,5 +1,6 @@
 """The pool of worker processes. Compiles run in them, so they can be killed, and a crash ends only one compile."""
 
+import hashlib
 import os
 import pickle
 import select
@@ -16,6 +17,7 @@ from typing import ParamSpec, TypeVar
 
 from engine.diagnostics import CompilerCrash, KernelError
 from engine.logs import log_again
+from engine.processes.limits import Excess, Limits, Usage
 from engine.processes.scope import Cancelled, CancelScope, current_scopes
 from engine.processes.worker import Outcome
 
@@ -28,13 +30,17 @@ KEPT_IDLE = 2
 LONG_S = 0.5
 #: How long a program that ends waits for running jobs. So a short run, too, puts its optimised kernels in the cache.
 GRACE_S = 1.0
+#: How often the use of a running job is compared with its limits.
+POLL_S = 0.05
+#: How many jobs are remembered that went over their limits, which they would do again.
+_MOST_REFUSED = 256
 
 
 def run(function: Callable[Params, Result], *arguments: Params.args, **_: Params.kwargs) -> Result:
     """Run a function of a module in a worker process; return its result, or raise its exception.
 
     Function, arguments and result are pickled. Raise Cancelled when a surrounding `CancelScope` is cancelled meanwhile,
-    and CompilerCrash when the process dies.
+    and CompilerCrash when the process dies or is killed at a limit (`Limits`).
     """
     return _pool.run(function, arguments)  # type: ignore[return-value]  # the outcome is the function's
 
@@ -131,24 +137,36 @@ class WorkerPool:
         self._modules: dict[str, None] = {}
         #: Starts all processes, since each ends with the thread that started it.
         self._starter = ThreadPoolExecutor(1, "warploom-workers")
+        #: What jobs went over, by their digests.
+        self._refused: dict[bytes, Excess] = {}
 
     def run(
         self, function: Callable[..., object], arguments: tuple[object, ...], *, in_background: bool = False
     ) -> object:
         """Run a function in a process of its own; in the background, leave a process to other jobs."""
-        job, scopes = pickle.dumps((function, arguments)), current_scopes()
+        job, scopes, limits = pickle.dumps((function, arguments)), current_scopes(), Limits.chosen()
+        if (known := self._refused.get(digest := hashlib.sha256(job).digest())) is not None:
+            raise _over_limit(*known)
         worker, is_done = self._take(function.__module__, in_background=in_background), False
         try:
             with ExitStack() as held:
                 for scope in scopes:
                     held.enter_context(scope.holding(worker.kill))
+                begun_s, usage = time.monotonic(), Usage.of(worker.pid)
                 worker.send(job)
-                if not in_background and not worker.wait(LONG_S):
-                    self.warm_up(())
+                is_long, excess = in_background, None
+                while not excess and not worker.wait(POLL_S):
+                    spent_s = time.monotonic() - begun_s
+                    if not is_long and spent_s > LONG_S:
+                        is_long = True
+                        self.warm_up(())
+                    excess = limits.excess(usage, Usage.of(worker.pid), spent_s)
+                if excess:
+                    worker.kill()
                 try:
                     result, problem, text, records = worker.receive()
                 except EOFError:
-                    raise self._death(worker, scopes) from None
+                    raise self._death(worker, scopes, digest, excess) from None
             is_done = not any(scope.is_cancelled for scope in scopes)
         finally:
             self._give_back(worker, is_well=is_done)
@@ -214,14 +232,28 @@ class WorkerPool:
         worker.kill()
         worker.end()
 
-    def _death(self, worker: WorkerProcess, scopes: tuple[CancelScope, ...]) -> Exception:
-        """Return the exception for a process that has died."""
+    def _death(
+        self, worker: WorkerProcess, scopes: tuple[CancelScope, ...], digest: bytes, excess: Excess | None
+    ) -> Exception:
+        """Return the exception for a process that has died, or was killed at a limit."""
         status = worker.end()
         if self._is_closed or any(scope.is_cancelled for scope in scopes):
             return Cancelled()
+        if excess:
+            with self._lock:
+                self._refused[digest] = excess
+                while len(self._refused) > _MOST_REFUSED:
+                    del self._refused[next(iter(self._refused))]
+            return _over_limit(*excess)
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
         hint = "; the system ends processes in this way when memory runs out" if status == -signal.SIGKILL else ""
         return CompilerCrash(f"compiler must give a result, got its end by {how}{hint}")
+
+
+def _over_limit(message: str, remedy: str) -> CompilerCrash:
+    problem = CompilerCrash(message)
+    problem.remedy = remedy
+    return problem
 
 
 _pool = WorkerPool()

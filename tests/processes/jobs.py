@@ -90,3 +90,27 @@ def log_and_fail() -> None:
     log.info("a detail")
     log.warning("cache %s cannot be written", "c")
     raise KernelError("kernel must be right")
+
+
+def compute_for_ever(started: Path) -> None:
+    """Compute without end, in native code for most of the time."""
+    _tell(started)
+    while True:
+        sum(range(1 << 20))
+
+
+def eat_memory(started: Path) -> None:
+    """Keep more and more memory, without end."""
+    _tell(started)
+    kept = []
+    while True:
+        kept.append(b"\1" * (4 << 20))
+        time.sleep(0.001)
+
+
+def add_when(started: Path, go: Path, a: int, b: int) -> int:
+    """Wait for a file, and return the sum."""
+    _tell(started)
+    while not go.exists():
+        time.sleep(0.01)
+    return a + b

@@ -9,11 +9,14 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 import engine
 from engine.diagnostics import CompilerCrash, KernelError, TranslatorBug
 from engine.processes import pool
+from engine.processes.limits import Limits, Usage
 from engine.processes.pool import run, run_in_background
 from engine.processes.scope import Cancelled, CancelScope
 from tests.processes import jobs
@@ -154,6 +157,60 @@ def test_a_job_in_the_background_leaves_a_process_to_those_who_wait(
         assert [run(jobs.number) for _ in range(3)] == [first] * 3
         scope.cancel()
     own.close()
+
+
+@pytest.mark.parametrize(
+    ("limits", "job", "got"),
+    [
+        (Limits(computing_s=0.2), jobs.compute_for_ever, "more time"),
+        (Limits(total_s=0.2), jobs.hang, "more time"),
+        (Limits(memory_bytes=200 << 20), jobs.eat_memory, "more memory"),
+    ],
+)
+def test_a_job_over_a_limit_is_killed_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limits: Limits, job: Callable[[Path], None], got: str
+) -> None:
+    """A job over a limit is an error that says so, jobs beside it are not affected, and it isn't begun again."""
+    own, path = pool.WorkerPool(), tmp_path / "started"
+    monkeypatch.setattr(pool, "_pool", own)
+    with ThreadPoolExecutor(1) as thread:
+        beside = thread.submit(run, jobs.add_when, tmp_path / "begun", tmp_path / "go", 1, 2)
+        started(tmp_path / "begun")
+        monkeypatch.setattr(Limits, "chosen", lambda: limits)
+        with pytest.raises(CompilerCrash, match=rf"within .* s and .* GB, got {got}") as problem:
+            run(job, path)
+        assert "WARPLOOM_COMPILE_" in (problem.value.remedy or "")
+        assert not is_running(started(path))
+        path.unlink()
+        with pytest.raises(CompilerCrash, match=got):
+            run(job, path)
+        assert not path.exists()
+        (tmp_path / "go").touch()
+        assert beside.result() == 3
+    own.close()
+
+
+@given(
+    st.builds(Usage, st.floats(0, 100), st.integers(0, 1 << 40)),
+    st.builds(Usage, st.floats(0, 100), st.integers(0, 1 << 40)),
+    st.floats(0, 1000),
+)
+def test_a_limit_is_what_its_message_says(before: Usage, now: Usage, spent_s: float) -> None:
+    """A job is over its limits exactly when it computed or took too long, or has too much memory, and one is named."""
+    limits = Limits()
+    late = now.computed_s - before.computed_s > limits.computing_s or spent_s > limits.total_s
+    large = now.memory_bytes > limits.memory_bytes
+    found = limits.excess(before, now, spent_s)
+    assert (found is not None) == (late or large)
+    if found is not None:
+        assert ("COMPILE_S" in found.remedy, "more time" in found.message) == (late, late)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("60", 60.0), ("", 30.0), ("soon", 30.0), ("-1", 1.0), ("nan", 30.0)])
+def test_a_person_sets_the_limits(monkeypatch: pytest.MonkeyPatch, text: str, seconds: float) -> None:
+    """The environment may hold other limits; a text that isn't a number counts as none."""
+    monkeypatch.setenv("WARPLOOM_COMPILE_S", text)
+    assert Limits.chosen().computing_s == seconds
 
 
 PROGRAM = """

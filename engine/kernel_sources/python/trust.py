@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from engine.diagnostics import KernelError
+from engine.diagnostics import KernelError, Mend
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.readings import answered, resolved
 
@@ -12,6 +12,9 @@ trusted_folders: set[Path] = {KERNELS_FOLDER}
 
 class UntrustedKernel(KernelError):
     """A Python kernel lies in an untrusted folder."""
+
+    remedy = "read it, then trust its folder: File > Trust, `--trust`, or `trust_blocks` from Python"
+    mend = Mend.TRUST
 
 
 def require_trust(path: Path) -> None:

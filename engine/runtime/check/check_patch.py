@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from functools import cache
 
+from engine.catalogue.block_errors import kernel_diagnostic
 from engine.compiler.description import BlockNode
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
@@ -19,7 +20,7 @@ from engine.runtime.check.kernel_checks import argument_problems, count_problems
 from engine.runtime.memory.graph_memory import out_of_memory_errors
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
-from engine.runtime.model.module_cache import ModuleCache, kernel_diagnostic
+from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.model.parameters import ParameterStore
 from engine.user_code.runner import CodeRunner
 from engine.values.steps import read_settings
@@ -100,7 +101,7 @@ def _check_kernels(node: BlockNode) -> list[Diagnostic]:
             image = _image(entry.kernel, node.description.kernel_folders)
             takes = len(image.signature(entry.kernel.entry).parameters)
         except KernelError as problem:
-            problems.append(kernel_diagnostic(node.id, problem))
+            problems.append(kernel_diagnostic(problem, node.id))
             continue
         if takes != len(entry.arguments):
             text = f"kernel {entry.kernel.entry} takes {takes} arguments, got {len(entry.arguments)}"

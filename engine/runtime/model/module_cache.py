@@ -16,18 +16,18 @@ from functools import cache
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from engine.catalogue.block_errors import kernel_diagnostic
 from engine.compiler.description import BlockNode
 from engine.compiler.executable.arguments import TypedKernel
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import Kernel, KernelEntry
 from engine.device.device import Device
 from engine.device.protocol import Module
-from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, Mend, TranslatorBug, error
+from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, TranslatorBug
 from engine.kernel_sources import op_graphs
 from engine.kernel_sources.elements import declared_types, typed_parameters
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_source, load_image
-from engine.kernel_sources.python.trust import UntrustedKernel
 from engine.kernel_sources.sources import KernelSource, OpGraphSource, PtxFile
 from engine.ops import OpError
 from engine.processes.scope import Cancelled, CancelScope, check_cancelled
@@ -329,7 +329,7 @@ def unusable_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[D
             return problem
         return None
 
-    return [kernel_diagnostic(node.id, first) for node, (first, *_) in _problems(nodes, find)]
+    return [kernel_diagnostic(first, node.id) for node, (first, *_) in _problems(nodes, find)]
 
 
 def stale_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[Diagnostic]:
@@ -341,22 +341,7 @@ def stale_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[Diag
         except KernelError as problem:
             return problem
 
-    return [kernel_diagnostic(node.id, problem) for node, each in _problems(nodes, find) for problem in each]
-
-
-def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:
-    """Return a kernel's error as a diagnostic on the node that uses it."""
-    saved = " and save it" if problem.file else ""
-    remedy = f"correct the kernel{saved}"
-    if isinstance(problem, CompilerCrash):
-        remedy = f"change the kernel{saved}: its compiler can't compile this version"
-    elif isinstance(problem, TranslatorBug):
-        remedy = ""
-    if isinstance(problem, UntrustedKernel):
-        remedy = "read it, then trust its folder: File > Trust, `--trust`, or `trust_blocks` from Python"
-        return error(str(problem), node=node, file=problem.file, remedy=remedy, mend=Mend.TRUST, source=problem.source)
-    place = {"node": node, "file": problem.file, "line": problem.line}
-    return error(str(problem), **place, remedy=remedy, source=problem.source)
+    return [kernel_diagnostic(problem, node.id) for node, each in _problems(nodes, find) for problem in each]
 
 
 def _problems(
