@@ -154,20 +154,24 @@ class WorkerPool:
                     held.enter_context(scope.holding(worker.kill))
                 begun_s, usage = time.monotonic(), Usage.of(worker.pid)
                 worker.send(job)
-                is_long, excess = in_background, None
-                while not excess and not worker.wait(POLL_S):
+                is_long = in_background
+                excess: Excess | None = None
+                while excess is None and not worker.wait(POLL_S):
                     spent_s = time.monotonic() - begun_s
                     if not is_long and spent_s > LONG_S:
                         is_long = True
                         self.warm_up(())
                     excess = limits.excess(usage, Usage.of(worker.pid), spent_s)
-                if excess:
+                if excess is not None:
                     worker.kill()
                 try:
                     result, problem, text, records = worker.receive()
                 except EOFError:
-                    raise self._death(worker, scopes, digest, excess) from None
-            is_done = not any(scope.is_cancelled for scope in scopes)
+                    death = self._death(worker, scopes)
+                    if excess is not None and not isinstance(death, Cancelled):
+                        death = self._refuse(digest, excess)
+                    raise death from None
+            is_done = excess is None and not any(scope.is_cancelled for scope in scopes)
         finally:
             self._give_back(worker, is_well=is_done)
         for record in records:
@@ -232,19 +236,19 @@ class WorkerPool:
         worker.kill()
         worker.end()
 
-    def _death(
-        self, worker: WorkerProcess, scopes: tuple[CancelScope, ...], digest: bytes, excess: Excess | None
-    ) -> Exception:
-        """Return the exception for a process that has died, or was killed at a limit."""
+    def _refuse(self, digest: bytes, excess: Excess) -> CompilerCrash:
+        """Return the error about a job that went over a limit, and refuse the job from now on."""
+        with self._lock:
+            self._refused[digest] = excess
+            while len(self._refused) > _MOST_REFUSED:
+                del self._refused[next(iter(self._refused))]
+        return _over_limit(*excess)
+
+    def _death(self, worker: WorkerProcess, scopes: tuple[CancelScope, ...]) -> Exception:
+        """Return the exception for a process that has died."""
         status = worker.end()
         if self._is_closed or any(scope.is_cancelled for scope in scopes):
             return Cancelled()
-        if excess:
-            with self._lock:
-                self._refused[digest] = excess
-                while len(self._refused) > _MOST_REFUSED:
-                    del self._refused[next(iter(self._refused))]
-            return _over_limit(*excess)
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
         hint = "; the system ends processes in this way when memory runs out" if status == -signal.SIGKILL else ""
         return CompilerCrash(f"compiler must give a result, got its end by {how}{hint}")
