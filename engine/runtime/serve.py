@@ -1,11 +1,15 @@
 """`serve`: runs the engine for another process's patch; messages and answers are frames on two streams."""
 
+import ctypes
 import logging
 import os
 import signal
 import sys
 import threading
 import time
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -15,7 +19,7 @@ import msgspec
 import numpy as np
 
 from engine.catalogue.catalogue import WAIT_S, forget_blocks, trust_blocks
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, Source, WarploomError, error
+from engine.diagnostics import DeviceError, Diagnostic, PatchError, Source, WarploomError, error, printable
 from engine.logs import LogBuffer, attach, detach, set_level
 from engine.patch.applying import not_applied
 from engine.patch.changes import Change
@@ -46,17 +50,50 @@ _log = logging.getLogger(__name__)
 _PERIOD_S = 1 / 120
 #: Number of log records that wait for a slow client; older ones are dropped and counted.
 RECORD_LIMIT = 1000
+_LINE_BUFFERED = 1  # _IOLBF of C, in all usual libraries but those of Windows
+_PART_BYTES = 1 << 16
+#: How long the end waits for printed output; a process that a library started may still hold the pipe.
+_PATIENCE_S = 1.0
 
 
 def serve_standard_streams() -> None:
-    """Serve on standard input and output until the input ends; other output of the process goes to standard error."""
+    """Serve on standard input and output until the input ends.
+
+    Other output of the process goes to standard error, with escaped control characters: kernels print it.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for the program that started this process
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as sink:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         try:
-            serve(source, sink, inherited())
+            with _output_made_visible():
+                serve(source, sink, inherited())
         except msgspec.DecodeError as problem:
             raise WarploomError(f"engine's input must be messages, as --engine sends them, got {problem}") from problem
+
+
+@contextmanager
+def _output_made_visible() -> Iterator[None]:
+    """Have everything that is printed, by native code too, written to standard error without control characters."""
+    reader, writer = os.pipe()
+    os.dup2(writer, sys.stdout.fileno())
+    os.close(writer)
+    libc = ctypes.CDLL(None)  # lines of native code must not wait until the end, as they would for a pipe
+    libc.setvbuf(ctypes.c_void_p.in_dll(libc, "stdout"), None, _LINE_BUFFERED, 0)
+
+    def copy() -> None:
+        decoder = getincrementaldecoder("utf-8")(errors="replace")
+        with os.fdopen(reader, "rb", buffering=0) as source:
+            while part := source.read(_PART_BYTES):
+                sys.stderr.write(printable(decoder.decode(part)))
+                sys.stderr.flush()
+
+    thread = threading.Thread(target=copy, name="printed output", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # which ends the thread
+        thread.join(_PATIENCE_S)
 
 
 def serve(source: IO[bytes], sink: IO[bytes], pictures: SharedPictures | None = None) -> None:

@@ -75,3 +75,39 @@ def test_a_change_that_does_not_fit_is_reported_and_skipped() -> None:
         assert client.read(made["out"]).tolist() == [2.0]
         told = [event for event in client.take_events() if isinstance(event, Diagnostic)]
         assert [item.node for item in told] == ["gone", made.id, made.id]
+
+
+PRINTING = """
+import ctypes, os, sys
+from engine.api import Block, BlockBuilder, Out, f32, port
+
+class Printing(Block, id="test_serve.printing", category="Test"):
+    "Prints in all ways."
+
+    out: Out[f32] = port(shape="[4]", doc="Zeros.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        "Print."
+        print("python \\x1b[2J")
+        sys.stdout.flush()
+        os.write(1, b"system \\x1b]0;x\\a\\xff\\r\\n")
+        ctypes.CDLL(None).printf(b"native \\x1b[31m\\n")
+        build.fill(self.out, 0)
+"""
+
+
+def test_what_the_process_prints_controls_no_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whatever prints in the process, its escapes reach standard error as text, and nothing gets lost at the end."""
+    (tmp_path / "printing.py").write_text(PRINTING)
+    trust_blocks(tmp_path)
+    try:
+        patch = Patch()
+        patch.add("test_serve.printing")
+        with connect(patch, COMMAND, "host") as client:
+            client.step()
+    finally:
+        forget_blocks(tmp_path)
+    told = capfd.readouterr().err
+    for line in (r"python \x1b[2J", r"system \x1b]0;x\x07\ufffd\r".replace(r"\ufffd", "\ufffd"), r"native \x1b[31m"):
+        assert f"{line}\n" in told
+    assert "\x1b" not in told

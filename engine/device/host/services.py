@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from engine.device.host.memory import AllocationTable, allocate
+from engine.diagnostics import printable
 from engine.host_compiler import abi
 
 _CONVERSION = re.compile(rb"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*)?)?(hh|h|ll|l|L|j|z|t)?([diouxXeEfFgGaAcsp%])|%", re.ASCII)
@@ -132,13 +133,16 @@ class Services:
         self.callers.clear()
 
     def finish(self) -> None:
-        """Print the output of kernels in order of thread blocks. Raise the error that a call met, if any."""
+        """Print the output of kernels in order of thread blocks, with escaped control characters.
+
+        Raise the error that a call met, if any.
+        """
         with self._lock:
             lines, self._lines, self._printed = self._lines, [], 0
             error, self._error = self._error, None
         if lines:
             lines.sort(key=lambda line: line[0])
-            sys.stdout.write(b"".join(text for _, text in lines).decode(errors="replace"))
+            sys.stdout.write(printable(b"".join(text for _, text in lines).decode(errors="replace")))
             sys.stdout.flush()
         if error is not None:
             raise error

@@ -24,6 +24,16 @@ def test_printf(run, capsys):
     assert sorted(out.splitlines(True)) == sorted([*first, line])
 
 
+def test_what_is_printed_controls_no_terminal(run, capsys):
+    """Of all bytes and of the escapes of terminals, only new lines and tabs reach the terminal as they are."""
+    every = bytes(range(1, 256)) + "\x9b31m\u202e\u2028\u200b".encode() + b"\x1b]0;title\a\r\x1b[2J\0"
+    run(PRINT, "k", 1, 1, np.int32(0), np.float64(1), np.frombuffer(every, np.uint8).copy())
+    out = capsys.readouterr().out
+    assert all(c.isprintable() or c in "\n\t" for c in out)
+    assert r"\x1b]0;title\x07\r\x1b[2J" in out
+    assert "\t\n" in out
+
+
 def test_printf_of_several_thread_blocks_and_its_result(run, capsys):
     """Every thread of all thread blocks prints, and printf without arguments returns 0."""
     out = run(PRINT, "many", 3, 50, np.full(50, -1, np.int32))[0]
