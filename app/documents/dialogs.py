@@ -9,6 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
+from app.documents.changes_dialog import ChangesDialog
+from app.documents.contents import FileChange
 from app.documents.trust import Trust
 from app.theme.icons import icon
 from app.widgets.banner import shorten
@@ -97,8 +99,8 @@ def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
     box.setInformativeText(
         f"{place}\nholds {plural(len(names), 'Python file')}: {shown}.\n\nIf trusted, they run now and whenever one is "
         "saved, and can do everything that you can do on this computer: read and delete files, use the network. Trust "
-        "only files that you wrote or have read.\n\nWithout trust, their nodes stay as placeholders, and nothing is "
-        "lost."
+        "only files that you wrote or have read. If they change while the patch is closed, you are asked again.\n\n"
+        "Without trust, their nodes stay as placeholders, and nothing is lost."
     )
     box.addButton("Trust", QMessageBox.ButtonRole.AcceptRole)
     always = box.addButton("Always trust this folder", QMessageBox.ButtonRole.AcceptRole)
@@ -109,6 +111,11 @@ def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
     if box.clickedButton() is no:
         return Trust.NO
     return Trust.ALWAYS if box.clickedButton() is always else Trust.ONCE
+
+
+def show_changes(parent: QWidget, changed: Sequence[FileChange]) -> None:
+    """Show what changed in trusted files, until the person closes the window."""
+    ChangesDialog(parent, changed).exec()
 
 
 def in_a_line(name: str) -> str:

@@ -1,5 +1,6 @@
 """New, open and save, including unsaved changes, recent files and recovery."""
 
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.documents import dialogs
+from app.documents.contents import Contents, FileChange
 from app.documents.dialogs import UnsavedChoice, in_a_line
 from app.documents.editor_state import UserState
 from app.documents.outside_changes import look_outside
@@ -18,6 +20,7 @@ from app.widgets.banner import NO_NOTICE, Notice
 from engine.catalogue.block_files import FOLDER_NAME, python_files
 from engine.catalogue.catalogue import folder_beside
 from engine.diagnostics import Diagnostic, WarploomError
+from engine.figures import plural
 from engine.patch.document import Patch
 from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
 from engine.patch.trust import asks_for_trust
@@ -49,11 +52,12 @@ class FileCommands(QObject):
         self._trust = trust
         self._told: tuple[Diagnostic, ...] = ()
         self._is_trust_refused = False  # whether the person refused to trust this patch
-        self._asked_about: tuple[Path, list[str]] | None = None
+        self._asked_about: tuple[Path, Contents] | None = None
         self._look = QTimer(self, interval=_LOOK_MS)
         self._look.timeout.connect(self.look_for_blocks)
         self._look.start()
         session.replaced.connect(self._forget_answer)
+        session.types_changed.connect(self._follow_trusted)
         self._autosave = QTimer(self, interval=_AUTOSAVE_MS, singleShot=True)
         self._autosave.timeout.connect(self.autosave)
         self._copying: Future[None] | None = None
@@ -95,6 +99,7 @@ class FileCommands(QObject):
         self._is_copy = path.resolve().parent == EXAMPLES_FOLDER
         self._recovery.clear()
         self._remember(path)
+        self.look_for_blocks()
         return True
 
     def show_report(self, report: FrameReport) -> None:
@@ -106,18 +111,27 @@ class FileCommands(QObject):
         if not refused:
             self.trust_asked.emit(NO_NOTICE)
             return
+        path = self._session.path
+        changed = self._trust.changes(path) if path is not None else []
         answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this patch", Trust.ALWAYS)]
+        since = " It has changed since you trusted it." if changed else ""
         notice = Notice(
-            f"Do you trust {self.name}? It wants to write outside its folder, or listen beyond this machine:",
+            f"Do you trust {self.name}?{since} It wants to write outside its folder, or listen beyond this machine:",
             tuple(dict.fromkeys(in_a_line(f"{item.node}: {item.found}") for item in refused)),
-            tuple((text, partial(self._answer, answer)) for text, answer in answers[: 3 if self._session.path else 2]),
+            self._showing(changed)
+            + tuple((text, partial(self._answer, answer)) for text, answer in answers[: 3 if path else 2]),
         )
         self.trust_asked.emit(notice)
 
+    def _showing(self, changed: list[FileChange]) -> tuple[tuple[str, Callable[[], object]], ...]:
+        """Return the button that shows changes, if there are any."""
+        return (("Show the changes", partial(dialogs.show_changes, self._window, changed)),) if changed else ()
+
     def _answer(self, answer: Trust) -> None:
         self._is_trust_refused = answer is Trust.NO
-        if self._session.path is not None:
-            self._remember_trust(self._session.path, answer)
+        patch = self._session.patch
+        if patch is not None and patch.path is not None:
+            self._remember_trust(patch.path, answer, self._known_contents(patch.path, patch.file_digest))
         self._session.set_trusted(answer is not Trust.NO)
         self.trust_asked.emit(NO_NOTICE)
 
@@ -152,25 +166,47 @@ class FileCommands(QObject):
         names = _names(folder) if folder is not None and known is not False else []
         if known and names:
             self._session.use_blocks(folder)
-        asked = (folder, names) if folder is not None and names and known is None else None
+        asked = (folder, self._trust.contents(folder)) if folder is not None and names and known is None else None
         if asked == self._asked_about:
             return
         self._asked_about = asked
-        if asked is None:
-            self.blocks_asked.emit(NO_NOTICE)
-            return
-        answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this folder", Trust.ALWAYS)]
-        notice = Notice(
-            f"Do you trust the blocks that now lie beside {self.name}? If trusted, they can do everything that you "
-            "can do:",
-            tuple(in_a_line(f"{folder}/{name}") for name in names),
-            tuple((text, partial(self._answer_for_blocks, asked[0], answer)) for text, answer in answers),
-        )
-        self.blocks_asked.emit(notice)
+        self.blocks_asked.emit(self._question(*asked, names) if asked is not None else NO_NOTICE)
 
-    def _answer_for_blocks(self, folder: Path, answer: Trust) -> None:
-        self._remember_trust(folder, answer)
+    def _question(self, folder: Path, contents: Contents, names: list[str]) -> Notice:
+        answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this folder", Trust.ALWAYS)]
+        changed = self._trust.changes(folder)
+        text, lines = f"Do you trust the blocks that now lie beside {self.name}?", [f"{folder}/{n}" for n in names]
+        if changed:
+            number = f"{plural(len(changed), 'file')} {'has' if len(changed) == 1 else 'have'}"
+            text = f"Do you still trust the blocks beside {self.name}? {number} changed since you trusted them."
+            lines = list(map(str, changed))
+        return Notice(
+            f"{text} If trusted, they can do everything that you can do:",
+            tuple(map(in_a_line, lines)),
+            self._showing(changed)
+            + tuple((text, partial(self._answer_for_blocks, folder, answer, contents)) for text, answer in answers),
+        )
+
+    def _answer_for_blocks(self, folder: Path, answer: Trust, contents: Contents) -> None:
+        self._remember_trust(folder, answer, contents)
         self.look_for_blocks()
+
+    def _follow_trusted(self) -> None:
+        """Trust what has changed while it was open and trusted, since the person works on it."""
+        patch, blocks = self._session.patch, self._session.blocks
+        try:
+            if blocks is not None:
+                self._trust.follow(blocks, self._trust.contents(blocks))
+            if patch is not None and patch.path is not None and patch.trusted and not self._session.is_modified:
+                self._trust.follow(patch.path, self._known_contents(patch.path, patch.file_digest))
+        except OSError as problem:
+            self._tell_of_trust(problem)
+
+    def _known_contents(self, path: Path, file_digest: bytes) -> Contents:
+        """Return the contents of the patch's file that were read or written here, without later ones."""
+        now = self._trust.contents(path)
+        known = dict.fromkeys(now.digests, file_digest.hex())
+        return now if now.digests == known else Contents(known)
 
     def open_example(self, path: Path) -> bool:
         """Open an example; saving it asks for another file, so that the example does not change."""
@@ -234,12 +270,13 @@ class FileCommands(QObject):
     def may_close(self) -> bool:
         """Ask about unsaved changes. Return False if the person wants to stay."""
         self._session.enter_typed()
-        if not self._session.is_modified:
-            return True
-        answer = dialogs.ask_about_changes(self._window, self.name)
-        if answer is UnsavedChoice.SAVE:
-            return self.save()
-        return answer is UnsavedChoice.DISCARD
+        may_close = True
+        if self._session.is_modified:
+            answer = dialogs.ask_about_changes(self._window, self.name)
+            may_close = self.save() if answer is UnsavedChoice.SAVE else answer is UnsavedChoice.DISCARD
+        if may_close:
+            self._follow_trusted()
+        return may_close
 
     def autosave(self) -> None:
         """Keep a copy of unsaved work, in case the editor crashes."""
@@ -265,18 +302,24 @@ class FileCommands(QObject):
         if folder is None or not python_files(folder):
             return None
         known = True if trust else self._trust.decision(folder)
-        return folder if (known if known is not None else self._ask_to_trust(folder)) else None
+        if known is None and not self._trust.changes(folder):  # a banner asks about changes
+            known = self._ask_to_trust(folder)
+        return folder if known else None
 
     def _ask_to_trust(self, folder: Path) -> bool:
+        contents = self._trust.contents(folder)
         answer = dialogs.ask_to_trust(self._window, folder, _names(folder))
-        self._remember_trust(folder, answer)
-        return answer is not Trust.NO
+        self._remember_trust(folder, answer, contents)
+        return bool(self._trust.decision(folder))  # if it has changed meanwhile, a banner asks again
 
-    def _remember_trust(self, path: Path, answer: Trust) -> None:
+    def _remember_trust(self, path: Path, answer: Trust, contents: Contents) -> None:
         try:
-            self._trust.decide(path, answer)
+            self._trust.decide(path, answer, contents)
         except OSError as problem:
-            self.noted.emit(f"trust must be writable to the state folder, got: {problem}")
+            self._tell_of_trust(problem)
+
+    def _tell_of_trust(self, problem: OSError) -> None:
+        self.noted.emit(f"trust must be writable to the state folder, got: {problem}")
 
     def _save_to(self, path: Path) -> bool:
         if path.resolve().parent == EXAMPLES_FOLDER:
@@ -294,6 +337,7 @@ class FileCommands(QObject):
         self._is_copy = False
         self._recovery.clear()
         self._remember(path)
+        self._follow_trusted()
         blocks = self._session.blocks
         if blocks is not None and blocks.parent != path.resolve().parent:
             self.noted.emit(

@@ -20,7 +20,7 @@ _ID = re.compile(rb"""\bid\s*=\s*["']([a-z][a-z0-9_.]*)["']""")
 
 def python_files(folder: Path) -> list[Path]:
     """Return the Python files in a folder and below it, in order; hidden files and folders are left out."""
-    found = (path for path in folder.rglob("*.py") if not any(_is_hidden(p) for p in path.relative_to(folder).parts))
+    found = (path for path in folder.rglob("*.py") if not any(is_hidden(p) for p in path.relative_to(folder).parts))
     return sorted(path for path in found if path.is_file())
 
 
@@ -28,7 +28,7 @@ def is_block_file(path: Path, folder: Path) -> bool:
     """True for a Python file that `python_files` would return for a folder."""
     if path.suffix != ".py" or not path.is_relative_to(folder):
         return False
-    return not any(_is_hidden(part) for part in path.relative_to(folder).parts)
+    return not any(is_hidden(part) for part in path.relative_to(folder).parts)
 
 
 def folder_package(folder: Path) -> str:
@@ -73,7 +73,7 @@ def read(path: Path) -> bytes:
         return b""
 
 
-def _is_hidden(part: str) -> bool:
+def is_hidden(part: str) -> bool:
     return part.startswith(".") or part == "__pycache__"
 
 

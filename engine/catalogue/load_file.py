@@ -2,15 +2,17 @@
 
 import logging
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
-from engine.blocktypes.block import Block, block_types, shows_pictures
+from engine.blocktypes.block import FOLDER_PACKAGE, Block, block_types, shows_pictures
 from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import ids_in
 from engine.diagnostics import Diagnostic
@@ -18,6 +20,31 @@ from engine.user_code.limits import SHORT_CALL, TookTooLong
 from engine.user_code.runner import CodeRunner
 
 _log = logging.getLogger(__name__)
+
+
+class _SourceLoader(SourceFileLoader):
+    """Loads a module from its source. A compiled file may hold other code than the source that a person has read."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the source."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+class _SourceFinder(MetaPathFinder):
+    """Finds the modules that block files import from their folders and that are not block files that have run."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a module in a folder of blocks."""
+        spec = PathFinder.find_spec(fullname, path, target) if fullname.startswith(FOLDER_PACKAGE) else None
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _SourceLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+sys.meta_path.insert(0, _SourceFinder())
 
 
 @dataclass

@@ -1,14 +1,18 @@
 """Blocks beside a patch run only when they are trusted."""
 
 import json
+import marshal
 import sys
 from collections.abc import Callable
+from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
 
 import numpy as np
 import pytest
+from platformdirs import user_state_path
 
 from app.cli import main
+from app.documents.contents import Contents
 from app.documents.trust import Trust, TrustedPaths
 from engine import Patch, forget_blocks, trust_blocks
 from engine.catalogue.block_folders import block_folders
@@ -101,7 +105,7 @@ def test_an_answer_for_good_is_kept(tmp_path: Path) -> None:
         (Trust.ALWAYS, True, True),
         (Trust.NO, False, None),
     ):
-        trusted.decide(folder, answer)
+        trusted.decide(folder, answer, trusted.contents(folder))
         assert trusted.decision(folder) is now
         assert TrustedPaths(state).decision(folder) is later
         assert trusted.decision(other) is None
@@ -110,11 +114,57 @@ def test_an_answer_for_good_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "nonsense"])
 def test_a_damaged_state_trusts_nobody(tmp_path: Path, content: str) -> None:
     """With a damaged state file no folder is trusted, and a new answer can be stored."""
-    (tmp_path / "trusted.json").write_text(content)
+    trusted = TrustedPaths(tmp_path)
+    trusted.decide(tmp_path / "a", Trust.ALWAYS, Contents())
+    (record,) = (tmp_path / "trusted").iterdir()
+    record.write_text(content)
     trusted = TrustedPaths(tmp_path)
     assert trusted.decision(tmp_path / "a") is None
-    trusted.decide(tmp_path / "a", Trust.ALWAYS)
+    assert trusted.changes(tmp_path / "a") == []
+    trusted.decide(tmp_path / "a", Trust.ALWAYS, trusted.contents(tmp_path / "a"))
     assert TrustedPaths(tmp_path).decision(tmp_path / "a") is True
+
+
+def test_trust_in_a_path_alone_is_asked_about_once_more(tmp_path: Path) -> None:
+    """The list of paths that earlier versions kept trusts nothing, since nobody knows what the files held."""
+    old, folder = tmp_path / "trusted.json", tmp_path / "blocks"
+    folder.mkdir()
+    old.write_text(json.dumps([str(folder)]))
+    trusted = TrustedPaths(tmp_path)
+    assert trusted.decision(folder) is None
+    assert trusted.changes(folder) == []
+    trusted.decide(folder, Trust.ALWAYS, trusted.contents(folder))
+    assert TrustedPaths(tmp_path).decision(folder) is True
+    assert not old.exists()
+
+
+def test_the_command_line_trusts_contents_and_not_paths(
+    patch_file: Path, folder: BlockFolder, warploom: Warploom
+) -> None:
+    """A permanent answer lets `check` run blocks until they change; then it reports the change."""
+    trusted = TrustedPaths(user_state_path("warploom"))
+    trusted.decide(folder.path, Trust.ALWAYS, trusted.contents(folder.path))
+    assert warploom("check", patch_file)[0] == 0
+    (folder.path / "ran").unlink()
+    forget_blocks(folder.path)
+    folder.write("scale.py", f"# more\n{(folder.path / 'scale.py').read_text()}")
+    status, out, errors = warploom("check", patch_file)
+    assert status == 1
+    assert "has changed: changed: scale.py" in out + errors
+    assert not (folder.path / "ran").exists()
+    trusted.decide(folder.path, Trust.NO, Contents())
+
+
+def test_a_compiled_file_runs_nothing(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A helper's compiled file, which nobody can read, is ignored, even one that Python would not compare."""
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    helper = folder.write("parts/helper.py", "VALUE = 1\ndef jit(f): return f\n@jit\ndef kernel(): pass\n")
+    compiled = Path(cache_from_source(str(helper)))
+    compiled.parent.mkdir()
+    code = marshal.dumps(compile("VALUE = 2", "helper.py", "exec"))
+    compiled.write_bytes(MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + code)
+    folder.write("user.py", f"from .parts.helper import VALUE\nassert VALUE == 1, VALUE\n{block_text('live.user')}")
+    assert trust_blocks(folder.path) == []
 
 
 def test_run_refuses_to_write_elsewhere_unless_told(tmp_path: Path, warploom: Warploom) -> None:

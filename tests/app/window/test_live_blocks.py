@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.docks.help import Help
 from app.documents import dialogs
+from app.documents.changes_dialog import ChangesDialog
 from app.documents.trust import Trust, TrustedPaths
 from engine import Patch
 from engine.catalogue.block_folders import block_folders
@@ -104,6 +105,48 @@ def test_a_banner_asks_about_blocks_that_appear_beside_the_open_patch(
     window.files.look_for_blocks()
     assert banner.isHidden()
     assert asked.shown == []
+
+
+def test_changes_of_a_trusted_folder_are_asked_about_unless_it_was_open(
+    window: Any, qtbot: QtBot, asked: Asked, project: Project
+) -> None:
+    """What changes while the patch is open stays trusted; what changes while it is closed waits for a new answer.
+
+    The banner counts the changed files, and its first button shows them.
+    """
+    asked.trust, text = Trust.ALWAYS, block_text()
+    assert window.files.open_path(project.path)
+    qtbot.waitUntil(lambda: not model(window, "scale").missing)
+    project.save(f"# mine\n{text}")
+    project.blocks.write("helper.cu", "// mine")
+    window.files.close()
+    assert window.files.open_path(project.path)
+    assert not model(window, "scale").missing
+    window.files.close()
+    block_folders.reload([]).result()
+    ran = project.blocks.path / "ran"
+    project.blocks.write("scale.py", f"from pathlib import Path\nPath({str(ran)!r}).touch()\n{text}")
+    assert window.files.open_path(project.path)
+    banner = window.blocks_banner
+    assert model(window, "scale").missing and not ran.exists()
+    assert "1 file has changed since you trusted them" in banner.text
+    assert banner.notice.lines == ("changed: scale.py",)
+    shown: list[str] = []
+
+    def read(dialog: ChangesDialog) -> int:
+        assert dialog.diff.isReadOnly()
+        shown.append(dialog.diff.toPlainText())
+        return 0
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ChangesDialog, "exec", read)
+        banner.buttons[0].click()
+    assert "-# mine\n+from pathlib import Path\n" in shown[0]
+    assert [button.text() for button in banner.buttons[1:]] == [text for text, _ in BUTTONS]
+    banner.buttons[2].click()
+    qtbot.waitUntil(lambda: not model(window, "scale").missing)
+    assert ran.exists() and banner.isHidden()
+    assert asked.shown == [str(project.blocks.path)]
 
 
 def test_trust_can_be_given_later(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
@@ -265,6 +308,17 @@ def test_a_banner_asks_once_about_what_only_a_trusted_patch_may_do(window: Any, 
     assert window.files.open_path(path)
     assert window.session.patch.trusted == (index > 0)
     assert TrustedPaths(tmp_path / "state").decision(path) is (True if index == 2 else None)
+    if index == 2:  # another program's version needs another answer
+        window.files.close()
+        path.write_text(path.read_text().replace("}", "\n}", 1))
+        assert window.files.open_path(path)
+        assert not window.session.patch.trusted
+        report(refused)
+        assert banner.text.startswith("Do you trust p? It has changed since you trusted it.")
+        banner.buttons[3].click()
+        assert window.files.save()  # the person's own version needs none
+        assert window.files.open_path(path)
+        assert window.session.patch.trusted
     window.actions_by_id["trust"].trigger()
     assert not window.session.patch.trusted
     report(refused)
