@@ -34,7 +34,7 @@ class _LoggedCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         import platform
 
-        from app.version import version
+        from engine.version import version
 
         is_engine = self.name == "engine"  # the engine's client prints and writes the engine's records
         traceless = is_engine or ctx.params.get("screenshot") is not None
@@ -113,7 +113,7 @@ def _frames(default: int) -> Callable[[_Command], _Command]:
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
     if is_asked and not ctx.resilient_parsing:
-        from app.version import version
+        from engine.version import version
 
         click.echo(f"warploom, version {version()}")
         ctx.exit()

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.commands.actions import Command
-from app.version import version
+from engine.version import version
 
 #: The gestures of `canvas/graph_view.py` and the keys of the canvas.
 GESTURES = (

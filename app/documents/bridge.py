@@ -29,6 +29,8 @@ class Bridge(QObject):
     stopped = Signal(FrameReport)
     #: The engine's process has fallen silent, or is heard again.
     silent = Signal(bool)
+    #: What the engine waits for before it can run the patch, or "".
+    waiting = Signal(str)
     preview = Signal(Preview)
     #: The profile of the newest measured frames; emitted only while there is a watcher.
     profiled = Signal(Profile)
@@ -51,6 +53,7 @@ class Bridge(QObject):
         self._active = True
         #: The engine's device has failed; below, its process is silent.
         self.has_stopped = self.is_silent = False
+        self._waits_for = ""
         self.report.connect(self._note_stop)
         self._rate = refresh_rate(QGuiApplication.primaryScreen())
         self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
@@ -67,7 +70,7 @@ class Bridge(QObject):
 
     def set_engine(self, engine: Client | None) -> None:
         """Follow another engine, or none."""
-        self._engine, self.has_stopped, self.is_silent = engine, False, False
+        self._engine, self.has_stopped, self.is_silent, self._waits_for = engine, False, False, ""
         self.profile, self._asks_profiles = None, False
         self._post_observed()
         self._ask_profiles()
@@ -110,6 +113,9 @@ class Bridge(QObject):
         if is_silent != self.is_silent:
             self.is_silent = is_silent
             self.silent.emit(is_silent)
+        if (waits_for := engine.waits_for) != self._waits_for:
+            self._waits_for = waits_for
+            self.waiting.emit(waits_for)
         for node in self._observed:
             preview = engine.take_preview(node)
             if preview is not None:

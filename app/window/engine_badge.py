@@ -81,6 +81,7 @@ class EngineBadge(QWidget):
         session.engine_changed.connect(self.clear)
         bridge.report.connect(self.show_report)
         bridge.updated.connect(self.note_update)
+        bridge.waiting.connect(self.show_waiting)
 
     def clear(self) -> None:
         """Show that no engine runs."""
@@ -90,6 +91,7 @@ class EngineBadge(QWidget):
         self.label.setMinimumWidth(0)
         self._silence.stop()
         self._report = self._update = None
+        self._waits_for = ""
         self._show(None, None)
 
     def show_report(self, report: FrameReport) -> None:
@@ -110,6 +112,12 @@ class EngineBadge(QWidget):
             return
         self._drawn_s = now_s
         self._show(report, 0.0 if is_still else self._rate.per_second(now_s))
+
+    def show_waiting(self, text: str) -> None:
+        """Show what the engine waits for, such as another machine; "" when it no longer does."""
+        self._waits_for = text
+        self.label.setMinimumWidth(0)
+        self._show(self._report, None)
 
     def event(self, event: QEvent) -> bool:
         """Show the tooltip, whose text is refreshed as long as the pointer stays."""
@@ -144,7 +152,7 @@ class EngineBadge(QWidget):
 
     def _show(self, report: FrameReport | None, per_second: float | None) -> None:
         self._is_running = report is not None and report.running
-        self.label.setText(badge_text(report, per_second, self._time_ns))
+        self.label.setText(self._waits_for or badge_text(report, per_second, self._time_ns))
         # The label never gets narrower, since the toolbar would make room for the next longer line too late.
         self.label.setMinimumWidth(max(self.label.minimumWidth(), self.label.sizeHint().width()))
         self.setAccessibleName(f"Engine: {self.label.text()}")

@@ -35,6 +35,10 @@ class Transport(Protocol):
     def silent_s(self) -> float:
         """How long the engine's process has not been heard of, in seconds; 0 for an engine in this process."""
 
+    @property
+    def waits_for(self) -> str:
+        """What must happen before the engine can run the patch, as a text for people; "" when it can."""
+
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame; never wait."""
 
@@ -86,6 +90,14 @@ class Client:
         From `liveness.SILENT_S` on, it is probably stopped, or the line is dead; questions fail from `LOST_S` on.
         """
         return self._transport.silent_s
+
+    @property
+    def waits_for(self) -> str:
+        """What must happen before the engine can run the patch, as a text for people; "" when it can.
+
+        An engine in another process waits for that process, and one on another machine for the patch's files.
+        """
+        return self._transport.waits_for
 
     def post(self, message: Message) -> None:
         """Leave a message for the next frame, and don't wait.

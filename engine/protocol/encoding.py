@@ -34,6 +34,14 @@ class Asked(msgspec.Struct, frozen=True, tag=True):
     question: AnyQuestion
 
 
+class Hello(msgspec.Struct, frozen=True, tag=True):
+    """The first message of an engine's process: its versions, and a text for the place of its files."""
+
+    warploom: str
+    protocol: str
+    place: str
+
+
 class UseFiles(msgspec.Struct, frozen=True, tag=True):
     """The place of the patch's file, if there is one, and the folders whose block files the person trusts."""
 
@@ -81,7 +89,18 @@ class Alive(msgspec.Struct, frozen=True, tag=True):
 
 ToEngine = Message | Asked | UseFiles | SetLogLevel
 FromEngine = (
-    FrameReport | Profile | Preview | Saved | UpdateRecord | Frozen | Failed | Records | Answered | Refused | Alive
+    Hello
+    | FrameReport
+    | Profile
+    | Preview
+    | Saved
+    | UpdateRecord
+    | Frozen
+    | Failed
+    | Records
+    | Answered
+    | Refused
+    | Alive
 )
 
 

@@ -22,7 +22,7 @@ class Liveness:
     """
 
     def __init__(self, hello_s: float, on_lost: Callable[[str], None]) -> None:
-        self._hello_s, self._on_lost = hello_s, on_lost
+        self.hello_s, self._on_lost = hello_s, on_lost
         #: How long the process has been silent.
         self.silent_s = 0.0
         self._is_heard = self._was_heard = False
@@ -37,14 +37,14 @@ class Liveness:
     @property
     def is_lost(self) -> bool:
         """True while the process is silent for so long that questions are not answered."""
-        return self.silent_s >= (LOST_S if self._was_heard else self._hello_s)
+        return self.silent_s >= (LOST_S if self._was_heard else self.hello_s)
 
     @property
     def text(self) -> str:
         """What the silence breaks, for messages."""
         if self._was_heard:
             return f"must answer, got nothing from it for {self.silent_s:.0f} s"
-        return f"must begin within {self._hello_s:g} s, got nothing from it"
+        return f"must begin within {self.hello_s:g} s, got nothing from it"
 
     def close(self) -> None:
         """End the thread."""

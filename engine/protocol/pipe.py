@@ -35,6 +35,7 @@ from engine.protocol.encoding import (
     Asked,
     Failed,
     FromEngine,
+    Hello,
     Records,
     Refused,
     SetLogLevel,
@@ -43,6 +44,7 @@ from engine.protocol.encoding import (
     make_decoder,
 )
 from engine.protocol.frames import Heard, read_frame, write_frame
+from engine.protocol.hello import place, read_hello
 from engine.protocol.liveness import Liveness
 from engine.protocol.messages import Edited, EngineStatistics, FrameReport, Message, Preview, UpdateLevel
 from engine.protocol.outbox import Outbox
@@ -146,6 +148,8 @@ class PipeTransport:
         self._lock = threading.Lock()
         self._numbers = count(1)
         self._waiting: dict[int, Future[bytes]] = {}
+        #: Set when the process has said hello, or has ended.
+        self._greeted = threading.Event()
         #: Why the process is killed, if it is; below, why it has ended, once it has.
         self._reason = ""
         self._failure: DeviceError | None = None
@@ -154,8 +158,8 @@ class PipeTransport:
         self._last: FrameReport | None = None
         self._sent_path = patch.path
         self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
-        is_far = Path(self._command[0]).stem == "ssh"
-        self._liveness = Liveness(liveness.SSH_HELLO_S if is_far else liveness.HELLO_S, self._fail_all)
+        is_ssh = Path(self._command[0]).stem == "ssh"
+        self._liveness = Liveness(liveness.SSH_HELLO_S if is_ssh else liveness.HELLO_S, self._fail_all)
         self._threads = [
             threading.Thread(target=self._write_all, name="to the engine", daemon=True),
             threading.Thread(target=self._read_all, name="from the engine", daemon=True),
@@ -188,6 +192,14 @@ class PipeTransport:
     def silent_s(self) -> float:
         """How long nothing was received from the process, in seconds; it sends something twice a second."""
         return self._liveness.silent_s
+
+    @property
+    def waits_for(self) -> str:
+        """What the process has to do before it runs the patch, for a person who waits; "" once it can."""
+        if self._greeted.is_set():
+            return ""
+        silent_s, hello_s = self._liveness.silent_s, self._liveness.hello_s
+        return f"waiting for `{cut(shlex.join(self._command), 60)}`, {silent_s:.0f} of {hello_s:g} s"
 
     def step(self, real_time: bool, /) -> FrameReport:
         """Have the engine run one frame, see `Client.step`."""
@@ -298,6 +310,7 @@ class PipeTransport:
     def _write_all(self) -> None:
         sink = self._process.stdin
         assert sink is not None
+        self._greeted.wait()
         try:
             while (frame := self._unsent.get()) is not None:
                 write_frame(sink, frame)
@@ -312,9 +325,14 @@ class PipeTransport:
     def _read_all(self) -> None:
         source, decoder = self._process.stdout, make_decoder(FromEngine, self._pictures)
         assert source is not None
+        heard = Heard(source, self._liveness.hear)
         try:
-            while (frame := read_frame(Heard(source, self._liveness.hear))) is not None:
+            if (frame := read_frame(heard)) is not None:
+                self._greet(read_hello(frame))
+            while (frame := read_frame(heard)) is not None:
                 self._take(decoder.decode(frame))
+        except DeviceError as problem:
+            self._kill(f"it was stopped: {problem}")
         except Exception as problem:  # noqa: BLE001 - whatever the process sends, waiting callers must get an error
             if not isinstance(problem, msgspec.DecodeError):
                 _log.exception("what the engine's process sent could not be followed")
@@ -323,6 +341,12 @@ class PipeTransport:
         source.close()
         ended = f"it was ended by {signal.Signals(-status).name}" if status < 0 else f"it ended with status {status}"
         self._end(self._reason or ended)
+        self._greeted.set()
+
+    def _greet(self, hello: Hello) -> None:
+        is_far = hello.place != place()
+        _log.info("the engine is Warploom %s%s", hello.warploom, ", and sees other files" if is_far else "")
+        self._greeted.set()
 
     def _kill(self, reason: str) -> None:
         self._reason = self._reason or reason

@@ -118,6 +118,7 @@ class LocalEngine:
     """
 
     silent_s = 0.0
+    waits_for = ""
 
     def __init__(
         self,

@@ -38,6 +38,7 @@ from engine.protocol.encoding import (
     make_decoder,
 )
 from engine.protocol.frames import read_frame, write_frame
+from engine.protocol.hello import hello
 from engine.protocol.liveness import HEARTBEAT_S
 from engine.protocol.messages import Edited, Message
 from engine.protocol.pipe import KINDS
@@ -239,6 +240,8 @@ class _Server:
         try:
             frame: bytes | None = b""
             sent_s = 0.0
+            write_frame(sink, encode(hello()))
+            sink.flush()
             while frame is not None:
                 try:
                     frame = self._unsent.get(timeout=_PERIOD_S)

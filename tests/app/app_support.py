@@ -61,6 +61,7 @@ class FakeEngine:
     """Takes messages and returns the test's answers, without a thread or a device."""
 
     silent_s = 0.0
+    waits_for = ""
 
     def __init__(self, patch: Patch, profiling: ProfilingLevel) -> None:
         self.patch, self.profiling = patch, profiling

@@ -1,0 +1,56 @@
+"""The hello of an engine's process: its versions, and whether it sees the files of this process."""
+
+import hashlib
+import os
+import re
+import socket
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from engine.diagnostics import DeviceError
+from engine.protocol.encoding import FromEngine, Hello, ToEngine
+from engine.version import version
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+@cache
+def protocol() -> str:
+    """Return a digest of the names of all messages and of their fields."""
+    described = repr(msgspec.inspect.type_info(ToEngine | FromEngine))
+    names = re.findall(r"<(?:class|enum) '[\w.]+'|name='\w+'", described)
+    return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
+
+
+def place() -> str:
+    """Return a text that is equal for two processes only if they see the same files.
+
+    It names the start of the machine, the namespace of its mounts, and the root. So a container, which sees other
+    files, is another place; so is another machine, even if some folders are shared.
+    """
+    root = Path("/").stat()
+    try:
+        machine = f"{_BOOT.read_text().strip()} {os.readlink('/proc/self/ns/mnt')}"  # noqa: PTH115 - not a path
+    except OSError:
+        machine = socket.gethostname()
+    return f"{machine} {root.st_dev}:{root.st_ino}"
+
+
+def hello() -> Hello:
+    """Return the hello of this process."""
+    return Hello(version(), protocol(), place())
+
+
+def read_hello(frame: bytes) -> Hello:
+    """Return the hello in the first frame of an engine. Raise DeviceError if its Warploom is not this one."""
+    mine, remedy = hello(), "install the same version on both machines"
+    try:
+        theirs = msgspec.msgpack.decode(frame, type=Hello)
+    except msgspec.DecodeError:
+        raise DeviceError(f"engine must be Warploom {mine.warploom}, got an older one or no engine; {remedy}") from None
+    if (theirs.warploom, theirs.protocol) != (mine.warploom, mine.protocol):
+        wanted, found = (f"Warploom {each.warploom} with protocol {each.protocol}" for each in (mine, theirs))
+        raise DeviceError(f"engine must be {wanted}, got {found}; {remedy}")
+    return theirs

@@ -1,0 +1,78 @@
+"""An engine's process says its versions and its place first, and one that does not fit is refused."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from engine import Patch
+from engine.diagnostics import DeviceError
+from engine.protocol import pipe
+from engine.protocol.encoding import Alive, Hello, encode
+from engine.protocol.hello import hello, place, protocol
+from engine.protocol.pipe import connect
+from tests.protocol.engine_process import COMMAND
+from tests.waiting import next_report, until
+
+#: Sends one frame, and then waits for its end.
+PROGRAM = """
+import sys
+frame = bytes.fromhex(sys.argv[1])
+sys.stdout.buffer.write(len(frame).to_bytes(8, "big") + frame)
+sys.stdout.flush()
+sys.stdin.read()
+"""
+
+
+def command(first: msgspec.Struct) -> list[str]:
+    """Return a command that sends this message first."""
+    return [sys.executable, "-c", PROGRAM, encode(first).hex()]
+
+
+@pytest.mark.parametrize(
+    ("first", "found"),
+    [
+        (Hello("9.8.7", protocol(), place()), f"got Warploom 9.8.7 with protocol {protocol()}"),
+        (Hello(hello().warploom, "abc", place()), f"got Warploom {hello().warploom} with protocol abc"),
+        (Alive(), "got an older one or no engine"),
+    ],
+)
+def test_another_version_is_refused_by_name(first: msgspec.Struct, found: str) -> None:
+    """An engine of other versions ends at once; scripts and windows get one text with both versions and a remedy."""
+    wanted = f"it was stopped: engine must be Warploom {hello().warploom}"
+    with pytest.raises(DeviceError, match=wanted) as raised:
+        connect(Patch(), command(first), "host")
+    assert found in str(raised.value) and "install the same version on both machines" in str(raised.value)
+    with connect(Patch(), command(first), "host", waits=False) as client:
+        (told,) = next_report(client, lambda report: report.failed).diagnostics
+        assert wanted in told.message and found in told.message
+
+
+def test_the_protocol_is_the_same_in_every_process() -> None:
+    """The protocol's digest follows from the messages alone, so equal versions agree."""
+    program = "from engine.protocol.hello import protocol; print(protocol())"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == protocol()
+
+
+def test_a_window_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the hello, a client names the command and the limit; a ready engine waits for nothing."""
+    monkeypatch.setattr(pipe, "PATIENCE_S", 0.1)
+    with connect(Patch(), ["sleep", "100"], "host", waits=False) as client:
+        until(lambda: client.waits_for == "waiting for `sleep 100`, 1 of 600 s")
+    with connect(Patch(), COMMAND, "host") as client:
+        assert client.waits_for == ""
+
+
+def test_other_mounts_are_another_place() -> None:
+    """A process in this machine's files is at the same place, and one with other mounts is not."""
+    program = "from engine.protocol.hello import place; print(place())"
+    here = [sys.executable, "-c", program]
+    assert subprocess.check_output(here, text=True).strip() == place()
+    apart = [shutil.which("unshare") or "unshare", "--mount", *here]
+    done = subprocess.run(apart, capture_output=True, text=True, check=False, cwd=Path.cwd())
+    if done.returncode:
+        pytest.skip(f"needs another namespace of mounts: {done.stderr}")
+    assert done.stdout.strip() != place()
