@@ -188,7 +188,12 @@ class CompilerCrash(CompileError):
 
 
 class DeviceError(WarploomError):
-    """The device refused or failed; after a fault on a GPU the process must end before it works again."""
+    """The device refused or failed; after a fault on a GPU the process must end before it works again.
+
+    `reason` is the fault in a few words, if the device has some for it.
+    """
+
+    reason = ""
 
 
 class KernelFault(DeviceError):

@@ -20,7 +20,7 @@ from engine.protocol.flight_record import FlightRecord
 from engine.protocol.messages import EditCost, Edited, FrameReport, Message, Preview, Saved, SetTrust, check_message
 from engine.protocol.outbox import Happening, Outbox
 from engine.protocol.pacing import Pacing
-from engine.protocol.questions import Answer, CostedEdit, Question
+from engine.protocol.questions import Answer, CostedEdit, Question, ReplayStep
 
 
 class Transport(Protocol):
@@ -124,6 +124,17 @@ class Client:
     def trace(self, frames: Annotated[int, Meta(ge=0)]) -> list[TraceSlice]:
         """Run some frames, measure every kernel in them, and return the times; see `engine.profiling.trace`."""
         return self._ask(questions.Trace(frames))
+
+    @checked()
+    def replay(
+        self, from_frame: Annotated[int, Meta(ge=0)] = 0, *, within_s: Annotated[float, Meta(gt=0)] | None = None
+    ) -> ReplayStep:
+        """Do what the last call named, and return the next step, which is not done yet; see `questions.Replay`.
+
+        Every other question ends the replay. Raise TimeoutError if an engine in another process has not
+        answered `within_s`.
+        """
+        return self._ask(questions.Replay(from_frame), within_s)
 
     def profile(self) -> Profile:
         """Return the profile of the last measured frame, even if no one observes profiles; see `engine.profiling.rows`.

@@ -79,20 +79,25 @@ def connect(
     `waits`, for a window, only the command must be one that runs: whether the engine opens its device, and whether it
     refuses to start, stop or follow files, is reported as its other failures are.
     """
-    if isinstance(command, str):
-        try:
-            command = shlex.split(command)
-        except ValueError as problem:
-            raise DeviceError(f"engine command must be one that runs, got {shown(command)}: {problem}") from problem
-    elif not (isinstance(command, list | tuple) and all(isinstance(word, str) for word in command)):
-        raise DeviceError(f"engine command must be text, or a list of words, got {shown(command)}")
-    transport = PipeTransport(patch, command, waits=waits)
+    transport = PipeTransport(patch, words_of(command), waits=waits)
     try:
         transport.open(Open(device, profiling, time_step_s, plain_edges))
         return Client(patch, transport)
     except BaseException:
         transport.close()
         raise
+
+
+def words_of(command: str | Sequence[str]) -> Sequence[str]:
+    """Return the words of a command. Raise DeviceError if it is none."""
+    if isinstance(command, str):
+        try:
+            return shlex.split(command)
+        except ValueError as problem:
+            raise DeviceError(f"engine command must be one that runs, got {shown(command)}: {problem}") from problem
+    if not (isinstance(command, list | tuple) and all(isinstance(word, str) for word in command)):
+        raise DeviceError(f"engine command must be text, or a list of words, got {shown(command)}")
+    return command
 
 
 @contextmanager
@@ -128,13 +133,13 @@ class PipeTransport:
     """Messages and questions to a process, and its answers; one thread writes and one reads.
 
     `patch` is read for the folder of its file, where relative paths start. Without `waits`, questions that have no
-    answer are not waited for, and an event reports a refusal.
+    answer are not waited for, and an event reports a refusal. Without `logs`, nothing of the process is logged here.
     """
 
-    def __init__(self, patch: Patch, command: Sequence[str], *, waits: bool = True) -> None:
+    def __init__(self, patch: Patch, command: Sequence[str], *, waits: bool = True, logs: bool = True) -> None:
         self.outbox = Outbox()
         self.info = DeviceInfo("none", "not open", "none", 0, 0)
-        self._patch, self._command, self._waits = patch, list(command), waits
+        self._patch, self._command, self._waits, self._logs = patch, list(command), waits, logs
         try:
             if not self._command:
                 raise ValueError("it names no program")
@@ -216,7 +221,7 @@ class PipeTransport:
         try:
             self.info = self._answer(question, opened, None)
         except WarploomError as problem:
-            self._kill(str(problem))
+            self.kill(str(problem))
 
     def ask(self, question: Question[Answer], within_s: float | None = None, /) -> Answer:
         """Return the answer. Raise TimeoutError if there is none `within_s`.
@@ -332,11 +337,11 @@ class PipeTransport:
             while (frame := read_frame(heard)) is not None:
                 self._take(decoder.decode(frame))
         except DeviceError as problem:
-            self._kill(f"it was stopped: {problem}")
+            self.kill(f"it was stopped: {problem}")
         except Exception as problem:  # noqa: BLE001 - whatever the process sends, waiting callers must get an error
             if not isinstance(problem, msgspec.DecodeError):
                 _log.exception("what the engine's process sent could not be followed")
-            self._kill(f"its output was no message: {problem}")
+            self.kill(f"its output was no message: {problem}")
         status = self._process.wait()
         source.close()
         ended = f"it was ended by {signal.Signals(-status).name}" if status < 0 else f"it ended with status {status}"
@@ -348,7 +353,8 @@ class PipeTransport:
         _log.info("the engine is Warploom %s%s", hello.warploom, ", and sees other files" if is_far else "")
         self._greeted.set()
 
-    def _kill(self, reason: str) -> None:
+    def kill(self, reason: str) -> None:
+        """Kill the process, for a reason that its last report and all questions give."""
         self._reason = self._reason or reason
         self._process.kill()
 
@@ -378,7 +384,7 @@ class PipeTransport:
                     _log.warning(
                         "%d log records of the engine's process were dropped, since they came too fast", dropped
                     )
-                for record in records:
+                for record in records if self._logs else ():
                     log_again(record)
             case _:
                 self.outbox.put_event(message)
@@ -398,11 +404,12 @@ class PipeTransport:
         )
         with self._lock:
             self._failure = DeviceError(f"{told.message} ({told.remedy})")
+            self._failure.reason = reason
             waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             with suppress(InvalidStateError):
                 future.set_exception(self._failure)
-        if self._is_closed:
+        if self._is_closed or not self._logs:
             _log.info("process %d has ended", self._process.pid)
             return
         _log.error("%s", told.message)

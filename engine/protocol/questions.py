@@ -1,5 +1,6 @@
 """Questions to the engine. Unlike messages they are answered; each names the type of its answer."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
@@ -7,6 +8,7 @@ import msgspec
 import numpy as np
 
 from engine.device.device import DeviceInfo
+from engine.diagnostics import Diagnostic
 from engine.patch.changes import Change, PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
@@ -43,6 +45,46 @@ class Step(Question[FrameReport], frozen=True, tag=True):
     """Run one frame now."""
 
     real_time: bool = False
+
+
+class Doing(StrEnum):
+    """The kind of a step of a replay."""
+
+    START = "start"  # of the process, its device, and the code of block files
+    FRAME = "frame"  # as a whole
+    UPDATE = "update of the graph"  # before the operations of a frame
+    CODE = "a block's Python"
+    OPERATION = "operation"
+
+
+class ReplayStep(msgspec.Struct, frozen=True):
+    """What a replayed engine does next, or the fault of the last step.
+
+    `work` describes it; `kernel` is the entry point of a kernel, `file` its source. `nodes` are the blocks whose work
+    it does: several for a fused kernel, none for work of the engine itself. `loops` are those around it with their
+    turns, the outermost first. `arguments` are a kernel's, "name = value". With a `fault`, nothing follows.
+    """
+
+    frame: int
+    doing: Doing
+    work: str
+    nodes: tuple[str, ...] = ()
+    kernel: str | None = None
+    file: str | None = None
+    loops: tuple[tuple[str, int], ...] = ()
+    arguments: tuple[str, ...] = ()
+    fault: Diagnostic | None = None
+
+
+class Replay(Question[ReplayStep], frozen=True, tag=True):
+    """Do what the last answer named, and answer with the next step; the first of these questions does nothing.
+
+    Frames before `from_frame` are one step each. From then on each call of a block's code is a step, and each
+    operation of the graph, which is waited for. So whoever asks knows what the engine did when its process died. Every
+    other question ends the replay, perhaps within a frame.
+    """
+
+    from_frame: int = 0
 
 
 class Trace(Question[list[TraceSlice]], frozen=True, tag=True):
@@ -99,5 +141,17 @@ class Close(Question[None], frozen=True, tag=True):
 
 
 AnyQuestion = (
-    Open | Step | Trace | ReadProfile | ReadRecorder | Start | Stop | Read | SaveTo | WatchFiles | CostOf | Close
+    Open
+    | Step
+    | Replay
+    | Trace
+    | ReadProfile
+    | ReadRecorder
+    | Start
+    | Stop
+    | Read
+    | SaveTo
+    | WatchFiles
+    | CostOf
+    | Close
 )

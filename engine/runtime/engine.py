@@ -32,6 +32,7 @@ from engine.protocol.pipe import connect
 from engine.protocol.questions import Answer, Question
 from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.frame.marked_engine import MarkedEngine
+from engine.runtime.frame.replay import Replay
 from engine.runtime.frame.thread import EngineLoop, FrameLock
 from engine.runtime.frame.trace_frames import trace_frames
 from engine.runtime.preview.outputs import read_outputs
@@ -149,6 +150,7 @@ class LocalEngine:
         self.lock = FrameLock()
         self._loop: EngineLoop | None = None
         self._saved_files: SavedFiles | None = None
+        self._replay: Replay | None = None
         self._closed = False
         self._forget_types = block_types.subscribe(lambda types: self.post(BlockTypesChanged(types)))
 
@@ -161,6 +163,8 @@ class LocalEngine:
 
     def _answer(self, question: Question[Any]) -> Any:
         engine = self.engine
+        if type(question) is not questions.Replay:
+            self._end_replay()
         match question:
             case questions.Step(real_time):
                 return self.step(real_time)
@@ -174,6 +178,11 @@ class LocalEngine:
                 return engine.recorder.record()
             case questions.Start(pacing, deterministic):
                 return self._start(pacing, deterministic=deterministic)
+            case questions.Replay(from_frame):
+                if self._replay is None:
+                    self._stop()
+                    self._replay = Replay(engine, self.lock, from_frame)
+                return self._replay.step()
             case questions.Stop():
                 return self._stop()
             case questions.Read(port):
@@ -189,11 +198,17 @@ class LocalEngine:
         """Run one frame, see `Client.step`. Raise WarploomError if the engine is closed."""
         if self._closed:
             raise _closed()
+        self._end_replay()
         with self.lock:
             if self.engine.launcher.launches:
                 return self.engine.frame(real_time=real_time)
             with without_collections():
                 return self.engine.frame(real_time=real_time)
+
+    def _end_replay(self) -> None:
+        replay, self._replay = self._replay, None
+        if replay is not None:
+            replay.end()
 
     def _start(self, pacing: Pacing, *, deterministic: bool) -> None:
         if self._loop is None or not self._loop.is_alive:
@@ -267,6 +282,7 @@ class LocalEngine:
         timer.start()
         try:
             self._stop()
+            self._end_replay()
             with self.lock:
                 self.engine.close()
         finally:

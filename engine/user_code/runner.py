@@ -18,7 +18,12 @@ T = TypeVar("T")
 F = TypeVar("F")
 #: How often a running call is checked.
 _POLL_S = 0.05
+_NOWHERE = ("", "")
 _CLOSED = TookTooLong("finish before the engine is closed")
+
+
+def say_nothing(node: str, method: str) -> None:
+    """Announce no call."""
 
 
 class CodeThread:
@@ -163,15 +168,19 @@ class CodeRunner:
 
     def __init__(self, limits: TimeLimits = CALL) -> None:
         self.limits = limits
+        #: Called before and after each call with its place: the node and the method, or "" twice. It may wait.
+        self.announce: Callable[[str, str], None] = say_nothing
         self.is_closed = False
         #: A thread that waits for the next call, and those of calls whose results have not been taken.
         self._free: CodeThread | None = None
         self._busy: set[CodeThread] = set()
 
-    def run(self, call: Callable[[], T], failed: Callable[[BaseException], F], *, ours: bool) -> T | F:
+    def run(
+        self, call: Callable[[], T], failed: Callable[[BaseException], F], *, ours: bool, at: tuple[str, str] = _NOWHERE
+    ) -> T | F:
         """Return the result of a call, or that of `failed` when the call raises or doesn't return in time.
 
-        Code that is `ours` runs at once, on the caller's thread.
+        Code that is `ours` runs at once, on the caller's thread; other code is announced to be `at` a place.
         """
         if ours:
             try:
@@ -180,16 +189,20 @@ class CodeRunner:
                 return failed(problem)
         if self.is_closed:
             return failed(_CLOSED)
-        return self.begin(call, failed).result()  # type: ignore[return-value]  # without a limit, it is over
+        return self.begin(call, failed, at).result()  # type: ignore[return-value]  # without a limit, it is over
 
-    def begin(self, call: Callable[[], T], failed: Callable[[BaseException], F]) -> Call[T, F]:
+    def begin(
+        self, call: Callable[[], T], failed: Callable[[BaseException], F], at: tuple[str, str] = _NOWHERE
+    ) -> Call[T, F]:
         """Begin a call; others can be made before it returns."""
+        self.announce(*at)
         thread, self._free = self._free or CodeThread(), None
         self._busy.add(thread)
         return Call(self, thread, call, failed)
 
     def take_back(self, thread: CodeThread, *, is_free: bool) -> None:
         """Keep the thread of a call whose result was taken for another call, or end it."""
+        self.announce(*_NOWHERE)
         self._busy.discard(thread)
         if is_free and self._free is None and not self.is_closed:
             self._free = thread

@@ -64,7 +64,8 @@ class ValueStep:
         self.gave_up, self._has_run, self._is_rewired = None, False, True
         for output in self.outputs:
             output.value = ZEROS[output.kind.__name__]
-        found = self._code.run(self.block.begin, partial(self._failed, "start"), ours=self._ours)
+        failed, at = partial(self._failed, "start"), (self.block.node, "start")
+        found = self._code.run(self.block.begin, failed, ours=self._ours, at=at)
         self._start_problem = found if isinstance(found, Diagnostic) else None
 
     def check(self, patience_s: float) -> bool:
@@ -101,7 +102,8 @@ class ValueStep:
                 values = self._code.run(partial(self._updated, now), partial(self._failed, "update"), ours=True)
             else:
                 if self._call is None:
-                    self._call = self._code.begin(partial(self._updated, now), partial(self._failed, "update"))
+                    failed, at = partial(self._failed, "update"), (self.block.node, "update")
+                    self._call = self._code.begin(partial(self._updated, now), failed, at)
                 elif patience_s < math.inf:
                     patience_s = 0  # an earlier step has used up this frame's share
                 result = self._call.result(patience_s)
@@ -187,7 +189,8 @@ def read_settings(block: ValueBlock, code: CodeRunner) -> tuple[str, Diagnostic 
             raise PatchError(f"source of {block.id} must be a text such as 'osc:127.0.0.1:9000', got {source!r}")
         return source
 
-    found = code.run(read, partial(failure, block, "check"), ours=is_ours(type(block)))
+    failed, at = partial(failure, block, "check"), (block.node, "check")
+    found = code.run(read, failed, ours=is_ours(type(block)), at=at)
     return ("", found) if isinstance(found, Diagnostic) else (found, None)
 
 

@@ -140,7 +140,7 @@ class KeptKernels:
             patch.setattr(ModuleCache, "find", staticmethod(lru_cache(4096)(ModuleCache.find)))
             # Blocks of the library always return, so they run without a thread that could be abandoned.
             run = CodeRunner.run
-            patch.setattr(CodeRunner, "run", lambda runner, call, failed, ours: run(runner, call, failed, ours=True))
+            patch.setattr(CodeRunner, "run", lambda runner, call, failed, **_: run(runner, call, failed, ours=True))
             patch.setattr(describe_patch, "_description", described)
             patch.setattr(prepare, "plan_what_can_run", _plan_apart)
             try:

@@ -81,7 +81,7 @@ class Instrumented:
             failing.callback(self._zeros.free)
             self._results = device.pinned(np.zeros(size_bytes, np.uint8))
             failing.callback(self._results.free)
-            maker = _SameNodes(plan, variant, device, Resources(variant.memory, {}, {}, frame, status))
+            maker = SameNodes(plan, variant, device, Resources(variant.memory, {}, {}, frame, status))
             surveyor = None
             if survey is not None:
                 found = part_of(self._slots, times_bytes, size_bytes - times_bytes)
@@ -174,7 +174,7 @@ class _CopiedArguments:
                 self.arguments.set(place, self._condition)  # counts as a new version
 
 
-class _SameNodes(NodeMaker):
+class SameNodes(NodeMaker):
     """Makes nodes like those that a variant currently has."""
 
     def __init__(self, plan: Plan, variant: Variant, device: Device, resources: Resources) -> None:

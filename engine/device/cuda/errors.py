@@ -51,8 +51,10 @@ def device_error(code: Any, call: str) -> DeviceError:
     reason = f"{code.name}, {text.decode()}" if text else code.name
     if code.name in STICKY:
         # The call that reports a fault is rarely its cause, since kernels run after their launch returns.
-        return DeviceFault(
+        fault = DeviceFault(
             f"{call} failed: {reason}. A kernel that ran before has faulted; the GPU stays unusable until this "
             "process ends: save the patch and restart"
         )
+        fault.reason = reason
+        return fault
     return DeviceError(f"{call} failed: {reason}")

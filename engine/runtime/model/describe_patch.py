@@ -110,7 +110,8 @@ def with_value_block(node: PlacedNode, code: CodeRunner) -> tuple[PlacedNode, Va
     block_type = node.block_type
     if block_type is None or not block_type.is_value:
         return node, None
-    block = code.run(partial(block_type, node.id), partial(_failure, node, "construction"), ours=is_ours(block_type))
+    failed, at = partial(_failure, node, "construction"), (node.id, "construction")
+    block = code.run(partial(block_type, node.id), failed, ours=is_ours(block_type), at=at)
     if isinstance(block, Diagnostic):
         return replace(node, block_type=None, problems=(block,)), None
     assert isinstance(block, ValueBlock)
@@ -129,7 +130,8 @@ def described(nodes: Sequence[PlacedNode], code: CodeRunner) -> list[PlacedNode]
         asked = _asked(newest)
         made = known.get(asked)
         if made is None:
-            made = code.run(partial(_description, newest), partial(_failure, newest, "describe"), ours=False)
+            failed, at = partial(_failure, newest, "describe"), (node.id, "describe")
+            made = code.run(partial(_description, newest), failed, ours=False, at=at)
         if isinstance(made, Diagnostic):  # it took too long, as it would for other nodes
             known[asked] = made
             return _succeeded(node, replace(newest, problems=(replace(made, node=node.id),), gave_up=True))

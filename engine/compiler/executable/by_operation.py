@@ -1,0 +1,117 @@
+"""Launching a graph's operations one by one, each after the one before has ended, to find the one that fails.
+
+Loops and branches are decided here, turn by turn: the kernel that sets a condition runs with an If behind it, whose
+body leaves a mark in memory.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.compiler.executable.instrument import SameNodes
+from engine.compiler.operations import RegionEntry
+from engine.descriptions.entries import CaptureEntry, KernelEntry, RegionKind
+from engine.device.device import Device
+from engine.device.graph import Graph
+from engine.device.protocol import Condition, ConditionalKind, GraphNode, PinnedArray, Stream
+
+#: The loops around an operation, the outermost first, and the turn that each is in.
+Loops = tuple[tuple[str, int], ...]
+#: Called before an operation is launched, with its index.
+Before = Callable[[int, Loops], None]
+
+
+def launch_by_operation(
+    compiled: CompiledGraph, device: Device, uniforms: PinnedArray, stream: Stream, before: Before
+) -> None:
+    """Launch the operations of the graph's present variant in order, and wait for each.
+
+    Raise DeviceError from the operation that fails. Parallel operations run one after the other, so a race between
+    two of them is not seen.
+    """
+    _Launches(compiled, device, uniforms, stream, before).run(0, ())
+
+
+class _Launches:
+    def __init__(
+        self, compiled: CompiledGraph, device: Device, uniforms: PinnedArray, stream: Stream, before: Before
+    ) -> None:
+        self._plan, self._device, self._stream, self._before = compiled.plan, device, stream, before
+        variant = compiled.variants[compiled.phase]
+        resources = Resources(variant.memory, {}, {}, uniforms, compiled.status)
+        self._maker = SameNodes(compiled.plan, variant, device, resources)
+        #: The conditions of regions, as far as this launch has set them.
+        self._conditions: dict[str, bool] = {}
+
+    def run(self, scope: int, loops: Loops) -> None:
+        for index in self._plan.scopes[scope].members:
+            self._before(index, loops)
+            entry = self._plan.operations[index].entry
+            if isinstance(entry, RegionEntry):
+                self._run_region(self._plan.operations[index].node, entry, loops)
+            else:
+                self._launch(index)
+
+    def _run_region(self, node: str, region: RegionEntry, loops: Loops) -> None:
+        if region.kind.is_loop:
+            turn = 0
+            while self._conditions.get(node, False):
+                self.run(region.scopes[0], (*loops, (node, turn)))
+                turn += 1
+        elif self._conditions.get(node, False):
+            self.run(region.scopes[0], loops)
+        elif region.kind is RegionKind.IF_ELSE:
+            self.run(region.scopes[1], loops)
+
+    def _launch(self, index: int) -> None:
+        operation = self._plan.operations[index]
+        entry = operation.entry
+        with self._graph() as graph:
+            if isinstance(entry, KernelEntry) and entry.sets_condition:
+                self._conditions[operation.node] = self._launch_condition(graph, index, entry)
+                return
+            if isinstance(entry, KernelEntry):
+                self._add_kernel(graph, index, entry, None)
+            elif isinstance(entry, CaptureEntry):
+                self._maker.add_captured(graph, index, entry, ())
+            else:
+                self._maker.add(graph, index, ())
+            self._wait_for(graph)
+
+    def _launch_condition(self, graph: Graph, index: int, entry: KernelEntry) -> bool:
+        """Launch a kernel that sets a condition, and return whether it is true."""
+        mark, found = self._device.allocate(4), np.zeros(4, np.uint8)
+        try:
+            self._device.fill(mark, 0)
+            condition = graph.create_condition(0)
+            kernel = self._add_kernel(graph, index, entry, condition)
+            _, (body,) = graph.add_conditional(ConditionalKind.IF, condition, (kernel,))
+            body.add_memset(mark, 1, mark.size_bytes, ())
+            self._wait_for(graph)
+            self._device.read(mark, found)
+        finally:
+            mark.free()
+        return bool(found.any())
+
+    def _add_kernel(self, graph: Graph, index: int, entry: KernelEntry, condition: Condition | None) -> GraphNode:
+        made = self._maker.kernel(index, entry, condition)
+        return graph.add_kernel(made.kernel.kernel, made.config, made.arguments, ())
+
+    def _wait_for(self, graph: Graph) -> None:
+        executable = graph.instantiate()
+        try:
+            executable.launch(self._stream)
+            self._stream.synchronize()
+        finally:
+            executable.destroy()
+
+    @contextmanager
+    def _graph(self) -> Iterator[Graph]:
+        graph = self._device.create_graph()
+        try:
+            yield graph
+        finally:
+            graph.destroy()
