@@ -47,7 +47,7 @@ from engine.patch.changes import (
     parse_sentinel,
 )
 from engine.patch.document import Patch
-from engine.patch.regions import TOP, RegionRefused, Scopes, region_of
+from engine.patch.regions import DEEPEST_IN_FILE, TOP, RegionRefused, Scopes, region_of
 from engine.readings import read_bytes
 
 _log = logging.getLogger(__name__)
@@ -338,7 +338,7 @@ def _converted(node: Node, patch: Patch) -> Node:
 
 
 def _check_regions(nodes: list[Node], name: str) -> None:
-    """Raise an error unless every region is a node of the file, and none lies inside itself.
+    """Raise an error unless every region is a node of the file, and none lies inside itself or extremely deep.
 
     Whether that node's type is a region is left to the compiler, so that a faulty patch can be opened and fixed.
     """
@@ -348,7 +348,8 @@ def _check_regions(nodes: list[Node], name: str) -> None:
         if node.region and region_of(node.region) not in known:
             raise PatchError(f"{name}: region of {node.id} must name a node of the patch, got {shown(node.region)}")
         try:
-            scopes.chain(node.region)
+            if len(scopes.chain(node.region)) > DEEPEST_IN_FILE:
+                raise RegionRefused(f"regions must be at most {DEEPEST_IN_FILE} deep, got more")
         except RegionRefused as problem:
             raise PatchError(f"{name}: node {node.id}: {problem}") from None
 

@@ -15,6 +15,10 @@ from engine.diagnostics import PatchError
 TOP = ""
 #: The branch of an IfElse that runs when its condition is 0.
 OTHERWISE = "else"
+#: The deepest nesting of regions that is compiled: the operations grow with its square. A person would draw less.
+DEEPEST = 64
+#: The deepest nesting that a file may have, so that a patch that is too deep can still be opened and mended.
+DEEPEST_IN_FILE = 1000
 
 
 class RegionRefused(PatchError):

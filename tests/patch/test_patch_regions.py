@@ -12,7 +12,7 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Node, NodeAdded, NodeRegionChanged, PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
-from engine.patch.regions import RegionRefused, Scopes, branch_of, region_of, scope_text
+from engine.patch.regions import DEEPEST_IN_FILE, RegionRefused, Scopes, branch_of, region_of, scope_text
 from engine.patch.rules import CrossesBranches, WouldCycle, find_cycle
 
 
@@ -392,3 +392,18 @@ def test_a_cycle_is_found_exactly_when_there_is_no_order(nodes: int, edges: int,
         free = {a for a, _ in left} - {b for _, b in left}
         assert free
         left = {pair for pair in left if pair[0] not in free}
+
+
+@pytest.mark.parametrize("depth", [DEEPEST_IN_FILE, DEEPEST_IN_FILE + 1, 20_000])
+def test_a_file_may_be_deeper_than_the_compiler_takes(region_blocks: None, depth: int) -> None:
+    """A file with deep regions can be opened to be mended, up to a limit, in any order of its nodes."""
+    nodes = [
+        {"id": f"n{at}", "type": "test_region.loop", **({"region": f"n{at - 1}"} if at else {})}
+        for at in reversed(range(depth + 1))
+    ]
+    text = json.dumps({"schema": 1, "nodes": nodes})
+    if depth > DEEPEST_IN_FILE:
+        with pytest.raises(PatchError, match=f"regions must be at most {DEEPEST_IN_FILE} deep, got more"):
+            parse_patch(text)
+    else:
+        assert len(parse_patch(text).nodes) == depth + 1

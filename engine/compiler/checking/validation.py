@@ -13,7 +13,7 @@ from engine.descriptions.entries import buffer_arguments
 from engine.descriptions.ports import count_name
 from engine.diagnostics import Diagnostic, Mend, Source, error, warning
 from engine.patch.changes import Connection, PortRef
-from engine.patch.regions import TOP, branch_of, region_of
+from engine.patch.regions import DEEPEST, TOP, branch_of, region_of
 from engine.types.element_numbers import number_of
 from engine.types.layout import Layout
 
@@ -126,6 +126,9 @@ def region_problem(description: GraphDescription, node: BlockNode) -> Diagnostic
             return None  # the cycle is further out
         around.add(outer.id)
         scope = outer.region
+    if len(around) == DEEPEST + 2:  # deeper blocks lie in one with this error
+        remedy = "move the block out of some of the regions"
+        return error(f"regions must be at most {DEEPEST} deep, got more", node=node.id, remedy=remedy)
     return None
 
 

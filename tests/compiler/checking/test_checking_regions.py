@@ -9,6 +9,7 @@ from engine.compiler.checking.check import check_description
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.descriptions.description import BlockDescription
 from engine.descriptions.entries import Control, RegionKind
+from engine.patch.regions import DEEPEST
 from engine.types import u32
 from tests.compiler.support.descriptions import array, graph, i, node, o, source
 from tests.compiler.support.regions import flag, messages, region, within
@@ -52,6 +53,19 @@ def test_a_cycle_inside_a_region_is_named_by_its_blocks() -> None:
         wires=["flag.out loop.condition", "p.out q.x", "q.out p.x"],
     )
     assert [m for _, _, m in messages(patch)] == ["blocks must not depend on themselves, got p -> q -> p"]
+
+
+@given(st.integers(1, 3 * DEEPEST))
+def test_only_the_first_region_that_lies_too_deep_is_an_error(depth: int) -> None:
+    """Regions may be nested up to a limit, and of deeper ones, the outermost has the error."""
+    loops = [region(f"r{n}", inside=f"r{n - 1}" if n else "") for n in range(depth)]
+    patch = graph(
+        flag(), *loops, within(f"r{depth - 1}", source("last", 4)), wires=[f"flag.out {r.id}.condition" for r in loops]
+    )
+    found = [(block, text) for block, _, text in messages(patch)]
+    first = "last" if depth == DEEPEST + 1 else f"r{DEEPEST + 1}"
+    text = f"regions must be at most {DEEPEST} deep, got more"
+    assert found == ([(first, text)] if depth > DEEPEST else [])
 
 
 def test_a_blocks_region_must_be_there_and_be_a_region() -> None:

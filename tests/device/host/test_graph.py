@@ -8,6 +8,7 @@ import pytest
 
 from engine.device.arguments import pack_arguments
 from engine.device.host import HostDevice
+from engine.device.host.graph.program import GraphProgram
 from engine.device.host.modules import build, cache
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelError
@@ -46,6 +47,21 @@ def test_nodes_run_after_those_they_depend_on(host, module):
     for _ in range(3):
         executable.launch(stream)
         assert x.download().tolist() == [11] * 8
+
+
+def test_a_fill_is_written_once_however_often_python_runs_a_kernel(host, module, monkeypatch):
+    """The cost of a launch's first run grows with its nodes, not with its kernels times its fills."""
+    written = []
+    real = GraphProgram._write_transfer
+    monkeypatch.setattr(GraphProgram, "_write_transfer", lambda *given: written.append(given[1]) or real(*given))
+    x = host.upload(np.zeros(8, np.float32))
+    add, graph, last = module.kernel("add"), host.create_graph(), []
+    for turn in range(20):
+        last = [graph.add_memset(x.memory, 0, 32, last)]
+        last = [graph.add_kernel(add, SMALL, arguments(add, x, float(turn), 8), last)]
+    graph.instantiate().launch(host.create_stream())
+    assert x.download().tolist() == [19] * 8
+    assert len(written) == 20
 
 
 def test_kernels_of_another_device_are_refused(host, module):

@@ -69,6 +69,7 @@ class GraphProgram:
         #: Functions that Python calls for captured work, events, and its own fills and copies.
         self.actions: dict[int, Callable[[], None]] = {}
         self._transfers: dict[int, MemsetWork | CopyWork] = {}
+        self._native_copies: set[int] = set()
         self._indices: dict[GraphNode | None, int] = {rows[index][1]: index for index in self._works}
         self._captured: dict[GraphNode, int] = {
             node: index
@@ -217,9 +218,9 @@ class GraphProgram:
         """
         pairs = self.table.snapshot()
         is_new = pairs is not self._pairs
-        for index, work in self._transfers.items():
-            if is_new or isinstance(work, CopyWork):  # freeing a pinned array does not change the table of allocations
-                self._write_transfer(index, work)
+        # Freeing a pinned array, which only copies read, does not change the table of allocations.
+        for index in self._transfers if is_new else self._native_copies:
+            self._write_transfer(index, self._transfers[index])
         if is_new:
             self._records[:, _SHARED_FIELDS] = pairs.ctypes.data, len(pairs), *self._common
             self._pairs = pairs
@@ -234,6 +235,8 @@ class GraphProgram:
                 self.actions[index] = own_capture(capture).run
             case MemsetWork() | CopyWork() if work.size_bytes <= MOST_BYTES:
                 self._transfers[index] = work
+                if isinstance(work, CopyWork):
+                    self._native_copies.add(index)
                 self.sections.note(index, work.size_bytes / BYTES_PER_NS, 1)
                 return
             case MemsetWork(target=target, value=value, size_bytes=size):
