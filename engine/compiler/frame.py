@@ -7,6 +7,7 @@ import numpy as np
 
 from engine.device.device import Device
 from engine.device.protocol import PinnedArray
+from engine.device.releasing import release_all
 from engine.types import Struct, f32, u32
 
 #: The most bursts of frames in flight: launched, and not known to have ended.
@@ -30,8 +31,14 @@ class FrameUniforms:
     """The uniforms of the frames in flight. Each frame has its own pinned array, which its launch reads."""
 
     def __init__(self, device: Device) -> None:
-        arrays = [device.pinned(np.zeros(1, Frame.numpy)) for _ in range(MOST_BURSTS * LONGEST_BURST)]
-        self._ring = deque((pinned, pinned.array.view(np.uint8).data) for pinned in arrays)
+        self._ring = deque[tuple[PinnedArray, memoryview]]()
+        try:
+            for _ in range(MOST_BURSTS * LONGEST_BURST):
+                pinned = device.pinned(np.zeros(1, Frame.numpy))
+                self._ring.append((pinned, pinned.array.view(np.uint8).data))
+        except BaseException:
+            self.free()
+            raise
 
     @property
     def current(self) -> PinnedArray:
@@ -48,5 +55,4 @@ class FrameUniforms:
 
     def free(self) -> None:
         """Free the arrays."""
-        for pinned, _ in self._ring:
-            pinned.free()
+        release_all(*(pinned.free for pinned, _ in self._ring))

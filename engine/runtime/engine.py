@@ -140,9 +140,14 @@ class LocalEngine:
         self._patch = patch
         nvtx = attached_profiler()
         make_engine = CudaEngine if nvtx is None else partial(MarkedEngine, nvtx)
-        self.engine = make_engine(
-            self.device, patch.catalogue, lambda: patch.folder, profiling=profiling, time_step_s=time_step_s
-        )
+        try:
+            self.engine = make_engine(
+                self.device, patch.catalogue, lambda: patch.folder, profiling=profiling, time_step_s=time_step_s
+            )
+        except BaseException:
+            if self._own_device is not None:
+                self._own_device.close()
+            raise
         self.outbox: Outbox = self.engine.outbox
         self.post: Callable[[Message], None] = self.engine.inbox.append
         _log.info("engine on %s (%s)", self.info.name, self.info.title)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,8 +99,12 @@ class ClockKernels:
 
     def __init__(self, device: Device) -> None:
         self._module = device.load_module(CLOCK_PTX)
-        self.begin, self.end = self._module.kernel("begin"), self._module.kernel("end")
-        self.bias_ns = self._measure_bias(device)
+        try:
+            self.begin, self.end = self._module.kernel("begin"), self._module.kernel("end")
+            self.bias_ns = self._measure_bias(device)
+        except BaseException:
+            self._module.unload()
+            raise
 
     def add(self, graph: Graph, kernel: LoadedKernel, slot: Memory, after: Sequence[GraphNode]) -> GraphNode:
         """Add the launch of `begin` or `end` for a slot."""
@@ -107,9 +112,14 @@ class ClockKernels:
 
     def _measure_bias(self, device: Device) -> int:
         """Return the shortest span around a kernel that does nothing."""
-        nothing, graph, stream = self._module.kernel("nothing"), device.create_graph(), device.create_stream()
-        slots = device.allocate(_CALIBRATED * SLOT.itemsize)
-        try:
+        nothing = self._module.kernel("nothing")
+        with ExitStack() as made:  # released in reverse order
+            stream = device.create_stream()
+            made.callback(stream.destroy)
+            slots = device.allocate(_CALIBRATED * SLOT.itemsize)
+            made.callback(slots.free)
+            graph = device.create_graph()
+            made.callback(graph.destroy)
             last: list[GraphNode] = []
             for number in range(_CALIBRATED):
                 slot = slot_of(slots, number)
@@ -117,17 +127,13 @@ class ClockKernels:
                 done = graph.add_kernel(nothing, _ONE_THREAD, pack_arguments((), []), [begun])
                 last = [self.add(graph, self.end, slot, [done])]
             executable, found = graph.instantiate(), np.empty(_CALIBRATED, SLOT)
+            made.callback(executable.destroy)
             for _ in range(2):  # the first launch takes longer
                 device.fill(slots, 0)
                 executable.launch(stream)
                 stream.synchronize()
             device.read(slots, found)
-            executable.destroy()
             return int(found["busy_ns"].min())
-        finally:
-            graph.destroy()
-            stream.destroy()
-            slots.free()
 
     def unload(self) -> None:
         """Unload the kernels, once the executables that use them are destroyed."""

@@ -17,6 +17,7 @@ from engine.compiler.plan import Plan
 from engine.device.arguments import ArgumentError
 from engine.device.device import Device
 from engine.device.protocol import Executable, GraphNode, Memory, PinnedArray, Stream
+from engine.device.releasing import release_all
 from engine.patch.changes import PortRef
 
 #: Kernel nodes of one executable whose argument blocks were written since their last refresh.
@@ -103,8 +104,7 @@ class Variant:
 
     def destroy(self) -> None:
         """Free executable and graph."""
-        self.executable.destroy()
-        self.built.graph.destroy()
+        release_all(self.executable.destroy, self.built.graph.destroy)
 
 
 @dataclass
@@ -243,10 +243,8 @@ class CompiledGraph:
 
     def destroy(self) -> None:
         """Release everything but memory and modules."""
-        for variant in self.variants:
-            variant.destroy()
-        if self.status is not None:
-            self.status.free()
+        status = [self.status.free] if self.status is not None else []
+        release_all(*(variant.destroy for variant in self.variants), *status)
 
 
 def frame_upload(plan: Plan) -> int | None:
@@ -278,8 +276,7 @@ def compile_plan(
             built = build_graph(plan, device, replace(resources, memory=memory))
             variants.append(_instantiate(built))
     except BaseException:
-        for variant in variants:
-            variant.destroy()
+        release_all(*(variant.destroy for variant in variants))
         raise
     return CompiledGraph(plan, variants, resources.status)
 

@@ -41,6 +41,7 @@ from engine.device.protocol import (
     Stream,
     part_of,
 )
+from engine.device.releasing import release_all
 from engine.processes.scope import check_cancelled
 
 #: The times of one span in one launch, in nanoseconds: begin of its first turn, end of its last one, sum of all turns.
@@ -148,11 +149,8 @@ class Instrumented:
 
     def destroy(self) -> None:
         """Free all resources."""
-        self._executable.destroy()
-        self._built.graph.destroy()
-        self._slots.free()
-        self._zeros.free()
-        self._results.free()
+        built = self._executable.destroy, self._built.graph.destroy
+        release_all(*built, self._slots.free, self._zeros.free, self._results.free)
 
 
 class _CopiedArguments:

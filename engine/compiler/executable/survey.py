@@ -122,7 +122,11 @@ class SurveyKernel:
         image = load_image(find_kernel("statistics.cu"), architecture)
         self._parameters = image.signature("survey").parameters
         self._module = device.load_module(image.payload(architecture))
-        self._kernel = self._module.kernel("survey")
+        try:
+            self._kernel = self._module.kernel("survey")
+        except BaseException:
+            self._module.unload()
+            raise
 
     def add(
         self, graph: Graph, each: Survey, memory: Mapping[PortRef, Memory], slot: Memory, after: Sequence[GraphNode]

@@ -17,6 +17,7 @@ import numpy as np
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.device.device import Device
+from engine.device.releasing import release_all
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch import changes
 from engine.patch.changes import PortRef
@@ -69,25 +70,28 @@ class CudaEngine:
     ) -> None:
         device.activate()
         self.device = device
-        self.context = CudaContext(device, catalogue, folder)
         #: Messages for the next frame; any thread may append one.
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
-        self.updates = Updater(self.context, self._tell, self._let_go)
-        services = self.context.services
-        #: Measures some of the launches.
-        self.profiler = FrameProfiler(
-            device, services.uniforms, services.times, profiling, self.updates.diagnostics.follow_measuring
-        )
-        self.previews = Previews(services, self.outbox, self.updates.diagnostics.follow_pictures)
         self.running = True
         self.frames_left: int | None = None
         self.fault: DeviceError | None = None
         self.clock = Clock(time_step_s)
         #: When frames of the engine's thread begin.
         self.pacing = Pacing()
-        #: Launches the graph, and waits for it.
-        self.launcher = Launcher(device, services.uniforms, self.clock, self.profiler, self.previews)
+        with ExitStack() as failing:
+            self.context = CudaContext(device, catalogue, folder)
+            failing.callback(self.context.close)
+            self.updates = Updater(self.context, self._tell, self._let_go)
+            services, found = self.context.services, self.updates.diagnostics
+            #: Measures some of the launches.
+            self.profiler = FrameProfiler(device, services.uniforms, services.times, profiling, found.follow_measuring)
+            failing.callback(self.profiler.close)
+            self.previews = Previews(services, self.outbox, found.follow_pictures)
+            failing.callback(self.previews.close)
+            #: Launches the graph, and waits for it.
+            self.launcher = Launcher(device, services.uniforms, self.clock, self.profiler, self.previews)
+            failing.pop_all()
         # The times at which the last message was read, the last frame ended, a frame was last waited for, and pictures
         # and files were last begun.
         self._heard_ns = self._ended_ns = self._waited_ns = self._pictures_ns = 0
@@ -291,13 +295,9 @@ class CudaEngine:
         Then raise a DeviceError that came up, unless the engine had failed before.
         """
         try:
-            with ExitStack() as closing:  # runs in reverse order, all of it even when one raises
-                closing.callback(self.context.close)
-                closing.callback(self.launcher.destroy)
-                for part in (self.updates, self.profiler, self._saver, self.previews, self.recorder):
-                    closing.callback(part.close)
-                closing.callback(self.launcher.stream.synchronize)
-                self.device.activate()
+            parts = self.recorder, self.previews, self._saver, self.profiler, self.updates
+            wait = self.device.activate, self.launcher.stream.synchronize
+            release_all(*wait, *(part.close for part in parts), self.launcher.destroy, self.context.close)
         except DeviceError:
             if self.fault is None:
                 raise

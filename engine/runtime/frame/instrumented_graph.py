@@ -15,6 +15,7 @@ from engine.compiler.frame import FrameUniforms
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import PinnedArray
+from engine.device.releasing import release_all
 from engine.diagnostics import Diagnostic, KernelError, Source, WarploomError, warning
 from engine.processes.scope import CancelScope
 from engine.profiling.levels import ProfilingLevel
@@ -49,6 +50,8 @@ class InstrumentedGraph:
         self._thread = ThreadPoolExecutor(1, "warploom-profiler")
         self._copies: list[Instrumented] = []
         self._building: Future[_Built] | None = None
+        #: Releases of copies that are under way or have failed.
+        self._dropped: list[Future[None]] = []
         #: Cancelled to stop the current build.
         self._scope = CancelScope()
         self._changed_ns = 0
@@ -83,8 +86,8 @@ class InstrumentedGraph:
             self._building = None
             self._scope.cancel()
             self._scope = CancelScope()
-            building.add_done_callback(partial(_destroy_result, self._device))
             wait([building])
+            self._drop(partial(_destroy_result, self._device, building))
 
     def forget(self) -> None:
         """Drop the copies, since the graph has changed."""
@@ -92,18 +95,22 @@ class InstrumentedGraph:
         self._changed_ns, self._is_refused = time.perf_counter_ns(), False
         building, self._building = self._building, None
         if building is not None:  # the build is over
-            self._thread.submit(_destroy_result, self._device, building)
+            self._drop(partial(_destroy_result, self._device, building))
         if self._copies:
-            self._thread.submit(_destroy, self._copies, self._device)
+            self._drop(partial(_destroy, self._copies, self._device))
             self._copies = []
 
     def close(self) -> None:
         """Free all resources."""
         self.forget()
         self._thread.shutdown()
-        for kernels in (self._clock, self._survey):
-            if kernels is not None:
-                kernels.unload()
+        kernels = [kernels.unload for kernels in (self._clock, self._survey) if kernels is not None]
+        release_all(*(dropped.result for dropped in self._dropped), *kernels)
+
+    def _drop(self, drop: Callable[[], None]) -> None:
+        """Release copies on their thread; `close` raises the error of a release that failed."""
+        self._dropped = [before for before in self._dropped if not before.done() or before.exception() is not None]
+        self._dropped.append(self._thread.submit(drop))
 
     def _build(
         self, plan: Plan, variants: tuple[Variant, ...], status: PinnedArray | None, level: ProfilingLevel
@@ -164,6 +171,4 @@ def _destroy_result(device: Device, building: Future[_Built]) -> None:
 
 
 def _destroy(copies: Sequence[Instrumented], device: Device) -> None:
-    device.activate()
-    for copied in copies:
-        copied.destroy()
+    release_all(device.activate, *(copied.destroy for copied in copies))

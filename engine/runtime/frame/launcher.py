@@ -3,7 +3,6 @@
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.frame import LONGEST_BURST, MOST_BURSTS, FrameUniforms
 from engine.device.device import Device
 from engine.device.protocol import Event, Memory
+from engine.device.releasing import release_all
 from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.profiler import FrameProfiler
 from engine.runtime.preview.previews import Previews
@@ -36,10 +36,16 @@ class Launcher:
     ) -> None:
         self._device, self._uniforms, self._clock = device, uniforms, clock
         self._profiler, self._previews = profiler, previews
-        self.stream = device.create_stream()
-        self._free: list[Event] = [device.create_event(timed=False) for _ in range(MOST_BURSTS)]
+        self._free: list[Event] = []
         #: The events of the bursts that were not seen to end.
         self.flying: deque[Event] = deque()
+        self.stream = device.create_stream()
+        try:
+            for _ in range(MOST_BURSTS):
+                self._free.append(device.create_event(timed=False))
+        except BaseException:
+            self.destroy()
+            raise
         #: How many launches the next burst may have.
         self.burst = 1
         # The sample by which `burst` is chosen next: launches before the sample, its begin, and its time of waiting for
@@ -145,7 +151,4 @@ class Launcher:
 
     def destroy(self) -> None:
         """Free all resources, even if some calls fail."""
-        with ExitStack() as closing:  # in reverse order
-            closing.callback(self.stream.destroy)
-            for event in (*self._free, *self.flying):
-                closing.callback(event.destroy)
+        release_all(*(event.destroy for event in (*self._free, *self.flying)), self.stream.destroy)

@@ -7,6 +7,7 @@ records the time of every span. The difference is the cost of measuring, and lim
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from engine.compiler.plan import Plan
 from engine.device import optimiser
 from engine.device.device import Device
 from engine.device.protocol import Event, GraphNode, Stream
+from engine.device.releasing import release_all
 from engine.diagnostics import Diagnostic
 from engine.patch.regions import branch_of
 from engine.profiling.levels import ProfilingLevel
@@ -95,7 +97,13 @@ class FrameProfiler:
         #: When the copy was launched last, on the clock of `time.perf_counter_ns`.
         self.launched_ns = 0
         self._graph = InstrumentedGraph(device, uniforms, tell)
-        self._free = [_Sample(device.create_event(), device.create_event()) for _ in range(_SAMPLES)]
+        with ExitStack() as failing:
+            events = []
+            for _ in range(2 * _SAMPLES):
+                events.append(device.create_event())
+                failing.callback(events[-1].destroy)
+            failing.pop_all()
+        self._free = [_Sample(*pair) for pair in zip(events[::2], events[1::2], strict=True)]
         self._waiting: deque[_Sample] = deque()
         self._plan: Plan | None = None
         self._spans: tuple[Span, ...] = ()
@@ -173,7 +181,7 @@ class FrameProfiler:
         if wait:  # then no other frame was slowed while the copy was built
             self._graph.take_cost()
             begun_ns = time.perf_counter_ns()
-        sample = self._free.pop()
+        sample = self._free[-1]
         sample.frame, sample.copied, sample.is_current, sample.is_waited = frame, copied, True, wait
         stream.record(sample.start)
         launched_ns = time.perf_counter_ns()
@@ -186,7 +194,7 @@ class FrameProfiler:
             begun_ns += time.perf_counter_ns() - launched_ns
         stream.record(sample.stop)
         sample.host_ns = time.perf_counter_ns() - begun_ns
-        self._waiting.append(sample)
+        self._waiting.append(self._free.pop())
 
     def collect(self) -> None:
         """Take the times of launches that are done."""
@@ -258,10 +266,8 @@ class FrameProfiler:
 
     def close(self) -> None:
         """Free all resources."""
-        self._graph.close()
-        for sample in (*self._free, *self._waiting):
-            sample.start.destroy()
-            sample.stop.destroy()
+        events = (event for sample in (*self._free, *self._waiting) for event in (sample.start, sample.stop))
+        release_all(self._graph.close, *(event.destroy for event in events))
 
     def _buffer_statistics(self) -> dict[str, BufferStatistics]:
         """Return the contents of buffers, by "node.port": also outputs of composites, and copies that leave regions."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 
+from engine.diagnostics import WarploomError
 from engine.profiling.critical_path import critical_path
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import SpanProfile
@@ -15,7 +16,8 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
     """Run `frames` frames, measure each kernel in every frame, and return the times.
 
     Times of the device are measured from the launch, so the tracks line up to within the time of a launch. Parallel
-    work is on several tracks of the device. A span in a loop has one slice for all turns.
+    work is on several tracks of the device. A span in a loop has one slice for all turns. Raise WarploomError if the
+    kernels can't be measured.
     """
     profiler = engine.profiler
     level = profiler.level
@@ -27,6 +29,8 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
         for _ in range(frames):
             start_ns = time.perf_counter_ns()
             report = engine.frame()
+            if problems := engine.updates.diagnostics.measuring:
+                raise WarploomError("; ".join(problem.message for problem in problems))
             slices += _engine_slices(engine, report, start_ns, time.perf_counter_ns())
             profile = profiler.profile()
             if profile.frame == report.frame:

@@ -5,6 +5,7 @@ import threading
 
 from engine.device.device import Device
 from engine.device.protocol import Memory
+from engine.device.releasing import release_all
 from engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)
@@ -75,10 +76,14 @@ class BufferPool:
                 self.trim()  # idle memory of other sizes may make the room
                 memory = self._device.allocate(size)
             _log.debug("allocated %d bytes", size)
-        if zeroed:
-            self._device.fill(memory, 0)
         with self._lock:
             self._used[memory.pointer] = memory
+        if zeroed:
+            try:
+                self._device.fill(memory, 0)
+            except BaseException:
+                self.release(memory)
+                raise
         return memory
 
     def release(self, memory: Memory, *, keep: bool = True) -> None:
@@ -95,12 +100,10 @@ class BufferPool:
         with self._lock:
             idle = [memory for memories in self._free.values() for memory in memories]
             self._free.clear()
-        for memory in idle:
-            memory.free()
+        release_all(*(memory.free for memory in idle))
 
     def close(self) -> None:
         """Free all memory of the pool."""
-        self.trim()
-        for memory in self._used.values():
-            memory.free()
+        used = list(self._used.values())
         self._used.clear()
+        release_all(self.trim, *(memory.free for memory in used))

@@ -14,6 +14,7 @@ from engine.compiler.operations import FRAME, STATUS
 from engine.compiler.plan import Plan
 from engine.device.device import Buffer, Device
 from engine.device.protocol import Memory, MemoryPart, PinnedArray
+from engine.device.releasing import release_all
 from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, Source, error
 from engine.figures import format_bytes
 from engine.patch.changes import PortRef
@@ -52,16 +53,13 @@ class GraphMemory:
         for memory in self.pooled:
             if id(memory) not in borrowed:
                 pool.release(memory)
-        for memory in self.adopted.values():
-            if id(memory) not in borrowed:
-                memory.free()
+        own: list[Memory | PinnedArray] = [*self.adopted.values()]
+        if self.status is not None:
+            own.append(self.status)
         self.pooled.clear()
         self.adopted.clear()
-        if self.status is not None:
-            if id(self.status) not in borrowed:
-                self.status.free()
-            self.status = None
-        self.arena = None
+        self.status = self.arena = None
+        release_all(*(item.free for item in own if id(item) not in borrowed))
 
     def abandon(self, pool: BufferPool, store: StateStore) -> None:
         """Free all memory that was claimed for a graph that won't run."""

@@ -10,6 +10,7 @@ from engine.blocktypes.adaptive import decides_interface
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame, FrameUniforms
 from engine.device.device import Device
+from engine.device.releasing import release_all
 from engine.libraries.backend import Libraries, open_libraries
 from engine.libraries.call import LibraryCall
 from engine.patch import changes
@@ -45,10 +46,15 @@ class DeviceServices:
         #: Runs blocks' code for the worker.
         self.code = CodeRunner()
         self.states = StateStore(self.pool, device, self.times)
-        #: The stream of the worker's work on the device.
-        self.side = device.create_stream()
-        self.uniforms = FrameUniforms(device)
-        self.frame_memory = self.pool.acquire(Frame.size_bytes)
+        with ExitStack() as failing:
+            failing.callback(self.pool.close)
+            #: The stream of the worker's work on the device.
+            self.side = device.create_stream()
+            failing.callback(self.side.destroy)
+            self.uniforms = FrameUniforms(device)
+            failing.callback(self.uniforms.free)
+            self.frame_memory = self.pool.acquire(Frame.size_bytes)
+            failing.pop_all()
         self._libraries: Libraries | None = None
         self._opening = Lock()
 
@@ -65,12 +71,8 @@ class DeviceServices:
 
     def close(self) -> None:
         """Free all device resources, even if some calls fail."""
-        with ExitStack() as closing:  # in reverse order
-            if self._libraries is not None:
-                closing.callback(self._libraries.close)
-            parts = (self.pool.close, self.side.destroy, self.modules.close, self.uniforms.free)
-            for give_back in parts:
-                closing.callback(give_back)
+        libraries = [self._libraries.close] if self._libraries is not None else []
+        release_all(self.uniforms.free, self.modules.close, self.side.destroy, self.pool.close, *libraries)
 
 
 #: The source of an update: a person who edits or undoes, a saved file, or the engine itself.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -23,6 +23,7 @@ from engine.compiler.plan import Plan
 from engine.descriptions.entries import Kernel, KernelEntry
 from engine.device.device import Device
 from engine.device.protocol import Module
+from engine.device.releasing import release_all
 from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, TranslatorBug
 from engine.kernel_sources import op_graphs
 from engine.kernel_sources.elements import declared_types, typed_parameters
@@ -164,7 +165,9 @@ class ModuleCache:
             for source in [source for source in affected if not self._is_used(source)]:
                 self._drop(source)
             affected = [source for source in affected if source in self._loaded]
-            for source, fresh in self._load_all(affected).items():
+            loaded = self._load_all(affected)
+            self._replaced += [fresh for fresh in loaded.values() if isinstance(fresh, LoadedModule)]
+            for source, fresh in loaded.items():
                 before = self._loaded[source]
                 try:
                     if isinstance(fresh, KernelError):
@@ -176,7 +179,7 @@ class ModuleCache:
                     self.problems[source] = problem
                 else:
                     self.problems.pop(source, None)
-                    self._replaced.append(before)
+                    self._replaced = [before if each is fresh else each for each in self._replaced]
                     self._loaded[source] = fresh
 
     def unload_replaced(self) -> None:
@@ -188,16 +191,14 @@ class ModuleCache:
             for source in unused:
                 if source in self._loaded:
                     self._loaded[source].module.postpone()
-            for loaded in self._replaced:
-                loaded.module.unload(is_replaced=True)
-            self._replaced.clear()
+            replaced, self._replaced = self._replaced, []
+            release_all(*(partial(loaded.module.unload, is_replaced=True) for loaded in replaced))
 
     def close(self) -> None:
         """Unload all modules."""
-        self.unload_replaced()
-        for loaded in self._loaded.values():
-            loaded.module.unload()
+        loaded = [each.module for each in self._loaded.values()]
         self._loaded.clear()
+        release_all(self.unload_replaced, *(module.unload for module in loaded))
 
     def _source(self, kernel: Kernel, folders: Iterable[str]) -> KernelSource | None:
         """Return the source of a kernel; None without the file, whose error is raised when the kernel is requested."""
@@ -255,6 +256,11 @@ class ModuleCache:
         with ThreadPoolExecutor(min(len(sources), os.cpu_count() or 1), "warploom-load") as threads:
             calls = [(contextvars.copy_context(), source) for source in sources]
             done = [threads.submit(context.run, self._try_to_load, source) for context, source in calls]
+        failed = [problem for future in done if (problem := future.exception()) is not None]
+        if failed:
+            found = (future.result() for future in done if future.exception() is None)
+            release_all(*(each.module.unload for each in found if isinstance(each, LoadedModule)))
+            raise failed[0]
         return {source: future.result() for source, future in zip(sources, done, strict=True)}
 
     def _try_to_load(self, source: KernelSource) -> LoadedModule | KernelError:

@@ -107,11 +107,11 @@ class PictureSlot:
         deadline = time.monotonic() + _PATIENCE_S
         while not self.is_free and time.monotonic() < deadline:
             time.sleep(0.001)
-        if self._pinned is not None:
-            self._pinned.free()
-        if self._memory is not None:
-            self._pool.release(self._memory)
-        self._pinned = self._memory = None
+        pinned, memory, self._pinned, self._memory = self._pinned, self._memory, None, None
+        if memory is not None:
+            self._pool.release(memory)
+        if pinned is not None:
+            pinned.free()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from functools import partial
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.device.protocol import Stream
+from engine.device.releasing import release_all
 from engine.diagnostics import Diagnostic, Source, warning
 from engine.profiling.side_work import SideKind
 from engine.protocol.messages import Viewing
@@ -60,8 +61,15 @@ class Previews:
         self._device, self._pool, self._times, self._outbox = device, services.pool, services.times, outbox
         #: The time by which pictures are due.
         self.clock_ns: Callable[[], int] = time.perf_counter_ns
-        self._stream = device.create_stream()
-        self._ended, self._began, self._read, self._done = (device.create_event() for _ in range(4))
+        with ExitStack() as failing:
+            self._stream = device.create_stream()
+            failing.callback(self._stream.destroy)
+            events = []
+            for _ in range(4):
+                events.append(device.create_event())
+                failing.callback(events[-1].destroy)
+            self._ended, self._began, self._read, self._done = events
+            failing.pop_all()
         #: Loads the kernel and reserves memory beside the frames.
         self._beside = ThreadPoolExecutor(1, "warploom-pictures")
         self.downscaler = Downscaler(device, self._beside)
@@ -156,13 +164,9 @@ class Previews:
             job.viewer.slot.is_free = True
         self._flying = []
         self._watch({})
-        with ExitStack() as closing:  # runs in reverse order
-            for used in (self._stream, self._done, self._read, self._began, self._ended):
-                closing.callback(used.destroy)
-            closing.callback(self.downscaler.close)
-            for slot in self._spare:
-                closing.callback(slot.close)
-            self._stream.synchronize()
+        used = self._ended, self._began, self._read, self._done, self._stream
+        slots = (slot.close for slot in self._spare)
+        release_all(self._stream.synchronize, *slots, self.downscaler.close, *(each.destroy for each in used))
 
     def _take_slot(self) -> PictureSlot:
         for index, slot in enumerate(self._spare):

@@ -22,6 +22,7 @@ from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan
 from engine.compiler.planning import plan_what_can_run
 from engine.descriptions.entries import CaptureEntry, KernelEntry
+from engine.device.releasing import release_all
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Source, WarploomError, error
 from engine.processes.scope import Cancelled, check_cancelled
 from engine.profiling.side_work import SideKind
@@ -73,13 +74,12 @@ class Prepared:
 
     def abandon(self, services: DeviceServices) -> None:
         """Free everything that was built and claimed for a graph that won't run."""
-        if self.compiled is not None:
-            for variant in self.compiled.variants:  # the memory has the array of status words
-                variant.destroy()
-        self.compiled = self.adjustment = None
+        # The memory has the array of status words.
+        parts = [variant.destroy for variant in self.compiled.variants] if self.compiled is not None else []
         if self.memory is not None:
-            self.memory.abandon(services.pool, services.states)
-            self.memory = None
+            parts.append(partial(self.memory.abandon, services.pool, services.states))
+        self.compiled = self.adjustment = self.memory = None
+        release_all(*parts)
 
     @property
     def plan(self) -> Plan | None:

@@ -5,11 +5,13 @@ All of this holds up a frame. So all other work is prepared before, and the work
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from engine.compiler.difference import Difference
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import ParameterRef, changed_values
 from engine.compiler.plan import Plan
+from engine.device.releasing import release_all
 from engine.profiling.side_work import SideKind
 from engine.runtime.memory.graph_memory import GraphMemory
 from engine.runtime.memory.state_store import move
@@ -30,12 +32,9 @@ class Retired:
 
     def release(self) -> None:
         """Release the replaced parts. Raise DeviceError if the device fails."""
-        self.services.device.activate()
-        if self.graph is not None:
-            self.graph.destroy()
-        if self.memory is not None:
-            self.memory.release(self.services.pool)
-        self.services.modules.unload_replaced()
+        graph = [self.graph.destroy] if self.graph is not None else []
+        memory = [partial(self.memory.release, self.services.pool)] if self.memory is not None else []
+        release_all(self.services.device.activate, *graph, *memory, self.services.modules.unload_replaced)
 
 
 class RunningGraph:
@@ -53,10 +52,15 @@ class RunningGraph:
         """Run the prepared graph from now on; it continues where the old one stopped."""
         assert prepared.compiled is not None and prepared.memory is not None
         old, old_memory = self.compiled, self.memory
+        if old is not None:
+            try:
+                move(self._services.device, prepared.compiled.follow(old))
+            except BaseException:
+                prepared.abandon(self._services)
+                raise
         self.compiled, self.memory = prepared.compiled, prepared.memory
         self._services.states.commit(prepared.memory.states, prepared.left_out)
         if old is not None:
-            move(self._services.device, self.compiled.follow(old))
             self.compiled.take_over(old)
         if old_memory is not None:
             prepared.memory.take_over(old_memory)

@@ -8,7 +8,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from statistics import median_low
 
@@ -17,6 +17,7 @@ from engine.blocktypes.block import block_types
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import ParameterRef, owner
 from engine.device.arguments import ArgumentError
+from engine.device.releasing import release_all
 from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
 from engine.figures import plural
 from engine.patch.applying import not_applied
@@ -199,12 +200,13 @@ class Updater:
     def close(self) -> None:
         """Stop the current job and free the graph."""
         self.cancel()
-        with ExitStack() as closing:  # runs in reverse order, all of it even when one raises
-            closing.callback(lambda: self.running.give_up().release())
-            closing.callback(self._worker.close)
-            if self.preparing:
-                with suppress(Cancelled):
-                    self._worker.retire(self._worker.take().finish()[1], wait=False)
+        release_all(self._finish_last, self._worker.close, lambda: self.running.give_up().release())
+
+    def _finish_last(self) -> None:
+        """Wait for the job under way, whose result is then released with the graph."""
+        if self.preparing:
+            with suppress(Cancelled):
+                self._worker.retire(self._worker.take().finish()[1], wait=False)
 
     def _begin(self, wait: bool) -> None:
         """Begin the job that the patch asks for, if any: structure first, then code."""
