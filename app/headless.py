@@ -1,10 +1,11 @@
 """`warploom run`, `check`, `trace` and `plan`: patches without a window."""
 
 import math
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from engine.patch.trust import asks_for_trust
 from engine.profiling.exports import profile_csv, profile_json
 from engine.profiling.trace import chrome_trace
 from engine.protocol.client import Client
+from engine.protocol.culprit import CulpritSearch
 from engine.protocol.flight_record import record_csv, record_json
 from engine.protocol.messages import FrameReport, Frozen, SetFrameBudget, SetKernelTimeLimit
 from engine.protocol.pacing import Pacer, Pacing
@@ -82,9 +84,11 @@ def run_headless(
         _check_values(opened)
     if out is not None:
         _make_folder(out)  # before the frames run, since they may take long
-    with open_engine(
-        opened, device, engine, profiling=level, time_step_s=step_s, fuse=fuse, plain_edges=plain_edges
-    ) as client:
+    options: dict[str, Any] = {"time_step_s": step_s, "fuse": fuse, "plain_edges": plain_edges}
+    with (
+        _naming_the_culprit(opened, device, engine, result, options),
+        open_engine(opened, device, engine, profiling=level, **options) as client,
+    ):
         client.post(SetFrameBudget(round(budget_ms * 1e6)))
         client.post(SetKernelTimeLimit(kernel_time_limit))
         try:
@@ -109,6 +113,26 @@ def run_headless(
     if result.frozen_frame is not None:
         click.echo(f"frame {result.frozen_frame} is frozen, the last of {result.frames}", err=True)
     return 1 if has_errors(last.diagnostics) or result.frozen_frame is not None else 0
+
+
+@contextmanager
+def _naming_the_culprit(
+    patch: Patch, device: str, engine: str | None, result: RunResult, options: dict[str, Any]
+) -> Iterator[None]:
+    """If the engine fails and its report names no node, replay the patch in another process, and print the culprit."""
+    try:
+        yield
+    except DeviceError:
+        report = result.last
+        if report is not None and report.failed and not has_errors(item for item in report.diagnostics if item.node):
+            click.echo("the patch runs again, to find the block that made the engine fail", err=True)
+            with suppress(WarploomError):  # the failure itself is raised
+                command = engine or [sys.executable, "-m", "app", "engine"]
+                search = CulpritSearch(patch, command, device, frame=report.frame, **options)
+                found = search.run().diagnostic
+                print_diagnostics([found])
+                result.last = msgspec.structs.replace(report, diagnostics=(*report.diagnostics, found))
+        raise
 
 
 def _run(

@@ -23,6 +23,7 @@ from engine.protocol.questions import Doing, Open, ReplayStep
 STUCK_S, PREPARING_S = 5.0, 120.0
 #: How long one replay may take, and how many frames it runs one operation after the other.
 LIMIT_S, FRAMES = 20.0, 240
+_START = ReplayStep(0, Doing.START, "start")
 _CANCELLED = "the search for a culprit was cancelled"
 
 
@@ -120,7 +121,7 @@ class CulpritSearch:
                 found = alone
         if found.device == "host" or found.line is not None:
             return found
-        if found.kernel is not None and sanitizer.is_installed():
+        if found.kernel is not None and sanitizer.is_installed() and Path(self._command[0]).stem != "ssh":
             found = self._sanitized(found)
         if found.line is None and (found.kernel is not None or not found.is_found):
             found = self._checked(found)
@@ -174,24 +175,26 @@ class CulpritSearch:
                 transport.open(Open(device or self._device, ProfilingLevel.NONE, self._time_step_s, self._plain_edges))
             except DeviceError as problem:
                 if self._is_cancelled:
-                    return Culprit(doing=Doing.START, fault="", frame=0, device="none")
+                    return _nothing(_START, "none")
                 if not problem.reason:  # the device can't be used
                     raise
-                return _died(ReplayStep(0, Doing.START, "start"), problem, "none")
+                return _died(_START, problem, "none")
             client = Client(self._patch, transport)
             if not (self._fuses if fuses is None else fuses):
                 client.post(SetFusing(False))
             client.post(SetKernelTimeLimit(self._stuck_s))  # the host then names the line
-            return self._follow(client, transport, from_frame)
+            return self._follow(client, from_frame)
         finally:
             self._transport = None
+            if command is None:  # compute-sanitizer writes its report at the end
+                transport.kill("its replay is over")
             with suppress(DeviceError):
                 transport.close()
 
-    def _follow(self, client: Client, transport: PipeTransport, from_frame: int) -> Culprit:
+    def _follow(self, client: Client, from_frame: int) -> Culprit:
         """Ask for one step after the other until one fails, or for long enough."""
         device, began_s = client.info.name, time.monotonic()
-        step = ReplayStep(0, Doing.START, "start")
+        step = _START
         #: When each loop around the present step began.
         since_s: dict[tuple[object, ...], float] = {}
         while step.frame < from_frame + FRAMES and time.monotonic() - began_s < self._limit_s:
@@ -200,12 +203,10 @@ class CulpritSearch:
             try:
                 following = client.replay(from_frame, within_s=patience_s)
             except TimeoutError:
-                transport.kill("a step of its replay took too long")
                 return _culprit(step, f"{step.work} must end, got none within {patience_s:g} s", device)
             except DeviceError as problem:
                 if self._is_cancelled:
-                    break
-                transport.kill("it fell silent")  # unless it has died
+                    return _nothing(step, device)
                 return _died(step, problem, device)
             if following.fault is not None:
                 return _failed(following, following.fault, device)
@@ -218,8 +219,7 @@ class CulpritSearch:
                 outer = msgspec.structs.replace(step, nodes=(node,), work="loop", loops=step.loops[: depth - 1])
                 outer = msgspec.structs.replace(outer, kernel=None, file=None, arguments=())
                 return _culprit(outer, f"loop must end by itself, got {turn:,} turns until the replay ended", device)
-        remedy = "start the engine again; the fault may depend on time, on input, or on operations that run in parallel"
-        return Culprit(doing=step.doing, fault="", frame=step.frame, device=device, remedy=remedy)
+        return _nothing(step, device)
 
 
 @checked(PatchError, command="checked by words_of")
@@ -238,6 +238,11 @@ def find_culprit(
 
 def _depths(step: ReplayStep) -> range:
     return range(1, len(step.loops) + 1)
+
+
+def _nothing(step: ReplayStep, device: str) -> Culprit:
+    remedy = "start the engine again; the fault may depend on time, on input, or on operations that run in parallel"
+    return Culprit(doing=step.doing, fault="", frame=step.frame, device=device, remedy=remedy)
 
 
 def _died(step: ReplayStep, problem: DeviceError, device: str) -> Culprit:

@@ -124,10 +124,8 @@ class Replay:
         while isinstance(problem.__context__, DeviceError):  # after a fault on a GPU, freeing the graph fails too
             problem = problem.__context__
         why, node = fault_diagnostic(problem, compiled), compiled.plan.operations[index].node
-        if problem.reason:
-            text = f"{self._step.work} must end without a fault, got {problem.reason}"
-            why = msgspec.structs.replace(why, message=text)
-        return msgspec.structs.replace(why, node=why.node or node or None)
+        text = f"{self._step.work} must end without a fault, got {problem.reason}" if problem.reason else str(problem)
+        return msgspec.structs.replace(why, message=text, node=why.node or node or None)
 
     def _fail(self, why: Diagnostic) -> None:
         self._step = msgspec.structs.replace(self._step, fault=why)

@@ -14,6 +14,7 @@ from PIL import Image
 from engine import Patch
 from engine.patch.files import load_patch, save_patch
 from tests.app.cli.cli_support import EXAMPLES, Warploom
+from tests.protocol.faulty_patches import chain, faulty_blocks
 
 
 def test_run_prints_one_json_object_with_every_key(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
@@ -233,6 +234,19 @@ def test_an_example_is_found_by_its_name_unless_a_file_has_that_name(
     assert {n["type"] for n in warploom("run", "photo", "--json", "--set", "no.x=1").json["nodes"]} == set()
     (tmp_path / "photo").write_text("{")
     assert warploom("check", "photo").status == 1
+
+
+def test_run_names_the_block_that_ended_the_engine(warploom: Warploom, tmp_path: Path) -> None:
+    """If the process of an engine dies, the patch runs again in another one, and the block that fails is named."""
+    path = tmp_path / "dies.loom"
+    with faulty_blocks():
+        save_patch(chain("test_faults.die_later", at=3), path)
+        done = warploom("run", path, "--json", "--device", "host", "--engine", f"{sys.executable} -m app engine")
+    assert done.status == 3
+    assert "but it was ended by SIGKILL" in done.err
+    told = next(item for item in done.json["diagnostics"] if item["node"] == "bad")
+    assert told["message"].startswith("update in Python must leave the engine's process alive")
+    assert "(frame 3, on host)" in told["message"]
 
 
 def test_run_by_an_engine_in_another_process_gives_the_same(
