@@ -29,7 +29,7 @@ from tests.runtime.update.update_support import Contents, contents, outputs
 
 ARRAY = np.arange(16, dtype=np.float32).reshape(4, 4)
 #: How many calls of each session fail in an ordinary run.
-SAMPLE = 12
+SAMPLE = 9
 _OTHER_SCALE = SCALE.replace("* factor", "+ factor")
 
 
@@ -58,9 +58,15 @@ class Session:
     def frame(self, **how: Any) -> None:
         """Run a frame by hand, or as the engine's thread does."""
         if self.engine is not None:
-            report = self.engine.core.frame(**how)
-            self.said |= {item.message for item in report.diagnostics}
-            self.said |= {item.message for item in self.engine.take_events() if isinstance(item, Diagnostic)}
+            self.engine.core.frame(**how)
+            self.listen()
+
+    def listen(self) -> None:
+        """Note what the engine has said."""
+        assert self.engine is not None
+        report = self.engine.take_report()
+        found = [*(report.diagnostics if report is not None else ()), *self.engine.take_events()]
+        self.said |= {item.message for item in found if isinstance(item, Diagnostic)}
 
     def take_preview(self) -> None:
         """Take the picture, so that the next one may follow."""
@@ -248,6 +254,7 @@ def run(faults: Faults, kernels: Kernels, folder: Path, name: str, *fails: int, 
         if session.engine is not None:
             session.do(session.engine.close)
             session.engine.close()
+            session.listen()
     for thread in set(threading.enumerate()) - before:
         if not thread.name.startswith(OF_THE_PROGRAM):
             thread.join(60)
