@@ -402,6 +402,15 @@ class PipeTransport:
             remedy=f"start the engine again; `{' '.join(self._command)}` ran it",
             source=Source.ENGINE,
         )
+        if self._is_closed or not self._logs:
+            _log.info("process %d has ended", self._process.pid)
+        else:  # before any question fails: its caller may take the last report at once
+            _log.error("%s", told.message)
+            last = self._last or FrameReport(0, UpdateLevel.NONE, 0, {}, {}, EngineStatistics(self.info.name))
+            diagnostics, sightings = (*last.diagnostics, told), (*last.sightings, Sighting.now())
+            ended = {"running": False, "preparing": False, "failed": True}
+            self.outbox.put_report(msgspec.structs.replace(last, **ended, diagnostics=diagnostics, sightings=sightings))
+            self.outbox.put_event(told)
         with self._lock:
             self._failure = DeviceError(f"{told.message} ({told.remedy})")
             self._failure.reason = reason
@@ -409,23 +418,6 @@ class PipeTransport:
         for future in waiting.values():
             with suppress(InvalidStateError):
                 future.set_exception(self._failure)
-        if self._is_closed or not self._logs:
-            _log.info("process %d has ended", self._process.pid)
-            return
-        _log.error("%s", told.message)
-        last = self._last or FrameReport(0, UpdateLevel.NONE, 0, {}, {}, EngineStatistics(self.info.name))
-        diagnostics = (*last.diagnostics, told)
-        self.outbox.put_report(
-            msgspec.structs.replace(
-                last,
-                running=False,
-                preparing=False,
-                failed=True,
-                diagnostics=diagnostics,
-                sightings=(*last.sightings, Sighting.now()),
-            )
-        )
-        self.outbox.put_event(told)
 
 
 @cache
