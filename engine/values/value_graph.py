@@ -170,6 +170,11 @@ class ValueGraph:
         """The value blocks by node id."""
         return self._blocks.keys()
 
+    def stop_listening(self) -> None:
+        """Listen to nothing from now on."""
+        self._listeners.close()
+        self._listeners = Listeners(self.inputs, {})
+
     def close(self) -> None:
         """Stop all listeners."""
         self._listeners.close()

@@ -33,7 +33,10 @@ class _Ended(BaseException):
 
 
 class Replay:
-    """Runs an engine's frames by hand on a thread of its own, which waits before each step until it is asked for."""
+    """Runs an engine's frames by hand on a thread of its own, which waits before each step until it is asked for.
+
+    The engine no longer listens to the network or to MIDI: another engine of the same patch may.
+    """
 
     def __init__(self, engine: CudaEngine, lock: FrameLock, from_frame: int) -> None:
         self._engine, self._lock, self._from_frame = engine, lock, from_frame
@@ -66,6 +69,7 @@ class Replay:
     def _run(self) -> None:
         engine = self._engine
         self._go.acquire()
+        engine.context.value_graph.stop_listening()
         for code in self._codes:
             code.announce = self._announce
         try:
