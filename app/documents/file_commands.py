@@ -28,6 +28,8 @@ from engine.protocol.messages import FrameReport
 
 #: The time from the first edit after a copy to the next copy. A crash loses this much work, plus the time of writing.
 _AUTOSAVE_MS = 1000
+#: The interval for asking whether the last copy is written.
+_AGAIN_MS = 100
 #: The interval for searching the patch's folder for blocks, since network drives don't announce changes.
 _LOOK_MS = 1000
 
@@ -58,7 +60,7 @@ class FileCommands(QObject):
         self._look.start()
         session.replaced.connect(self._forget_answer)
         session.types_changed.connect(self._follow_trusted)
-        self._autosave = QTimer(self, interval=_AUTOSAVE_MS, singleShot=True)
+        self._autosave = QTimer(self, singleShot=True)
         self._autosave.timeout.connect(self.autosave)
         self._copying: Future[None] | None = None
         session.changed.connect(self._on_changed)
@@ -281,7 +283,7 @@ class FileCommands(QObject):
     def autosave(self) -> None:
         """Keep a copy of unsaved work, in case the editor crashes."""
         if self._copying is not None and not self._copying.done():
-            self._autosave.start()  # the last copy is still being written, for example a large patch on a slow disk
+            self._autosave.start(_AGAIN_MS)  # the last copy is being written: a large patch on a slow disk
         elif self._session.patch is not None and self._session.is_modified:
             self._copying = self._recovery.write(self._session.patch)
             self._copying.add_done_callback(lambda copied: self._tell_of_copy(copied.exception()))
@@ -294,7 +296,7 @@ class FileCommands(QObject):
         if not self._session.is_modified:
             self._recovery.clear()
         elif not self._autosave.isActive():
-            self._autosave.start()
+            self._autosave.start(_AUTOSAVE_MS)
 
     def _trusted_blocks(self, path: Path, *, trust: bool = False) -> Path | None:
         """Return the folder of blocks beside a file, if it exists and may run."""

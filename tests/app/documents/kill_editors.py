@@ -1,25 +1,29 @@
 """Kills editors with signal 9 while they edit and save, and prints what was lost and what was left behind.
 
-    python -m tests.app.documents.kill_editors FOLDER KILLS SEED
+    python -m tests.app.documents.kill_editors FOLDER KILLS SEED [ENGINES]
 
 Each editor is a forked process with the real session, file commands and recovery. It renames a block to the number of
-each edit, and sometimes saves. The next editor continues from what was saved or recovered. The program prints one JSON
-object for each kill. The loss is counted in edits of `EDIT_MS` each, so that it does not depend on how busy the machine
-is.
+each edit, and sometimes saves. The next editor continues from what was saved or recovered. The first `ENGINES` editors
+run the patch in a process of its own, which is killed first, and which they start again. The program prints one JSON
+object for each editor. The loss is counted in edits of `EDIT_MS` each, so that it does not depend on how busy the
+machine is; `lost_clock_s` is the time from the first lost edit to the kill.
 """
 
+import fcntl
 import json
 import os
 import random
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.documents.bridge import Bridge
 from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
 from app.documents.recovery import RecoverySlot, find_left_behind
@@ -27,19 +31,33 @@ from app.documents.session import Session
 from app.documents.trust import TrustedPaths
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch, save_patch
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.client import Client
+from engine.protocol.pipe import connect
 from tests.app.app_support import FakeEngine
+from tests.protocol.engine_process import COMMAND
 
 EDIT_MS = 10
 #: The longest life of an editor, and the longest time between two saves.
 LIFE_S, SAVE_S = 3.0, 4.0
 BLOCKS = 100
+#: The longest time in which processes end whose parent was killed.
+ORPHANS_S = 20.0
 
 
-def run_editor(folder: Path, log: int, rng: random.Random) -> None:
-    """Edit and save until killed, and append each edit's number to `log`."""
+def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
+    """Run a patch by an engine in a child process, as the editor does."""
+    return connect(patch, COMMAND, "host", profiling=profiling, waits=False)
+
+
+def run_editor(folder: Path, log: int, rng: random.Random, *, has_engine: bool) -> None:
+    """Edit and save until killed, and append the number and time of each edit to `log`."""
     app = QApplication(["editor"])
     window = QWidget()
-    session = Session(FakeEngine)  # type: ignore[arg-type]  # replaces Engine
+    session = Session(make_engine if has_engine else FakeEngine)  # type: ignore[arg-type]  # replaces Engine
+    bridge = Bridge()
+    session.engine_changed.connect(bridge.set_engine)
+    bridge.failed.connect(lambda _: QTimer.singleShot(rng.randint(0, 300), session.restart_engine))
     files = FileCommands(session, UserState(), RecoverySlot(folder / "state"), TrustedPaths(folder / "state"), window)
     assert files.open_path(folder / "p.loom")
     patch = session.patch
@@ -50,7 +68,7 @@ def run_editor(folder: Path, log: int, rng: random.Random) -> None:
         nonlocal number
         number += 1
         patch.rename("n", str(number))
-        os.write(log, f"{number}\n".encode())
+        os.write(log, f"{number} {time.monotonic()}\n".encode())
 
     def save() -> None:
         assert files.save()
@@ -63,23 +81,61 @@ def run_editor(folder: Path, log: int, rng: random.Random) -> None:
     app.exec()
 
 
-def kill_one(folder: Path, template: str, rng: random.Random) -> dict[str, Any]:
+def descendants(process: int) -> list[int]:
+    """Return the processes that a process has started, and those that these have started."""
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            for child in map(int, (thread / "children").read_text().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
+def are_alive(processes: list[int]) -> bool:
+    """Return whether any of these processes runs; a zombie does not."""
+    for process in processes:
+        with suppress(OSError):
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                return True
+    return False
+
+
+def kill_engine(editor: int, rng: random.Random) -> tuple[list[int], float]:
+    """Kill the editor's engine at a random moment; return the processes that must end, and the time of the kill."""
+    while not descendants(editor):
+        time.sleep(0.01)
+    time.sleep(rng.uniform(0, LIFE_S))
+    engine, *others = descendants(editor)
+    os.kill(engine, signal.SIGKILL)
+    killed_s = time.monotonic()
+    time.sleep(rng.uniform(0, LIFE_S))
+    return [engine, *others], killed_s
+
+
+def kill_one(folder: Path, template: str, rng: random.Random, *, has_engine: bool) -> dict[str, Any]:
     """Run an editor, kill it, recover and save its work, and return what was lost or left behind."""
     path = folder / "p.loom"
     reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 1 << 20)  # it is read at the end
     child = os.fork()
     if child == 0:
         os.close(reader)
         try:
-            run_editor(folder, writer, rng)
+            run_editor(folder, writer, rng, has_engine=has_engine)
         finally:
             os._exit(1)
     os.close(writer)
+    processes, engine_killed_s = kill_engine(child, rng) if has_engine else ([], 0.0)
     time.sleep(rng.uniform(0, LIFE_S))
+    processes += descendants(child)
     os.kill(child, signal.SIGKILL)
+    killed_s = time.monotonic()
     died_by = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    while are_alive(processes) and time.monotonic() < killed_s + ORPHANS_S:
+        time.sleep(0.01)
     with os.fdopen(reader) as log:
-        done = [int(line) for line in log.read().split()]
+        times = {int(number): float(time_s) for number, time_s in map(str.split, log)}
+    done = list(times)
     text = path.read_text()
     saved = int(load_patch(path).nodes["n"].title)
     parts = [str(part.relative_to(folder)) for part in folder.rglob("*.part")]
@@ -97,6 +153,9 @@ def kill_one(folder: Path, template: str, rng: random.Random) -> dict[str, Any]:
     return {
         "killed": died_by == -signal.SIGKILL,
         "edits": len(done),
+        "after_engine": sum(time_s > engine_killed_s for time_s in times.values()) if has_engine else None,
+        "orphans": are_alive(processes),
+        "lost_clock_s": killed_s - min((at for n, at in times.items() if n > kept), default=killed_s),
         "whole": text == template.replace("@", str(saved)),
         "lost_s": max(0, done[-1] - kept) * EDIT_MS / 1000 if done else 0.0,
         "older_offered": kept < saved,
@@ -106,7 +165,7 @@ def kill_one(folder: Path, template: str, rng: random.Random) -> dict[str, Any]:
     }
 
 
-def main(folder: Path, kills: int, seed: int) -> None:
+def main(folder: Path, kills: int, seed: int, engines: int = 0) -> None:
     """Kill a number of editors in sequence."""
     rng = random.Random(seed)
     patch = Patch()
@@ -117,10 +176,11 @@ def main(folder: Path, kills: int, seed: int) -> None:
     template = dump_patch(patch)
     patch.rename("n", "0")
     save_patch(patch, folder / "p.loom")
-    for _ in range(kills):
-        sys.stdout.write(json.dumps(kill_one(folder, template, random.Random(rng.random()))) + "\n")
+    for number in range(kills):
+        found = kill_one(folder, template, random.Random(rng.random()), has_engine=number < engines)
+        sys.stdout.write(json.dumps(found) + "\n")
         sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
