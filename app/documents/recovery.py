@@ -115,12 +115,18 @@ def find_left_behind(folder: Path) -> list[Recovered]:
         lock = _lock(file)
         if not lock.tryLock(0):
             continue  # its editor is still running
+        _part(file).unlink(missing_ok=True)
         try:
             found.append(Recovered(msgspec.json.decode(file.read_bytes(), type=_Copy), file, lock))
         except (OSError, msgspec.DecodeError) as problem:
             _log.warning("unsaved work in %s can't be read and stays there: %s", file, problem)
             lock.unlock()  # this version can't read the copy, so it stays
     return found
+
+
+def _part(file: Path) -> Path:
+    """Return the file that holds a new copy until it is complete."""
+    return file.with_name(f".{file.name}.part")
 
 
 def _lock(file: Path) -> QLockFile:

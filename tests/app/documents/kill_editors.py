@@ -91,13 +91,14 @@ def descendants(process: int) -> list[int]:
     return found
 
 
-def are_alive(processes: list[int]) -> bool:
-    """Return whether any of these processes runs; a zombie does not."""
+def alive(processes: list[int]) -> list[str]:
+    """Return the commands of those of these processes that run."""
+    found = []
     for process in processes:
-        with suppress(OSError):
-            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                return True
-    return False
+        with suppress(OSError):  # a zombie has no command
+            if command := Path(f"/proc/{process}/cmdline").read_text().replace("\0", " "):
+                found.append(f"{process} {command}")
+    return found
 
 
 def kill_engine(editor: int, rng: random.Random) -> tuple[list[int], float]:
@@ -131,7 +132,7 @@ def kill_one(folder: Path, template: str, rng: random.Random, *, has_engine: boo
     os.kill(child, signal.SIGKILL)
     killed_s = time.monotonic()
     died_by = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    while are_alive(processes) and time.monotonic() < killed_s + ORPHANS_S:
+    while alive(processes) and time.monotonic() < killed_s + ORPHANS_S:
         time.sleep(0.01)
     with os.fdopen(reader) as log:
         times = {int(number): float(time_s) for number, time_s in map(str.split, log)}
@@ -154,7 +155,7 @@ def kill_one(folder: Path, template: str, rng: random.Random, *, has_engine: boo
         "killed": died_by == -signal.SIGKILL,
         "edits": len(done),
         "after_engine": sum(time_s > engine_killed_s for time_s in times.values()) if has_engine else None,
-        "orphans": are_alive(processes),
+        "orphans": alive(processes),
         "lost_clock_s": killed_s - min((at for n, at in times.items() if n > kept), default=killed_s),
         "whole": text == template.replace("@", str(saved)),
         "lost_s": max(0, done[-1] - kept) * EDIT_MS / 1000 if done else 0.0,
