@@ -162,8 +162,8 @@ def _run(
             result.add(report)
             if has_errors(report.diagnostics):
                 return report
-            if number == 0 and out is None:
-                _require_trust(report.diagnostics)
+            if number == 0 and out is None:  # before the other frames run, since they may take long
+                _require_trust([*filter(asks_for_trust, report.diagnostics), *client.refused_outputs()])
             advance()
             frozen = next((event for event in client.take_events() if isinstance(event, Frozen)), None)
             if frozen is not None:
@@ -191,7 +191,7 @@ def _write_record(client: Client, path: Path) -> None:
 
 
 def _require_trust(diagnostics: Iterable[Diagnostic]) -> None:
-    refused = [f"{item.node}: {item.message} ({item.remedy})" for item in diagnostics if asks_for_trust(item)]
+    refused = dict.fromkeys(f"{item.node}: {item.message} ({item.remedy})" for item in diagnostics)
     if refused:
         raise PatchError("\n".join(refused))
 

@@ -60,6 +60,7 @@ class Mend(StrEnum):
     COPY = "copy"  # put a copy between the input and its source
     CONVERT = "convert"  # change the element type between the input and its source
     DISCONNECT = "disconnect"  # delete the connection into the input
+    OVERWRITE = "overwrite"  # allow a file that the patch has not written to be replaced
     TRUST = "trust"  # the patch, or the folder of blocks beside it
     RESTART = "restart"  # the engine
     LIFT_LIMIT = "lift limit"  # the time limit of kernels, and restart the engine

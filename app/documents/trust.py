@@ -123,7 +123,7 @@ def open_patch(path: Path, *, trust: bool) -> Patch:
     trusted = {place for place in places if trust or known.decision(place)}
     for place in places:
         if place not in trusted and (changed := known.changes(place)):
-            _log.warning("%s is no longer trusted, since it has changed: %s", place, "; ".join(map(str, changed)))
+            _log.warning("%s is no longer trusted, since it has changed (%s)", place, "; ".join(map(str, changed)))
     if beside in trusted:
         trust_blocks(beside)
     return load_patch(path, trust=path in trusted)

@@ -29,6 +29,7 @@ from app.documents.editor_state import load_state, save_state
 from app.documents.file_commands import FileCommands
 from app.documents.gallery import find_examples
 from app.documents.outside_changes import OutsideChanges
+from app.documents.overwriting import OverwriteQuestion
 from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.session import MakeEngine, Session
 from app.documents.trust import TrustedPaths
@@ -71,10 +72,12 @@ class MainWindow(QMainWindow):
         self._recovery = RecoverySlot(folder / "recovery")
         self.files = FileCommands(self.session, self.state, self._recovery, TrustedPaths(folder), self)
         self.outside = OutsideChanges(self.session, self.files.save_as, self)
+        self.overwriting = OverwriteQuestion(self.session, self)
         self.bridge = Bridge(self)
         self.session.engine_changed.connect(self.bridge.set_engine)
         self.bridge.frozen.connect(self.session.follow_freeze)
         self.bridge.report.connect(self.files.show_report)
+        self.bridge.failed.connect(self.overwriting.show_failure)
         self.canvas = Canvas()
         self.canvas.search.recent = self.state.recent_blocks
         self.canvas.search.popup.unfolded = self.state.unfolded_groups
@@ -119,11 +122,14 @@ class MainWindow(QMainWindow):
         self.welcome.example_requested.connect(self.files.open_example)
         self.files.recent_changed.connect(self._show_recent)
         self._show_recent()
-        self.banner, self.trust_banner, self.blocks_banner, self.file_banner = (Banner() for _ in range(4))
+        self.banner, self.trust_banner, self.blocks_banner, self.save_banner, self.file_banner = (
+            Banner() for _ in range(5)
+        )
         self.files.trust_asked.connect(self.trust_banner.show_notice)
         self.files.blocks_asked.connect(self.blocks_banner.show_notice)
         self.outside.noticed.connect(self.file_banner.show_notice)
-        banners = self.banner, self.trust_banner, self.blocks_banner, self.file_banner
+        self.overwriting.asked.connect(self.save_banner.show_notice)
+        banners = self.banner, self.trust_banner, self.blocks_banner, self.save_banner, self.file_banner
         page = QWidget()
         column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
         for part in (*banners, self.kernel.breadcrumb, self.canvas):

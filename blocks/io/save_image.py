@@ -22,6 +22,7 @@ class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "w
     The file name's extension decides the format. EXR, TIFF, HDR and PFM store linear light as floats, including values
     above 1 and, except in HDR, below 0. PNG, JPEG and WebP store sRGB and clamp values to 0 to 1; PNG has 8 or 16 bits
     per channel. The file is written by Save Outputs in the editor and at the end of `warploom run`, not in each frame.
+    A file that this patch has not written is overwritten only if you allow it.
     """
 
     image: In[float4] = port(rank=2, doc="The image to save, linear RGBA, shape [height, width].")

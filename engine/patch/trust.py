@@ -1,17 +1,23 @@
 """Actions that only a trusted patch may take, since a patch is a document that may come from anywhere.
 
 A patch that isn't trusted (`Patch.trusted`) writes files only in its own folder or in one that the person names, and
-listens only to this machine. Block files beside it are trusted separately: `catalogue.trust_blocks`.
+listens only to this machine. In its own folder it overwrites only what it has written. Block files beside it are
+trusted separately: `catalogue.trust_blocks`.
 """
 
+import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
+from platformdirs import user_state_path
+
 from engine.diagnostics import Diagnostic, Mend, warning
+from engine.disk_cache import DiskCache, cache_key
 from engine.patch.files import EXAMPLES_FOLDER
+from engine.readings import digest
 
 REMEDY = "if you know the patch, trust it: File > Trust, `--trust`, or `load_patch(path, trust=True)` from Python"
 
@@ -46,11 +52,17 @@ class SavePlace:
     With `folder`, viewers, save blocks and unconnected outputs are all saved there, under different names. Without it,
     only save blocks write files: to their own paths, which start at `base` if they are relative. An untrusted patch
     writes nowhere else.
+
+    Without `folder`, a file that exists is overwritten only if `patch` wrote its present contents, or if it is one of
+    `overwrites`; None stands for all files. `patch` is the path of the patch's file, or another name while there is
+    none.
     """
 
     patch_folder: Path
     folder: Path | None = None
     trusted: bool = False
+    patch: str = ""
+    overwrites: Collection[str] | None = ()
 
     @property
     def base(self) -> Path:
@@ -61,9 +73,48 @@ class SavePlace:
         """Return why a node may not write a file, or None."""
         return None if self.trusted else refuse_file(node, path, self.folder or self.base)
 
-    def refusals(self, files: Iterable[tuple[str, str]]) -> list[Diagnostic]:
-        """Return why nodes may not write their files, for those that may not."""
-        return [refused for node, path in files if (refused := self.refusal(node, self.base / path))]
+    def refusals(self, files: Iterable[tuple[str, str]], *, at_present: bool = False) -> list[Diagnostic]:
+        """Return why nodes may not write their files, for those that may not.
+
+        `at_present` adds those that exist, which may change at any time.
+        """
+        paths = [(node, self.base / path) for node, path in files]
+        found = [self.refusal(*each) or (self.overwriting(*each) if at_present else None) for each in paths]
+        return [refused for refused in found if refused is not None]
+
+    def overwriting(self, node: str, path: Path) -> Diagnostic | None:
+        """Return why a node may not overwrite a file, or None."""
+        real = os.path.realpath(path)
+        if self.folder is not None or self.overwrites is None or real in self.overwrites or not os.path.lexists(real):
+            return None
+        known = _written().get(self._key(real))
+        if known is not None and digest(Path(real)) == known:
+            return None
+        return warning(
+            f"file must be new, or as this patch wrote it, got {path}",
+            node=node,
+            found=real,
+            remedy="name another file, or allow it: Save Outputs in the editor asks, `warploom run` has `--out` and "
+            "`--trust`, Python has `load_patch(path, trust=True)`",
+            mend=Mend.OVERWRITE,
+        )
+
+    def note(self, path: Path, data: bytes) -> None:
+        """Remember that the patch wrote a file, so that it may overwrite it later."""
+        if self.folder is None and self.patch:
+            _written().put(self._key(os.path.realpath(path)), hashlib.sha256(data).digest())
+
+    def _key(self, real: str) -> str:
+        return cache_key([os.fsencode(self.patch), os.fsencode(real)])
+
+
+def _written() -> DiskCache[bytes]:
+    """Return the digests of files as patches wrote them, by patch and path.
+
+    They lie in the person's state, since a mark in the file or beside it could come with the patch. No patch can write
+    there: no format of pictures has a name without suffix.
+    """
+    return DiskCache(bytes, user_state_path("warploom") / "written", 4 << 20)
 
 
 def refuse_source(node: str, source: str) -> Diagnostic | None:

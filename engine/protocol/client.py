@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.arguments import check_of, checked
 from engine.device.device import DeviceInfo
-from engine.diagnostics import WarploomError
+from engine.diagnostics import Diagnostic, WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, PortRef
 from engine.patch.document import Patch
 from engine.profiling.profile import Profile
@@ -177,9 +177,14 @@ class Client:
     def save_outputs(self, folder: Path | None = None) -> list[Saved]:
         """Save outputs (all of them into `folder`, or save blocks to their own paths) and return them.
 
-        Raise PatchError if a file can't be written, or lies elsewhere and the patch is not trusted. Others are saved.
+        Raise PatchError if a file can't be written, or if the patch is not trusted and the file lies elsewhere, or
+        would be overwritten and is not as this patch wrote it. Others are saved. In `folder`, files are overwritten.
         """
         return self._ask(questions.SaveTo(folder))
+
+    def refused_outputs(self) -> list[Diagnostic]:
+        """Return why `save_outputs()` would not write some files if it was called now."""
+        return self._ask(questions.FindRefused())
 
     def watch_files(self, folders: Iterable[Path] = ()) -> None:
         """Follow saves of kernel and block files: Warploom's, those beside block types, and those in `folders`.

@@ -144,9 +144,14 @@ class Reset(msgspec.Struct, frozen=True, tag=True):
 
 
 class SaveOutputs(msgspec.Struct, frozen=True, tag=True):
-    """Save the outputs of one node (or of all) by its parameters; a `Saved` event follows."""
+    """Save the outputs of one node (or of all) by its parameters; a `Saved` event follows.
+
+    A file that the patch has not written is overwritten only if it is one of `overwrites`; otherwise, a `Diagnostic`
+    with `Mend.OVERWRITE` follows.
+    """
 
     node: str | None = None
+    overwrites: tuple[str, ...] = ()
 
 
 class SetInput(msgspec.Struct, frozen=True, tag=True):

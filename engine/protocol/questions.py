@@ -124,6 +124,10 @@ class SaveTo(Question[list[Saved]], frozen=True, tag=True):
     folder: Path | None = None
 
 
+class FindRefused(Question[list[Diagnostic]], frozen=True, tag=True):
+    """Return why save blocks may not write their files now."""
+
+
 class WatchFiles(Question[None], frozen=True, tag=True):
     """Follow saves of kernel and block files, also in these folders."""
 
@@ -151,6 +155,7 @@ AnyQuestion = (
     | Stop
     | Read
     | SaveTo
+    | FindRefused
     | WatchFiles
     | CostOf
     | Close

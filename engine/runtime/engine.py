@@ -16,10 +16,9 @@ from engine.blocktypes.block import block_types
 from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import Device, DeviceInfo
 from engine.device.open import check_device_name, open_device
-from engine.diagnostics import DeviceError, PatchError, WarploomError, cut
+from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, cut
 from engine.patch.changes import BlockTypesChanged, PortRef
 from engine.patch.document import Patch
-from engine.patch.trust import SavePlace
 from engine.processes.pool import warm_up
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.nvtx import attached_profiler
@@ -148,6 +147,7 @@ class LocalEngine:
             if self._own_device is not None:
                 self._own_device.close()
             raise
+        self.engine.context.file = lambda: patch.path
         self.outbox: Outbox = self.engine.outbox
         self.post: Callable[[Message], None] = self.engine.inbox.append
         _log.info("engine on %s (%s)", self.info.name, self.info.title)
@@ -194,6 +194,8 @@ class LocalEngine:
                 return self._read(port)
             case questions.SaveTo(folder):
                 return self._save(folder)
+            case questions.FindRefused():
+                return self._find_refused()
             case questions.WatchFiles(folders):
                 return self._watch(folders)
             case questions.CostOf(edits):
@@ -250,7 +252,8 @@ class LocalEngine:
             if compiled is None:
                 raise PatchError("outputs must come from a running patch; step it first")
             self.engine.settle()
-            place = SavePlace(self._patch.folder, folder, trusted=self.engine.context.trusted)
+            # A script decides by itself what is overwritten, and so does a person who names a folder.
+            place = self.engine.context.save_place(folder, None if self.engine.context.trusted else ())
             saved, problems = [], []
             for output in read_outputs(compiled, self.engine.context.services, place):
                 try:
@@ -260,6 +263,12 @@ class LocalEngine:
             if problems:
                 raise PatchError("; ".join(map(str, problems)))
             return saved
+
+    def _find_refused(self) -> list[Diagnostic]:
+        with self.lock:
+            compiled, context = self.engine.updates.compiled, self.engine.context
+            place = context.save_place(overwrites=None if context.trusted else ())
+            return place.refusals(compiled.plan.description.files, at_present=True) if compiled is not None else []
 
     def _watch(self, folders: Collection[Path]) -> None:
         if self._saved_files is None:

@@ -147,10 +147,11 @@ def test_the_command_line_trusts_contents_and_not_paths(
     assert warploom("check", patch_file)[0] == 0
     (folder.path / "ran").unlink()
     forget_blocks(folder.path)
+    block_folders.reload([]).result()
     folder.write("scale.py", f"# more\n{(folder.path / 'scale.py').read_text()}")
     status, out, errors = warploom("check", patch_file)
     assert status == 1
-    assert "has changed: changed: scale.py" in out + errors
+    assert "has changed (changed: scale.py)" in out + errors
     assert not (folder.path / "ran").exists()
     trusted.decide(folder.path, Trust.NO, Contents())
 
@@ -165,6 +166,39 @@ def test_a_compiled_file_runs_nothing(folder: BlockFolder, monkeypatch: pytest.M
     compiled.write_bytes(MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + code)
     folder.write("user.py", f"from .parts.helper import VALUE\nassert VALUE == 1, VALUE\n{block_text('live.user')}")
     assert trust_blocks(folder.path) == []
+
+
+def test_run_overwrites_only_what_the_patch_wrote(tmp_path: Path, warploom: Warploom) -> None:
+    """`run` overwrites what an earlier run has written, and before it runs refuses other files, which `check` reports.
+
+    `--out` and `--trust` overwrite them.
+    """
+    mine, theirs = tmp_path / "mine.png", tmp_path / "theirs.png"
+    patch = Patch()
+    image = patch.add("io.image_array", data=np.ones((2, 2, 4), np.float32))
+    save = patch.add("io.save_image", file="mine.png")
+    patch.connect(image["out"], save["image"])
+    save_patch(patch, tmp_path / "p.loom")
+    words = ["run", tmp_path / "p.loom", "--frames", 2, "--device", "host"]
+    for _ in range(2):
+        mine.unlink(missing_ok=True)
+        assert warploom(*words)[0] == 0
+        assert warploom(*words)[0] == 0
+    theirs.write_bytes(mine.read_bytes())  # equal contents are no reason
+    patch.set(save, file="theirs.png")
+    save_patch(patch, tmp_path / "p.loom")
+    status, out, errors = warploom(*words, "--json")
+    assert status == 1
+    assert json.loads(out)["frames"] == 1
+    assert f"file must be new, or as this patch wrote it, got {theirs}" in errors and "--trust" in errors
+    assert "theirs.png" in "".join(warploom("check", tmp_path / "p.loom")[1:])
+    assert theirs.read_bytes() == mine.read_bytes()
+    theirs.write_bytes(b"")
+    assert warploom(*words, "--out", tmp_path)[0] == 0
+    assert theirs.read_bytes() == mine.read_bytes()
+    assert warploom(*words)[0] == 1
+    assert warploom(*words, "--trust")[0] == 0
+    assert warploom(*words)[0] == 0
 
 
 def test_run_refuses_to_write_elsewhere_unless_told(tmp_path: Path, warploom: Warploom) -> None:

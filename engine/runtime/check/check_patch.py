@@ -56,7 +56,8 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
         found += _check_kernels(block)
     if not patch.trusted:
         found += [told for node, (source, _) in settings.items() if (told := refuse_source(node, source))]
-        found += SavePlace(patch.folder).refusals(description.files)
+        place = SavePlace(patch.folder, patch=str(patch.path.resolve()) if patch.path is not None else "")
+        found += place.refusals(description.files, at_present=True)
     plan = None
     try:
         # Blocks that depend on one that can't be described have no errors of their own.

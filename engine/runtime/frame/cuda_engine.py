@@ -21,7 +21,6 @@ from engine.device.releasing import release_all
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch import changes
 from engine.patch.changes import PortRef
-from engine.patch.trust import SavePlace
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.side_work import SideKind
 from engine.protocol import messages
@@ -343,8 +342,8 @@ class CudaEngine:
                     self.context.value_graph.begin_again()
                     self.clock.reset()
                     self.launcher.is_current = self._is_frozen = False
-                case messages.SaveOutputs(node):
-                    self._saver.asked.append(node)
+                case messages.SaveOutputs():
+                    self._saver.asked.append(message)
                 case messages.SetInput(name, value):
                     self.context.value_graph.inputs.post(name, value)
                 case messages.Edited(edit, is_undo):
@@ -436,7 +435,7 @@ class CudaEngine:
         # Edits made before the request count: a new file name, a new value.
         while self._saver.asked and not self.updates.pending:
             self.settle()
-            place = SavePlace(self.context.folder(), trusted=self.context.trusted)
+            place = self.context.save_place(overwrites=self._saver.asked[0].overwrites)
             self._saver.save(compiled, place, wait=by_hand)
 
     def _record(

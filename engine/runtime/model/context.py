@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 from typing import Literal, NamedTuple
+from uuid import uuid4
 
 from engine.blocktypes.adaptive import decides_interface
 from engine.catalogue.catalogue import Catalogue
@@ -17,6 +18,7 @@ from engine.patch import changes
 from engine.patch.applying import PatchIndex, check_change
 from engine.patch.changes import Change, Connection, PortRef, Sentinel
 from engine.patch.rules import is_value_connection
+from engine.patch.trust import SavePlace
 from engine.profiling.side_work import SideTimes
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.state_store import StateStore
@@ -148,6 +150,9 @@ class CudaContext:
         self.folder = folder
         #: Whether the patch is trusted, see `engine.patch.trust`.
         self.trusted = False
+        #: Returns the patch's file; None while there is none.
+        self.file: Callable[[], Path | None] = lambda: None
+        self._unsaved = uuid4().hex
         #: The nodes whose block was added, removed or replaced since the last call of `take_changed_blocks`.
         self.changed_blocks: set[str] = set()
         self.dirty = DirtyTracker()
@@ -228,6 +233,12 @@ class CudaContext:
         """Set whether the patch is trusted."""
         self.trusted = self.value_graph.trusted = trusted
         self.value_graph.set_parameter(None, structural=True)  # trust decides which sources may be listened to
+
+    def save_place(self, folder: Path | None = None, overwrites: Collection[str] | None = ()) -> SavePlace:
+        """Return the place where outputs are saved now."""
+        file = self.file()
+        patch = str(file.resolve()) if file is not None else self._unsaved
+        return SavePlace(self.folder(), folder, self.trusted, patch, overwrites)
 
     @property
     def connections(self) -> Collection[Connection]:

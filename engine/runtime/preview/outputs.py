@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.descriptions.entries import Display
-from engine.diagnostics import PatchError, Source, error
+from engine.diagnostics import Diagnostic, PatchError, Source, error
 from engine.patch.changes import PortRef
 from engine.patch.files import write_atomically
 from engine.patch.trust import SavePlace
 from engine.profiling.side_work import SideKind, SideTimes
-from engine.protocol.messages import Saved
+from engine.protocol.messages import Saved, SaveOutputs
 from engine.protocol.outbox import Outbox
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.preview.picture_files import encode_picture
@@ -50,6 +51,14 @@ def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
     return sorted({port for port in ports if inlined.output(port) not in description.targets_of}, key=str)
 
 
+class SaveRefused(PatchError):
+    """A patch may not write a file."""
+
+    def __init__(self, why: Diagnostic) -> None:
+        super().__init__(f"node {why.node}: {why.message} ({why.remedy})")
+        self.why = why
+
+
 @dataclass(frozen=True)
 class OutputContents:
     """The contents of a port after a frame, and the file that they are for; without a file, nothing was read."""
@@ -62,13 +71,13 @@ class OutputContents:
     times: SideTimes
 
     def save(self) -> Saved:
-        """Write the file. Raise PatchError if that fails or is refused."""
+        """Write the file. Raise SaveRefused or another PatchError if that is refused or fails."""
         if self.path is not None and self.contents is not None:
-            refusal = self.place.refusal(self.saved.node, self.path)
-            if refusal is not None:
-                raise PatchError(f"node {self.saved.node}: {refusal.message} ({refusal.remedy})")
+            place, node = self.place, self.saved.node
+            if refusal := place.refusal(node, self.path) or place.overwriting(node, self.path):
+                raise SaveRefused(refusal)
             with self.times.timed(SideKind.SAVE, self.path.name, self.contents.nbytes):
-                _write(self.path, self.contents, self.depth, self.saved.node)
+                place.note(self.path, _write(self.path, self.contents, self.depth, node))
         return self.saved
 
 
@@ -110,7 +119,8 @@ def _target(node: str, display: Display, suffix: str, place: SavePlace) -> Path 
     return place.base / display.path if display.path else None
 
 
-def _write(path: Path, array: np.ndarray[Any, Any], depth: str, node: str) -> None:
+def _write(path: Path, array: np.ndarray[Any, Any], depth: str, node: str) -> bytes:
+    """Write a file and return its contents."""
     try:
         if path.suffix.lower() == ".npy":
             data = io.BytesIO()
@@ -120,6 +130,7 @@ def _write(path: Path, array: np.ndarray[Any, Any], depth: str, node: str) -> No
             contents = encode_picture(array, path.suffix.lower(), depth)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, contents)
+        return contents
     except (OSError, ValueError, PatchError, MemoryError) as problem:
         raise PatchError(
             f"node {node}: output must be writable as {path}, got {problem}; use a name that ends in .png, .jpg, .tif, "
@@ -136,12 +147,12 @@ class Saver:
     def __init__(self, services: DeviceServices, outbox: Outbox) -> None:
         self._services, self._outbox = services, outbox
         self._writer = ThreadPoolExecutor(1, "warploom-save")  # starts its thread with the first file
-        #: The nodes whose save blocks are to be saved, None for all nodes.
-        self.asked: deque[str | None] = deque()
+        #: The requests, earliest first.
+        self.asked: deque[SaveOutputs] = deque()
 
     def save(self, compiled: CompiledGraph | None, place: SavePlace, *, wait: bool) -> None:
         """Save the earliest request with the current contents; with `wait`, return when the files are written."""
-        node = self.asked.popleft()
+        node = self.asked.popleft().node
         if compiled is None:
             text = "outputs must come from a running patch, got one not built yet"
             self._outbox.put_event(error(text, node=node, source=Source.ENGINE))
@@ -163,4 +174,5 @@ class Saver:
                 self._outbox.put_event(saved)
             except PatchError as problem:
                 _log.error("%s", problem)
-                self._outbox.put_event(error(str(problem), node=node or output.saved.node, source=Source.ENGINE))
+                why = problem.why if isinstance(problem, SaveRefused) else error(str(problem), source=Source.ENGINE)
+                self._outbox.put_event(replace(why, node=node or output.saved.node))

@@ -22,7 +22,6 @@ from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
 from engine.figures import plural
 from engine.patch.applying import not_applied
 from engine.patch.changes import BlockTypesChanged, Change, nodes_of
-from engine.patch.trust import SavePlace
 from engine.processes.scope import Cancelled
 from engine.profiling.side_work import SideKind
 from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
@@ -292,7 +291,7 @@ class Updater:
         return level
 
     def _find_refused(self) -> None:
-        place = SavePlace(self.context.folder(), trusted=self.context.trusted)
+        place = self.context.save_place()
         self.diagnostics.refused = place.refusals(self.compiled.plan.description.files) if self.compiled else []
 
     def _swap_graph(self, prepared: Prepared, cause: str, rebuild: bool) -> Applied:
