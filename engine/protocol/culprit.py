@@ -165,7 +165,7 @@ class CulpritSearch:
         fuses: bool | None = None,
         command: Sequence[str] | None = None,
     ) -> Culprit:
-        transport = PipeTransport(self._patch, command or self._command, logs=False)
+        transport = PipeTransport(self._patch, command or self._command, apart=True)
         with self._lock:
             self._transport = transport
             if self._is_cancelled:

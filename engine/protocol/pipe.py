@@ -114,7 +114,7 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _start(command: list[str]) -> tuple[subprocess.Popen[bytes], SharedPictures | None]:
+def _start(command: list[str], group: int | None) -> tuple[subprocess.Popen[bytes], SharedPictures | None]:
     """Start a process with pipes to it, and memory for pictures that both share."""
     shared = make_descriptor()
     passed = () if shared is None else (shared,)
@@ -122,7 +122,9 @@ def _start(command: list[str]) -> tuple[subprocess.Popen[bytes], SharedPictures 
         pictures = None if shared is None else SharedPictures(shared)
         environment = os.environ | {VARIABLE: str(shared)} if pictures is not None else None
         pipe = subprocess.PIPE
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, pass_fds=passed)
+        process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, env=environment, pass_fds=passed, process_group=group
+        )
         return process, pictures
     finally:
         for descriptor in passed:
@@ -133,18 +135,19 @@ class PipeTransport:
     """Messages and questions to a process, and its answers; one thread writes and one reads.
 
     `patch` is read for the folder of its file, where relative paths start. Without `waits`, questions that have no
-    answer are not waited for, and an event reports a refusal. Without `logs`, nothing of the process is logged here.
+    answer are not waited for, and an event reports a refusal. A process that is `apart`, for an experiment, may die:
+    nothing of it is logged here, and it is killed with all processes that it started.
     """
 
-    def __init__(self, patch: Patch, command: Sequence[str], *, waits: bool = True, logs: bool = True) -> None:
+    def __init__(self, patch: Patch, command: Sequence[str], *, waits: bool = True, apart: bool = False) -> None:
         self.outbox = Outbox()
         self.info = DeviceInfo("none", "not open", "none", 0, 0)
-        self._patch, self._command, self._waits, self._logs = patch, list(command), waits, logs
+        self._patch, self._command, self._waits, self._apart = patch, list(command), waits, apart
         try:
             if not self._command:
                 raise ValueError("it names no program")
             with _uninterrupted():
-                self._process, self._pictures = _start(self._command)
+                self._process, self._pictures = _start(self._command, 0 if apart else None)
         except (OSError, ValueError) as problem:  # ValueError also for a NUL in a word
             reason = getattr(problem, "strerror", None) or problem
             raise DeviceError(
@@ -272,11 +275,11 @@ class PipeTransport:
             level = logging.WARNING if self._patience_s == PATIENCE_S else logging.DEBUG
             text = "the engine's process must end when it is closed, and was killed after %g s"
             _log.log(level, text, self._patience_s)
-            self._process.kill()
+            self._end_process()
         except DeviceError:
             if not self._liveness.is_lost:
                 raise
-            self._process.kill()
+            self._end_process()
         finally:
             self._liveness.close()
             self._unsent.put(None)
@@ -356,7 +359,13 @@ class PipeTransport:
     def kill(self, reason: str) -> None:
         """Kill the process, for a reason that its last report and all questions give."""
         self._reason = self._reason or reason
-        self._process.kill()
+        self._end_process()
+
+    def _end_process(self) -> None:
+        if not self._apart:
+            self._process.kill()
+        elif self._process.returncode is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _take(self, message: Any) -> None:
         match message:
@@ -384,7 +393,7 @@ class PipeTransport:
                     _log.warning(
                         "%d log records of the engine's process were dropped, since they came too fast", dropped
                     )
-                for record in records if self._logs else ():
+                for record in () if self._apart else records:
                     log_again(record)
             case _:
                 self.outbox.put_event(message)
@@ -402,7 +411,7 @@ class PipeTransport:
             remedy=f"start the engine again; `{' '.join(self._command)}` ran it",
             source=Source.ENGINE,
         )
-        if self._is_closed or not self._logs:
+        if self._is_closed or self._apart:
             _log.info("process %d has ended", self._process.pid)
         else:  # before any question fails: its caller may take the last report at once
             _log.error("%s", told.message)

@@ -10,7 +10,7 @@ import pytest
 
 from engine import Patch
 from engine.diagnostics import DeviceError, Severity
-from engine.protocol import culprit, sanitizer
+from engine.protocol import culprit, pipe, sanitizer
 from engine.protocol.culprit import find_culprit
 from engine.protocol.pipe import connect
 from engine.protocol.questions import Doing
@@ -34,6 +34,12 @@ def blocks() -> Iterator[None]:
     """The blocks that fail."""
     with faulty_blocks():
         yield
+
+
+@pytest.fixture(autouse=True)
+def closes_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kill a process soon that a fault keeps from closing."""
+    monkeypatch.setattr(pipe, "PATIENCE_S", 20.0)
 
 
 @pytest.mark.parametrize("entry", FAULTS)

@@ -1,5 +1,6 @@
 """After a fault, a replay in another process names the block, its kernel, the line and the arguments."""
 
+import shlex
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,9 +74,9 @@ def test_memory_that_does_not_fit_is_the_blocks_fault() -> None:
 
 
 def test_a_kernel_that_fails_is_found_from_any_frame() -> None:
-    """The frame that is given may be too late; the patch may change meanwhile."""
+    """The frame that is given may be too late; the patch may change meanwhile, and the engine have other processes."""
     patch = chain("test_faults.fault", entry="trapping", at=2.0)
-    search = CulpritSearch(patch, COMMAND, "host", frame=5)
+    search = CulpritSearch(patch, ["sh", "-c", f"sleep 1000 & {shlex.join(COMMAND)}"], "host", frame=5)
     patch.remove("bad")
     found = search.run()
     assert (found.node, found.kernel, found.frame, found.device) == ("bad", "trapping", 2, "host")
