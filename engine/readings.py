@@ -31,6 +31,23 @@ PathQuestion = Callable[[Path], Any]
 _RACY_NS = 100_000_000
 
 
+#: The folder in which the files of another machine lie, each at its path there; None if the files are of this machine.
+_mirror: Path | None = None
+
+
+def mirror_in(folder: Path | None) -> None:
+    """Have this process, the engine of a patch on another machine, use that machine's files in a folder."""
+    global _mirror
+    _mirror = folder
+
+
+def here(path: Path) -> Path:
+    """Return where a file lies on this machine, given its whole path on the machine of the patch."""
+    if _mirror is None or not path.is_absolute() or path.is_relative_to(_mirror):
+        return path
+    return _mirror / path.relative_to(path.anchor)
+
+
 def answered(question: Callable[[Path], T]) -> Callable[[Path], T]:
     """Have the readings that are under way answer a question about a path; without one, the disk answers."""
 

@@ -17,6 +17,7 @@ import numpy as np
 from engine.descriptions.checks import shown
 from engine.device.device import Buffer
 from engine.diagnostics import PatchError
+from engine.readings import here
 from engine.types import SCALARS, number_range
 
 
@@ -140,7 +141,7 @@ def given(spec: ParameterSpec, patch_values: Mapping[str, Any], folder: Callable
         called = next((old for old in spec.replaces if old in patch_values), called)
     value = patch_values.get(called, spec.default)
     if spec.files and spec.files.startswith("open") and isinstance(value, str) and value:
-        value = str(folder() / value)
+        value = str(here(folder() / value))
     return spec.coerce(value)
 
 

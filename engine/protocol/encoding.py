@@ -17,11 +17,12 @@ from engine.diagnostics import Diagnostic, WarploomError
 from engine.logs import Logged
 from engine.patch.changes import ParameterChanged
 from engine.profiling.profile import Profile
+from engine.protocol.elsewhere.messages import CodedPicture, Content, Files, Got, Lacks, Packed, Part
 from engine.protocol.messages import FrameReport, Frozen, Message, Preview, Saved, UpdateRecord
 from engine.protocol.questions import AnyQuestion
 from engine.protocol.shared_pictures import PlacedArray, SharedPictures
 
-_PATH, _ARRAY, _DTYPE, _USER_ARRAY, _PLACED = range(5)  # codes of the extensions
+PATH_CODE, _ARRAY, _DTYPE, _USER_ARRAY, _PLACED = range(5)  # codes of the extensions
 
 
 # Frames of a pipe other than messages.
@@ -87,7 +88,7 @@ class Alive(msgspec.Struct, frozen=True, tag=True):
     """Nothing is new, but the process still runs."""
 
 
-ToEngine = Message | Asked | UseFiles | SetLogLevel
+ToEngine = Message | Asked | UseFiles | SetLogLevel | Alive | Files | Content | Got | Packed | Part
 FromEngine = (
     Hello
     | FrameReport
@@ -101,6 +102,11 @@ FromEngine = (
     | Answered
     | Refused
     | Alive
+    | Lacks
+    | CodedPicture
+    | Got
+    | Packed
+    | Part
 )
 
 
@@ -133,7 +139,7 @@ def make_decoder(expected: Any, pictures: SharedPictures | None = None) -> msgsp
 def _encode_extension(value: object) -> msgspec.msgpack.Ext:
     match value:
         case Path():
-            return msgspec.msgpack.Ext(_PATH, os.fsencode(value))
+            return msgspec.msgpack.Ext(PATH_CODE, os.fsencode(value))
         case PlacedArray():
             where = value.place, np.lib.format.dtype_to_descr(value.dtype), value.shape
             return msgspec.msgpack.Ext(_PLACED, repr(where).encode())
@@ -149,7 +155,7 @@ def _encode_extension(value: object) -> msgspec.msgpack.Ext:
 
 
 def _decode_extension(pictures: SharedPictures | None, code: int, data: memoryview) -> object:
-    if code == _PATH:
+    if code == PATH_CODE:
         return Path(os.fsdecode(bytes(data)))
     if code == _ARRAY:
         start = 4 + int.from_bytes(data[:4], "big")

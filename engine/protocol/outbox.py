@@ -65,6 +65,10 @@ class Outbox:
         make = self._previews.pop(node, None)
         return None if make is None else make(copy)
 
+    def take_next_preview(self, copy: Callable[[Any], Any]) -> Preview | None:
+        """Return a picture that was not taken yet, of each viewer in turn."""
+        return next((found for node in tuple(self._previews) if (found := self.take_preview(node, copy))), None)
+
     def take_previews(self, copy: Callable[[Any], Any]) -> list[Preview]:
         """Return the newest picture of every viewer that was not taken yet."""
         return [preview for node in tuple(self._previews) if (preview := self.take_preview(node, copy)) is not None]

@@ -1,12 +1,14 @@
 """The transport to an engine in another process: frames of msgpack, each after its length, on its standard streams."""
 
 import logging
+import os
 import shlex
 import signal
+import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
@@ -20,13 +22,24 @@ from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.saved_files import SavedFiles
 from engine.device.device import DeviceInfo
-from engine.diagnostics import DeviceError, KernelError, Mend, PatchError, Sighting, Source, WarploomError, cut, error
+from engine.diagnostics import (
+    DeviceError,
+    Diagnostic,
+    KernelError,
+    PatchError,
+    Sighting,
+    Source,
+    WarploomError,
+    cut,
+    error,
+)
 from engine.logs import follow_level, log_again
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
 from engine.protocol import liveness
 from engine.protocol.client import Client
+from engine.protocol.elsewhere.far_engine import FarEngine
 from engine.protocol.encoding import (
     Alive,
     Answered,
@@ -46,8 +59,8 @@ from engine.protocol.hello import place, read_hello
 from engine.protocol.liveness import Liveness
 from engine.protocol.messages import Edited, EngineStatistics, FrameReport, Message, Preview, UpdateLevel
 from engine.protocol.outbox import Outbox
-from engine.protocol.process import EngineProcess, start_process
 from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
+from engine.protocol.shared_pictures import VARIABLE, SharedPictures, make_descriptor
 
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
@@ -63,7 +76,7 @@ KINDS: dict[str, type[WarploomError]] = {
 @checked(DeviceError, command="checked by its words")
 def connect(
     patch: Patch,
-    command: str | Sequence[str] | EngineProcess,
+    command: str | Sequence[str],
     device: str = "auto",
     *,
     profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
@@ -73,13 +86,11 @@ def connect(
 ) -> Client:
     """Run a patch by an engine in a separate process, which `command` starts: "warploom engine", or a list of words.
 
-    It can also be a process that was started. Raise DeviceError if the process or its device can't be used, and from
-    the client when the process ends. Without `waits`, for a window, only the command must be one that runs: whether the
-    engine opens its device, and whether it refuses to start, stop or follow files, is reported as its other failures
-    are.
+    Raise DeviceError if the process or its device can't be used, and from the client when the process ends. Without
+    `waits`, for a window, only the command must be one that runs: whether the engine opens its device, and whether it
+    refuses to start, stop or follow files, is reported as its other failures are.
     """
-    started = command if isinstance(command, EngineProcess) else start_process(words_of(command))
-    transport = PipeTransport(patch, started, waits=waits)
+    transport = PipeTransport(patch, words_of(command), waits=waits)
     try:
         transport.open(Open(device, profiling, time_step_s, plain_edges))
         return Client(patch, transport)
@@ -100,34 +111,75 @@ def words_of(command: str | Sequence[str]) -> Sequence[str]:
     return command
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Have a process that is started ignore Ctrl+C in the terminal: it ends when it is closed."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield  # the handler is not Python's, or only the main thread may change it
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _start(command: list[str], group: int | None) -> tuple[subprocess.Popen[bytes], SharedPictures | None]:
+    """Start a process with pipes to it, and memory for pictures that both share."""
+    shared = make_descriptor()
+    passed = () if shared is None else (shared,)
+    try:
+        pictures = None if shared is None else SharedPictures(shared)
+        environment = os.environ | {VARIABLE: str(shared)} if pictures is not None else None
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, env=environment, pass_fds=passed, process_group=group
+        )
+        return process, pictures
+    finally:
+        for descriptor in passed:
+            os.close(descriptor)
+
+
 class PipeTransport:
     """Messages and questions to a process, and its answers; one thread writes and one reads.
 
     `patch` is read for the folder of its file, where relative paths start. Without `waits`, questions that have no
-    answer are not waited for, and an event reports a refusal. Nothing of a process that is apart is logged here.
+    answer are not waited for, and an event reports a refusal. A process that is `apart`, for an experiment, may die:
+    nothing of it is logged here, and it is killed with all processes that it started.
     """
 
-    has_own_process = True
-
-    def __init__(self, patch: Patch, started: EngineProcess, *, waits: bool = True) -> None:
+    def __init__(self, patch: Patch, command: Sequence[str], *, waits: bool = True, apart: bool = False) -> None:
         self.outbox = Outbox()
         self.info = DeviceInfo("none", "not open", "none", 0, 0)
-        self._patch, self._waits, self._apart = patch, waits, started.is_apart
-        self._started, self._process, self._pictures = started, started.process, started.pictures
+        self._patch, self._command, self._waits, self._apart = patch, list(command), waits, apart
+        try:
+            if not self._command:
+                raise ValueError("it names no program")
+            with _uninterrupted():
+                self._process, self._pictures = _start(self._command, 0 if apart else None)
+        except (OSError, ValueError) as problem:  # ValueError also for a NUL in a word
+            reason = getattr(problem, "strerror", None) or problem
+            raise DeviceError(
+                f"engine command must be one that runs, got {cut(str(self._command), 300)}: {reason}"
+            ) from problem
         self._lock = threading.Lock()
         self._numbers = count(1)
         self._waiting: dict[int, Future[bytes]] = {}
+        self._unsent: SimpleQueue[bytes | Callable[[], bytes] | None] = SimpleQueue()
         #: Set when the process has said hello, or has ended.
         self._greeted = threading.Event()
+        #: Sends the files to a process that sees others; None once the process has said that it does not.
+        self._far: FarEngine | None = FarEngine(patch, self._numbers, self._unsent.put, self._expect, self._report)
         #: Why the process is killed, if it is; below, why it has ended, once it has.
         self._reason = ""
         self._failure: DeviceError | None = None
-        self._is_closed = self._is_open = False
+        self._is_closed = False
         self._patience_s = PATIENCE_S
         self._last: FrameReport | None = None
         self._sent_path = patch.path
-        self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
-        is_ssh = Path(started.command[0]).stem == "ssh"
+        is_ssh = Path(self._command[0]).stem == "ssh"
         self._liveness = Liveness(liveness.SSH_HELLO_S if is_ssh else liveness.HELLO_S, self._fail_all)
         self._threads = [
             threading.Thread(target=self._write_all, name="to the engine", daemon=True),
@@ -139,7 +191,7 @@ class PipeTransport:
         self._saved_files: SavedFiles | None = None
         self._tell_files()
         self._forget_level = follow_level(lambda level: self._unsent.put(encode(SetLogLevel(level))))
-        _log.info("process %d runs the engine: %s", self._process.pid, started)
+        _log.info("process %d runs the engine: %s", self._process.pid, shlex.join(self._command))
 
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame.
@@ -148,6 +200,8 @@ class PipeTransport:
         """
         if self._patch.path is not self._sent_path:
             self._tell_files()
+        if (far := self._far) is not None:
+            far.follow(message)
         try:
             self._unsent.put(encode(message))
         except WarploomError as problem:  # not raised: the error would interrupt an edit of the patch
@@ -166,14 +220,9 @@ class PipeTransport:
     def waits_for(self) -> str:
         """What the process has to do before it runs the patch, for a person who waits; "" once it can."""
         if self._greeted.is_set():
-            return ""
+            return self._far.waits_for if self._far is not None else ""
         silent_s, hello_s = self._liveness.silent_s, self._liveness.hello_s
-        return f"waiting for {cut(str(self._started), 60)}, {silent_s:.0f} of {hello_s:g} s"
-
-    @property
-    def stuck_in(self) -> str:
-        """The node whose code the process runs now, if any, see `Client.stuck_in`."""
-        return self._pictures.noted if self._pictures is not None else ""
+        return f"waiting for `{cut(shlex.join(self._command), 60)}`, {silent_s:.0f} of {hello_s:g} s"
 
     def step(self, real_time: bool, /) -> FrameReport:
         """Have the engine run one frame, see `Client.step`."""
@@ -183,14 +232,12 @@ class PipeTransport:
         """Have the process use its device; if it can't, and this does not wait for that, the process is killed."""
         if self._waits:
             self.info = self.ask(question)
-            self._is_open = True
         else:
             self._send_only(question, partial(self._opened, question))
 
     def _opened(self, question: Open, opened: Future[bytes]) -> None:
         try:
             self.info = self._answer(question, opened, None)
-            self._is_open = True
         except WarploomError as problem:
             self.kill(str(problem))
 
@@ -205,6 +252,10 @@ class PipeTransport:
             # The process follows its kernels; this updates the ports and parameters of the patch here when files are
             # saved.
             self._saved_files = SavedFiles(lambda _: None)
+        if self._waits and not isinstance(question, Open | Close):
+            self._greeted.wait()
+            if self._far is not None:
+                self._far.settle()
         if not self._waits and question.answer_type() is type(None):
             self._send_only(question, self._report_refusal)
             return cast("Answer", None)
@@ -225,7 +276,10 @@ class PipeTransport:
     def _report_refusal(self, asked: Future[bytes]) -> None:
         problem = asked.exception()
         if problem is not None and self._failure is None:
-            self.outbox.put_event(error(str(problem), source=Source.ENGINE))
+            self._report(error(str(problem), source=Source.ENGINE))
+
+    def _report(self, told: Diagnostic) -> None:
+        self.outbox.put_event(told)
 
     def close(self) -> None:
         """End the process; safe to call again. Raise DeviceError if the device fails only now."""
@@ -243,32 +297,39 @@ class PipeTransport:
             level = logging.WARNING if self._patience_s == PATIENCE_S else logging.DEBUG
             text = "the engine's process must end when it is closed, and was killed after %g s"
             _log.log(level, text, self._patience_s)
-            self._started.kill()
+            self._end_process()
         except DeviceError:
             if not self._liveness.is_lost:
                 raise
-            self._started.kill()
+            self._end_process()
         finally:
             self._liveness.close()
+            if self._far is not None:
+                self._far.close()
             self._unsent.put(None)
             for thread in self._threads:
                 thread.join()
 
     def _send(self, question: Question[Any]) -> Future[bytes]:
-        future: Future[bytes] = Future()
         number = next(self._numbers)
         frame = encode(Asked(number, question))  # type: ignore[arg-type]  # each question is one of them
+        future = self._expect(number)
+        self._unsent.put(frame)
+        return future
+
+    def _expect(self, number: int) -> Future[bytes]:
+        """Return the answer to the question of a number. Raise DeviceError if the process can't answer."""
+        future: Future[bytes] = Future()
         with self._lock:
             if self._failure is not None:
                 raise self._failure
             if self._liveness.is_lost:
                 raise self._silence(self._liveness.text)
             self._waiting[number] = future
-        self._unsent.put(frame)
         return future
 
     def _silence(self, text: str) -> DeviceError:
-        return DeviceError(f"engine's process {text} ({self._started} runs it)")
+        return DeviceError(f"engine's process {text} (`{shlex.join(self._command)}` runs it)")
 
     def _fail_all(self, text: str) -> None:
         """End all questions with an error; answers that arrive later are dropped."""
@@ -280,16 +341,31 @@ class PipeTransport:
 
     def _tell_files(self) -> None:
         self._sent_path = self._patch.path
+        if (far := self._far) is not None:
+            far.follow_types()
+        self._unsent.put(self._use_files)
+
+    def _use_files(self) -> bytes:
+        if self._far is not None:
+            return b""  # it sends the files
         path = self._sent_path.resolve() if self._sent_path is not None else None
-        self._unsent.put(encode(UseFiles(path, tuple(block_folders.trusted))))
+        return encode(UseFiles(path, tuple(block_folders.trusted)))
 
     def _write_all(self) -> None:
         sink = self._process.stdin
         assert sink is not None
         self._greeted.wait()
+        far = self._far
+        frame: bytes | None
         try:
-            while (frame := self._unsent.get()) is not None:
+            if far is not None and (frame := far.start()):
                 write_frame(sink, frame)
+            while (queued := self._unsent.get()) is not None:
+                frame = queued() if callable(queued) else queued
+                if frame:
+                    write_frame(sink, frame if far is None else far.leaving(frame))
+                while far is not None and self._unsent.empty() and (frame := far.next_part()):
+                    write_frame(sink, frame)
                 if self._unsent.empty():
                     sink.flush()
         except OSError:
@@ -306,7 +382,12 @@ class PipeTransport:
             if (frame := read_frame(heard)) is not None:
                 self._greet(read_hello(frame))
             while (frame := read_frame(heard)) is not None:
-                self._take(decoder.decode(frame))
+                message = decoder.decode(frame)
+                if self._far is not None:
+                    message = self._far.take(message, len(frame))
+                    while isinstance(message, bytes):
+                        message = self._far.unwrap(decoder.decode(message))
+                self._take(message)
         except DeviceError as problem:
             self.kill(f"it was stopped: {problem}")
         except Exception as problem:  # noqa: BLE001 - whatever the process sends, waiting callers must get an error
@@ -315,23 +396,31 @@ class PipeTransport:
             self.kill(f"its output was no message: {problem}")
         status = self._process.wait()
         source.close()
-        how = signal.Signals(-status).name if status < 0 else f"status {status}"
-        self._end(self._reason or (f"it was ended by {how}" if status < 0 else f"it ended with {how}"), how)
+        ended = f"it was ended by {signal.Signals(-status).name}" if status < 0 else f"it ended with status {status}"
+        self._end(self._reason or ended)
         self._greeted.set()
 
     def _greet(self, hello: Hello) -> None:
-        is_far = hello.place != place()
-        _log.info("the engine is Warploom %s%s", hello.warploom, ", and sees other files" if is_far else "")
+        if hello.place == place():
+            self._far = None
+        else:
+            _log.info("the engine sees other files than this process")
         self._greeted.set()
 
     def kill(self, reason: str) -> None:
         """Kill the process, for a reason that its last report and all questions give."""
         self._reason = self._reason or reason
-        self._started.kill()
+        self._end_process()
+
+    def _end_process(self) -> None:
+        if not self._apart:
+            self._process.kill()
+        elif self._process.returncode is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _take(self, message: Any) -> None:
         match message:
-            case Alive():
+            case Alive() | None:
                 pass
             case Answered(number, answer):
                 future = self._asked(number)
@@ -366,13 +455,11 @@ class PipeTransport:
             raise msgspec.DecodeError(f"an answer must be to a question that was asked, got number {number}")
         return future
 
-    def _end(self, reason: str, how: str) -> None:
+    def _end(self, reason: str) -> None:
         """Report the end of the process to all waiting callers and in the next report."""
         told = error(
             f"engine's process must keep running, but {reason}",
-            remedy=f"start the engine again; {self._started} ran it",
-            found=how,
-            mend=Mend.RESTART if self._is_open else None,
+            remedy=f"start the engine again; `{' '.join(self._command)}` ran it",
             source=Source.ENGINE,
         )
         if self._is_closed or self._apart:

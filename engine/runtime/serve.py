@@ -1,7 +1,6 @@
 """`serve`: runs the engine for another process's patch; messages and answers are frames on two streams."""
 
 import ctypes
-import faulthandler
 import logging
 import os
 import signal
@@ -10,7 +9,7 @@ import threading
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -25,6 +24,8 @@ from engine.logs import LogBuffer, attach, detach, set_level
 from engine.patch.applying import not_applied
 from engine.patch.changes import Change
 from engine.patch.document import Patch
+from engine.protocol.elsewhere.far_client import FarClient
+from engine.protocol.elsewhere.messages import Content, Files, Got, Packed, Part
 from engine.protocol.encoding import (
     Alive,
     Answered,
@@ -41,19 +42,16 @@ from engine.protocol.encoding import (
 from engine.protocol.frames import read_frame, write_frame
 from engine.protocol.hello import hello
 from engine.protocol.liveness import HEARTBEAT_S
-from engine.protocol.messages import Edited, Message
+from engine.protocol.messages import Edited, Message, Observe
 from engine.protocol.pipe import KINDS
-from engine.protocol.questions import Close, Open, Question
+from engine.protocol.questions import Close, Open, Question, SaveTo, WatchFiles
 from engine.protocol.shared_pictures import SharedPictures, inherited
+from engine.readings import here
 from engine.runtime.engine import LocalEngine
-from engine.runtime.frame.launch_watch import LaunchWatch
 
 _log = logging.getLogger(__name__)
 #: How often the outbox is checked for reports, which are for display frames; pictures and events don't wait for that.
 _PERIOD_S = 1 / 120
-_STUCK_S = 60.0
-#: The exit status of a process whose device does not finish.
-_OVERDUE = 75
 #: Number of log records that wait for a slow client; older ones are dropped and counted.
 RECORD_LIMIT = 1000
 _LINE_BUFFERED = 1  # _IOLBF of C, in all usual libraries but those of Windows
@@ -68,23 +66,16 @@ def serve_standard_streams() -> None:
     Other output of the process goes to standard error, with escaped control characters: kernels print it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for the program that started this process
-    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as sink:
-        threading.Thread(target=_end_if_stuck, name="stuck", daemon=True).start()
+    with (
+        suppress(BrokenPipeError),  # the client has gone
+        os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source,
+        os.fdopen(os.dup(sys.stdout.fileno()), "wb") as sink,
+    ):
         try:
             with _output_made_visible():
                 serve(source, sink, inherited())
         except msgspec.DecodeError as problem:
             raise WarploomError(f"engine's input must be messages, as --engine sends them, got {problem}") from problem
-
-
-def _end_if_stuck() -> None:
-    """End the process, with the stacks of its threads, when one of them holds the interpreter for `_STUCK_S`.
-
-    Such a process doesn't notice either that its client has gone.
-    """
-    while True:
-        faulthandler.dump_traceback_later(_STUCK_S, exit=True)
-        time.sleep(_STUCK_S / 10)
 
 
 @contextmanager
@@ -123,12 +114,7 @@ def serve(source: IO[bytes], sink: IO[bytes], pictures: SharedPictures | None = 
     try:
         decoder = make_decoder(ToEngine)
         while (frame := read_frame(source)) is not None:
-            try:
-                message = decoder.decode(frame)
-            except Exception as problem:  # noqa: BLE001 - bytes may hold anything, and numpy's types raise anything
-                server.refuse(frame, problem)
-            else:
-                server.take(message)
+            server.receive(frame, decoder)
     finally:
         server.close()
 
@@ -140,14 +126,29 @@ class _Server:
         self._patch = Patch()
         self._blocks: tuple[Path, ...] = ()
         self._engine: LocalEngine | None = None
+        #: The client, if it has other files than this process.
+        self._far: FarClient | None = None
+        self._asked_files: list[int] = []
+        self._their_blocks: tuple[Path, ...] = ()
         self._copy = np.ndarray.copy if pictures is None else pictures.place
-        self._pictures = pictures
-        self._watch: LaunchWatch | None = None
         self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
         self._records = LogBuffer(logging.WARNING, RECORD_LIMIT)
         attach(self._records)
         self._sender = threading.Thread(target=self._send_all, args=(sink,), name="to the client")
         self._sender.start()
+
+    def receive(self, frame: bytes, decoder: msgspec.msgpack.Decoder[Any]) -> None:
+        """Follow a frame, and those inside it."""
+        try:
+            message = decoder.decode(frame)
+            inside = self._far.take(message, len(frame), self._unsent.put) if self._far is not None else b""
+        except Exception as problem:  # noqa: BLE001 - bytes may hold anything, and numpy's types raise anything
+            self.refuse(frame, problem)
+            return
+        if inside:
+            self.receive(inside, decoder)
+        else:
+            self.take(message)
 
     def take(self, message: Any) -> None:
         """Follow one message."""
@@ -161,6 +162,10 @@ class _Server:
 
     def _follow(self, message: Any) -> None:
         match message:
+            case Alive() | Got() | Part() | Packed():
+                pass
+            case Files() | Content():
+                self._follow_files(message)
             case Asked(number, question):
                 self._unsent.put(encode(self._answer(number, question)))
             case SetLogLevel(level):
@@ -173,6 +178,26 @@ class _Server:
             case _ if not isinstance(message, Change) or self._apply(message):
                 self._post(message)
 
+    def _follow_files(self, message: Files | Content) -> None:
+        """Follow files of another machine. Block files run once all files of their folder are here."""
+        if self._far is None:
+            if isinstance(message, Content):
+                raise WarploomError("contents must be those of files, got none of them")
+            self._far = FarClient(message.client, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        lacks = self._far.follow_files(message)
+        if lacks is not None:
+            self._unsent.put(encode(lacks))
+        if isinstance(message, Files):
+            self._patch.path = here(message.patch)
+            self._asked_files.append(message.number)
+            self._their_blocks = tuple(map(here, message.blocks))
+        mirror = self._far.mirror
+        self._trust(tuple(each for each in self._their_blocks if each in self._blocks or not mirror.lacks(each)))
+        if mirror.is_complete:
+            for number in self._asked_files:
+                self._unsent.put(encode(Answered(number, msgspec.Raw(encode(None)))))
+            self._asked_files.clear()
+
     def _apply(self, change: Change) -> bool:
         """Apply a change to the patch; if it can't be applied, report that and return False."""
         try:
@@ -183,6 +208,8 @@ class _Server:
         return True
 
     def _post(self, message: Message) -> None:
+        if isinstance(message, Observe) and self._far is not None:
+            self._far.observe(message.viewers)
         if self._engine is not None:
             self._engine.post(message)
 
@@ -222,6 +249,8 @@ class _Server:
         finally:
             self._unsent.put(None)
             self._sender.join()
+            if self._far is not None:
+                self._far.close()
             detach(self._records)
 
     def _answer(self, number: int, question: Question[Any]) -> Answered | Refused:
@@ -241,13 +270,14 @@ class _Server:
                     plain_edges=question.plain_edges,
                 )
                 self._engine.outbox.wake = partial(self._unsent.put, b"")
-                if (pictures := self._pictures) is not None:
-                    self._engine.announce_code(lambda node, _: pictures.note(node))
-                self._watch = LaunchWatch(self._engine.engine)
                 answer = self._engine.info
             elif self._engine is None:
                 raise WarploomError(f"engine must be open before it is asked, got {type(question).__name__}")
             else:
+                if isinstance(question, SaveTo) and question.folder is not None:
+                    question = SaveTo(here(question.folder))
+                elif isinstance(question, WatchFiles):
+                    question = WatchFiles(tuple(map(here, question.folders)))
                 answer = self._engine.ask(question)
             return Answered(number, msgspec.Raw(encode(answer)))
         except WarploomError as problem:
@@ -268,28 +298,33 @@ class _Server:
                     frame = self._unsent.get(timeout=_PERIOD_S)
                 except Empty:
                     frame = b""
-                is_over = self._watch is not None and self._watch.look()
                 # News come before an answer: a step's report is there when the step has been answered.
-                frames = [*map(encode, self._news()), *([frame] if frame else [])]
+                frames = [*map(encode, self._news(bool(frame))), *([frame] if frame else [])]
                 if not frames and time.monotonic() - sent_s >= HEARTBEAT_S:
                     frames = [encode(Alive())]
+                if (far := self._far) is not None:
+                    frames = [far.leaving(each) for each in frames]
+                    while self._unsent.empty() and (part := far.part()) is not None:
+                        frames.append(part)
                 if frames:
                     for each in frames:
                         write_frame(sink, each)
                     sink.flush()
                     sent_s = time.monotonic()
-                if is_over:
-                    os._exit(_OVERDUE)
         except BrokenPipeError:
             pass  # the client has gone, and the other stream ends with it
 
-    def _news(self) -> list[Any]:
+    def _news(self, is_asked: bool) -> list[Any]:
         records, dropped = self._records.take()
         news: list[Any] = [Records(records, dropped)] if records else []
         if self._engine is not None:
             outbox = self._engine.outbox
-            news += [news for news in (outbox.take_report(), outbox.take_profile()) if news is not None]
-            news += outbox.take_previews(self._copy)
+            if (far := self._far) is None or is_asked or far.has_room:
+                news += [news for news in (outbox.take_report(), outbox.take_profile()) if news is not None]
+            if far is None:
+                news += outbox.take_previews(self._copy)
+            else:
+                far.code_picture(outbox)
             news += [Failed(event) if isinstance(event, Diagnostic) else event for event in outbox.take_events()]
         return news
 

@@ -156,13 +156,10 @@ class Reporter:
         self._profiler.spend_since(now_ns)
         return profile
 
-    def last_report(self, frame: int, *new: Diagnostic, failed: bool) -> FrameReport:
-        """Return the report of a frame in which the device has failed, without using the device.
-
-        `new` diagnostics come last.
-        """
+    def last_report(self, frame: int, why: Diagnostic) -> FrameReport:
+        """Return the report of an engine that has stopped, without using the device."""
         store = self._updates.diagnostics
-        diagnostics = (*store.all, *new)
+        diagnostics = (*store.all, why)
         self._nodes.follow(self._updates.kernels, diagnostics)
         return FrameReport(
             frame=frame,
@@ -172,8 +169,8 @@ class Reporter:
             buffers=self._updates.buffers,
             statistics=self.statistics,
             diagnostics=diagnostics,
-            failed=failed,
-            sightings=(*store.sightings, *(Sighting.now() for _ in new)),
+            failed=True,
+            sightings=(*store.sightings, Sighting.now()),
         )
 
     def _log_hot(self, now_ns: int) -> None:

@@ -22,6 +22,7 @@ from engine.patch.trust import SavePlace
 from engine.profiling.side_work import SideKind, SideTimes
 from engine.protocol.messages import Saved, SaveOutputs
 from engine.protocol.outbox import Outbox
+from engine.readings import here
 from engine.runtime.model.context import DeviceServices
 from engine.runtime.preview.picture_files import encode_picture
 from engine.runtime.preview.reading import read_buffer
@@ -116,7 +117,7 @@ def _target(node: str, display: Display, suffix: str, place: SavePlace) -> Path 
     if place.folder is not None:
         name = Path(display.path).name if display.path else node + suffix
         return place.folder / name
-    return place.base / display.path if display.path else None
+    return here(place.base / display.path) if display.path else None
 
 
 def _write(path: Path, array: np.ndarray[Any, Any], depth: str, node: str) -> bytes:

@@ -1,0 +1,151 @@
+"""`FarClient`: what an engine's process does for a client whose files it does not see."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from engine.protocol.elsewhere.line import Line, Parts, unpacked
+from engine.protocol.elsewhere.messages import Content, Files, Got, Lacks, Packed, Part
+from engine.protocol.elsewhere.mirror import Mirror
+from engine.protocol.elsewhere.pictures import CODINGS, PictureCoder
+from engine.protocol.encoding import PATH_CODE, encode
+from engine.protocol.messages import Preview, Viewing
+from engine.protocol.outbox import Outbox
+
+#: How long a client may be silent. A line that was cut may never be reported, and the device must not stay in use.
+LOST_S = 60.0
+#: How long no newer picture must come before a coarse one is sent again, exactly.
+_STILL_S = 0.3
+
+
+@dataclass
+class _Sent:
+    """A picture that was sent with less than all of its pixels, and when its last part was sent."""
+
+    preview: Preview
+    sent_s: float
+
+
+class FarClient:
+    """Keeps the client's files in a mirror, and sends pictures at the rate that the line allows.
+
+    A picture is coded when the line is free, so it is the newest one, and one that was not sent is replaced.
+    """
+
+    def __init__(self, client: str, lost: Callable[[], None]) -> None:
+        self.mirror = Mirror(client)
+        self._line, self._parts, self._coder = Line(), Parts(), PictureCoder()
+        self._lacks: tuple[bytes, ...] = ()
+        self._viewers: dict[str, Viewing] = {}
+        #: The pictures that are not exact, by viewer; the exact one may be given up for a newer picture.
+        self._coarse: dict[str, _Sent] = {}
+        self._is_refining = False
+        self._root = os.fsencode(self.mirror.root)
+        self._heard_s = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, args=(lost,), name="client's silence", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Give the mirror to a later engine."""
+        self._ended.set()
+        self._thread.join()
+        self.mirror.close()
+
+    def take(self, message: Any, size: int, send: Callable[[bytes], None]) -> bytes:
+        """Follow a message of `size` bytes; return the frame that is in it, or nothing."""
+        self._heard_s = time.monotonic()
+        if not isinstance(message, Got):
+            send(encode(Got(size)))
+        match message:
+            case Got(received):
+                self._line.receives(received)
+                send(b"")
+            case Part():
+                return self._parts.take(message) or b""
+            case Packed():
+                return unpacked(message)
+        return b""
+
+    def follow_files(self, message: Files | Content) -> Lacks | None:
+        """Follow the client's files; return what is lacking, if it was not reported before."""
+        if isinstance(message, Content):
+            self.mirror.add(message.data)
+            return None
+        lacking = self.mirror.take(message)
+        return Lacks(tuple(lacking)) if lacking else None
+
+    def observe(self, viewers: dict[str, Viewing]) -> None:
+        """Note which pixels are probed."""
+        self._viewers = viewers
+
+    @property
+    def has_room(self) -> bool:
+        """True while the line takes a report without delay."""
+        return self._line.room > 0
+
+    def leaving(self, frame: bytes) -> bytes:
+        """Return a frame as it is sent: with the client's paths, and compressed."""
+        return self._line.leaving(renamed(frame, self._root) if self._root in frame else frame)
+
+    def part(self) -> bytes | None:
+        """Return the next part of a picture that the line takes now."""
+        return self._line.part()
+
+    def code_picture(self, outbox: Outbox) -> None:
+        """Begin the newest picture of a viewer, if the line is free for one."""
+        line = self._line
+        if (line.is_sending and not self._is_refining) or not line.room:
+            return
+        preview = outbox.take_next_preview(np.ndarray.copy)
+        if preview is not None:
+            coding = self._coder.choose(preview.pixels, line.rate)
+            self._begin(preview, coding)
+            self._is_refining = False
+            if coding.is_exact:
+                self._coarse.pop(preview.node, None)
+            else:
+                self._coarse[preview.node] = _Sent(preview, time.monotonic())
+        elif self._coarse and line.is_idle:
+            node, coarse = next(iter(self._coarse.items()))
+            if node not in self._viewers:
+                del self._coarse[node]
+            elif time.monotonic() - coarse.sent_s > _STILL_S:
+                del self._coarse[node]
+                self._begin(coarse.preview, CODINGS[1])
+                self._is_refining = True
+
+    def _begin(self, preview: Preview, coding: Any) -> None:
+        viewing = self._viewers.get(preview.node)
+        probe = viewing.probe if viewing is not None else None
+        self._line.begin(encode(self._coder.code(preview, coding, probe)))
+
+    def _watch(self, lost: Callable[[], None]) -> None:
+        while not self._ended.wait(LOST_S / 10):
+            if time.monotonic() - self._heard_s > LOST_S:
+                lost()
+
+
+def renamed(frame: bytes, root: bytes) -> bytes:
+    """Return a frame in which paths do not begin with `root`, in whatever text they are."""
+    text = os.fsdecode(root)
+
+    def without(value: Any) -> Any:
+        match value:
+            case str():
+                return value.replace(text, "")
+            case list():
+                return [without(each) for each in value]
+            case dict():
+                return {without(key): without(each) for key, each in value.items()}
+            case msgspec.msgpack.Ext(code=code, data=data) if code == PATH_CODE and bytes(data).startswith(root):
+                return msgspec.msgpack.Ext(code, bytes(data)[len(root) :] or b"/")
+        return value
+
+    return msgspec.msgpack.encode(without(msgspec.msgpack.decode(frame)))

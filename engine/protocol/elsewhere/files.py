@@ -1,0 +1,178 @@
+"""`FilesOfPatch`: finds the files that a patch and its blocks need, and what has changed in them."""
+
+import getpass
+import hashlib
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.blocktypes.adaptive import AdaptiveBlock, adapted
+from engine.blocktypes.parameters import given
+from engine.catalogue.block_folders import block_folders
+from engine.diagnostics import Diagnostic, PatchError, Source, warning
+from engine.kernel_sources.image import KERNELS_FOLDER
+from engine.patch.changes import Change
+from engine.patch.document import Patch
+from engine.protocol.elsewhere.messages import Files
+from engine.protocol.messages import Edited, Message
+from engine.readings import Disk, digest
+
+#: The most files of a folder of blocks that are sent, and their most bytes.
+FOLDER_FILES, FOLDER_BYTES = 10_000, 1 << 30
+#: Folders that the engine has itself, in its own Warploom.
+_SHIPPED = (KERNELS_FOLDER, *(KERNELS_FOLDER.parent / name for name in ("engine", "blocks")))
+
+
+@dataclass
+class Found:
+    """Digests of files by path, and the targets of links."""
+
+    present: dict[Path, bytes] = field(default_factory=dict)
+    links: dict[Path, Path] = field(default_factory=dict)
+
+
+class FilesOfPatch:
+    """The files that an engine on another machine needs to run a patch.
+
+    - Files that parameters name, such as pictures, sounds and kernels.
+    - Files that were read for the ports of kernels, such as their headers.
+    - All files in the folders of block files that the person trusts, hidden ones excepted.
+
+    It keeps a copy of the patch, since the patch belongs to another thread. Any thread may call its methods.
+    """
+
+    def __init__(self, patch: Patch) -> None:
+        self._patch = patch
+        self._copy = Patch(patch.catalogue)
+        self._lock = threading.Lock()
+        self._messages: list[Message] = []
+        self._disk = Disk()
+        #: What the engine knows, and what the last look found.
+        self._told = Found()
+        self._looked: tuple[Found, object] = (self._told, None)
+        self._number = 0
+        self._told_places: object = None
+        #: The files that nodes need, and whether a change may have added some.
+        self._named: set[Path] = set()
+        self._is_changed = True
+        #: The problems of folders that were reported.
+        self._problems: set[Path] = set()
+
+    def follow(self, message: Message) -> None:
+        """Follow a message to the engine."""
+        if isinstance(message, Change | Edited):
+            self._messages.append(message)
+
+    def follow_types(self) -> None:
+        """Note that block types have changed."""
+        self._is_changed = True
+
+    def look(self, number: int) -> tuple[Files | None, list[Diagnostic]]:
+        """Return what has changed since `note_sent`, as a message of this number; None if nothing has.
+
+        The second value has new problems of folders that are too large.
+        """
+        with self._lock:
+            self._apply()
+            folders = tuple(block_folders.trusted)
+            path = self._patch.path.resolve() if self._patch.path is not None else Path.cwd() / "patch.loom"
+            self._copy.path = path
+            problems: list[Diagnostic] = []
+            found = self._find(folders, problems)
+            if found.present != self._told.present:  # a changed kernel may include other files
+                self._is_changed = True
+                found = self._find(folders, problems)
+            places, before = (path, folders), self._told
+            present = tuple(item for item in found.present.items() if before.present.get(item[0]) != item[1])
+            links = tuple(item for item in found.links.items() if before.links.get(item[0]) != item[1])
+            gone = (before.present.keys() | before.links.keys()) - found.present.keys() - found.links.keys()
+            if not (present or links or gone) and places == self._told_places:
+                return None, problems
+            self._looked = found, places
+            return Files(number, _client(), path, folders, present, links, tuple(gone)), problems
+
+    def note_sent(self) -> None:
+        """Note that the result of the last look is sent."""
+        with self._lock:
+            self._told, self._told_places = self._looked
+
+    def paths(self, digest: bytes) -> list[Path]:
+        """Return the files that have this SHA-256."""
+        return [path for path, known in tuple(self._told.present.items()) if known == digest]
+
+    def _apply(self) -> None:
+        count = len(self._messages)
+        for message in self._messages[:count]:
+            for change in message.changes if isinstance(message, Edited) else (message,):
+                assert isinstance(change, Change)
+                with suppress(PatchError):  # the engine reports it
+                    self._copy.restore([change])
+            self._is_changed = True
+        del self._messages[:count]
+
+    def _find(self, folders: tuple[Path, ...], problems: list[Diagnostic]) -> Found:
+        if self._is_changed:
+            self._named = {path for path in self._of_nodes() if not any(map(path.is_relative_to, _SHIPPED))}
+            self._is_changed = False
+        found = Found()
+        for path in (*sorted(self._named), *(file for folder in folders for file in self._inside(folder, problems))):
+            real = Path(os.path.realpath(path))
+            contents = self._disk.ask(digest, real)
+            if isinstance(contents, bytes):
+                found.present[real] = contents
+                if (plain := Path(os.path.normpath(path))) != real:
+                    found.links[plain] = real
+        return found
+
+    def _of_nodes(self) -> Iterator[Path]:
+        folder = self._copy.folder
+        for node in self._copy.nodes.values():
+            block_type = self._copy.type_of(node)
+            if block_type is None:
+                continue
+            for spec in block_type.parameters.values():
+                with suppress(PatchError):
+                    if spec.files.startswith("open") and (value := given(spec, node.parameters, lambda: folder)):
+                        yield folder / value
+            if issubclass(block_type, AdaptiveBlock):
+                yield from adapted(block_type.origin or block_type, node.parameters, lambda: folder).reading.files
+
+    def _inside(self, folder: Path, problems: list[Diagnostic]) -> Iterator[Path]:
+        """Yield the files of a folder of blocks; a folder that is too large is reported once, and partly left out."""
+        total = 0
+        for number, path in enumerate(sorted(_files_in(folder))):
+            with suppress(OSError):
+                total += path.stat().st_size
+            if number >= FOLDER_FILES or total > FOLDER_BYTES:
+                if folder not in self._problems:
+                    self._problems.add(folder)
+                    text = (
+                        f"folder of blocks must have at most {FOLDER_FILES} files and {FOLDER_BYTES >> 20} MiB for an "
+                        f"engine on another machine, got more in {folder}; the engine gets those before {path.name}"
+                    )
+                    problems.append(warning(text, source=Source.ENGINE))
+                return
+            yield path
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "__pycache__"]
+        yield from (Path(place, name) for name in names if not name.startswith("."))
+
+
+def _client() -> str:
+    """Return a name for this machine and user."""
+    identity = Path("/etc/machine-id")
+    with suppress(OSError):
+        return f"{identity.read_text().strip()} {getpass.getuser()}"
+    return f"{socket.gethostname()} {getpass.getuser()}"
+
+
+def sha256(data: bytes) -> bytes:
+    """Return the digest by which contents travel."""
+    return hashlib.sha256(data).digest()

@@ -1,0 +1,186 @@
+"""An engine on another machine, behind a line that is slow, stalls and is cut, runs the patch as one here does."""
+
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, forget_blocks, trust_blocks
+from engine.diagnostics import DeviceError
+from engine.patch.files import load_patch, save_patch
+from engine.protocol.client import Client
+from engine.protocol.messages import Observe, Viewing
+from engine.protocol.pipe import connect
+from tests.fuzzing import many, seeds
+from tests.protocol.elsewhere.far_engine_process import command
+from tests.waiting import until
+
+SCALE = """.version 7.0
+.target sm_52
+.address_size 64
+.visible .entry scale(.param .u64 x, .param .u64 out, .param .u32 count)
+{{
+  .reg .pred p; .reg .b32 r<5>; .reg .b64 d<5>; .reg .f32 f<2>;
+  ld.param.u32 r0, [count]; ld.param.u64 d0, [x]; ld.param.u64 d1, [out];
+  mov.u32 r1, %ctaid.x; mov.u32 r2, %ntid.x; mov.u32 r3, %tid.x;
+  mad.lo.s32 r4, r1, r2, r3;
+  setp.ge.u32 p, r4, r0;
+  @p bra DONE;
+  mul.wide.u32 d2, r4, 4;
+  add.s64 d3, d0, d2; add.s64 d4, d1, d2;
+  ld.global.f32 f0, [d3];
+  mul.f32 f1, f0, 0f{factor:08X};
+  st.global.f32 [d4], f1;
+DONE:
+  ret;
+}}
+"""
+BLOCK = """
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+from .helpers.entry import ENTRY
+
+class Mine(Block, id="test_far.mine", category="Test"):
+    "Scales an array."
+
+    x: In[f32] = port(doc="An array.")
+    out: Out[f32] = port(shape="same(x)", doc="The scaled array.")
+    kernel = Kernel("mine.ptx", ENTRY)
+
+    def describe(self, build: BlockBuilder) -> None:
+        "One thread for each element."
+        build.launch(self.kernel, num_threads=self.out.size, args=(self.x, self.out, self.out.size))
+"""
+
+
+def write_kernel(path: Path, factor: float) -> None:
+    """Write a kernel that multiplies by a factor."""
+    path.write_text(SCALE.format(factor=int(np.float32(factor).view(np.uint32))))
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Iterator[Path]:
+    """The files of this machine: a patch with a trusted folder of blocks, and a kernel elsewhere."""
+    folder = tmp_path / "mine"
+    (folder / "patches" / "blocks" / "helpers").mkdir(parents=True)
+    (folder / "kernels").mkdir()
+    write_kernel(folder / "kernels" / "scale.ptx", 2)
+    write_kernel(folder / "patches" / "blocks" / "mine.ptx", 3)
+    (folder / "patches" / "blocks" / "mine.py").write_text(BLOCK)
+    (folder / "patches" / "blocks" / "helpers" / "entry.py").write_text("ENTRY = 'scale'")
+    assert trust_blocks(folder / "patches" / "blocks") == []
+    yield folder
+    forget_blocks(folder / "patches" / "blocks")
+
+
+def make_patch(mine: Path) -> Patch:
+    """Return a patch that uses all files, and shows a picture."""
+    patch = Patch()
+    patch.path = mine / "patches" / "mine.loom"
+    x = patch.add("io.array", node_id="x", data=np.arange(50, dtype=np.float32))
+    block = patch.add("test_far.mine", node_id="block")
+    # By a relative and by a whole path.
+    scale = patch.add("kernel.file", node_id="scale", file="../kernels/scale.ptx")
+    again = patch.add("kernel.file", node_id="again", file=str(mine / "kernels" / "scale.ptx"))
+    saxpy = patch.add("math.saxpy", node_id="saxpy", a=1.0)
+    board = patch.add("image.checkerboard", node_id="board", width=320, height=200, cell=3)
+    viewer = patch.add("io.viewer", node_id="viewer")
+    for source, target in (
+        (x["out"], block["x"]),
+        (block["out"], scale["x"]),
+        (scale["out"], again["x"]),
+        (again["out"], saxpy["x"]),
+        (x["out"], saxpy["y"]),
+        (board["out"], viewer["image"]),
+    ):
+        patch.connect(source, target)
+    save_patch(patch, mine / "patches" / "mine.loom")
+    return load_patch(mine / "patches" / "mine.loom", trust=True)  # with nothing to undo
+
+
+def outputs(client: Client, patch: Patch) -> dict[str, list[float]]:
+    """Return the contents of all outputs after another frame."""
+    client.step()
+    return {
+        f"{node}.{port.name}": client.read(patch[node][port.name]).tolist()
+        for node in patch.nodes
+        if (block := patch.block_type(node)) is not None
+        for port in block.ports.values()
+        if port.direction == "out"
+    }
+
+
+def edit(patch: Patch, mine: Path, client: Client, chance: random.Random) -> None:
+    """Edit the patch or a file in a random way, or play."""
+    edits: list[Callable[[], object]] = [
+        lambda: patch.set("saxpy", a=chance.uniform(-2, 2)),
+        lambda: patch.set("x", data=np.full(chance.randint(1, 90), chance.uniform(-2, 2), np.float32)),
+        lambda: patch.set("board", cell=chance.randint(1, 9)),
+        lambda: write_kernel(mine / "kernels" / "scale.ptx", chance.uniform(-2, 2)),
+        lambda: write_kernel(mine / "patches" / "blocks" / "mine.ptx", chance.uniform(-2, 2)),
+        lambda: patch.connect(patch["x"]["out"], patch.add("math.scale_offset", scale=2.0)["x"]),
+        patch.undo,
+        lambda: client.start(rate=60.0),
+        client.stop,
+        lambda: client.post(Observe({"viewer": Viewing(probe=(1, 1))} if chance.random() < 0.7 else {})),
+    ]
+    if chance.random() < 0.3:
+        with patch.edit("several"):
+            chance.choice(edits[:3])()
+            chance.choice(edits[:3])()
+    else:
+        chance.choice(edits)()
+
+
+@pytest.mark.parametrize("seed", seeds(1))
+def test_after_cuts_and_stalls_the_engine_equals_a_fresh_one(seed: int, mine: Path) -> None:
+    """After random edits on a line of 1 Mbit/s that stalls and is cut, all outputs equal those of a fresh engine.
+
+    The engine uses no file of this machine. A connection after a cut runs what was edited meanwhile.
+    """
+    chance, patch = random.Random(seed), make_patch(mine)
+    engine = command(mine)
+    count, starts = many(10), 0
+    cuts = {chance.randrange(count) for _ in range(count // 10)}
+
+    def connected() -> Client:
+        nonlocal starts
+        starts += 1
+        line = [sys.executable, "-m", "tests.protocol.elsewhere.bad_line", str(seed * 1000 + starts)]
+        client = connect(patch, [*line, *engine], "host")
+        client.watch_files()
+        return client
+
+    client = connected()
+    try:
+        for number in range(count):
+            if is_cut := number in cuts:
+                client._transport._process.kill()
+            with suppress(DeviceError) if is_cut else nullcontext():
+                edit(patch, mine, client, chance)
+                if chance.random() < 0.2:
+                    client.step()
+            if is_cut:
+                with pytest.raises(DeviceError, match="must keep running"):
+                    client.stop()
+                client.close()
+                client = connected()
+        client.stop()
+        with Engine(patch, "host") as fresh:
+            expected = outputs(fresh, patch)
+        until(lambda: outputs(client, patch) == expected)
+        assert len(expected) >= 6
+        preview = None
+        client.post(Observe({"viewer": Viewing(probe=(1, 1))}))
+        client.step()
+        while preview is None or preview.probed is not None:  # the exact picture comes last
+            preview = client.take_preview("viewer") or preview
+            time.sleep(0.002)
+        assert preview.pixels.shape == (200, 320, 4)
+        assert starts == 1 + len(cuts)
+    finally:
+        client.close()
