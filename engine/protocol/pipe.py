@@ -267,10 +267,15 @@ class PipeTransport:
 
     def _answer(self, question: Question[Answer], asked: Future[bytes], within_s: float | None) -> Answer:
         try:
-            answer: Answer = _answer_decoder(type(question)).decode(asked.result(within_s))
+            data = asked.result(within_s)
         except KeyboardInterrupt:
             self._patience_s = _HURRIED_S  # the process may be busy with an answer that is no longer needed
             raise
+        try:
+            answer: Answer = _answer_decoder(type(question)).decode(data)
+        except Exception as problem:
+            self.kill(f"its answer was none: {problem}")
+            raise self._failed(f"must answer as it was asked, got: {problem}") from problem
         return answer
 
     def _report_refusal(self, asked: Future[bytes]) -> None:
@@ -324,11 +329,11 @@ class PipeTransport:
             if self._failure is not None:
                 raise self._failure
             if self._liveness.is_lost:
-                raise self._silence(self._liveness.text)
+                raise self._failed(self._liveness.text)
             self._waiting[number] = future
         return future
 
-    def _silence(self, text: str) -> DeviceError:
+    def _failed(self, text: str) -> DeviceError:
         return DeviceError(f"engine's process {text} (`{shlex.join(self._command)}` runs it)")
 
     def _fail_all(self, text: str) -> None:
@@ -337,7 +342,7 @@ class PipeTransport:
             waiting = list(self._waiting.values())
         for future in waiting:
             with suppress(InvalidStateError):
-                future.set_exception(self._silence(text))
+                future.set_exception(self._failed(text))
 
     def _tell_files(self) -> None:
         self._sent_path = self._patch.path

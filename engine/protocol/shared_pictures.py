@@ -65,8 +65,10 @@ class SharedPictures:
         return copy
 
     def take(self, place: tuple[int, int], dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-        """Return the array at a place; call it once for each picture."""
+        """Return the array at a place; call it once for each picture. Raise ValueError unless it is in the memory."""
         number, at = place
+        if number not in range(_MOST):
+            raise ValueError(f"picture must have a number below {_MOST}, got {number}")
         array = self._view(at, dtype, shape)
         root = array.base if isinstance(array.base, np.ndarray) else array  # views refer to this one
         finalize(root, self._free, number).atexit = False

@@ -75,3 +75,11 @@ def test_another_file_is_not_used() -> None:
         "os.environ[VARIABLE] = str(file.fileno()); print(inherited())"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"None\n"
+
+
+@pytest.mark.parametrize("place", [(256, 4096), (-1, 4096), (0, 2**40), (0, -4)])
+def test_a_place_outside_of_the_memory_is_refused(place: tuple[int, int]) -> None:
+    """A picture whose place is outside of the memory is refused, and frees no other's place."""
+    _, reader = both_ends()
+    with pytest.raises(ValueError, match=r"number|offset"):
+        reader.take(place, np.dtype(np.uint8), (4,))
