@@ -138,6 +138,11 @@ def cli() -> None:
 @_device
 @_engine
 @click.option(
+    "--in-process",
+    is_flag=True,
+    help="Run the engine in the editor's own process: a failure of the GPU or a crash then ends both.",
+)
+@click.option(
     "--screenshot",
     type=_PATH,
     metavar="FILE",
@@ -150,6 +155,8 @@ def edit(**options: Any) -> int:
 
     require_qt()
     _check_device(options["device"])
+    if options["in_process"] and options["engine"] is not None:
+        raise click.UsageError("either --engine or --in-process must be given, got both")
     from app.editor import run_editor
 
     return run_editor(**options)

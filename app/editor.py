@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.console import print_diagnostics
 from app.documents.gallery import find_patch
+from app.engine_command import ENGINE_COMMAND
 from app.exit_status import DEVICE_FAILED, PATCH_WRONG
 from app.logs import details_place
 from app.qt.faults import install_fault_handler
@@ -22,7 +23,9 @@ from engine import Patch, ProfilingLevel
 from engine.catalogue.catalogue import folder_beside
 from engine.diagnostics import WarploomError
 from engine.protocol.client import Client
+from engine.protocol.culprit import CulpritSearch
 from engine.protocol.messages import FrameReport
+from engine.protocol.process import SpareProcess
 from engine.runtime.check.check_patch import has_errors
 from engine.runtime.engine import open_engine
 
@@ -30,6 +33,8 @@ from engine.runtime.engine import open_engine
 _BUILD_LIMIT_MS = 60_000
 _FRAMES = 90
 _RUN_LIMIT_MS = 6_000
+#: How long after an engine was started another process is made ready.
+_SPARE_MS = 2_000
 _STILL_MS = 300  # without an engine, nothing moves
 _qt_log = logging.getLogger("app.qt")
 _QT_LEVELS = {
@@ -42,14 +47,21 @@ _QT_LEVELS = {
 
 
 def run_editor(
-    patch: Path | None, device: str, screenshot: Path | None, *, trust: bool = False, engine: str | None = None
+    patch: Path | None,
+    device: str,
+    screenshot: Path | None,
+    *,
+    trust: bool = False,
+    engine: str | None = None,
+    in_process: bool = False,
 ) -> int:
     """Show the editor until it is closed, and return the exit status.
 
     Without a patch, it starts with the gallery. With `screenshot`, it runs the patch for a moment, saves a picture of
     the window to that file, and ends, without reading or writing the person's state. With `trust`, the patch and the
-    blocks beside it are trusted without asking. `engine` is the command of an engine in another process. Raise
-    WarploomError if there is no screen, or the patch of a screenshot can't be opened.
+    blocks beside it are trusted without asking. The engine runs in another process, which the command `engine` starts
+    or else one of our own; with `in_process`, and for a screenshot, it runs in this one. Raise WarploomError if there
+    is no screen, or the patch of a screenshot can't be opened.
     """
     if not has_display():
         if screenshot is None:
@@ -70,11 +82,23 @@ def run_editor(
         if lost or screenshot is not None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
+        spare = None
+        if engine is None and not in_process and screenshot is None:
+            spare = SpareProcess(ENGINE_COMMAND)
+            stack.callback(spare.close)
+            spare.prepare()
+
+        def make_search(opened: Patch, frame: int, fuses: bool) -> CulpritSearch:
+            return CulpritSearch(opened, engine or ENGINE_COMMAND, device, frame=frame, fuse=fuses)
+
         def make_engine(opened: Patch, profiling: ProfilingLevel) -> Client:
-            return open_engine(opened, device, engine, profiling=profiling, waits=False)
+            process = spare.take() if spare is not None else None
+            if spare is not None:
+                QTimer.singleShot(_SPARE_MS, spare.prepare)
+            return open_engine(opened, device, process or engine, profiling=profiling, waits=False)
 
         protect_overrides()
-        window = MainWindow(make_engine, folder)
+        window = MainWindow(make_engine, folder, make_search)
         stack.callback(install_fault_handler(window.log.noted.emit, details_place))
         window.show()
         if screenshot is not None:

@@ -1,7 +1,6 @@
 """`warploom run`, `check`, `trace` and `plan`: patches without a window."""
 
 import math
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +13,7 @@ import msgspec
 
 from app.console import print_diagnostics, progress
 from app.documents.trust import open_patch
+from app.engine_command import ENGINE_COMMAND
 from app.run_result import RunResult
 from app.run_table import print_result
 from engine import Patch, ProfilingLevel
@@ -127,8 +127,7 @@ def _naming_the_culprit(
         if report is not None and report.failed and not has_errors(item for item in report.diagnostics if item.node):
             click.echo("the patch runs again, to find the block that made the engine fail", err=True)
             with suppress(WarploomError):  # the failure itself is raised
-                command = engine or [sys.executable, "-m", "app", "engine"]
-                search = CulpritSearch(patch, command, device, frame=report.frame, **options)
+                search = CulpritSearch(patch, engine or ENGINE_COMMAND, device, frame=report.frame, **options)
                 found = search.run().diagnostic
                 print_diagnostics([found])
                 result.last = msgspec.structs.replace(report, diagnostics=(*report.diagnostics, found))

@@ -63,7 +63,8 @@ class Mend(StrEnum):
     OVERWRITE = "overwrite"  # allow a file that the patch has not written to be replaced
     TRUST = "trust"  # the patch, or the folder of blocks beside it
     RESTART = "restart"  # the engine
-    LIFT_LIMIT = "lift limit"  # the time limit of kernels, and restart the engine
+    LIFT_LIMIT = "lift limit"  # the time limit of kernels
+    TRY_AGAIN = "try again"  # a block that is left out since the device failed in it
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,8 +203,10 @@ class KernelFault(DeviceError):
 
     `ptx_line`, `source_file` and `source_line` are its place, if known; `thread` and `thread_block` are positions in
     the thread block and the grid; `address` is that of a bad access, otherwise None. `is_over_limit`: the time limit of
-    kernels has stopped it.
+    kernels has stopped it. `node` is its node in the device's graph, if it ran in one.
     """
+
+    node: int | None = None
 
     def __init__(
         self,

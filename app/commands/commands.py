@@ -12,6 +12,7 @@ from app.commands.actions import Command, Menu
 from app.commands.needs import Needs
 from app.docks.dock import Editor
 from app.docks.help import Help
+from app.documents.restarts import Restarts
 from app.inspector.inspector import Inspector
 from app.view_models.block_help import kernel_files
 from app.view_models.profile.texts import LEVELS
@@ -42,6 +43,7 @@ class CommandWindow(Editor, Protocol):
     """The part of the window that commands use, besides `Editor`."""
 
     viewers: ViewerDocks
+    restarts: Restarts
 
     def close(self) -> bool: ...
     def show_shortcuts(self) -> None: ...
@@ -229,8 +231,15 @@ def _run_menu(window: CommandWindow, needs: Needs) -> Menu:
         Command(
             "restart_engine",
             "Restart &engine",
-            session.restart_engine,
+            window.restarts.restart,
             help="Restart the engine after a device failure",
+            needs=patch,
+        ),
+        Command(
+            "run_muted",
+            "Try failed &blocks again",
+            session.run_muted,
+            help="Run the blocks again that were left out since the device failed in them",
             needs=patch,
         ),
         Command(

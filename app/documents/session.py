@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,7 +15,7 @@ from app.qt.display_rate import USUAL_RATE
 from engine.blocktypes.block import block_types
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
 from engine.device.device import HOST_ARCHITECTURE
-from engine.diagnostics import DeviceError, PatchError, WarploomError
+from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, inverse
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
@@ -24,6 +24,8 @@ from engine.protocol.liveness import SILENT_S
 from engine.protocol.messages import (
     EditCost,
     Message,
+    Mute,
+    RunMuted,
     SetFusing,
     SetKernelTimeLimit,
     SetPacing,
@@ -282,27 +284,34 @@ class Session(QObject):
             thread.join()
         self._closing.clear()
 
-    def restart_engine(self) -> None:
-        """Start a new engine for the same patch, after a device failed."""
+    def restart_engine(self, muted: Mapping[str, Diagnostic] | None = None) -> None:
+        """Start a new engine for the same patch, without the `muted` nodes, after a device failed."""
         if self.patch is not None:
             self._end_engine()
-            self._start_engine(self.patch)
+            self._start_engine(self.patch, muted)
             self.engine_changed.emit(self.engine)
             self._tell_failure()
 
     def lift_time_limit(self) -> None:
-        """Remove the time limit of kernels, for this patch and later ones, and start a new engine."""
+        """Remove the time limit of kernels, for this patch and later ones, and run the nodes that it has stopped."""
         self.kernel_time_limit_s = None
-        self.restart_engine()
+        self.post(SetKernelTimeLimit(None))
+        self.run_muted()
+
+    def run_muted(self) -> None:
+        """Run the nodes again that the engine has left out since the device failed in them."""
+        self.post(RunMuted())
 
     def _on_types(self, types: frozenset[str]) -> None:
         if self.patch is not None:
             self.patch.restore([BlockTypesChanged(types)])
         self.types_changed.emit(types)
 
-    def _start_engine(self, patch: Patch) -> None:
+    def _start_engine(self, patch: Patch, muted: Mapping[str, Diagnostic] | None = None) -> None:
         try:
             self.engine = self._make_engine(patch, self.profiling)
+            if muted:
+                self.engine.post(Mute(dict(muted)))
             self.engine.post(SetKernelTimeLimit(self.kernel_time_limit_s))
             self.engine.start(pacing=self.pacing)
             self.engine.watch_files()

@@ -35,6 +35,7 @@ class Remedy:
 
 
 _START = Remedy("Start the engine", command="restart_engine")
+_AGAIN = Remedy("Try again", command="run_muted")
 
 
 def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
@@ -44,8 +45,10 @@ def remedies(patch: Patch, diagnostic: Diagnostic) -> list[Remedy]:
             return [Remedy("Trust this folder" if diagnostic.file else "Trust this patch", command="trust")]
         case Mend.RESTART:
             return [_START]
+        case Mend.TRY_AGAIN:
+            return [_AGAIN]
         case Mend.LIFT_LIMIT:
-            return [Remedy("Run without a time limit", command="lift_time_limit"), _START]
+            return [Remedy("Run without a time limit", command="lift_time_limit"), _AGAIN]
     if diagnostic.node not in patch.nodes or diagnostic.port is None:
         return []
     end = PortRef(diagnostic.node, diagnostic.port)

@@ -31,6 +31,7 @@ from app.documents.gallery import find_examples
 from app.documents.outside_changes import OutsideChanges
 from app.documents.overwriting import OverwriteQuestion
 from app.documents.recovery import RecoverySlot, find_left_behind
+from app.documents.restarts import MakeSearch, Restarts
 from app.documents.session import MakeEngine, Session
 from app.documents.trust import TrustedPaths
 from app.edits.remedies import Remedy
@@ -40,7 +41,7 @@ from app.qt.gc_timer import GcTimer
 from app.theme.apply import apply_theme
 from app.theme.colours import current
 from app.viewers.viewer_docks import ViewerDocks
-from app.widgets.banner import NO_NOTICE, Banner, Notice
+from app.widgets.banner import Banner
 from app.window.docks import LISTS, Docks, arrange, remember, restore, size_docks
 from app.window.engine_badge import EngineBadge
 from app.window.focus_keys import FocusKeys
@@ -52,15 +53,17 @@ from app.window.window_style import window_stylesheet
 from engine.diagnostics import PatchError
 from engine.patch.document import Patch
 from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport
 
 _SHOWN_MS = 8000  # milliseconds that the status bar shows a message
 
 
 class MainWindow(QMainWindow):
-    """The editor's window. `make_engine` starts an engine for a patch; `folder` is the folder of the saved state."""
+    """The editor's window. `make_engine` starts an engine for a patch; `folder` is the folder of the saved state.
 
-    def __init__(self, make_engine: MakeEngine, folder: Path) -> None:
+    `make_search` makes the search for the block that made an engine fail.
+    """
+
+    def __init__(self, make_engine: MakeEngine, folder: Path, make_search: MakeSearch | None = None) -> None:
         super().__init__()
         self.folder = folder
         self._is_sized = False
@@ -78,6 +81,7 @@ class MainWindow(QMainWindow):
         self.bridge.frozen.connect(self.session.follow_freeze)
         self.bridge.report.connect(self.files.show_report)
         self.bridge.failed.connect(self.overwriting.show_failure)
+        self.restarts = Restarts(self.session, self.bridge, make_search, self)
         self.canvas = Canvas()
         self.canvas.search.recent = self.state.recent_blocks
         self.canvas.search.popup.unfolded = self.state.unfolded_groups
@@ -101,11 +105,7 @@ class MainWindow(QMainWindow):
         self.session.changed.connect(self._show_title)
         self.session.replaced.connect(self._show_patch)
         self.session.engine_changed.connect(self._follow_engine)
-        self.session.engine_failed.connect(
-            lambda text: self._offer_restart(f"The engine can't start; the patch is intact. {text}")
-        )
-        self.bridge.stopped.connect(self._on_stopped)
-        self.bridge.silent.connect(self._on_silent)
+        self.restarts.noted.connect(self.log.add_error)
         arrange(self, self.docks)
         restore(self, self.docks, self.state)
         self.set_theme(self.state.theme)
@@ -125,6 +125,7 @@ class MainWindow(QMainWindow):
         self.banner, self.trust_banner, self.blocks_banner, self.save_banner, self.file_banner = (
             Banner() for _ in range(5)
         )
+        self.restarts.noticed.connect(self.banner.show_notice)
         self.files.trust_asked.connect(self.trust_banner.show_notice)
         self.files.blocks_asked.connect(self.blocks_banner.show_notice)
         self.outside.noticed.connect(self.file_banner.show_notice)
@@ -249,6 +250,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         remember(self, self.docks, self.state, arranged=self._is_sized)
+        self.restarts.close()
         self.session.close()
         self.log.end()
         self.gc_timer.close()
@@ -276,26 +278,8 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self.canvas.fit)
 
     def _follow_engine(self, engine: Client | None) -> None:
-        self.banner.show_notice(NO_NOTICE)
         self.gc_timer.set_busy(engine is not None)
         self._show_path()  # for the new engine's frames
-
-    def _on_stopped(self, report: FrameReport) -> None:
-        self._offer_restart(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")
-
-    def _on_silent(self, is_silent: bool) -> None:
-        if not is_silent:
-            if not self.bridge.has_stopped:  # which has a notice of its own
-                self.banner.show_notice(NO_NOTICE)
-            return
-        wait = ("Wait", lambda: self.banner.show_notice(NO_NOTICE))
-        restart = ("Restart engine", self.session.restart_engine)
-        text = "The engine's process does not answer; the patch is intact. Frames go on when it is heard again."
-        self.banner.show_notice(Notice(text, answers=(restart, wait)))
-
-    def _offer_restart(self, text: str) -> None:
-        restart = ("Restart engine", self.session.restart_engine)
-        self.banner.show_notice(Notice(text, answers=(restart,), state="error"))
 
     def _show_title(self) -> None:
         self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom[*]")

@@ -97,6 +97,7 @@ def plan_what_can_run(
     fuses: bool = True,
     shares: bool = True,
     workspace_of: WorkspaceOf | None = None,
+    muted: Collection[str] = (),
 ) -> PartialPlan:
     """Plan the blocks that have no error and depend on no block with one.
 
@@ -104,12 +105,14 @@ def plan_what_can_run(
     a block that can't be described, or a kernel that doesn't compile. A block that was just placed and has no connected
     input is left out, and the rest runs. A `running` block that would have to be left out is held: it keeps running as
     in the `previous` plan, with the same sources. The blocks before it are held too if their new versions don't fit.
-    Without `shares`, nothing is fused, and each buffer has separate memory, so every port can be read after a frame.
-    The other arguments are those of `make_plan`.
+    `muted` are the patch's nodes that must not run, not even on. Without `shares`, nothing is fused, and each buffer
+    has separate memory, so every port can be read after a frame. The other arguments are those of `make_plan`.
     """
     found = list(problems)
     description = inlined.description
-    idle = description.dependents(item.node for item in found if item.node)
+    stopped = description.dependents(_members(description, muted))
+    running -= stopped
+    idle = description.dependents(item.node for item in found if item.node) | stopped
     held: set[str] = set()
     while True:
         held |= {owner(node) for node in idle & running}

@@ -64,6 +64,11 @@ class Device(Protocol):
         """The bytes that can be allocated now."""
         ...
 
+    @property
+    def is_usable(self) -> bool:
+        """False once the device has failed in a way that ends all its work in this process."""
+        ...
+
     def activate(self) -> None:
         """Make the device usable on the calling thread (on CUDA: set the current context)."""
         ...

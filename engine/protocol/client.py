@@ -30,6 +30,12 @@ class Transport(Protocol):
     info: DeviceInfo
     #: The engine's reports, pictures and events.
     outbox: Outbox
+    #: Whether the engine runs in another process.
+    has_own_process: bool
+
+    @property
+    def stuck_in(self) -> str:
+        """The node whose code the engine's process runs now, if any; it holds all else up in a silent process."""
 
     @property
     def silent_s(self) -> float:
@@ -65,8 +71,6 @@ class Client:
     def __init__(self, patch: Patch, transport: Transport) -> None:
         self.patch = patch
         self._transport = transport
-        #: The device that the engine uses.
-        self.info = transport.info
         self._outbox, self._step = transport.outbox, transport.step
         #: The changes of an edit that is not complete, and the thread that makes it.
         self._changes: list[Change] = []
@@ -82,6 +86,21 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def info(self) -> DeviceInfo:
+        """The device that the engine uses; one without memory until an engine in another process has opened it."""
+        return self._transport.info
+
+    @property
+    def has_own_process(self) -> bool:
+        """True for an engine in another process: when that ends, a new one can go on."""
+        return self._transport.has_own_process
+
+    @property
+    def stuck_in(self) -> str:
+        """The node whose code the engine's process runs now, if any; it holds all else up in a silent process."""
+        return self._transport.stuck_in
 
     @property
     def silent_s(self) -> float:

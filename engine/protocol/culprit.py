@@ -17,6 +17,7 @@ from engine.protocol import sanitizer
 from engine.protocol.client import Client
 from engine.protocol.messages import SetFusing, SetKernelTimeLimit
 from engine.protocol.pipe import PipeTransport, words_of
+from engine.protocol.process import start_process
 from engine.protocol.questions import Doing, Open, ReplayStep
 
 #: How long an operation may take before it counts as endless, and other work, such as compiling.
@@ -165,7 +166,7 @@ class CulpritSearch:
         fuses: bool | None = None,
         command: Sequence[str] | None = None,
     ) -> Culprit:
-        transport = PipeTransport(self._patch, command or self._command, apart=True)
+        transport = PipeTransport(self._patch, start_process(command or self._command, apart=True))
         with self._lock:
             self._transport = transport
             if self._is_cancelled:

@@ -123,6 +123,19 @@ class SetKernelTimeLimit(msgspec.Struct, frozen=True, tag=True):
         checked_time_limit(self.limit_s, "limit_s of SetKernelTimeLimit")
 
 
+class Mute(msgspec.Struct, frozen=True, tag=True):
+    """Leave nodes out of the graph, for the reasons given by node, until they may run again.
+
+    An engine whose device failed in a node mutes that node by itself; this is for a new engine of the same patch.
+    """
+
+    reasons: dict[str, Diagnostic]
+
+
+class RunMuted(msgspec.Struct, frozen=True, tag=True):
+    """Put all nodes that were muted into the graph again."""
+
+
 class SetFusing(msgspec.Struct, frozen=True, tag=True):
     """Fuse kernels of neighbouring blocks from now on, or launch each by itself; at first they are fused.
 
@@ -172,6 +185,8 @@ Message = (
     | ObserveProfile
     | SetFrameBudget
     | SetKernelTimeLimit
+    | Mute
+    | RunMuted
     | SetFusing
     | SetTrust
     | Reset
@@ -319,7 +334,8 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
     launches: int = 0
     #: How many frames may be under way on the device at once; 1 when each ends before the next one begins.
     in_flight: int = 1
-    #: The engine has stopped, for the reason in its diagnostics; only a new engine can continue.
+    #: The engine has stopped, for the last of its diagnostics. On a GPU only a new engine can go on. On the host,
+    #: frames by hand can, once the blocks that failed have changed.
     failed: bool = False
     #: When each of `diagnostics` was found, in the same order.
     sightings: tuple[Sighting, ...] = ()

@@ -1,14 +1,12 @@
 """The transport to an engine in another process: frames of msgpack, each after its length, on its standard streams."""
 
 import logging
-import os
 import shlex
 import signal
-import subprocess
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
@@ -26,6 +24,7 @@ from engine.diagnostics import (
     DeviceError,
     Diagnostic,
     KernelError,
+    Mend,
     PatchError,
     Sighting,
     Source,
@@ -59,8 +58,8 @@ from engine.protocol.hello import place, read_hello
 from engine.protocol.liveness import Liveness
 from engine.protocol.messages import Edited, EngineStatistics, FrameReport, Message, Preview, UpdateLevel
 from engine.protocol.outbox import Outbox
+from engine.protocol.process import EngineProcess, start_process
 from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
-from engine.protocol.shared_pictures import VARIABLE, SharedPictures, make_descriptor
 
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
@@ -76,7 +75,7 @@ KINDS: dict[str, type[WarploomError]] = {
 @checked(DeviceError, command="checked by its words")
 def connect(
     patch: Patch,
-    command: str | Sequence[str],
+    command: str | Sequence[str] | EngineProcess,
     device: str = "auto",
     *,
     profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
@@ -86,11 +85,13 @@ def connect(
 ) -> Client:
     """Run a patch by an engine in a separate process, which `command` starts: "warploom engine", or a list of words.
 
-    Raise DeviceError if the process or its device can't be used, and from the client when the process ends. Without
-    `waits`, for a window, only the command must be one that runs: whether the engine opens its device, and whether it
-    refuses to start, stop or follow files, is reported as its other failures are.
+    It can also be a process that was started. Raise DeviceError if the process or its device can't be used, and from
+    the client when the process ends. Without `waits`, for a window, only the command must be one that runs: whether the
+    engine opens its device, and whether it refuses to start, stop or follow files, is reported as its other failures
+    are.
     """
-    transport = PipeTransport(patch, words_of(command), waits=waits)
+    started = command if isinstance(command, EngineProcess) else start_process(words_of(command))
+    transport = PipeTransport(patch, started, waits=waits)
     try:
         transport.open(Open(device, profiling, time_step_s, plain_edges))
         return Client(patch, transport)
@@ -111,59 +112,20 @@ def words_of(command: str | Sequence[str]) -> Sequence[str]:
     return command
 
 
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Have a process that is started ignore Ctrl+C in the terminal: it ends when it is closed."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is None or threading.current_thread() is not threading.main_thread():
-        yield  # the handler is not Python's, or only the main thread may change it
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _start(command: list[str], group: int | None) -> tuple[subprocess.Popen[bytes], SharedPictures | None]:
-    """Start a process with pipes to it, and memory for pictures that both share."""
-    shared = make_descriptor()
-    passed = () if shared is None else (shared,)
-    try:
-        pictures = None if shared is None else SharedPictures(shared)
-        environment = os.environ | {VARIABLE: str(shared)} if pictures is not None else None
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, env=environment, pass_fds=passed, process_group=group
-        )
-        return process, pictures
-    finally:
-        for descriptor in passed:
-            os.close(descriptor)
-
-
 class PipeTransport:
     """Messages and questions to a process, and its answers; one thread writes and one reads.
 
     `patch` is read for the folder of its file, where relative paths start. Without `waits`, questions that have no
-    answer are not waited for, and an event reports a refusal. A process that is `apart`, for an experiment, may die:
-    nothing of it is logged here, and it is killed with all processes that it started.
+    answer are not waited for, and an event reports a refusal. Nothing of a process that is apart is logged here.
     """
 
-    def __init__(self, patch: Patch, command: Sequence[str], *, waits: bool = True, apart: bool = False) -> None:
+    has_own_process = True
+
+    def __init__(self, patch: Patch, started: EngineProcess, *, waits: bool = True) -> None:
         self.outbox = Outbox()
         self.info = DeviceInfo("none", "not open", "none", 0, 0)
-        self._patch, self._command, self._waits, self._apart = patch, list(command), waits, apart
-        try:
-            if not self._command:
-                raise ValueError("it names no program")
-            with _uninterrupted():
-                self._process, self._pictures = _start(self._command, 0 if apart else None)
-        except (OSError, ValueError) as problem:  # ValueError also for a NUL in a word
-            reason = getattr(problem, "strerror", None) or problem
-            raise DeviceError(
-                f"engine command must be one that runs, got {cut(str(self._command), 300)}: {reason}"
-            ) from problem
+        self._patch, self._waits, self._apart = patch, waits, started.is_apart
+        self._started, self._process, self._pictures = started, started.process, started.pictures
         self._lock = threading.Lock()
         self._numbers = count(1)
         self._waiting: dict[int, Future[bytes]] = {}
@@ -175,11 +137,11 @@ class PipeTransport:
         #: Why the process is killed, if it is; below, why it has ended, once it has.
         self._reason = ""
         self._failure: DeviceError | None = None
-        self._is_closed = False
+        self._is_closed = self._is_open = False
         self._patience_s = PATIENCE_S
         self._last: FrameReport | None = None
         self._sent_path = patch.path
-        is_ssh = Path(self._command[0]).stem == "ssh"
+        is_ssh = Path(started.command[0]).stem == "ssh"
         self._liveness = Liveness(liveness.SSH_HELLO_S if is_ssh else liveness.HELLO_S, self._fail_all)
         self._threads = [
             threading.Thread(target=self._write_all, name="to the engine", daemon=True),
@@ -191,7 +153,7 @@ class PipeTransport:
         self._saved_files: SavedFiles | None = None
         self._tell_files()
         self._forget_level = follow_level(lambda level: self._unsent.put(encode(SetLogLevel(level))))
-        _log.info("process %d runs the engine: %s", self._process.pid, shlex.join(self._command))
+        _log.info("process %d runs the engine: %s", self._process.pid, started)
 
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame.
@@ -222,7 +184,12 @@ class PipeTransport:
         if self._greeted.is_set():
             return self._far.waits_for if self._far is not None else ""
         silent_s, hello_s = self._liveness.silent_s, self._liveness.hello_s
-        return f"waiting for `{cut(shlex.join(self._command), 60)}`, {silent_s:.0f} of {hello_s:g} s"
+        return f"waiting for {cut(str(self._started), 60)}, {silent_s:.0f} of {hello_s:g} s"
+
+    @property
+    def stuck_in(self) -> str:
+        """The node whose code the process runs now, if any, see `Client.stuck_in`."""
+        return self._pictures.noted if self._pictures is not None else ""
 
     def step(self, real_time: bool, /) -> FrameReport:
         """Have the engine run one frame, see `Client.step`."""
@@ -232,12 +199,14 @@ class PipeTransport:
         """Have the process use its device; if it can't, and this does not wait for that, the process is killed."""
         if self._waits:
             self.info = self.ask(question)
+            self._is_open = True
         else:
             self._send_only(question, partial(self._opened, question))
 
     def _opened(self, question: Open, opened: Future[bytes]) -> None:
         try:
             self.info = self._answer(question, opened, None)
+            self._is_open = True
         except WarploomError as problem:
             self.kill(str(problem))
 
@@ -302,11 +271,11 @@ class PipeTransport:
             level = logging.WARNING if self._patience_s == PATIENCE_S else logging.DEBUG
             text = "the engine's process must end when it is closed, and was killed after %g s"
             _log.log(level, text, self._patience_s)
-            self._end_process()
+            self._started.kill()
         except DeviceError:
             if not self._liveness.is_lost:
                 raise
-            self._end_process()
+            self._started.kill()
         finally:
             self._liveness.close()
             if self._far is not None:
@@ -334,7 +303,7 @@ class PipeTransport:
         return future
 
     def _failed(self, text: str) -> DeviceError:
-        return DeviceError(f"engine's process {text} (`{shlex.join(self._command)}` runs it)")
+        return DeviceError(f"engine's process {text} ({self._started} runs it)")
 
     def _fail_all(self, text: str) -> None:
         """End all questions with an error; answers that arrive later are dropped."""
@@ -401,8 +370,8 @@ class PipeTransport:
             self.kill(f"its output was no message: {problem}")
         status = self._process.wait()
         source.close()
-        ended = f"it was ended by {signal.Signals(-status).name}" if status < 0 else f"it ended with status {status}"
-        self._end(self._reason or ended)
+        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        self._end(self._reason or (f"it was ended by {how}" if status < 0 else f"it ended with {how}"), how)
         self._greeted.set()
 
     def _greet(self, hello: Hello) -> None:
@@ -415,13 +384,7 @@ class PipeTransport:
     def kill(self, reason: str) -> None:
         """Kill the process, for a reason that its last report and all questions give."""
         self._reason = self._reason or reason
-        self._end_process()
-
-    def _end_process(self) -> None:
-        if not self._apart:
-            self._process.kill()
-        elif self._process.returncode is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._started.kill()
 
     def _take(self, message: Any) -> None:
         match message:
@@ -460,11 +423,13 @@ class PipeTransport:
             raise msgspec.DecodeError(f"an answer must be to a question that was asked, got number {number}")
         return future
 
-    def _end(self, reason: str) -> None:
+    def _end(self, reason: str, how: str) -> None:
         """Report the end of the process to all waiting callers and in the next report."""
         told = error(
             f"engine's process must keep running, but {reason}",
-            remedy=f"start the engine again; `{' '.join(self._command)}` ran it",
+            remedy=f"start the engine again; {self._started} ran it",
+            found=how,
+            mend=Mend.RESTART if self._is_open else None,
             source=Source.ENGINE,
         )
         if self._is_closed or self._apart:

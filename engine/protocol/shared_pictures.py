@@ -23,6 +23,8 @@ _SIZE_BYTES = 256 << 20
 #: One byte for each of so many pictures comes first: 0 if its place is free.
 _MOST = 256
 _ALIGNMENT = 4096
+#: Then come the bytes of a note.
+_NOTE = slice(_MOST, 2 * _MOST)
 
 Array = np.ndarray[Any, Any]
 
@@ -45,6 +47,16 @@ class SharedPictures:
         self._used = np.frombuffer(self._memory, np.uint8, _MOST)
         #: The placed pictures, by position: where each begins and ends, and the number of its byte.
         self._placed: list[tuple[int, int, int]] = []
+
+    @property
+    def noted(self) -> str:
+        """The text that the engine's process has noted last, which is readable even when it hangs."""
+        return self._memory[_NOTE].partition(b"\0")[0].decode(errors="replace")
+
+    def note(self, text: str) -> None:
+        """Leave a text for the other process; a long one is cut."""
+        size = _NOTE.stop - _NOTE.start
+        self._memory[_NOTE] = text.encode()[: size - 1].ljust(size, b"\0")
 
     def place(self, array: Array) -> Array:
         """Copy an array into the memory and return the copy, or return another copy if there is no room."""

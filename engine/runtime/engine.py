@@ -28,6 +28,7 @@ from engine.protocol.messages import FrameReport, KernelFilesChanged, Message, S
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.protocol.pipe import connect
+from engine.protocol.process import EngineProcess
 from engine.protocol.questions import Answer, Question
 from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.frame.marked_engine import MarkedEngine
@@ -41,6 +42,8 @@ from engine.runtime.update.garbage import without_collections
 _log = logging.getLogger(__name__)
 #: Time that closing waits for the current frame before it abandons blocks' code and interrupts the device.
 PATIENCE_S = 0.4
+#: Time that closing waits for a GPU.
+CLOSING_S = 1.5
 
 
 class Engine(Client):
@@ -89,7 +92,7 @@ class Engine(Client):
 def open_engine(
     patch: Patch,
     device: str,
-    command: str | None = None,
+    command: str | EngineProcess | None = None,
     *,
     profiling: ProfilingLevel,
     time_step_s: float = 1 / 60,
@@ -97,7 +100,7 @@ def open_engine(
     plain_edges: bool = False,
     waits: bool = True,
 ) -> Client:
-    """Run a patch in this process or, with a `command` such as "warploom engine", in the process that it starts.
+    """Run a patch in this process, or with a `command` in another one: "warploom engine", say, or a started process.
 
     `waits` is for another process, see `connect`.
     """
@@ -119,6 +122,8 @@ class LocalEngine:
 
     silent_s = 0.0
     waits_for = ""
+    has_own_process = False
+    stuck_in = ""
 
     def __init__(
         self,
@@ -282,8 +287,16 @@ class LocalEngine:
             warm_up("engine.kernel_sources.nvrtc", *host)
         self._saved_files.watch(folders)
 
+    def announce_code(self, announce: Callable[[str, str], None]) -> None:
+        """Have blocks' code announced before it runs, by node and method, and with "" at its end."""
+        context = self.engine.context
+        context.code.announce = context.services.code.announce = announce
+
     def close(self) -> None:
-        """Stop and free all resources; safe to call again. Raise DeviceError if the device fails only now."""
+        """Stop and free all resources; safe to call again. Raise DeviceError if the device fails only now.
+
+        If a GPU does not finish, nothing is freed.
+        """
         if self._closed:
             return
         self._closed = True
@@ -295,15 +308,26 @@ class LocalEngine:
         timer.daemon = True
         timer.start()
         try:
-            self._stop()
+            self._end_frames()
             self._end_replay()
             with self.lock:
                 self.engine.close()
         finally:
             timer.cancel()
-            if self._own_device is not None:
+            if self._own_device is not None and not self.engine.launcher.waits_since_ns:
                 self._own_device.close()
             _log.info("engine on %s is closed", self.info.name)
+
+    def _end_frames(self) -> None:
+        """End the thread. Raise DeviceError if the device does not finish a frame, which only a GPU may do."""
+        patience_s = CLOSING_S if self.info.is_asynchronous else None
+        if self._loop is not None:
+            self._loop.stop(patience_s)
+        is_over = self._loop is None or not self._loop.is_alive
+        if not (is_over and self.lock.acquire(timeout=-1 if patience_s is None else patience_s)):
+            raise DeviceError(f"{self.info.name} must finish to be closed, got a launch that goes on: end the process")
+        self.lock.release()
+        self._loop = None
 
     def _hurry(self) -> None:
         """Abandon a block's code or a kernel for which closing waits."""

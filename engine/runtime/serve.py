@@ -1,6 +1,7 @@
 """`serve`: runs the engine for another process's patch; messages and answers are frames on two streams."""
 
 import ctypes
+import faulthandler
 import logging
 import os
 import signal
@@ -48,10 +49,14 @@ from engine.protocol.questions import Close, Open, Question, SaveTo, WatchFiles
 from engine.protocol.shared_pictures import SharedPictures, inherited
 from engine.readings import here
 from engine.runtime.engine import LocalEngine
+from engine.runtime.frame.launch_watch import LaunchWatch
 
 _log = logging.getLogger(__name__)
 #: How often the outbox is checked for reports, which are for display frames; pictures and events don't wait for that.
 _PERIOD_S = 1 / 120
+_STUCK_S = 60.0
+#: The exit status of a process whose device does not finish.
+_OVERDUE = 75
 #: Number of log records that wait for a slow client; older ones are dropped and counted.
 RECORD_LIMIT = 1000
 _LINE_BUFFERED = 1  # _IOLBF of C, in all usual libraries but those of Windows
@@ -71,11 +76,22 @@ def serve_standard_streams() -> None:
         os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source,
         os.fdopen(os.dup(sys.stdout.fileno()), "wb") as sink,
     ):
+        threading.Thread(target=_end_if_stuck, name="stuck", daemon=True).start()
         try:
             with _output_made_visible():
                 serve(source, sink, inherited())
         except msgspec.DecodeError as problem:
             raise WarploomError(f"engine's input must be messages, as --engine sends them, got {problem}") from problem
+
+
+def _end_if_stuck() -> None:
+    """End the process, with the stacks of its threads, when one of them holds the interpreter for `_STUCK_S`.
+
+    Such a process doesn't notice either that its client has gone.
+    """
+    while True:
+        faulthandler.dump_traceback_later(_STUCK_S, exit=True)
+        time.sleep(_STUCK_S / 10)
 
 
 @contextmanager
@@ -131,6 +147,8 @@ class _Server:
         self._asked_files: list[int] = []
         self._their_blocks: tuple[Path, ...] = ()
         self._copy = np.ndarray.copy if pictures is None else pictures.place
+        self._pictures = pictures
+        self._watch: LaunchWatch | None = None
         self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
         self._records = LogBuffer(logging.WARNING, RECORD_LIMIT)
         attach(self._records)
@@ -270,6 +288,9 @@ class _Server:
                     plain_edges=question.plain_edges,
                 )
                 self._engine.outbox.wake = partial(self._unsent.put, b"")
+                if (pictures := self._pictures) is not None:
+                    self._engine.announce_code(lambda node, _: pictures.note(node))
+                self._watch = LaunchWatch(self._engine.engine)
                 answer = self._engine.info
             elif self._engine is None:
                 raise WarploomError(f"engine must be open before it is asked, got {type(question).__name__}")
@@ -298,6 +319,7 @@ class _Server:
                     frame = self._unsent.get(timeout=_PERIOD_S)
                 except Empty:
                     frame = b""
+                is_over = self._watch is not None and self._watch.look()
                 # News come before an answer: a step's report is there when the step has been answered.
                 frames = [*map(encode, self._news(bool(frame))), *([frame] if frame else [])]
                 if not frames and time.monotonic() - sent_s >= HEARTBEAT_S:
@@ -311,6 +333,8 @@ class _Server:
                         write_frame(sink, each)
                     sink.flush()
                     sent_s = time.monotonic()
+                if is_over:
+                    os._exit(_OVERDUE)
         except BrokenPipeError:
             pass  # the client has gone, and the other stream ends with it
 

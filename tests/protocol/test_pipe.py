@@ -345,11 +345,11 @@ def test_a_command_may_be_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
     """The string is split as by a shell, and refused if a shell could not split it."""
     started: list[list[str]] = []
 
-    def start(_: Patch, command: Sequence[str], **_options: object) -> None:
+    def start(command: Sequence[str]) -> None:
         started.append(list(command))
         raise DeviceError("stop here")
 
-    monkeypatch.setattr(pipe, "PipeTransport", start)
+    monkeypatch.setattr(pipe, "start_process", start)
     with pytest.raises(DeviceError, match="stop here"):
         connect(Patch(), "ssh 'a host' warploom engine")
     assert started == [["ssh", "a host", "warploom", "engine"]]

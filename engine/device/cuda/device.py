@@ -69,6 +69,11 @@ class CudaDevice:
         free, _ = check(driver.cuMemGetInfo(), "cuMemGetInfo")
         return int(free)
 
+    @property
+    def is_usable(self) -> bool:
+        """False after a kernel's bad access, trap and the like: every further call then fails."""
+        return not driver.cuCtxSynchronize()[0]
+
     def set_kernel_time_limit(self, limit_s: float | None) -> None:
         """Check the limit, which has no effect: nothing can stop a kernel on a GPU."""
         checked_time_limit(limit_s)

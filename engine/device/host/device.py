@@ -162,6 +162,11 @@ class HostDevice:
         self._check_open()
         return HostCapture(label, issue)
 
+    @property
+    def is_usable(self) -> bool:
+        """True: a kernel's accesses are checked, so a bad one breaks nothing."""
+        return True
+
     def set_kernel_time_limit(self, limit_s: float | None) -> None:
         """Stop each kernel, and each loop, that computes for more than `limit_s` seconds; None means no limit.
 

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -38,7 +39,8 @@ from engine.runtime.preview.outputs import Saver
 from engine.runtime.preview.previews import Previews
 from engine.runtime.preview.reading import read_port
 from engine.runtime.report.diagnostics_log import log_diagnostic
-from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS, fault_diagnostic
+from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
+from engine.runtime.report.faults import find_fault
 from engine.runtime.update.updater import Updater
 
 _log = logging.getLogger(__name__)
@@ -55,7 +57,7 @@ LONGEST_NS = 1_000_000
 class CudaEngine:
     """Owns the context and the running graph of one device. Its methods belong to one thread at a time.
 
-    `fault` is the failure that ended the engine. `frames_left` counts down while the engine plays a number of frames.
+    `fault` is the failure that has stopped it. `frames_left` counts down while the engine plays a number of frames.
     """
 
     def __init__(
@@ -75,6 +77,8 @@ class CudaEngine:
         self.running = True
         self.frames_left: int | None = None
         self.fault: DeviceError | None = None
+        #: The time limit of kernels.
+        self.time_limit_s: float | None = None
         self.clock = Clock(time_step_s)
         #: When frames of the engine's thread begin.
         self.pacing = Pacing()
@@ -124,7 +128,7 @@ class CudaEngine:
         `due_ns` is the time at which the frame was due, for the flight recorder; 0 means its actual start.
         """
         if self.fault is not None:
-            raise self.fault
+            self._recover()
         launcher, updates, clock, reporter = self.launcher, self.updates, self.clock, self._reporter
         by_hand, is_launched, is_done = not free_running, False, False
         level, records = _NONE, _NO_RECORDS
@@ -150,6 +154,8 @@ class CudaEngine:
                 if level > _HOT:
                     records = updates.take_records()
             compiled = updates.running.compiled
+            if self.context.muted.reasons:
+                compiled = self._without_muted(compiled, by_hand)
             # A launch is skipped when its results would equal those of the last one.
             if compiled is not None and not (
                 free_running and level is _NONE and launcher.is_current and (compiled.is_still or not advance)
@@ -199,7 +205,8 @@ class CudaEngine:
         except DeviceError as problem:
             if is_done and not self._is_frozen:
                 clock.back()
-            self._break(problem, due_ns, began_ns)
+            if problem is not self.context.muted.failure:
+                self._break(problem, due_ns, began_ns, by_hand)
             raise
         self._record(frame if is_done else None, level, due_ns, began_ns, records)
         if not plan.reports:
@@ -271,18 +278,40 @@ class CudaEngine:
 
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report with the reason why the engine has stopped, without using the device."""
-        self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostic))
+        self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostic, failed=True))
         self.updates.diagnostics.log.add_failure(diagnostic)
         self._tell(diagnostic)
 
-    def _break(self, problem: DeviceError, due_ns: int, began_ns: int) -> None:
-        """End the engine, whose device has failed in this frame; `problem` then names the node."""
-        self.fault = problem
-        why = fault_diagnostic(problem, self.updates.compiled, self.profiler.operations)
-        why = self.updates.diagnostics.inlined.shown(why)
-        self.fail(why)
+    def _break(self, problem: DeviceError, due_ns: int, began_ns: int, by_hand: bool) -> None:
+        """Mute the nodes in which the device has failed, or else stop the engine; `problem` then names the node."""
+        fault = find_fault(problem, self.updates.compiled, self.profiler.operations)
+        why = self.updates.diagnostics.inlined.shown(fault.diagnostic)
+        if fault.suspects and self.device.is_usable:
+            self.updates.mute(replace(fault, diagnostic=why), problem)
+            self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, failed=by_hand))
+            self.outbox.put_event(why)
+        else:
+            self.fault = problem
+            self.fail(why)
         self._record(self.clock.moment.frame, _NONE, due_ns, began_ns, _NO_RECORDS)
         problem.args = (f"node {why.node}: {why.message}" if why.node else why.message,)
+
+    def _recover(self) -> None:
+        """Go on after a failure if the device can, and there is news. Raise the failure otherwise."""
+        assert self.fault is not None
+        if not (self.inbox and self.device.is_usable):
+            raise self.fault
+        self.fault = None
+
+    def _without_muted(self, compiled: CompiledGraph | None, by_hand: bool) -> CompiledGraph | None:
+        """Return the graph, or None as long as it has muted nodes.
+
+        Frames by hand raise the failure instead: their results would lack those of muted nodes.
+        """
+        muted = self.context.muted
+        if by_hand and muted.failure is not None:
+            raise muted.failure
+        return compiled if self.updates.published.running.isdisjoint(muted.reasons) else None
 
     def cancel(self) -> None:
         """Cancel the current preparation, before `close`; any thread may call it."""
@@ -327,7 +356,12 @@ class CudaEngine:
                 case messages.SetFrameBudget(budget_ns):
                     self.recorder.budget_ns = budget_ns
                 case messages.SetKernelTimeLimit(limit_s):
+                    self.time_limit_s = limit_s
                     self.device.set_kernel_time_limit(limit_s)
+                case messages.Mute(reasons):
+                    self.context.mute(reasons)
+                case messages.RunMuted():
+                    self.updates.run_muted()
                 case messages.SetFusing(fuses, shares):
                     self.updates.set_fusing(fuses, shares)
                 case messages.SetTrust(trusted):

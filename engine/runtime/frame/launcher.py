@@ -10,7 +10,7 @@ import numpy as np
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.frame import LONGEST_BURST, MOST_BURSTS, FrameUniforms
 from engine.device.device import Device
-from engine.device.protocol import Event, Memory
+from engine.device.protocol import Event, Memory, Stream
 from engine.device.releasing import release_all
 from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.profiler import FrameProfiler
@@ -61,6 +61,8 @@ class Launcher:
         self.is_current = False
         #: When the last launch waited for room on the device, and when it began and ended on the host.
         self.room_ns = self.launching_ns = self.launched_ns = 0
+        #: When the present wait for the device began; 0 while nothing waits.
+        self.waits_since_ns = 0
 
     def launch(self, compiled: CompiledGraph, advance: bool, by_hand: bool) -> None:
         """Launch the graph. Without `advance` it redraws a frame, which must not change state."""
@@ -114,7 +116,7 @@ class Launcher:
         if not self._free:
             oldest = self.flying.popleft()
             self._free.append(oldest)
-            oldest.synchronize()
+            self._wait_for(oldest)
 
     def fly(self) -> None:
         """Count the launches since the last burst as a new burst under way; there must be room for it."""
@@ -133,12 +135,19 @@ class Launcher:
             self._free += self.flying
             self.flying.clear()
             self.burst = 1
-        self.stream.synchronize()
+        self._wait_for(self.stream)
 
     def finish(self) -> None:
         """Wait until all launches have ended."""
         if self.flying:
             self.synchronize()
+
+    def _wait_for(self, work: Event | Stream) -> None:
+        self.waits_since_ns = _now_ns()
+        try:
+            work.synchronize()
+        finally:
+            self.waits_since_ns = 0
 
     def _begin_sample(self) -> None:
         self._sampled, self._sampled_ns, self._waited_ns = self.launches, self.launched_ns, 0

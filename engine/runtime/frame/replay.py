@@ -20,11 +20,12 @@ from engine.descriptions.entries import (
     KernelEntry,
     ParameterArgument,
 )
-from engine.diagnostics import DeviceError, Diagnostic, Severity, Source, error
+from engine.device.protocol import GraphNode
+from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Severity, Source, error
 from engine.protocol.questions import Doing, ReplayStep
 from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.frame.thread import FrameLock
-from engine.runtime.report.diagnostics_store import fault_diagnostic
+from engine.runtime.report.faults import find_fault
 from engine.user_code.runner import say_nothing
 
 
@@ -127,7 +128,9 @@ class Replay:
         """Return the diagnostic of an operation's fault."""
         while isinstance(problem.__context__, DeviceError):  # after a fault on a GPU, freeing the graph fails too
             problem = problem.__context__
-        why, node = fault_diagnostic(problem, compiled), compiled.plan.operations[index].node
+        named = problem.node if isinstance(problem, KernelFault | LoopStopped) else None
+        operations = {GraphNode(named): index} if named is not None else {}
+        why, node = find_fault(problem, compiled, operations).diagnostic, compiled.plan.operations[index].node
         text = f"{self._step.work} must end without a fault, got {problem.reason}" if problem.reason else str(problem)
         return msgspec.structs.replace(why, message=text, node=why.node or node or None)
 

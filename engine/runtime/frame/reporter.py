@@ -156,10 +156,13 @@ class Reporter:
         self._profiler.spend_since(now_ns)
         return profile
 
-    def last_report(self, frame: int, why: Diagnostic) -> FrameReport:
-        """Return the report of an engine that has stopped, without using the device."""
+    def last_report(self, frame: int, *new: Diagnostic, failed: bool) -> FrameReport:
+        """Return the report of a frame in which the device has failed, without using the device.
+
+        `new` diagnostics come last.
+        """
         store = self._updates.diagnostics
-        diagnostics = (*store.all, why)
+        diagnostics = (*store.all, *new)
         self._nodes.follow(self._updates.kernels, diagnostics)
         return FrameReport(
             frame=frame,
@@ -169,8 +172,8 @@ class Reporter:
             buffers=self._updates.buffers,
             statistics=self.statistics,
             diagnostics=diagnostics,
-            failed=True,
-            sightings=(*store.sightings, Sighting.now()),
+            failed=failed,
+            sightings=(*store.sightings, *(Sighting.now() for _ in new)),
         )
 
     def _log_hot(self, now_ns: int) -> None:

@@ -97,18 +97,23 @@ class EngineLoop:
         """False once the thread was stopped or the engine has failed."""
         return self._thread.is_alive()
 
-    def stop(self) -> None:
-        """End the thread after the present frame."""
+    def stop(self, patience_s: float | None = None) -> None:
+        """End the thread after the present frame, but wait for at most `patience_s`."""
         if not self._stopping:
             self._stopping = True
             self._wake.release()
-        self._thread.join()
+        self._thread.join(patience_s)
 
     def _run(self) -> None:
         hold_switch_interval()
         try:
             self._engine.device.activate()
-            self._turns()
+            while not self._stopping:
+                try:
+                    self._turns()
+                except DeviceError:
+                    if self._engine.fault is not None:
+                        raise
             with self._lock:
                 self._engine.settle()
                 self._engine.tell()

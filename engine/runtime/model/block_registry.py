@@ -114,9 +114,12 @@ class BlockRegistry:
         return False
 
     def snapshot(
-        self, connections: Iterable[Connection], sentinels: Mapping[PortRef, Sentinel] | None = None
+        self,
+        connections: Iterable[Connection],
+        sentinels: Mapping[PortRef, Sentinel] | None = None,
+        muted: Mapping[str, Diagnostic] | None = None,
     ) -> PatchSnapshot:
-        """Return the nodes for the next description, with the connections of buffers, sentinels and all values."""
+        """Return the nodes for the next description, with connections, sentinels, muted nodes and all values."""
         parameters, copies = self._parameters, self._parameters.snapshot()
         for node_id in self._undescribed:
             placed, successor = self.placed[node_id], self.placed[node_id].successor
@@ -130,6 +133,7 @@ class BlockRegistry:
             copies,
             tuple(self._notices()),
             dict(sentinels or {}),
+            dict(muted or {}),
         )
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> list[str]:

@@ -7,17 +7,21 @@ from threading import Lock
 from typing import Literal, NamedTuple
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from engine.blocktypes.adaptive import decides_interface
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame, FrameUniforms
 from engine.device.device import Device
 from engine.device.releasing import release_all
+from engine.diagnostics import DeviceError, Diagnostic
 from engine.libraries.backend import Libraries, open_libraries
 from engine.libraries.call import LibraryCall
 from engine.patch import changes
 from engine.patch.applying import PatchIndex, check_change
-from engine.patch.changes import Change, Connection, PortRef, Sentinel
-from engine.patch.rules import is_value_connection
+from engine.patch.changes import Change, Connection, PortRef, Sentinel, nodes_of
+from engine.patch.regions import region_of
+from engine.patch.rules import is_value_connection, reached
 from engine.patch.trust import SavePlace
 from engine.profiling.side_work import SideTimes
 from engine.runtime.memory.buffer_pool import BufferPool
@@ -25,6 +29,7 @@ from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode
 from engine.runtime.model.module_cache import ModuleCache
+from engine.runtime.model.muted import Muted
 from engine.runtime.model.parameters import ParameterStore
 from engine.types.layout import Layout
 from engine.user_code.limits import SHORT_CALL
@@ -166,6 +171,8 @@ class CudaContext:
         self._by_target: dict[PortRef, Connection] = {}
         #: The connections at each node; None until the first node is removed.
         self._index: PatchIndex | None = None
+        #: The nodes in which the device failed.
+        self.muted = Muted()
         #: The sentinels, by output.
         self.sentinels: dict[PortRef, Sentinel] = {}
 
@@ -203,7 +210,9 @@ class CudaContext:
             case changes.BlockTypesChanged(types):
                 self._redefine(types)
             case changes.NodeMoved() | changes.NodeRenamed():
-                pass  # the running graph is not affected
+                return  # the running graph is not affected
+        if self.muted.reasons:
+            self._release(change)
 
     def is_light(self, change: Change) -> bool:
         """True for a change that needs no build, and may be followed while one is under way."""
@@ -220,7 +229,7 @@ class CudaContext:
 
     def snapshot(self) -> PatchSnapshot:
         """Return a snapshot of the patch, for `describe_patch`."""
-        return self.registry.snapshot(self.connections, self.sentinels)
+        return self.registry.snapshot(self.connections, self.sentinels, self.muted.reasons)
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> None:
         """Adopt the described nodes of the last snapshot: newer versions of blocks may have taken over."""
@@ -228,6 +237,34 @@ class CudaContext:
             self.value_graph.rewire()
             self._reroute()
             self.value_graph.drive_again()  # values of the present frame have been computed already
+
+    def mute(self, reasons: Mapping[str, Diagnostic], failure: DeviceError | None = None) -> None:
+        """Leave nodes out of the graph, for reasons by node, until they may run again."""
+        placed = self.registry.placed
+        reasons = {node: replace(reason, node=node) for node, reason in reasons.items() if node in placed}
+        self.muted.add(reasons, failure)
+        for node in reasons:
+            self.dirty.mark_structure("muted", node, source="engine", nodes=(node,))
+
+    def run_again(self, nodes: Iterable[str]) -> None:
+        """Put nodes that were muted into the graph again."""
+        for node in nodes:
+            self.dirty.mark_structure("another try of", node, nodes=(node,))
+
+    def _release(self, change: Change) -> None:
+        """Let muted nodes run again that depend on what has changed: on a live value only in itself or its region."""
+        placed, is_light = self.registry.placed, self.is_light(change)
+
+        def before(node_id: str) -> list[str]:
+            inside = [node.id for node in placed.values() if region_of(node.region) == node_id]
+            around = region_of(placed[node_id].region) if node_id in placed else ""
+            sources = () if is_light else [c.source.node for c in self._by_target.values() if c.target.node == node_id]
+            return [*inside, *([around] if around else ()), *sources]
+
+        changed = set(nodes_of(change))
+        self.run_again(
+            self.muted.release([node for node in self.muted.reasons if changed & reached(before, [node]).keys()])
+        )
 
     def set_trusted(self, trusted: bool) -> None:
         """Set whether the patch is trusted."""
@@ -301,6 +338,7 @@ class CudaContext:
     def _block_changed(self, node_id: str) -> None:
         """Follow a block that was added, removed or replaced; only device blocks need a rebuild."""
         self.changed_blocks.add(node_id)
+        self.run_again(self.muted.release([node_id]))
         block = self.registry.value_blocks.get(node_id)
         if block is not None:
             self.value_graph.place(block)

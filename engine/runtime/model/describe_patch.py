@@ -25,7 +25,7 @@ from engine.catalogue.catalogue import Catalogue, folder_beside, loading_file, n
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
 from engine.descriptions.description import BlockDescription
-from engine.diagnostics import Diagnostic, Mend, error, warning
+from engine.diagnostics import Diagnostic, Mend, Source, error, warning
 from engine.patch.changes import Connection, PortRef, Sentinel
 from engine.readings import Reading
 from engine.types.bits import bit_key
@@ -223,7 +223,8 @@ def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
 class PatchSnapshot:
     """A patch at one moment: its nodes, the connections that carry buffers, and the parameter values by node and name.
 
-    `notices` report failed block files that no node needs. `sentinels` are by output.
+    `notices` report failed block files that no node needs. `sentinels` are by output. `muted` are nodes to leave out,
+    with the reasons.
     """
 
     nodes: tuple[PlacedNode, ...]
@@ -231,6 +232,7 @@ class PatchSnapshot:
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     notices: tuple[Diagnostic, ...] = ()
     sentinels: Mapping[PortRef, Sentinel] = field(default_factory=dict)
+    muted: Mapping[str, Diagnostic] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -257,9 +259,11 @@ def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
     """Describe every block that has no description yet, by means of `code`, and put the graph together.
 
     A block that can't be described is not in the graph. Its connections are, so that the blocks that depend on it are
-    known. Connections at ports that no longer exist are left out.
+    known. Connections at ports that no longer exist are left out. Muted blocks are described, unless their own code is
+    at fault.
     """
-    waiting = [index for index, node in enumerate(patch.nodes) if node.is_to_be_described]
+    wrong = {node for node, why in patch.muted.items() if why.source is Source.VALIDATION}
+    waiting = [i for i, node in enumerate(patch.nodes) if node.is_to_be_described and node.id not in wrong]
     nodes = list(patch.nodes)
     succeeded: dict[str, Mapping[str, object]] = {}
     for index, new in zip(waiting, described([nodes[index] for index in waiting], code), strict=True):
@@ -273,6 +277,7 @@ def describe_patch(patch: PatchSnapshot, code: CodeRunner) -> PatchDescription:
         graph = GraphDescription(graph.nodes, kept, sentinels)
     stale = [problem for node in nodes if node.stale for problem in node.stale]
     problems = [problem for node in nodes if node.problems for problem in node.problems]
+    problems += [why for node, why in patch.muted.items() if node in wrong]
     noted = [
         replace(note, node=node.id)
         for node in nodes

@@ -132,6 +132,12 @@ class ModuleCache:
             loaded.kernel(kernel.entry)
             return loaded.image
 
+    def loaded_image(self, kernel: Kernel, folders: Iterable[str] = ()) -> KernelImage | None:
+        """Return the compiled source of a kernel if it is loaded now; never wait for a compile."""
+        source = self._source(kernel, folders)
+        loaded = self._loaded.get(source) if source is not None else None
+        return loaded.image if loaded is not None else None
+
     def dependencies(self) -> frozenset[Path]:
         """Return every file that was read or looked for to load a kernel."""
         with self._lock:

@@ -7,13 +7,10 @@ from typing import Any
 
 from engine.compiler.description import GraphDescription
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.fusion.fuse import node_of_line
-from engine.compiler.inlining import Inlined, owner
-from engine.compiler.operations import FusedEntry
+from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan
 from engine.descriptions.entries import ParameterArgument, StatusKind
-from engine.device.protocol import GraphNode
-from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, Mend, Sighting, Source, error, warning
+from engine.diagnostics import Diagnostic, Sighting, Source, warning
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
 from engine.runtime.model.context import CudaContext
@@ -83,6 +80,7 @@ class DiagnosticsStore:
             *self.pictures,
             *self.measuring,
             *values,
+            *self._context.muted.reasons.values(),
         )
         before, self.all = self.all, tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
         if before != self.all:
@@ -209,50 +207,3 @@ def status_diagnostics(
             continue
         found.append(warning(text, node=node, port=status.port, remedy=remedy, source=source))
     return found
-
-
-def _nodes_that_use(problem: KernelFault, compiled: CompiledGraph) -> list[str]:
-    """Return the nodes whose work the failed kernel does; of a fused one the node of the op that failed, if known."""
-    used = [kernel for kernel in compiled.kernels if kernel.kernel.kernel.name == problem.kernel]
-    operations = [compiled.plan.operations[kernel.operation] for kernel in used]
-    nodes = {node for operation in operations for node in operation.nodes}
-    if len(operations) == 1 and isinstance(entry := operations[0].entry, FusedEntry) and problem.source_line:
-        return [node_of_line(entry, problem.source_line)]
-    return sorted(nodes)
-
-
-def fault_diagnostic(
-    problem: DeviceError, compiled: CompiledGraph | None, operations: Mapping[GraphNode, int] | None = None
-) -> Diagnostic:
-    """Return the diagnostic of a device that failed while it ran `compiled`, or a copy with these `operations` by node.
-
-    It names the node of a loop that was stopped, and that of a kernel that failed when only one node uses that kernel;
-    when several do, the message names them, and it is at the composite that holds them all, if there is one.
-    """
-    if isinstance(problem, LoopStopped) and compiled is not None:
-        if operations is None:
-            handles = compiled.variants[compiled.phase].built.handles
-            operations = {handle: index for index, handle in handles.items()}
-        loop = operations[GraphNode(problem.node)]
-        return error(
-            f"loop must end by itself, got {problem.turns:,} turns, after which it was stopped {problem.why}",
-            node=compiled.plan.operations[loop].node,
-            remedy="correct its condition or lower its limit, then start the engine again",
-            mend=Mend.LIFT_LIMIT if problem.is_over_limit else Mend.RESTART,
-            source=Source.LAUNCH,
-        )
-    if not isinstance(problem, KernelFault):
-        remedy = "correct the patch, then start the engine again"
-        return error(str(problem), remedy=remedy, mend=Mend.RESTART, source=Source.LAUNCH)
-    nodes = _nodes_that_use(problem, compiled) if compiled is not None else []
-    message = str(problem) if len(nodes) < 2 else f"{problem}; it belongs to one of {', '.join(nodes)}"
-    places = nodes if len(nodes) == 1 else {owner(node) for node in nodes}
-    return error(
-        message,
-        node=next(iter(places)) if len(places) == 1 else None,
-        remedy="correct the kernel or its inputs, then start the engine again",
-        file=problem.source_file,
-        line=problem.source_line,
-        mend=Mend.LIFT_LIMIT if problem.is_over_limit else Mend.RESTART,
-        source=Source.LAUNCH,
-    )

@@ -49,6 +49,8 @@ class Published:
     estimates: Mapping[UpdateLevel, int] = field(default_factory=dict)
     kernel_files: frozenset[Path] = frozenset()
     held: frozenset[str] | None = frozenset()
+    #: The nodes that are left out because the device failed in them.
+    muted: frozenset[str] = frozenset()
 
     @property
     def is_blocked(self) -> bool:
@@ -111,7 +113,8 @@ class _Edits:
         """Return the cost of the changes of the structure."""
         plan, trial = self._published.plan, None
         if plan is not None and max(len(self._patch.nodes), len(plan.description.nodes)) <= MOST_BLOCKS:
-            trial = _Trial(self._patch, plan, blocked=self._published.is_blocked)
+            published = self._published
+            trial = _Trial(self._patch, plan, blocked=published.is_blocked, muted=published.muted)
         if trial is None or not trial.follow(self._structure):
             return EditCost(UpdateLevel.COLD, self._cause, at_most=True)
         level, mistake = trial.outcome()
@@ -209,8 +212,8 @@ class _Trial:
     again.
     """
 
-    def __init__(self, patch: Patch, plan: Plan, *, blocked: bool) -> None:
-        self._patch, self._plan, self._blocked = patch, plan, blocked
+    def __init__(self, patch: Patch, plan: Plan, *, blocked: bool, muted: frozenset[str]) -> None:
+        self._patch, self._plan, self._blocked, self._muted = patch, plan, blocked, muted
         self._placed: list[PlacedNode] = []
         self._nodes, self._sentinels = dict(patch.nodes), dict(patch.sentinels)
         self._by_target = {connection.target: connection for connection in patch.connections}
@@ -241,6 +244,7 @@ class _Trial:
             previous=plan,
             fuses=False,
             workspace_of=lambda call, _: sizes.get(call, 0),
+            muted=self._muted,
         )
         errors = [item for item in partial.diagnostics if item.severity is Severity.ERROR]
         level = UpdateLevel.NONE

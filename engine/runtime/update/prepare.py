@@ -128,7 +128,9 @@ def prepare(
     problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
     check_cancelled()
     workspace_of = services.workspace_bytes
-    make_plan = partial(plan_what_can_run, inlined, problems, running, shares=shares, workspace_of=workspace_of)
+    make_plan = partial(
+        plan_what_can_run, inlined, problems, running, shares=shares, workspace_of=workspace_of, muted=patch.muted
+    )
     planned = make_plan(previous=previous, fuses=fuses)
     check_cancelled()
     prepared = Prepared(described, diagnostics=[*described.notices, *planned.diagnostics])

@@ -20,6 +20,7 @@ from engine.device.arguments import ArgumentError
 from engine.device.releasing import release_all
 from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError
 from engine.figures import plural
+from engine.kernel_sources.image import KernelImage
 from engine.patch.applying import not_applied
 from engine.patch.changes import BlockTypesChanged, Change, nodes_of
 from engine.processes.scope import Cancelled
@@ -28,6 +29,7 @@ from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
 from engine.readings import Disk
 from engine.runtime.model.context import Cause, CudaContext, UpdateSource
 from engine.runtime.report.diagnostics_store import DiagnosticsStore
+from engine.runtime.report.faults import Fault
 from engine.runtime.report.node_reports import Kernels
 from engine.runtime.update.cost import Published
 from engine.runtime.update.prepare import Current, Prepared, level_in_place, prepare, prepare_code
@@ -111,6 +113,17 @@ class Updater:
         self.context.set_trusted(trusted)
         self._find_refused()
         self.diagnostics.renew()
+
+    def mute(self, fault: Fault, failure: DeviceError) -> None:
+        """Leave the blocks out in which the device may have failed."""
+        self.context.mute(fault.by_node, failure)
+        self._run_mended()
+        self.diagnostics.renew()
+        self.is_settled = False
+
+    def run_muted(self) -> None:
+        """Put the blocks that were left out into the graph again."""
+        self.context.run_again(self.context.muted.release())
 
     def rebuild(self, cause: str, source: UpdateSource = "engine") -> None:
         """Ask for a rebuild although the structure of the patch is the same."""
@@ -283,7 +296,8 @@ class Updater:
                 )
         estimates = {level: median_low(costs) for level, costs in self._costs.items()}
         plan = self.compiled.plan if self.compiled else None
-        self.published = Published(plan, estimates, job.kernel_files, self._held)
+        muted = frozenset(self.context.muted.reasons)
+        self.published = Published(plan, estimates, job.kernel_files, self._held, muted)
         self._worker.retire(retired, wait=wait)
         self._waiting.clear()
         while self._deferred:
@@ -300,6 +314,7 @@ class Updater:
         self.context.adopt(description.nodes)
         found.blocks, found.stale, found.inlined = prepared.diagnostics, prepared.stale, description.inlined
         self._held = prepared.held if prepared.plan is not None else None
+        self._run_mended()
         if prepared.plan is not None:
             self._built_values = prepared.values
         if prepared.same_graph is not None:
@@ -343,9 +358,21 @@ class Updater:
             self.apply([BlockTypesChanged(frozenset(types))], "kernel file")
         if self.diagnostics.blocks:
             self.context.dirty.mark_structure(cause, source="kernel file")  # a block that was left out may run now
+        self._run_mended()
         if prepared.rebuild:
             self.rebuild(f"{cause} {prepared.rebuild}", "kernel file")
         return self._adjust(prepared, cause, "kernel file") if prepared.adjustment is not None else _NOTHING
+
+    def _run_mended(self) -> None:
+        """Put blocks into the graph again whose device had failed, and whose code is another one since."""
+        context, modules = self.context, self.context.services.modules
+        if context.muted.reasons:
+            images: dict[str, list[KernelImage | None]] = {node: [] for node in context.muted.reasons}
+            for block in self.diagnostics.inlined.description.nodes:
+                if (found := images.get(owner(block.id))) is not None:
+                    folders = block.description.kernel_folders
+                    found += [modules.loaded_image(kernel, folders) for kernel in block.description.kernels()]
+            context.run_again(context.muted.release_mended(images))
 
     def _try_again(self) -> None:
         """Request a refused rebuild again, when a value that has changed may fix its error.

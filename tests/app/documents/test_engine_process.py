@@ -11,12 +11,11 @@ from pytestqt.qtbot import QtBot
 
 from app.window.main_window import MainWindow
 from engine import Patch, ProfilingLevel
-from engine.diagnostics import Diagnostic
 from engine.patch.changes import NodeRemoved, PortRef
 from engine.patch.files import EXAMPLES_FOLDER
 from engine.protocol import liveness, pipe
 from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport, NodeState, Preview, UpdateLevel
+from engine.protocol.messages import FrameReport, NodeState, UpdateLevel
 from engine.protocol.pipe import connect
 from tests.app.conftest import Asked
 from tests.protocol.engine_process import COMMAND, the_child
@@ -27,9 +26,8 @@ def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
     return connect(patch, COMMAND, "host", profiling=profiling, waits=False)
 
 
-def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
-    """If the engine's process dies, the failure is signalled, the patch stays open, and a new engine can run it."""
-
+def test_an_engine_whose_process_dies_is_started_again(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
+    """If the engine's process dies, this is said, and a new one runs the patch, but not over and over."""
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
     try:
@@ -43,19 +41,22 @@ def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot
         assert cost is not None
         assert cost.level is UpdateLevel.COLD
 
-        with qtbot.waitSignal(window.bridge.failed) as failed:
-            os.kill(the_child(), signal.SIGKILL)
-        assert "it was ended by SIGKILL" in failed.args[0].message
-        patch.set("tone", exposure=-2.0)
+        for _ in range(3):
+            dead, child = window.session.engine, the_child()
+            os.kill(child, signal.SIGKILL)
+            patch.set("tone", exposure=-2.0)
+            qtbot.waitUntil(lambda dead=dead: window.session.engine is not dead)
+            assert "it was ended by SIGKILL" in window.log.lines[-1].record.text
+            assert not window.banner.text
+            with qtbot.waitSignal(window.bridge.preview):
+                pass
+        os.kill(the_child(), signal.SIGKILL)
+        qtbot.waitUntil(lambda: bool(window.banner.text))
+        assert "it was ended by SIGKILL" in window.banner.text
         assert window.session.cost_of(removal) is None
-
-        pictures: list[Preview] = []
-        problems: list[Diagnostic] = []
-        window.bridge.preview.connect(pictures.append)
-        window.bridge.failed.connect(problems.append)
-        window.session.restart_engine()
-        qtbot.waitUntil(lambda: bool(pictures or problems))
-        assert not problems
+        with qtbot.waitSignal(window.bridge.preview):
+            window.banner.buttons[0].click()
+        assert not window.banner.text
     finally:
         window.close()
 
@@ -113,7 +114,7 @@ def test_a_silent_process_is_shown_and_can_be_waited_for_or_restarted(
         child = the_child()
         with qtbot.waitSignal(window.bridge.silent):
             os.kill(child, signal.SIGSTOP)
-        assert window.banner.text.startswith("The engine's process does not answer; the patch is intact.")
+        assert window.banner.text.startswith("The engine's process does not answer. The patch is intact;")
         assert [button.text() for button in window.banner.buttons] == ["Restart engine", "Wait"]
         patch.set("tone", exposure=-2.0)
         window.session.set_running(False)
@@ -129,6 +130,57 @@ def test_a_silent_process_is_shown_and_can_be_waited_for_or_restarted(
             window.banner.buttons[0].click()
         assert not window.banner.text
         os.kill(child, signal.SIGKILL)
+    finally:
+        window.close()
+
+
+STUCK = """from engine.api import Block, BlockBuilder, Out, f32, param, port
+
+class Stuck(Block, id="test_process.stuck"):
+    "Computes a huge number, which nothing can stop, on request."
+
+    out: Out[f32] = port(shape="[8]", doc="Ones.")
+    power: int = param(1, min=1, structural=True, doc="The number of digits.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        "Fill."
+        10 ** self.power
+        build.fill(self.out, 0)
+"""
+
+
+def test_code_that_stops_the_whole_process_is_named_and_left_out(
+    qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A describe that holds the interpreter makes its process silent; after a restart all other blocks run."""
+    monkeypatch.setattr("app.documents.bridge.SILENT_S", 0.5)
+    monkeypatch.setattr(pipe, "PATIENCE_S", 0.2)
+    (tmp_path / "stuck.py").write_text(STUCK)
+    window = MainWindow(make_engine, tmp_path / "state")
+    window.show()
+    try:
+        window.files.new()
+        window.session.use_blocks(tmp_path)
+        patch = window.session.patch
+        assert patch is not None
+        patch.add("test_process.stuck", node_id="stuck")
+        patch.add("buffer.constant", node_id="other")
+        reports: list[FrameReport] = []
+        window.bridge.report.connect(reports.append)
+
+        def states(stuck: NodeState) -> bool:
+            nodes = reports[-1].nodes if reports and not reports[-1].preparing else {}
+            return len(nodes) == 2 and (nodes["stuck"].state, nodes["other"].state) == (stuck, NodeState.OK)
+
+        qtbot.waitUntil(lambda: states(NodeState.OK))
+        with qtbot.waitSignal(window.bridge.silent):
+            patch.set("stuck", power=10**10)
+        assert "it runs the code of stuck" in window.banner.text
+        reports.clear()
+        window.banner.buttons[0].click()
+        qtbot.waitUntil(lambda: states(NodeState.ERROR))
+        patch.set("stuck", power=2)
+        qtbot.waitUntil(lambda: states(NodeState.OK))
     finally:
         window.close()
 

@@ -117,6 +117,7 @@ def test_an_incomplete_block_asks_for_what_it_needs() -> None:
     ("problem", "expected"),
     [
         (error("a kernel failed", mend=Mend.RESTART), ("Start the engine", "restart_engine")),
+        (error("a kernel failed", mend=Mend.TRY_AGAIN), ("Try again", "run_muted")),
         (error("files", node="s", file="/there/x.py", mend=Mend.TRUST), ("Trust this folder", "trust")),
         (error("a patch", node="s", mend=Mend.TRUST), ("Trust this patch", "trust")),
     ],
@@ -128,9 +129,9 @@ def test_some_problems_are_mended_by_a_command(problem: Diagnostic, expected: tu
 
 
 def test_a_kernel_over_its_limit_can_run_without_one() -> None:
-    """The remedies for a kernel that exceeded its time limit are to lift the limit or to start the engine again."""
+    """The remedies for a kernel that exceeded its time limit are to lift the limit or to try again."""
     found = remedies(build({}), error("a kernel was stopped", mend=Mend.LIFT_LIMIT))
-    assert [remedy.command for remedy in found] == ["lift_time_limit", "restart_engine"]
+    assert [remedy.command for remedy in found] == ["lift_time_limit", "run_muted"]
 
 
 def test_a_problem_of_a_block_that_is_gone_has_no_button() -> None:

@@ -14,7 +14,7 @@ from engine.kernel_sources.sources import KernelSource, OpGraphSource
 from engine.ops import OpGraphBuilder, graph_to_json
 from engine.patch.document import NodeRef
 from engine.protocol.messages import FrameReport, NodeState, SetFusing, SetProfiling
-from engine.runtime.report.diagnostics_store import fault_diagnostic
+from engine.runtime.report.faults import find_fault
 from engine.types import NAMED
 from tests.runtime.update.test_fusion_law import computing
 from tests.runtime.update.update_support import contents, outputs
@@ -200,8 +200,8 @@ def test_a_fault_names_the_block_whose_op_failed() -> None:
         for line, op in enumerate(op_graphs.kernel(entry.kernel.source).ops, 1):
             number = int(op.partition("/")[0].removeprefix("s"))
             fault = KernelFault("kernel failed", kernel="kernel", source_line=line)
-            assert fault_diagnostic(fault, compiled).node == nodes[number].id
-        told = fault_diagnostic(KernelFault("kernel failed", kernel="kernel"), compiled)
+            assert find_fault(fault, compiled).diagnostic.node == nodes[number].id
+        told = find_fault(KernelFault("kernel failed", kernel="kernel"), compiled).diagnostic
         assert told.node is None and all(node.id in told.message for node in nodes)
 
 

@@ -93,6 +93,7 @@ class HostExecutable:
             except KernelFault as fault:
                 if self._watchdog.reason != RUNNING and self._state[stepper.LOOP] >= 0:
                     raise self._stopped() from fault
+                fault.node = program.nodes[index]
                 raise
             index += 1
 
@@ -155,7 +156,9 @@ class HostExecutable:
         is_stopped = int(worker.record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED
         if is_stopped and self._state[stepper.LOOP] >= 0 and pool.stop_reason != TIME_LIMIT:
             return self._stopped()
-        return program.launch(index).error(worker, pool, pairs)
+        fault = program.launch(index).error(worker, pool, pairs)
+        fault.node = program.nodes[index]
+        return fault
 
     def _stopped(self, reason: int = RUNNING) -> DeviceError:
         reason = reason or self._watchdog.reason

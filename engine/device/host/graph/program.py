@@ -59,6 +59,8 @@ class GraphProgram:
         #: For each instruction, whether Python runs it; native code stops before it.
         self.in_python = [False] * self.end + [True]
         self._operations = [operation for operation, _, _, _ in rows]
+        #: The graph's node of each instruction that has one.
+        self.nodes = [node for _, node, _, _ in rows]
         #: The kernels' work, and the launches of those that Python has run.
         self._works: dict[int, KernelWork] = {
             index: work

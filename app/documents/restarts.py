@@ -1,0 +1,179 @@
+"""`Restarts`: starts another engine after one has failed, without the block in which it failed."""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, Qt, Signal
+
+from app.documents.bridge import Bridge
+from app.documents.session import Session
+from app.widgets.banner import NO_NOTICE, Notice
+from engine.diagnostics import Diagnostic, Mend, Severity, Source, WarploomError, error
+from engine.patch.changes import Change, nodes_of
+from engine.patch.document import Patch
+from engine.protocol.culprit import Culprit, CulpritSearch
+from engine.protocol.messages import FrameReport, Mute, RunMuted
+
+_log = logging.getLogger(__name__)
+#: Makes the search for the block that has made the engine of a patch fail in a frame, with or without fused kernels.
+MakeSearch = Callable[[Patch, int, bool], CulpritSearch]
+#: An engine that has failed more often than this in `_WITHIN_S` is started again only by the person.
+_MOST, _WITHIN_S = 3, 30.0
+#: A block that was edited so shortly before a failure is left out until the search has found the right one.
+_EDITED_S = 3.0
+#: The diagnostics of nodes that the engine has left out.
+_MUTED = (Mend.TRY_AGAIN, Mend.LIFT_LIMIT)
+#: Ends of a process that come from outside; the patch is searched only if they are repeated.
+_FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")
+_LEFT_OUT = "the block is left out until it changes"
+
+
+class Restarts(QObject):
+    """Follows the failures of a session's engines, and says what was done or what the person can do.
+
+    An engine in a process of its own is started again by itself: the document is here and intact, so that only state on
+    the device is lost. Nodes that the engine had left out stay left out, and so does the one that failed: its report
+    names it, or a search in another process finds it. An engine in this process is not started again, since a GPU that
+    has failed works only in another process.
+    """
+
+    #: The notice to show; `NO_NOTICE` hides it.
+    noticed = Signal(Notice)
+    #: A message to the person.
+    noted = Signal(str)
+    _found = Signal(CulpritSearch, object)  # from the thread of the search
+
+    def __init__(self, session: Session, bridge: Bridge, make_search: MakeSearch | None, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session, self._bridge, self._make_search = session, bridge, make_search
+        self._times: deque[float] = deque(maxlen=_MOST)
+        self._edited: tuple[str, ...] = ()
+        self._edited_s = 0.0
+        self._search: CulpritSearch | None = None
+        self._thread: threading.Thread | None = None
+        #: The nodes to leave out of the engine that is started when the search ends; None if one runs already.
+        self._waiting: dict[str, Diagnostic] | None = None
+        session.replaced.connect(self._follow)
+        session.engine_changed.connect(lambda _: self.noticed.emit(NO_NOTICE))
+        session.engine_failed.connect(lambda text: self._offer(f"The engine can't start; the patch is intact. {text}"))
+        bridge.stopped.connect(self._on_stopped)
+        bridge.silent.connect(self._on_silent)
+        self._found.connect(self._on_found, Qt.ConnectionType.QueuedConnection)
+
+    def restart(self) -> None:
+        """Start another engine, without the block whose code holds the present one up."""
+        engine, muted = self._session.engine, dict[str, Diagnostic]()
+        if engine is not None and self._bridge.is_silent and (node := engine.stuck_in):
+            text = "the block's code must return, got code that stopped the engine"
+            muted[node] = _left_out(error(text, node=node, remedy="correct its code", source=Source.VALIDATION))
+        self._end_search()
+        self._session.restart_engine(muted)
+
+    def close(self) -> None:
+        """End a search, and wait for its end."""
+        self._end_search()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _follow(self, patch: Patch | None) -> None:
+        self._end_search()
+        self._times.clear()
+        self._edited = ()
+        if patch is not None:
+            patch.subscribe(self._note)
+
+    def _note(self, change: Change) -> None:
+        self._edited, self._edited_s = nodes_of(change), time.monotonic()
+
+    def _on_stopped(self, report: FrameReport) -> None:
+        why, now_s, engine = report.diagnostics[-1], time.monotonic(), self._session.engine
+        is_first = not (self._times and now_s - self._times[-1] < _WITHIN_S)
+        is_often = len(self._times) == _MOST and now_s - self._times[0] < _WITHIN_S
+        if engine is None or not engine.has_own_process or is_often or why.mend not in (Mend.RESTART, *_MUTED):
+            self._offer(f"The engine has stopped; the patch is intact. {why.message}")
+            return
+        self._times.append(now_s)
+        muted = _muted(report)
+        if (why.node is None and not (is_first and why.found in _FROM_OUTSIDE)) and self._begin_search(report.frame):
+            runs = [node for node in self._edited if node in report.nodes and report.nodes[node].kernels]
+            if not (runs and is_first and now_s - self._edited_s < _EDITED_S):
+                self._waiting = muted
+                text = f"The engine has stopped; the patch is intact. {why.message} Looking for the block …"
+                self.noticed.emit(Notice(text, answers=(("Restart engine", self.restart),)))
+                return
+            muted |= {node: _left_out(replace(why, node=node)) for node in runs}
+        self._session.restart_engine(muted)
+        self.noted.emit(f"The engine was started again. {why.message}")
+
+    def _begin_search(self, frame: int) -> bool:
+        """Search for the block that made the engine fail, unless a search is under way; False if that can't be."""
+        patch = self._session.patch
+        if self._make_search is None or patch is None:
+            return False
+        if self._search is None:
+            search = self._search = self._make_search(patch, frame, self._session.fuses)
+            self._thread = threading.Thread(target=self._run, args=(search,), name="find the culprit")
+            self._thread.start()
+        return True
+
+    def _run(self, search: CulpritSearch) -> None:
+        found: Culprit | None = None
+        try:
+            found = search.run()
+        except WarploomError as problem:
+            _log.warning("the block that made the engine fail could not be searched for: %s", problem)
+        self._found.emit(search, found)
+
+    def _on_found(self, search: CulpritSearch, found: object) -> None:
+        patch, engine = self._session.patch, self._session.engine
+        if search is not self._search or patch is None:
+            return
+        waiting, self._search, self._waiting = self._waiting, None, None
+        muted, text = dict[str, Diagnostic](), "No block could be found that makes it fail."
+        if isinstance(found, Culprit) and found.is_found:
+            text = found.diagnostic.message
+            if found.node in patch.nodes:
+                muted[found.node] = _left_out(found.diagnostic)
+        if waiting is not None:
+            self._session.restart_engine({**waiting, **muted})
+            self.noted.emit(f"The engine was started again. {text}")
+        elif engine is not None and muted:
+            engine.post(RunMuted())
+            engine.post(Mute(muted))
+            self.noted.emit(text)
+
+    def _end_search(self) -> None:
+        search, self._search, self._waiting = self._search, None, None
+        if search is not None:
+            search.cancel()
+
+    def _on_silent(self, is_silent: bool) -> None:
+        if not is_silent:
+            if not self._bridge.has_stopped:  # which has a notice of its own
+                self.noticed.emit(NO_NOTICE)
+            return
+        engine = self._session.engine
+        node = engine.stuck_in if engine is not None else ""
+        doing = f": it runs the code of {node}" if node else ""
+        text = f"The engine's process does not answer{doing}. The patch is intact; frames go on when it is heard again."
+        wait = ("Wait", lambda: self.noticed.emit(NO_NOTICE))
+        self.noticed.emit(Notice(text, answers=(("Restart engine", self.restart), wait)))
+
+    def _offer(self, text: str) -> None:
+        self.noticed.emit(Notice(text, answers=(("Restart engine", self.restart),), state="error"))
+
+
+def _muted(report: FrameReport) -> dict[str, Diagnostic]:
+    """Return the nodes to leave out of the next engine: those of the last one, and the one that failed."""
+    failed = [item for item in report.diagnostics if item.severity is Severity.ERROR and item.mend in _MUTED]
+    return {item.node: item for item in failed if item.node is not None}
+
+
+def _left_out(why: Diagnostic) -> Diagnostic:
+    """Return the diagnostic of a node that is left out."""
+    remedy = f"{why.remedy.partition(';')[0]}; {_LEFT_OUT}" if why.remedy else _LEFT_OUT
+    return replace(why, severity=Severity.ERROR, remedy=remedy, mend=Mend.TRY_AGAIN)

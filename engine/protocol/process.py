@@ -1,0 +1,117 @@
+"""The process of an engine: started by a command, with pipes to it; and a spare one, which is started in advance."""
+
+import os
+import shlex
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from engine.diagnostics import DeviceError, cut
+from engine.protocol.shared_pictures import VARIABLE, SharedPictures, make_descriptor
+
+
+@dataclass(frozen=True)
+class EngineProcess:
+    """A process that a command has started, and the memory for pictures that both processes share, if there is any.
+
+    One that `is_apart`, for an experiment, may die: it is killed with all processes that it started.
+    """
+
+    command: tuple[str, ...]
+    process: subprocess.Popen[bytes]
+    pictures: SharedPictures | None
+    is_apart: bool = False
+
+    def __str__(self) -> str:
+        return f"`{shlex.join(self.command)}`"
+
+    def kill(self) -> None:
+        """Kill the process, unless it has ended."""
+        if not self.is_apart:
+            self.process.kill()
+        elif self.process.returncode is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def discard(self) -> None:
+        """End a process that no engine has used."""
+        self.kill()
+        self.process.communicate()
+
+
+def start_process(command: Sequence[str], *, apart: bool = False) -> EngineProcess:
+    """Start a process. Raise DeviceError unless the command is one that runs."""
+    words = tuple(command)
+    try:
+        if not words:
+            raise ValueError("it names no program")
+        with _uninterrupted():
+            return _start(words, apart)
+    except (OSError, ValueError) as problem:  # ValueError also for a NUL in a word
+        reason = getattr(problem, "strerror", None) or problem
+        raise DeviceError(
+            f"engine command must be one that runs, got {cut(str(list(words)), 300)}: {reason}"
+        ) from problem
+
+
+class SpareProcess:
+    """Keeps a started process ready for a new engine, since Python and its modules take most of a second to start.
+
+    Its methods belong to one thread. `command` is words.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = tuple(command)
+        self._spare: EngineProcess | None = None
+
+    def prepare(self) -> None:
+        """Start a process, unless there is one."""
+        if self._spare is None or self._spare.process.poll() is not None:
+            self._spare = start_process(self._command)
+
+    def take(self) -> EngineProcess:
+        """Return a process, which then belongs to the caller. Raise DeviceError unless the command is one that runs."""
+        self.prepare()
+        taken, self._spare = self._spare, None
+        assert taken is not None
+        return taken
+
+    def close(self) -> None:
+        """End the process that nobody has taken."""
+        if self._spare is not None:
+            self._spare.discard()
+            self._spare = None
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Have a process that is started ignore Ctrl+C in the terminal: it ends when it is closed."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield  # the handler is not Python's, or only the main thread may change it
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _start(command: tuple[str, ...], apart: bool) -> EngineProcess:
+    """Start a process with pipes to it, and memory for pictures that both share."""
+    shared = make_descriptor()
+    passed = () if shared is None else (shared,)
+    try:
+        pictures = None if shared is None else SharedPictures(shared)
+        environment = os.environ | {VARIABLE: str(shared)} if pictures is not None else None
+        pipe = subprocess.PIPE
+        group = 0 if apart else None
+        process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, env=environment, pass_fds=passed, process_group=group
+        )
+        return EngineProcess(command, process, pictures, apart)
+    finally:
+        for descriptor in passed:
+            os.close(descriptor)
