@@ -11,30 +11,23 @@ from PySide6.QtCore import QEventLoop, QMessageLogContext, QTimer, QtMsgType, qI
 from PySide6.QtWidgets import QApplication
 
 from app.console import print_diagnostics
+from app.documents.engines import Engines
 from app.documents.gallery import find_patch
-from app.engine_command import ENGINE_COMMAND
 from app.exit_status import DEVICE_FAILED, PATCH_WRONG
 from app.logs import details_place
 from app.qt.faults import install_fault_handler
 from app.qt.qt_check import has_display
 from app.qt.safe_overrides import protect_overrides
 from app.window.main_window import MainWindow
-from engine import Patch, ProfilingLevel
 from engine.catalogue.catalogue import folder_beside
 from engine.diagnostics import WarploomError
-from engine.protocol.client import Client
-from engine.protocol.culprit import CulpritSearch
 from engine.protocol.messages import FrameReport
-from engine.protocol.process import SpareProcess
 from engine.runtime.check.check_patch import has_errors
-from engine.runtime.engine import open_engine
 
 # The time limits of a screenshot: for the build, then for this many frames or this long.
 _BUILD_LIMIT_MS = 60_000
 _FRAMES = 90
 _RUN_LIMIT_MS = 6_000
-#: How long after an engine was started another process is made ready.
-_SPARE_MS = 2_000
 _STILL_MS = 300  # without an engine, nothing moves
 _qt_log = logging.getLogger("app.qt")
 _QT_LEVELS = {
@@ -82,23 +75,10 @@ def run_editor(
         if lost or screenshot is not None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
-        spare = None
-        if engine is None and not in_process and screenshot is None:
-            spare = SpareProcess(ENGINE_COMMAND)
-            stack.callback(spare.close)
-            spare.prepare()
-
-        def make_search(opened: Patch, frame: int, fuses: bool) -> CulpritSearch:
-            return CulpritSearch(opened, engine or ENGINE_COMMAND, device, frame=frame, fuse=fuses)
-
-        def make_engine(opened: Patch, profiling: ProfilingLevel) -> Client:
-            process = spare.take() if spare is not None else None
-            if spare is not None:
-                QTimer.singleShot(_SPARE_MS, spare.prepare)
-            return open_engine(opened, device, process or engine, profiling=profiling, waits=False)
-
+        engines = Engines(device, engine, in_process=in_process or screenshot is not None)
+        stack.callback(engines.close)
         protect_overrides()
-        window = MainWindow(make_engine, folder, make_search)
+        window = MainWindow(engines.make, folder, engines.make_search)
         stack.callback(install_fault_handler(window.log.noted.emit, details_place))
         window.show()
         if screenshot is not None:

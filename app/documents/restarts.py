@@ -16,12 +16,12 @@ from engine.diagnostics import Diagnostic, Mend, Severity, Source, WarploomError
 from engine.patch.changes import Change, nodes_of
 from engine.patch.document import Patch
 from engine.protocol.culprit import Culprit, CulpritSearch
-from engine.protocol.messages import FrameReport, Mute, RunMuted
+from engine.protocol.messages import FrameReport, Mute, RunMuted, UpdateRecord
 
 _log = logging.getLogger(__name__)
 #: Makes the search for the block that has made the engine of a patch fail in a frame, with or without fused kernels.
 MakeSearch = Callable[[Patch, int, bool], CulpritSearch]
-#: An engine that has failed more often than this in `_WITHIN_S` is started again only by the person.
+#: If engines fail more often than this in `_WITHIN_S`, without an edit between, only the person starts the next one.
 _MOST, _WITHIN_S = 3, 30.0
 #: A block that was edited so shortly before a failure is left out until the search has found the right one.
 _EDITED_S = 3.0
@@ -62,6 +62,7 @@ class Restarts(QObject):
         session.engine_failed.connect(lambda text: self._offer(f"The engine can't start; the patch is intact. {text}"))
         bridge.stopped.connect(self._on_stopped)
         bridge.silent.connect(self._on_silent)
+        bridge.updated.connect(self._note_update)
         self._found.connect(self._on_found, Qt.ConnectionType.QueuedConnection)
 
     def restart(self) -> None:
@@ -88,6 +89,11 @@ class Restarts(QObject):
 
     def _note(self, change: Change) -> None:
         self._edited, self._edited_s = nodes_of(change), time.monotonic()
+        self._times.clear()
+
+    def _note_update(self, update: UpdateRecord) -> None:
+        if update.source != "engine":  # a saved file
+            self._times.clear()
 
     def _on_stopped(self, report: FrameReport) -> None:
         why, now_s, engine = report.diagnostics[-1], time.monotonic(), self._session.engine

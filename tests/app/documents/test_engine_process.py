@@ -41,10 +41,10 @@ def test_an_engine_whose_process_dies_is_started_again(qtbot: QtBot, tmp_path: P
         assert cost is not None
         assert cost.level is UpdateLevel.COLD
 
+        patch.set("tone", exposure=-2.0)
         for _ in range(3):
             dead, child = window.session.engine, the_child()
             os.kill(child, signal.SIGKILL)
-            patch.set("tone", exposure=-2.0)
             qtbot.waitUntil(lambda dead=dead: window.session.engine is not dead)
             assert "it was ended by SIGKILL" in window.log.lines[-1].record.text
             assert not window.banner.text
