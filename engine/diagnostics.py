@@ -31,6 +31,10 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
 
 
+#: What to do about an action that only a trusted patch may take.
+TRUST_PATCH = "if you know the patch, trust it: File > Trust, `--trust`, or `load_patch(path, trust=True)` from Python"
+
+
 class Severity(StrEnum):
     """How bad a problem is: an error keeps the block from running, a warning does not."""
 
@@ -161,9 +165,10 @@ class KernelError(WarploomError):
     """
 
     source: ClassVar = Source.KERNEL_LOAD
-    #: What to do, if that isn't to correct the kernel, and the step that does it.
+    #: What to do, if that isn't to correct the kernel, the step that does it, and what was found, in a few words.
     remedy: str | None = None
     mend: Mend | None = None
+    found: str = ""
 
     def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
         super().__init__(message)

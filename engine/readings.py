@@ -143,7 +143,9 @@ class Reading:
     that is still being filled must not be compared.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reach: Path | None = None) -> None:
+        #: The folder of a patch that isn't trusted: what its kernels include must lie there, or be the person's own.
+        self.reach = reach
         #: By question and path.
         self.answers: dict[tuple[PathQuestion, Path], Any] = {}
 
@@ -171,7 +173,7 @@ class Reading:
     def key(self) -> str:
         """A digest of all answers."""
         answers = sorted((asked.__qualname__, str(path), repr(reply)) for (asked, path), reply in self.answers.items())
-        return hashlib.sha256(repr(answers).encode()).hexdigest()
+        return hashlib.sha256(repr((str(self.reach), answers)).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Reading) and self.key == other.key
@@ -181,6 +183,11 @@ class Reading:
 
 
 _under_way: ContextVar[tuple[Reading, ...]] = ContextVar("readings", default=())
+
+
+def reach() -> Path | None:
+    """Return the folder that limits the current readings, see `Reading.reach`; None when nothing limits them."""
+    return next((reading.reach for reading in _under_way.get() if reading.reach is not None), None)
 
 
 class Disk:

@@ -118,7 +118,8 @@ class FileCommands(QObject):
         answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this patch", Trust.ALWAYS)]
         since = " It has changed since you trusted it." if changed else ""
         notice = Notice(
-            f"Do you trust {self.name}?{since} It wants to write outside its folder, or listen beyond this machine:",
+            f"Do you trust {self.name}?{since} It wants to write or include files outside its folder, or listen beyond "
+            "this machine:",
             tuple(dict.fromkeys(in_a_line(f"{item.node}: {item.found}") for item in refused)),
             self._showing(changed)
             + tuple((text, partial(self._answer, answer)) for text, answer in answers[: 3 if path else 2]),

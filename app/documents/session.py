@@ -159,6 +159,9 @@ class Session(QObject):
         if self.patch is not None:
             self.patch.trusted = trusted
             self.post(SetTrust(trusted))
+            adaptive = {node.type for node in self.patch.nodes.values() if self.patch.catalogue.is_adaptive(node.type)}
+            if adaptive:  # trust decides what their kernels may include
+                self.patch.restore([BlockTypesChanged(frozenset(adaptive))])
 
     def save(self, path: Path) -> None:
         """Save the patch to a file, which becomes its file. Raise PatchError when it can't be written."""

@@ -19,7 +19,10 @@ def setting_work(patch: Patch, node_ids: Collection[str], name: str, value: obje
     if not slow:
         return None
     resolve, folder = patch.catalogue.resolve, patch.folder
-    jobs = [partial(resolve, node.type, {**node.parameters, name: value}, lambda: folder) for node in slow]
+    jobs = [
+        partial(resolve, node.type, {**node.parameters, name: value}, lambda: folder, trusted=patch.trusted)
+        for node in slow
+    ]
     return partial(_do_all, jobs)
 
 
@@ -30,7 +33,7 @@ def drop_work(patch: Patch, paths: Iterable[Path]) -> Callable[[], None]:
     def compile_all() -> None:
         for path in files:
             for type_id, values in kernel_blocks(path):
-                patch.catalogue.resolve(type_id, {"file": str(path), **values}, lambda: folder)
+                patch.catalogue.resolve(type_id, {"file": str(path), **values}, lambda: folder, trusted=patch.trusted)
 
     return compile_all
 

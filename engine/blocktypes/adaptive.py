@@ -96,10 +96,13 @@ def generation() -> int:
     return _generation
 
 
-def adapted(block_type: type[AdaptiveBlock], patch_values: Mapping[str, Any], folder: Callable[[], Path]) -> Adapted:
+def adapted(
+    block_type: type[AdaptiveBlock], patch_values: Mapping[str, Any], folder: Callable[[], Path], *, trusted: bool
+) -> Adapted:
     """Return the type of a node of an adaptive type, for its values in the patch and the current files.
 
-    Relative paths start at `folder()`. Values that a declared parameter refuses count as its default. If files have
+    Relative paths start at `folder()`. Kernels of a patch that isn't trusted include only files of that folder, of the
+    person's and of CUDA. Values that a declared parameter refuses count as its default. If files have
     changed since the last call, the listeners of `block_types` are called.
     """
     values = {}
@@ -108,13 +111,14 @@ def adapted(block_type: type[AdaptiveBlock], patch_values: Mapping[str, Any], fo
             values[name] = given(spec, patch_values, folder)
         except PatchError:
             values[name] = spec.default
-    key = block_type, bit_key(values)
+    reach = None if trusted else folder().resolve()
+    key = block_type, bit_key(values), reach
     with _lock:
         found = _known.get(key)
         if found is not None:
             _known.move_to_end(key)
     if found is None:
-        return _keep(key, _adapt(block_type, values, None))
+        return _keep(key, _adapt(block_type, values, None, reach))
     if not found.reading.changed():
         return found
     fresh, has_changed = _renew(key, found)
@@ -133,7 +137,7 @@ def refresh(disk: Disk) -> set[str]:
 
 def _renew(key: tuple[object, ...], known: Adapted) -> tuple[Adapted, bool]:
     """Make an interface again; return it, and whether it has changed."""
-    fresh = _keep(key, _adapt(known.origin, known.values, known))
+    fresh = _keep(key, _adapt(known.origin, known.values, known, known.reading.reach))
     has_changed = fresh.block_type is not known.block_type or str(fresh.problem) != str(known.problem)
     global _generation
     _generation += has_changed
@@ -158,9 +162,11 @@ def _keep(key: tuple[object, ...], made: Adapted) -> Adapted:
     return made
 
 
-def _adapt(block_type: type[AdaptiveBlock], values: Mapping[str, Any], before: Adapted | None) -> Adapted:
+def _adapt(
+    block_type: type[AdaptiveBlock], values: Mapping[str, Any], before: Adapted | None, reach: Path | None
+) -> Adapted:
     """Return the type for some values; `before` is the result for them when their files were last read."""
-    reading = Reading()
+    reading = Reading(reach)
     with reading.under_way(alone=True):
         try:
             made_of = block_type.interface(values)

@@ -61,7 +61,7 @@ def kernel_diagnostic(problem: KernelError, node: str | None = None) -> Diagnost
     remedy = problem.remedy
     if remedy is None:
         remedy = f"correct the kernel{' and save it' if problem.file else ''}"
-    place = {"node": node, "file": problem.file, "line": problem.line}
+    place = {"node": node, "file": problem.file, "line": problem.line, "found": problem.found}
     return error(str(problem), **place, remedy=remedy, mend=problem.mend, source=problem.source)
 
 

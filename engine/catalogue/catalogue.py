@@ -60,23 +60,28 @@ class Catalogue:
         """Return a block type, or None when there is none of this id."""
         return block_types.get(type_id)
 
+    def is_adaptive(self, type_id: str) -> bool:
+        """True for a block type whose nodes have ports that depend on their values."""
+        block_type = self.get(type_id)
+        return block_type is not None and block_type.is_adaptive
+
     def problem(self, type_id: str) -> Diagnostic | None:
         """Return why the newest version of a block type is not in use, or None when it is."""
         return block_types.problem(type_id)
 
     def resolve(
-        self, type_id: str, patch_values: Mapping[str, Any], folder: Callable[[], Path]
+        self, type_id: str, patch_values: Mapping[str, Any], folder: Callable[[], Path], *, trusted: bool
     ) -> tuple[type[Block] | None, Diagnostic | None]:
         """Return the block type of a node, and why it is not the newest version of it.
 
         The ports of an adaptive type depend on the patch's values of the node's parameters. `folder` is the patch's
-        folder.
+        folder, and `trusted` whether the patch is.
         """
         block_type, problem = self.get(type_id), self.problem(type_id)
         if block_type is None or not block_type.is_adaptive:
             return block_type, problem
         assert issubclass(block_type, AdaptiveBlock)
-        found = adapted(block_type, patch_values, folder)
+        found = adapted(block_type, patch_values, folder, trusted=trusted)
         if found.problem is not None:
             problem = interface_diagnostic(found.problem, block_type)
         return found.block_type, problem

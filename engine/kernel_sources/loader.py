@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from engine.device.protocol import BestCode
-from engine.diagnostics import CompileError, KernelError
+from engine.diagnostics import TRUST_PATCH, CompileError, KernelError, Mend
 from engine.disk_cache import cache_key
 from engine.kernel_sources import op_graphs
 from engine.kernel_sources.describe import contradictions, describe_kernels, mistakes
@@ -29,6 +29,7 @@ from engine.kernel_sources.nvrtc import (
     WAIT,
     CompileCache,
     CompiledSource,
+    UnreadableHeader,
     compile_cuda,
     compile_kernels,
     must_unpack,
@@ -38,6 +39,7 @@ from engine.kernel_sources.nvrtc import (
 )
 from engine.kernel_sources.python.files import kernels_in
 from engine.kernel_sources.python.load import load_python
+from engine.kernel_sources.python.trust import is_trusted
 from engine.kernel_sources.sources import (
     CudaFile,
     CudaOptions,
@@ -55,7 +57,7 @@ from engine.processes.pool import run
 from engine.ptx import parse, read_signatures
 from engine.ptx.tree import KernelSignature
 from engine.ptx.uses import kernel_uses
-from engine.readings import Reading, is_file, is_pipe, resolved
+from engine.readings import Reading, is_file, is_pipe, reach, resolved
 
 _log = logging.getLogger(__name__)
 _OR_SUFFIXES = ".cu, .ptx or .py"
@@ -78,7 +80,7 @@ def load_image(source: KernelSource | Path, architecture: str, cache: CompileCac
     """
     if isinstance(source, Path):
         source = file_source(resolved(source))
-    reading = source.held or Reading()
+    reading = source.held or Reading(reach())
     try:
         with reading.under_way():
             image = LOADERS[type(source)](source, architecture, cache or CompileCache())
@@ -193,7 +195,8 @@ def compile_source(
     """
     origin, folders, flags = _origin(source), _folders(source), source.options.flags
     architecture = source.options.architecture or architecture
-    includes = find_includes(text, origin, folders)
+    around = reach()
+    includes = find_includes(text, origin, folders, around)
     if includes.missing:
         folders += run(toolkit_folders) if must_unpack() else toolkit_folders()
     # The path is part of the key, since messages and line information name it.
@@ -206,6 +209,7 @@ def compile_source(
             WAIT,
             str(len(flags)),
             *flags,
+            "" if around is None else "only these files",
             reader_version(),
             *map(str, (*nvrtc_version(), origin, *folders)),
             *(part for file, included in includes.files.items() for part in (str(file), included)),
@@ -215,12 +219,30 @@ def compile_source(
     if compiled is None:
         begun_ns = time.perf_counter_ns()
         headers = {str(file): included for file, included in includes.files.items()}
-        compiled = run(compiler, includes.text, origin, architecture, folders, flags, headers)
+        try:
+            compiled = run(compiler, includes.text, origin, architecture, folders, flags, headers, around is not None)
+        except UnreadableHeader as problem:
+            raise _out_of_reach(problem, includes) from None
         _log.debug(
             "compiled %s for %s in %.0f ms", source.label, architecture, (time.perf_counter_ns() - begun_ns) / 1e6
         )
         cache.put(key, compiled)
     return compiled
+
+
+def _out_of_reach(problem: UnreadableHeader, includes: "Includes") -> CompileError:
+    """Return the error about a header that the compiler did not get: it is missing, or only a trusted patch may."""
+    name, path = problem.name, Path(problem.name)
+    if name in includes.missing and name not in includes.hidden and not path.is_absolute() and ".." not in path.parts:
+        return problem
+    told = CompileError(
+        "header must lie in the patch's folder, beside the kernel, in a folder of blocks that is trusted or among "
+        f"CUDA's headers, and the #include must name it without a macro, got {name}",
+        file=problem.file,
+        line=problem.line,
+    )
+    told.remedy, told.mend, told.found = TRUST_PATCH, Mend.TRUST, name
+    return told
 
 
 def _origin(source: CudaFile | CudaText) -> Path:
@@ -245,13 +267,19 @@ class Includes:
     text: str
     files: Mapping[Path, str]
     missing: tuple[str, ...]
+    #: Missing names that might mean a file that an untrusted patch must not include.
+    hidden: frozenset[str] = frozenset()
 
 
-def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
+def find_includes(source: str, path: Path, folders: Sequence[Path], within: Path | None = None) -> Includes:
     """Follow the `#include` lines of `source`, a text of the file `path`, as the compiler would.
 
     Lines that `#if` disables count too: an extra file only costs a compile, but a missing one leaves a stale kernel.
+    With `within`, the folder of a patch that isn't trusted, only files are found that lie there, beside `path` or in a
+    trusted folder; symbolic links are followed.
     """
+    around = [] if within is None else [within, *([path.parent] if path.is_absolute() else [])]
+    hidden: set[str] = set()
     found: dict[Path, str] = {}
     missing: dict[str, None] = {}
 
@@ -259,6 +287,10 @@ def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
         def name_path(line: re.Match[str]) -> str:
             name, is_beside = line["quoted"] or line["angled"], line["quoted"] and origin.is_absolute()
             places = [resolved(folder / name) for folder in ([origin.parent, *folders] if is_beside else folders)]
+            if within is not None:
+                near = [place for place in places if any(map(place.is_relative_to, around)) or is_trusted(place)]
+                hidden.update([name] if near != places else [])
+                places = near
             target = next(filter(is_file, places), None)
             if target is None:
                 missing[name] = None
@@ -277,7 +309,7 @@ def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
     while waiting := found.keys() - done.keys():
         for file in [file for file in found if file in waiting]:
             done[file] = placed(found[file], file)
-    return Includes(text, {file: done[file] for file in found}, tuple(missing))
+    return Includes(text, {file: done[file] for file in found}, tuple(missing), frozenset(hidden))
 
 
 def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelImage:

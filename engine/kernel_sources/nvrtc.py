@@ -3,11 +3,14 @@
 import importlib
 import importlib.metadata
 import os
+import posixpath
 import re
+import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -29,12 +32,28 @@ from engine.ptx.uses import KernelUses, kernel_uses
 _HEAD = re.compile(
     r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>(?:catastrophic )?error|warning|remark)[^:]*: (?P<text>.*)$"
 )
+#: The error about a file that can't be opened, with and without `_no_files`.
+_UNREADABLE = re.compile(r'((?:cannot|could not) open source file "([^"\n]*)")(?:: Too many open files)?')
+#: An include of a header beside the one that includes it.
+_BESIDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)"([^"\n]+)"', re.MULTILINE)
 # One mistake causes many later errors; the first few show what to fix.
 _SHOWN = 5
 
 
-def compile_error(log: str, path: Path) -> CompileError:
-    """Return the error for a failed compile of `path`: the errors with their lines, at the first one's line."""
+class UnreadableHeader(CompileError):
+    """A source includes a file that the compiler did not get; `name` is what the source calls it."""
+
+    def __init__(self, message: str, *, name: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+
+
+def compile_error(log: str, path: Path, known: Collection[str] | None = None) -> CompileError:
+    """Return the error for a failed compile of `path`: the errors with their lines, at the first one's line.
+
+    If `known` has the files that the compiler got, there is no file and line in another one, which a `#line` may name.
+    """
+    log, unreadable = _UNREADABLE.sub(r"\1", log), _UNREADABLE.search(log)
     errors = [block for block in _blocks(log) if "error" in block[0]["kind"]]
     if not errors:
         # The source has no mistake: an option or the architecture is unknown, and the log explains it.
@@ -49,7 +68,10 @@ def compile_error(log: str, path: Path) -> CompileError:
         shown.append(f"and {len(errors) - _SHOWN} more")
     first = errors[0][0]
     text = "\n".join([f"{path.name} must compile, got {count}:", *shown])
-    return CompileError(text, file=_in_file(Path(first["file"])), line=int(first["line"]))
+    problem = CompileError(text) if known is None or unreadable is None else UnreadableHeader(text, name=unreadable[2])
+    if known is None or first["file"] in known:
+        problem.file, problem.line = _in_file(Path(first["file"])), int(first["line"])
+    return problem
 
 
 def _in_file(path: Path) -> str | None:
@@ -206,9 +228,10 @@ def compile_kernels(
     include_folders: Sequence[Path],
     flags: Sequence[str],
     headers: Mapping[str, str],
+    is_closed: bool = False,
 ) -> CompiledSource:
     """Compile CUDA C++ as `compile_cuda` does, and read the signatures of its kernels."""
-    compiled = compile_cuda(source, path, architecture, include_folders, flags, headers)
+    compiled = compile_cuda(source, path, architecture, include_folders, flags, headers, is_closed)
     signatures = dict(read_signatures(compiled.ptx))
     numbers = {name: named_numbers(source, each) for name, each in signatures.items()}
     try:
@@ -225,21 +248,23 @@ def compile_cuda(
     include_folders: Sequence[Path],
     flags: Sequence[str] = _USUAL_FLAGS,
     headers: Mapping[str, str] = MappingProxyType({}),
+    is_closed: bool = False,
 ) -> CompiledSource:
     """Compile CUDA C++ for "compute_XX" (PTX) or "sm_XX" (CUBIN and PTX); kernels wait at their start where possible.
 
     `path` names the source in messages and line information; it need not exist. `flags` are those of `CudaOptions`.
-    `headers` maps the names in `#include` lines to texts; other headers are looked up in the folders. Raise
-    KernelError with the compiler's errors and the file and line of the first. There is no file if the error is in a
-    source with a relative path, which is in no file.
+    `headers` maps the names in `#include` lines to texts; other headers are looked up in the folders. With `is_closed`,
+    the compiler opens no file, however the source names it, and gets the toolkit's headers as texts. Raise KernelError
+    with the compiler's errors and the file and line of the first. There is no file if the error is in a source with a
+    relative path, which is in no file.
     """
     waiting = waiting_cuda(source, architecture)
     if waiting is not None:
         try:
-            return _compile(waiting, path, architecture, include_folders, flags, headers)
+            return _compile(waiting, path, architecture, include_folders, flags, headers, is_closed=is_closed)
         except KernelError:
             pass  # compile again, since messages must show the source as it is
-    return _compile(source, path, architecture, include_folders, flags, headers)
+    return _compile(source, path, architecture, include_folders, flags, headers, is_closed=is_closed)
 
 
 def _compile(
@@ -249,23 +274,79 @@ def _compile(
     include_folders: Sequence[Path],
     flags: Sequence[str],
     headers: Mapping[str, str],
+    *,
+    is_closed: bool,
 ) -> CompiledSource:
     nvrtc = nvrtc_library()
     options = [f"--gpu-architecture={architecture}", *OPTIONS, *flags, *(f"-I{folder}" for folder in include_folders)]
-    brought = {**HEADERS, **headers}
-    names, texts = ([item.encode() for item in items] for items in (brought, brought.values()))
-    created, program = nvrtc.nvrtcCreateProgram(source.encode(), os.fsencode(path), len(names), texts, names)
-    _check(nvrtc, created, "nvrtcCreateProgram")
+    brought = {name.encode(): text.encode() for name, text in {**HEADERS, **headers}.items()}
+    if is_closed and not set(include_folders).isdisjoint(toolkit_folders()):
+        brought = {**_toolkit_texts(), **brought}
+    program = _program(nvrtc, source, path, brought)
     try:
-        (result,) = nvrtc.nvrtcCompileProgram(program, len(options), [os.fsencode(option) for option in options])
+        with _no_files(nvrtc) if is_closed else nullcontext():
+            (result,) = nvrtc.nvrtcCompileProgram(program, len(options), [os.fsencode(option) for option in options])
         log = _fetch(nvrtc, program, "ProgramLog").rstrip(b"\0").decode(errors="replace").strip()
         if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise compile_error(log, path)
+            raise compile_error(log, path, {str(path), *headers} if is_closed else None)
         ptx = _fetch(nvrtc, program, "PTX").rstrip(b"\0").decode()
         cubin = None if architecture.startswith("compute_") else _fetch(nvrtc, program, "CUBIN")
     finally:
         nvrtc.nvrtcDestroyProgram(program)
     return CompiledSource(ptx, cubin, log=log)
+
+
+def _program(nvrtc: Any, source: str, path: Path, headers: Mapping[bytes, bytes]) -> Any:
+    names, texts = list(headers), list(headers.values())
+    created, program = nvrtc.nvrtcCreateProgram(source.encode(), os.fsencode(path), len(names), texts, names)
+    _check(nvrtc, created, "nvrtcCreateProgram")
+    return program
+
+
+@contextmanager
+def _no_files(nvrtc: Any) -> Iterator[None]:
+    """Let this process open no file.
+
+    A source can name a file in many ways, by macros too, so what the compiler may read is not left to its text.
+    """
+    _load_builtins(nvrtc)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@cache
+def _load_builtins(nvrtc: Any) -> None:
+    """Compile an empty source: NVRTC loads a library of its own with the first one."""
+    program = _program(nvrtc, "", Path("empty"), {})
+    nvrtc.nvrtcCompileProgram(program, 0, [])
+    nvrtc.nvrtcDestroyProgram(program)
+
+
+@cache
+def _toolkit_texts() -> dict[bytes, bytes]:
+    """Return the toolkit's headers by the names by which sources and other headers include them.
+
+    A header names one beside it from its own folder, which is rewritten, since the compiler does not look there.
+    """
+    folders, found = toolkit_folders(), dict[str, str]()
+    for folder in reversed(folders):
+        inner = [other for other in folders if other != folder and other.is_relative_to(folder)]
+        for path in folder.rglob("*"):
+            if path.is_file() and not any(map(path.is_relative_to, inner)):
+                found[path.relative_to(folder).as_posix()] = path.read_text(encoding="utf-8", errors="replace")
+
+    def placed(name: str, text: str) -> str:
+        def beside(line: re.Match[str]) -> str:
+            other = posixpath.normpath(posixpath.join(posixpath.dirname(name), line[2]))
+            return f'{line[1]}"{other}"' if other in found else line[0]
+
+        return _BESIDE.sub(beside, text)
+
+    return {name.encode(): placed(name, text).encode() for name, text in found.items()}
 
 
 def _fetch(nvrtc: Any, program: Any, what: str) -> bytes:

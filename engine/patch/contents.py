@@ -136,12 +136,14 @@ class PatchContents:
         block_type = self.catalogue.get(node.type)
         if block_type is None or not block_type.is_adaptive:
             return block_type
-        known = self._adapted.get(node.id)
-        if known is None or known[0] is not node or known[1] != (self.path, block_type, generation()):
-            resolved, problem = self.catalogue.resolve(node.type, node.parameters, lambda: self.folder)
+        known, key = self._adapted.get(node.id), (self.path, self.trusted, block_type, generation())
+        if known is None or known[0] is not node or known[1] != key:
+            resolved, problem = self.catalogue.resolve(
+                node.type, node.parameters, lambda: self.folder, trusted=self.trusted
+            )
             if problem is not None and resolved is block_type and known is not None:
                 resolved = known[2]  # an error in the values doesn't remove the node's ports
-            known = self._adapted[node.id] = node, (self.path, block_type, generation()), resolved
+            known = self._adapted[node.id] = node, key, resolved
         return known[2]
 
     def decides_interface(self, node_id: str, parameter: str) -> bool:

@@ -241,7 +241,7 @@ class Patch(EditablePatch):
         deciding = {name: value for name, value in values.items() if decides_interface(block_type, name)}
         specs = [(block_type.parameter(name), value) for name, value in deciding.items()]
         checked = {spec.name: spec.coerce(value) for spec, value in specs}
-        adapted, problem = self.catalogue.resolve(block_type.id, checked, lambda: self.folder)
+        adapted, problem = self.catalogue.resolve(block_type.id, checked, lambda: self.folder, trusted=self.trusted)
         assert adapted is not None
         if problem is not None and adapted is block_type and block_type.is_adaptive and len(deciding) < len(values):
             raise PatchError(problem.message)  # the reason why the other parameters are unknown

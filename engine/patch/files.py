@@ -135,20 +135,20 @@ def load_patch(path: Path | str, catalogue: Catalogue | None = None, *, trust: b
         data = read_bytes(path)
     except OSError as problem:
         raise PatchError(f"patch must be readable: {cut(str(path), 300)}: {problem.strerror or problem}") from problem
-    patch = read_patch(data, path, catalogue)
-    patch.trusted = trust
+    patch = read_patch(data, path, catalogue, trust=trust)
     _log.info("read %s: %s, %s", path, plural(len(patch.nodes), "node"), plural(len(patch.connections), "connection"))
     return patch
 
 
-def read_patch(data: bytes, path: Path, catalogue: Catalogue | None = None) -> Patch:
-    """Return the patch in `data`, the contents of the file at `path`; it is not trusted."""
+def read_patch(data: bytes, path: Path, catalogue: Catalogue | None = None, *, trust: bool = False) -> Patch:
+    """Return the patch in `data`, the contents of the file at `path`."""
     try:
         text = data.decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError as problem:
         raise PatchError(f"{path} must be a patch (UTF-8 JSON), got other data") from problem
-    patch = parse_patch(text, str(path), catalogue)
-    patch.path, patch.file_digest = path, file_version(data)
+    patch = Patch(catalogue)
+    patch.path, patch.file_digest, patch.trusted = path, file_version(data), trust  # its kernels may include files
+    _fill_from(patch, text, str(path))
     return patch
 
 
@@ -192,6 +192,13 @@ def dump_patch(patch: Patch | FrozenPatch) -> str:
 
 def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = None) -> Patch:
     """Return the patch in `text`, which is not trusted; `name` is its name in messages."""
+    patch = Patch(catalogue)
+    patch.trusted = False
+    _fill_from(patch, text, name)
+    return patch
+
+
+def _fill_from(patch: Patch, text: str, name: str) -> None:
     try:
         document = json.loads(text)
         check_depth(document, MOST_DEPTH + 4)  # the parameter's value is in a node of the list of an object
@@ -207,10 +214,7 @@ def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = No
     if type(schema) is not int or schema != SCHEMA:
         hint = "; a newer Warploom may read it" if type(schema) is int and schema > SCHEMA else ""
         raise PatchError(f"{name}: schema must be {SCHEMA}, got {json.dumps(schema)[:80]}{hint}")
-    patch = Patch(catalogue)
-    patch.trusted = False
     fill_patch(patch, document, name)
-    return patch
 
 
 def fill_patch(patch: Patch, document: dict[str, Any], name: str) -> None:

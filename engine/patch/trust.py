@@ -1,8 +1,9 @@
 """Actions that only a trusted patch may take, since a patch is a document that may come from anywhere.
 
-A patch that isn't trusted (`Patch.trusted`) writes files only in its own folder or in one that the person names, and
-listens only to this machine. In its own folder it overwrites only what it has written. Block files beside it are
-trusted separately: `catalogue.trust_blocks`.
+A patch that isn't trusted (`Patch.trusted`) writes files only in its own folder or in one that the person names,
+listens only to this machine, and its kernels include only files of its own folder, of the person's and of CUDA. In its
+own folder it overwrites only what it has written. Block files beside it are trusted separately:
+`catalogue.trust_blocks`.
 """
 
 import hashlib
@@ -14,17 +15,15 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from engine.diagnostics import Diagnostic, Mend, warning
+from engine.diagnostics import TRUST_PATCH, Diagnostic, Mend, warning
 from engine.disk_cache import DiskCache, cache_key
 from engine.patch.files import EXAMPLES_FOLDER
 from engine.readings import digest
 
-REMEDY = "if you know the patch, trust it: File > Trust, `--trust`, or `load_patch(path, trust=True)` from Python"
-
 
 def asks_for_trust(diagnostic: Diagnostic) -> bool:
-    """True for diagnostics from `refuse_file` and `refuse_source`."""
-    return diagnostic.mend is Mend.TRUST and diagnostic.remedy == REMEDY
+    """True for diagnostics from `refuse_file` and `refuse_source`, and of headers out of reach."""
+    return diagnostic.mend is Mend.TRUST and diagnostic.remedy == TRUST_PATCH
 
 
 def refuse_file(node: str, path: Path, folder: Path) -> Diagnostic | None:
@@ -40,7 +39,7 @@ def refuse_file(node: str, path: Path, folder: Path) -> Diagnostic | None:
         f"file must be written in the folder {folder}, got {found}",
         node=node,
         found=found,
-        remedy=REMEDY,
+        remedy=TRUST_PATCH,
         mend=Mend.TRUST,
     )
 
@@ -125,7 +124,7 @@ def refuse_source(node: str, source: str) -> Diagnostic | None:
         return None
     found = f"{host}, port {port}"
     text = f"OSC must be listened to at an address of this machine only, such as 127.0.0.1, got {found}"
-    return warning(text, node=node, found=found, remedy=REMEDY, mend=Mend.TRUST)
+    return warning(text, node=node, found=found, remedy=TRUST_PATCH, mend=Mend.TRUST)
 
 
 def _is_this_machine(host: str) -> bool:

@@ -25,7 +25,7 @@ class Token(NamedTuple):
 # 2 begin with `@@DWARF`.
 _PATTERN = re.compile(
     r"""(?:
-    (?P<space>[ \t\r\n\f\v]+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]* | @@DWARF[^\n]*)
+    (?P<space>[ \t\r\n\f\v]+ | //[^\n]* | /\*.*?\*/ | ^\#(?![ \t]*include)[^\n]* | @@DWARF[^\n]*)
   | (?P<word>(?:%[\w$]+|[$_A-Za-z][\w$]*)(?:\.\w+(?:::\w+)*)*)
   | (?P<symbol><<|>>|<=|>=|==|!=|&&|\|\||[\[\]{}(),;:@!|+\-=<>~*%&^?]|/(?!\*))
   | (?P<number>0[fF][0-9a-fA-F]{8}(?!\w) | 0[dD][0-9a-fA-F]{16}(?!\w) | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?

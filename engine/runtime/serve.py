@@ -43,7 +43,7 @@ from engine.protocol.encoding import (
 from engine.protocol.frames import read_frame, write_frame
 from engine.protocol.hello import hello
 from engine.protocol.liveness import HEARTBEAT_S
-from engine.protocol.messages import Edited, Message, Observe
+from engine.protocol.messages import Edited, Message, Observe, SetTrust
 from engine.protocol.pipe import KINDS
 from engine.protocol.questions import Close, Open, Question, SaveTo, WatchFiles
 from engine.protocol.shared_pictures import SharedPictures, inherited
@@ -191,6 +191,9 @@ class _Server:
             case UseFiles(path, blocks):
                 self._patch.path = path.resolve() if path is not None else None
                 self._trust(blocks)
+            case SetTrust(trusted):
+                self._patch.trusted = trusted
+                self._post(message)
             case Edited(edit, is_undo):
                 self._post(Edited(tuple(filter(self._apply, edit)), is_undo))
             case _ if not isinstance(message, Change) or self._apply(message):

@@ -32,7 +32,7 @@ def _reported(patch: Patch) -> list[str]:
 
 def _problem(patch: Patch, node: NodeRef) -> str:
     placed = patch.nodes[node.id]
-    return str(patch.catalogue.resolve(placed.type, placed.parameters, lambda: patch.folder)[1])
+    return str(patch.catalogue.resolve(placed.type, placed.parameters, lambda: patch.folder, trusted=True)[1])
 
 
 @pytest.mark.parametrize(

@@ -125,3 +125,34 @@ def test_only_addresses_of_this_machine_are_local(host: str, is_local: bool) -> 
     """Only an address of this machine is local to the check of sources, and MIDI is always allowed."""
     assert (refuse_source("n", f"osc:{host}:9000") is None) == is_local
     assert refuse_source("n", "midi:any") is None
+
+
+def including(place: Path) -> Path:
+    """Return a patch file in `place` with a kernel that includes a header of another folder."""
+    (place.parent / "other" / "number.h").write_text("#define NUMBER 3\n")
+    text = 'extern "C" __global__ void k(float* out, int count) { if (threadIdx.x < count) out[threadIdx.x] = NUMBER; }'
+    patch = Patch()
+    patch.add("kernel.cuda", node_id="k", code=f'#include "{place.parent}/other/number.h"\n{text}', shapes="out: [4]")
+    save_patch(patch, place / "p.loom")
+    return place / "p.loom"
+
+
+def test_a_header_elsewhere_is_included_only_for_a_trusted_patch(place: Path) -> None:
+    """Check and engine refuse it, and ask for trust; trust makes the block run, and a later refusal keeps it."""
+    path = including(place)
+    assert not check_patch(load_patch(path, trust=True))
+    patch = load_patch(path)
+    with Engine(patch, device="host") as engine:
+        asks = [item for item in engine.step().diagnostics if asks_for_trust(item)]
+        assert [(item.node, item.found) for item in asks] == [("k", f"{place.parent}/other/number.h")]
+        assert [item.message for item in check_patch(patch) if asks_for_trust(item)] == [asks[0].message]
+        assert patch.block_type("k").ports == {}
+        patch.trusted = True
+        engine.post(SetTrust(True))
+        assert not engine.step().diagnostics
+        assert engine.read(patch["k"]["out"]).tolist() == [3] * 4
+        patch.trusted = False
+        engine.post(SetTrust(False))
+        (told,) = engine.step().diagnostics
+        assert asks_for_trust(told)
+        assert engine.read(patch["k"]["out"]).tolist() == [3] * 4

@@ -19,12 +19,13 @@ class UntrustedKernel(KernelError):
 
 def require_trust(path: Path) -> None:
     """Raise UntrustedKernel unless a file lies in a trusted folder; symbolic links are followed."""
-    if not _is_trusted(path):
+    if not is_trusted(path):
         text = f"kernel file {path.name} must lie in a folder of blocks that is trusted, got {resolved(path).parent}"
         raise UntrustedKernel(text, file=str(path))
 
 
 @answered
-def _is_trusted(path: Path) -> bool:
+def is_trusted(path: Path) -> bool:
+    """True when a file lies in a folder whose files may run; symbolic links are followed."""
     real = path.resolve()
     return any(real.is_relative_to(folder) for folder in tuple(trusted_folders))

@@ -40,6 +40,7 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
     parameters = ParameterStore(lambda: patch.folder)
     with closing(CodeRunner()) as code:
         registry = BlockRegistry(patch.catalogue, parameters, lambda: patch.folder, code)
+        registry.trusted = patch.trusted
         for node in patch.nodes.values():
             registry.register(node)
         wires = [c for c in patch.connections if not patch.is_value_connection(c)]

@@ -30,6 +30,8 @@ class BlockRegistry:
         self._parameters = parameters
         self._folder = folder
         self._code = code
+        #: Whether the patch is trusted.
+        self.trusted = False
         self.placed: dict[str, PlacedNode] = {}
         self.value_blocks: dict[str, ValueBlock] = {}
         #: The nodes that the next `describe_patch` has to describe.
@@ -82,6 +84,11 @@ class BlockRegistry:
         if spec is None or placed.successor is not None or (node_id, parameter) in self._parameters.misfits:
             return False
         return not spec.structural
+
+    def adaptive_types(self) -> frozenset[str]:
+        """Return the ids of the placed types whose ports follow from a node's values."""
+        types = ((placed.type_id, placed.block_type) for placed in self.placed.values())
+        return frozenset(type_id for type_id, found in types if found is not None and found.is_adaptive)
 
     def redefine(self, types: Collection[str]) -> tuple[list[str], list[str]]:
         """Follow new versions of block types: return the nodes that were replaced, and those that wait to be described.
@@ -149,7 +156,7 @@ class BlockRegistry:
         return succeeded
 
     def _look_up(self, node_id: str, type_id: str, region: str, patch_values: Mapping[str, object]) -> PlacedNode:
-        return look_up(node_id, type_id, region, patch_values, self._catalogue, self._folder)
+        return look_up(node_id, type_id, region, patch_values, self._catalogue, self._folder, trusted=self.trusted)
 
     def _place(
         self, placed: PlacedNode, block: ValueBlock | None, patch_values: Mapping[str, object] | None = None
@@ -171,7 +178,7 @@ class BlockRegistry:
 
     def _is_newest(self, placed: PlacedNode) -> bool:
         patch_values = self._parameters.patch_values(placed.id)
-        block_type, problem = self._catalogue.resolve(placed.type_id, patch_values, self._folder)
+        block_type, problem = self._catalogue.resolve(placed.type_id, patch_values, self._folder, trusted=self.trusted)
         latest = placed.successor or placed
         told = [(item.message, item.line) for item in placed.stale]
         if block_type is None:

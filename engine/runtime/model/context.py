@@ -268,7 +268,7 @@ class CudaContext:
 
     def set_trusted(self, trusted: bool) -> None:
         """Set whether the patch is trusted."""
-        self.trusted = self.value_graph.trusted = trusted
+        self.trusted = self.value_graph.trusted = self.registry.trusted = trusted
         self.value_graph.set_parameter(None, structural=True)  # trust decides which sources may be listened to
 
     def save_place(self, folder: Path | None = None, overwrites: Collection[str] | None = ()) -> SavePlace:

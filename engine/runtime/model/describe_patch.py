@@ -92,9 +92,11 @@ def look_up(
     patch_values: Mapping[str, object],
     catalogue: Catalogue,
     folder: Callable[[], Path],
+    *,
+    trusted: bool,
 ) -> PlacedNode:
-    """Return a node with the newest version of its type; `folder` is the patch's folder."""
-    block_type, newest = catalogue.resolve(type_id, patch_values, folder)
+    """Return a node with the newest version of its type; `folder` is the patch's folder, `trusted` whether it is."""
+    block_type, newest = catalogue.resolve(type_id, patch_values, folder, trusted=trusted)
     problem = replace(newest, node=node_id) if newest is not None else None
     if block_type is None:
         return PlacedNode(node_id, type_id, region, problems=(problem or _unknown(node_id, type_id, folder()),))

@@ -271,7 +271,13 @@ class _Trial:
         if any(spec.files.startswith("open") for spec in block_type.parameters.values()):
             return False
         placed = look_up(
-            node.id, node.type, node.region, node.parameters, self._patch.catalogue, lambda: self._patch.folder
+            node.id,
+            node.type,
+            node.region,
+            node.parameters,
+            self._patch.catalogue,
+            lambda: self._patch.folder,
+            trusted=self._patch.trusted,
         )
         values, _ = fit(node.id, placed.specs, node.parameters, lambda: self._patch.folder)
         self._placed.append(replace(placed, values=values))

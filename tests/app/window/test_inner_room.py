@@ -216,7 +216,8 @@ def test_a_new_kernel_scales_its_input(window: MainWindow) -> None:
 def test_the_problem_list_leads_to_the_op(inside: MainWindow) -> None:
     patch = patch_of(inside)
     patch.set("kernel", graph={**_GRAPH, "connections": [{"source": "x.buffer", "target": "out.value"}]})
-    told = patch.catalogue.resolve("kernel.graph", patch.nodes["kernel"].parameters, lambda: patch.folder)[1]
+    values = patch.nodes["kernel"].parameters
+    told = patch.catalogue.resolve("kernel.graph", values, lambda: patch.folder, trusted=True)[1]
     assert told is not None
     inside.kernel.leave()
     inside.docks.widget(Problems).show_diagnostics((msgspec.structs.replace(told, node="kernel"),))
