@@ -46,6 +46,8 @@ class Inputs:
             self.set(name, self.table.get(name, 0.0) + amount)
 
 
+#: The most sources that a patch listens to; each takes a thread, and a port or a device.
+MOST_SOURCES = 64
 #: The time until a listener tries again after a failure such as a port in use or a missing device.
 RETRY_S = 2.0
 #: The time until a listener tries again if a part of the system is missing, since libraries may print an error each

@@ -3,14 +3,14 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from engine.blocktypes.value_blocks import Moment, ValueBlock
-from engine.diagnostics import Diagnostic
+from engine.diagnostics import Diagnostic, warning
 from engine.patch.changes import Connection, PortRef
 from engine.patch.trust import refuse_source
 from engine.user_code.runner import CodeRunner
-from engine.values.listening import Inputs, Kinds, Listeners
+from engine.values.listening import MOST_SOURCES, Inputs, Kinds, Listeners
 from engine.values.midi import MidiListener
 from engine.values.osc import OscListener
 from engine.values.steps import ValueStep
@@ -226,13 +226,11 @@ class ValueGraph:
         if not self._has_new_settings and len(self._unchecked) == len(asked):
             return
         self._has_new_settings, self._is_untold = False, True
-        sources: dict[str, None] = {}
+        sources = {step.block.node: step.source for step in self._steps if step.source}
+        refused = refused_sources(sources, trusted=self.trusted)
+        self._listeners.need(source for node, source in sources.items() if node not in refused)
         for step in self._steps:
-            step.refused = None if self.trusted else refuse_source(step.block.node, step.source)
-            if step.source and step.refused is None:
-                sources[step.source] = None
-        self._listeners.need(sources)
-        for step in self._steps:
+            step.refused = refused.get(step.block.node)
             step.listener = self._listeners.open.get(step.source) if step.refused is None else None
 
     def _tell(self, fresh: bool) -> bool:
@@ -249,3 +247,19 @@ class ValueGraph:
         self._is_untold = False
         is_new, self.diagnostics = found != self.diagnostics, found
         return is_new
+
+
+def refused_sources(sources: Mapping[str, str], *, trusted: bool) -> dict[str, Diagnostic]:
+    """Return why nodes may not listen to their sources, for those that may not; `trusted` is whether the patch is."""
+    refused: dict[str, Diagnostic] = {}
+    heard: set[str] = set()
+    for node, source in sources.items():
+        told = None if trusted else refuse_source(node, source)
+        if told is None and source not in heard and len(heard) == MOST_SOURCES:
+            text = f"patch must listen to at most {MOST_SOURCES} OSC addresses and MIDI devices, got another: {source}"
+            told = warning(text, node=node, remedy="let several blocks listen to the same one")
+        if told is None:
+            heard.add(source)
+        else:
+            refused[node] = told
+    return refused

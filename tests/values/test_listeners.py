@@ -3,9 +3,14 @@
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from engine.values.listening import Inputs, Listener, Listeners
+from engine import Engine, Patch
+from engine.runtime.check.check_patch import check_patch
+from engine.values.listening import MOST_SOURCES, Inputs, Listener, Listeners
 from engine.values.osc import OscListener
+from engine.values.value_graph import refused_sources
 from tests.values.test_listening import listeners
 from tests.waiting import until
 
@@ -62,3 +67,28 @@ def test_messages_from_any_thread_are_counted() -> None:
     for thread in threads:
         thread.join()
     assert inputs.table["n"] == 20_000
+
+
+@given(
+    st.dictionaries(st.integers(0, 999).map(str), st.integers(0, 2 * MOST_SOURCES).map("osc:127.0.0.1:{}".format)),
+    st.booleans(),
+)
+def test_a_patch_listens_to_a_limited_number_of_sources(sources: dict[str, str], trusted: bool) -> None:
+    """The first sources are listened to, by all blocks that need them, and every other block is refused."""
+    refused = refused_sources(sources, trusted=trusted)
+    heard = list(dict.fromkeys(sources.values()))[:MOST_SOURCES]
+    assert refused.keys() == {node for node, source in sources.items() if source not in heard}
+    assert all(told.node == node and sources[node] in told.message for node, told in refused.items())
+
+
+def test_many_listening_blocks_are_reported_and_start_few_threads() -> None:
+    """Check and engine name each block over the limit, and the engine has no thread for it."""
+    patch = Patch()
+    for port in range(MOST_SOURCES + 5):
+        patch.add("value.osc_in", port=20_000 + port)
+    told = check_patch(patch)
+    assert len(told) == 5 and all("at most 64 OSC addresses" in item.message for item in told)
+    with Engine(patch, device="host") as engine:
+        assert set(told) <= set(engine.step().diagnostics)
+        assert len(listeners()) == MOST_SOURCES
+    assert listeners() == []

@@ -15,7 +15,7 @@ from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Se
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
-from engine.patch.trust import SavePlace, refuse_source
+from engine.patch.trust import SavePlace
 from engine.runtime.check.kernel_checks import argument_problems, count_problems, number_problems
 from engine.runtime.memory.graph_memory import out_of_memory_errors
 from engine.runtime.model.block_registry import BlockRegistry
@@ -24,6 +24,7 @@ from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.model.parameters import ParameterStore
 from engine.user_code.runner import CodeRunner
 from engine.values.steps import read_settings
+from engine.values.value_graph import refused_sources
 from engine.values.wiring import wire_values
 
 #: A plan that needs less memory than this is not compared with the machine's devices.
@@ -55,8 +56,9 @@ def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[D
     description = described.inlined.description
     for block in description.nodes:
         found += _check_kernels(block)
+    sources = {node: source for node, (source, _) in settings.items() if source}
+    found += refused_sources(sources, trusted=patch.trusted).values()
     if not patch.trusted:
-        found += [told for node, (source, _) in settings.items() if (told := refuse_source(node, source))]
         place = SavePlace(patch.folder, patch=str(patch.path.resolve()) if patch.path is not None else "")
         found += place.refusals(description.files, at_present=True)
     plan = None
