@@ -163,6 +163,15 @@ class Reading:
         """Every path that was asked about, there or not, if a file can have its name."""
         return frozenset(path for _, path in tuple(self.answers) if "\0" not in str(path))
 
+    @property
+    def looked_at(self) -> frozenset[Path]:
+        """The files that were looked for or read, there or not, and the links to them: not those out of `reach`."""
+        about = tuple(unwrap(question) for question in (content, digest, is_file, is_pipe))
+        answers = tuple(self.answers.items())
+        files = {path for (question, path), _ in answers if question in about}
+        links = {path for (question, path), real in answers if question is unwrap(resolved) and real in files}
+        return frozenset(path for path in files | links if "\0" not in str(path))
+
     def changed(
         self, disk: Callable[[PathQuestion, Path], Any] = lambda question, path: question(path)
     ) -> frozenset[Path]:

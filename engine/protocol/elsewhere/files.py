@@ -77,6 +77,8 @@ class FilesOfPatch:
         The second value has new problems of folders that are too large.
         """
         with self._lock:
+            self._is_changed |= self._copy.trusted != self._patch.trusted
+            self._copy.trusted = self._patch.trusted
             self._apply()
             folders = tuple(block_folders.trusted)
             path = self._patch.path.resolve() if self._patch.path is not None else Path.cwd() / "patch.loom"
@@ -139,7 +141,8 @@ class FilesOfPatch:
                     if spec.files.startswith("open") and (value := given(spec, node.parameters, lambda: folder)):
                         yield folder / value
             if issubclass(block_type, AdaptiveBlock):
-                yield from adapted(block_type.origin or block_type, node.parameters, lambda: folder).reading.files
+                origin, trusted = block_type.origin or block_type, self._copy.trusted
+                yield from adapted(origin, node.parameters, lambda: folder, trusted=trusted).reading.looked_at
 
     def _inside(self, folder: Path, problems: list[Diagnostic]) -> Iterator[Path]:
         """Yield the files of a folder of blocks; a folder that is too large is reported once, and partly left out."""
