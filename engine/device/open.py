@@ -1,15 +1,21 @@
 """Opens a device by its name, and lists the devices of this machine."""
 
+import ctypes
 import importlib.util
 import logging
+import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from engine.arguments import SHOWN, checked
 from engine.device.device import Device, DeviceInfo, checked_time_limit
 from engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)
+#: M_ARENA_MAX of glibc's malloc.h.
+_ARENA_MAX = -8
 
 
 @dataclass(frozen=True)
@@ -41,9 +47,22 @@ def open_device(name: str = "auto", *, plain_edges: bool = False, kernel_time_li
     """
     check_device_name(name)
     checked_time_limit(kernel_time_limit_s)
+    _share_heaps()
     device = _open_named(name, plain_edges)
     device.set_kernel_time_limit(kernel_time_limit_s)
     return device
+
+
+@cache
+def _share_heaps() -> None:
+    """Have all threads of the process share two heaps of glibc, instead of up to eight for each core.
+
+    Each engine has threads of its own. The memory that one of them frees stays in its heap, where others don't find
+    it, so that a process which opens many patches would grow (`tests/benchmarks/bench_memory.py`).
+    """
+    if "MALLOC_ARENA_MAX" not in os.environ:
+        with suppress(AttributeError, OSError):  # another C library
+            ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
 
 
 def _open_named(name: str, plain_edges: bool) -> Device:

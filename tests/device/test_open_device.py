@@ -80,3 +80,23 @@ def test_the_host_has_only_plain_edges() -> None:
     device = open_device("host", plain_edges=True)
     assert device.info.name == "host"
     device.close()
+
+
+def test_threads_share_two_heaps() -> None:
+    """After a device was opened, many threads that allocate at once make no heap of their own."""
+    code = """
+import ctypes, threading
+from engine.device.open import open_device
+open_device("host").close()
+libc, go = ctypes.CDLL(None), threading.Barrier(20)
+threads = [threading.Thread(target=lambda: (bytes(1000), go.wait())) for _ in range(20)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, "stdout"))
+libc.fflush(None)
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert 1 <= found.stdout.count("<heap nr=") <= 2
