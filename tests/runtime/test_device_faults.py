@@ -34,6 +34,7 @@ SAMPLE = 9
 #: is built anew, and an update tries again to make room for a picture.
 TRIED_AGAIN = {
     ("buffer_pool.py", "Device.allocate"),
+    ("buffer_pool.py", "Device.fill"),
     ("compiled_graph.py", "Executable.update_kernel"),
     ("picture_slot.py", "PinnedArray.free"),
     ("picture_slot.py", "Device.pinned"),
@@ -49,6 +50,9 @@ class Session:
         kernels.write("scale.cu", SCALE)
         self.engine: Engine | None = None
         self.raised: list[Exception] = []
+        #: The numbers of calls before each step, and the steps that raised.
+        self.begun: list[int] = []
+        self.failed: list[int] = []
         self.said: set[str] = set()
         self.reads: list[Contents] = []
 
@@ -58,6 +62,7 @@ class Session:
             step()
         except WarploomError as problem:
             self.raised.append(problem)
+            self.failed.append(len(self.begun))
 
     def open(self) -> None:
         """Make the engine."""
@@ -71,7 +76,8 @@ class Session:
 
     def listen(self) -> None:
         """Note what the engine has said."""
-        assert self.engine is not None
+        if self.engine is None:
+            return
         report = self.engine.take_report()
         found = [*(report.diagnostics if report is not None else ()), *self.engine.take_events()]
         self.said |= {item.message for item in found if isinstance(item, Diagnostic)}
@@ -162,6 +168,9 @@ def flat(session: Session, folder: Path) -> Iterator[Callable[[], object]]:
         yield lambda level=level: session.post(SetProfiling(level))  # type: ignore[misc]
         patch.set(scale, factor=float(level))
         yield session.frame
+    yield lambda: session.engine and session.engine.start(rate=None)
+    yield lambda: session.engine and session.engine.stop()
+    yield session.listen
     yield lambda: session.engine and session.engine.trace(2)
     yield lambda: session.post(SetProfiling(ProfilingLevel.NONE))
     patch.set(scale, factor=3.5)
@@ -183,8 +192,6 @@ def flat(session: Session, folder: Path) -> Iterator[Callable[[], object]]:
     patch.remove("after")
     yield session.frame
     yield session.read
-    yield lambda: session.engine and session.engine.start(rate=None)
-    yield lambda: session.engine and session.engine.stop()
 
 
 def nested(session: Session, folder: Path) -> Iterator[Callable[[], object]]:
@@ -258,7 +265,9 @@ def run(faults: Faults, kernels: Kernels, folder: Path, name: str, *fails: int, 
         monkeypatch.setattr(opening, "_open_host", device)
         session = Session(kernels, patch())
         for step in steps(session, folder):
+            session.begun.append(len(faults.calls))
             session.do(step)
+        session.begun.append(len(faults.calls))
         if session.engine is not None:
             session.do(session.engine.close)
             session.engine.close()
@@ -279,6 +288,9 @@ def check(session: Session, sound: Session, faults: Faults, *, lasting: bool) ->
         # Outputs of a patch that can't be built can't be saved, and the reason was said before.
         assert Faults.TEXT in str(problem) or (said and isinstance(problem, PatchError)), repr(problem)
     if not lasting:
+        # An edit resumes an engine whose device works again.
+        last = range(len(session.begun) - 3, len(session.begun))  # before it is closed
+        assert faults.first >= session.begun[-6] or not any(step in last for step in session.failed)
         told = {str(problem) for problem in session.raised if Faults.TEXT in str(problem)}
         assert len(told) <= 1
         file, _, call = faults.calls[faults.first]

@@ -282,6 +282,11 @@ class CudaEngine:
         self.updates.diagnostics.log.add_failure(diagnostic)
         self._tell(diagnostic)
 
+    def stop_for(self, problem: DeviceError) -> None:
+        """Stop, since the device has failed outside of a frame."""
+        self.fault = problem
+        self.fail(find_fault(problem, self.updates.compiled, self.profiler.operations).diagnostic)
+
     def _break(self, problem: DeviceError, due_ns: int, began_ns: int, by_hand: bool) -> None:
         """Mute the nodes in which the device has failed, or else stop the engine; `problem` then names the node."""
         fault = find_fault(problem, self.updates.compiled, self.profiler.operations)

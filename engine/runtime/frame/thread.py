@@ -117,8 +117,11 @@ class EngineLoop:
             with self._lock:
                 self._engine.settle()
                 self._engine.tell()
-        except (DeviceError, Cancelled):
-            pass  # the engine has reported it, or is being closed
+        except DeviceError as problem:
+            if self._engine.fault is None:  # not in a frame, which reports its failure
+                self._engine.stop_for(problem)
+        except Cancelled:
+            pass  # the engine is being closed
         except Exception as problem:  # noqa: BLE001 - a thread that ended in silence would leave the editor waiting
             _log.exception("the engine's thread failed")
             text = f"the engine must run, got {type(problem).__name__}: {problem}"

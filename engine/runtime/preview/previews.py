@@ -141,7 +141,13 @@ class Previews:
         self._complete(wait=by_hand)
         jobs = [job for job in self._due(by_hand=by_hand) if self._has_room(job, by_hand=by_hand)]
         if jobs:
-            self._begin(compiled, stream, jobs, frame)
+            try:
+                self._begin(compiled, stream, jobs, frame)
+            except BaseException:
+                self._flying = []
+                for job in jobs:
+                    job.viewer.slot.is_free, job.viewer.key = True, None
+                raise
             self._complete(wait=by_hand)
 
     def before_launch(self, stream: Stream) -> None:
