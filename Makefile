@@ -2,12 +2,13 @@
 # make test   set everything up and run lint, types, import contracts and tests
 # make coverage    the tests with the lines that they reach: a table at the end, and every line in htmlcov/index.html
 # make fuzz   the random tests with new seeds and FUZZ (10) times the examples; a failing example is kept in .hypothesis/
+# make test-ssh    an engine on another machine: sshd between two network namespaces; needs root and sshd
 # make test-gpu, bench-gpu, sanitize-gpu    what needs a CUDA device, with no Qt; PYTHON=... uses that Python as it is
 
 VENV := .venv/bin
 EXAMPLE := resources/examples/particles.loom
 
-.PHONY: run test coverage fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
+.PHONY: run test test-ssh coverage fuzz lint test-gpu bench bench-gpu sanitize-gpu lock setup setup-dev host-runtime
 
 run: setup
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
@@ -31,6 +32,11 @@ FUZZ := 10
 fuzz: setup-dev
 	QT_QPA_PLATFORM=offscreen WARPLOOM_FUZZ=$(FUZZ) WARPLOOM_SEED=$${WARPLOOM_SEED:-$$(date +%s)} $(VENV)/python -m pytest \
 		-n auto --dist loadfile -o timeout=3600 -m "not gpu" $(PYTEST) $$(grep -rlE 'many\(|seeds\(|FACTOR' tests --include='test_*.py')
+
+# An engine behind a real sshd between two network namespaces; as root, and WARPLOOM_SSHD may name another sshd.
+test-ssh: setup-dev
+	WARPLOOM_SSHD=$${WARPLOOM_SSHD:-/usr/sbin/sshd} QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest -s \
+		tests/protocol/elsewhere/test_over_ssh.py
 
 lint: setup-dev
 	$(VENV)/ruff check .

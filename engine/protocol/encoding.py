@@ -17,7 +17,7 @@ from engine.diagnostics import Diagnostic, WarploomError
 from engine.logs import Logged
 from engine.patch.changes import ParameterChanged
 from engine.profiling.profile import Profile
-from engine.protocol.elsewhere.messages import CodedPicture, Content, Files, Got, Lacks, Packed, Part
+from engine.protocol.elsewhere.messages import CodedPicture, Content, Files, Got, Lacks, Packed, Part, Written
 from engine.protocol.messages import FrameReport, Frozen, Message, Preview, Saved, UpdateRecord
 from engine.protocol.questions import AnyQuestion
 from engine.protocol.shared_pictures import PlacedArray, SharedPictures
@@ -104,6 +104,7 @@ FromEngine = (
     | Alive
     | Lacks
     | CodedPicture
+    | Written
     | Got
     | Packed
     | Part

@@ -225,6 +225,8 @@ class PipeTransport:
             self._greeted.wait()
             if self._far is not None:
                 self._far.settle()
+        if (far := self._far) is not None:
+            question = far.placed(question)
         if not self._waits and question.answer_type() is type(None):
             self._send_only(question, self._report_refusal)
             return cast("Answer", None)

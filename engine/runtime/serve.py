@@ -43,7 +43,7 @@ from engine.protocol.encoding import (
 from engine.protocol.frames import read_frame, write_frame
 from engine.protocol.hello import hello
 from engine.protocol.liveness import HEARTBEAT_S
-from engine.protocol.messages import Edited, Message, Observe, SetTrust
+from engine.protocol.messages import Edited, Message, Observe, Saved, SaveOutputs, SetTrust
 from engine.protocol.pipe import KINDS
 from engine.protocol.questions import Close, Open, Question, SaveTo, WatchFiles
 from engine.protocol.shared_pictures import SharedPictures, inherited
@@ -184,6 +184,8 @@ class _Server:
                 pass
             case Files() | Content():
                 self._follow_files(message)
+            case Asked(number, SaveTo() as question) if self._far is not None:
+                self._far.send_later(encode(self._answer(number, question)))
             case Asked(number, question):
                 self._unsent.put(encode(self._answer(number, question)))
             case SetLogLevel(level):
@@ -231,6 +233,8 @@ class _Server:
     def _post(self, message: Message) -> None:
         if isinstance(message, Observe) and self._far is not None:
             self._far.observe(message.viewers)
+        if isinstance(message, SaveOutputs):
+            message = SaveOutputs(message.node, tuple(str(here(Path(each))) for each in message.overwrites))
         if self._engine is not None:
             self._engine.post(message)
 
@@ -303,6 +307,9 @@ class _Server:
                 elif isinstance(question, WatchFiles):
                     question = WatchFiles(tuple(map(here, question.folders)))
                 answer = self._engine.ask(question)
+                if isinstance(question, SaveTo) and self._far is not None:
+                    for saved in answer:
+                        self._far.send_saved(saved, is_event=False)
             return Answered(number, msgspec.Raw(encode(answer)))
         except WarploomError as problem:
             kind = next(kind.__name__ for kind in type(problem).__mro__ if kind.__name__ in KINDS)
@@ -351,8 +358,10 @@ class _Server:
             if far is None:
                 news += outbox.take_previews(self._copy)
             else:
-                far.code_picture(outbox)
-            news += [Failed(event) if isinstance(event, Diagnostic) else event for event in outbox.take_events()]
+                far.begin_large(outbox)
+            for event in outbox.take_events():
+                if far is None or not isinstance(event, Saved) or not far.send_saved(event, is_event=True):
+                    news.append(Failed(event) if isinstance(event, Diagnostic) else event)
         return news
 
 

@@ -2,7 +2,6 @@
 
 import os
 import random
-import subprocess
 import threading
 from contextlib import suppress
 from typing import IO, Any
@@ -14,11 +13,11 @@ import pytest
 from engine import Patch, ProfilingLevel
 from engine.diagnostics import WarploomError
 from engine.patch.changes import NodeRemoved
-from engine.protocol import pipe
 from engine.protocol.encoding import Alive, encode
 from engine.protocol.frames import read_frame, write_frame
 from engine.protocol.messages import Observe, Viewing
 from engine.protocol.pipe import connect
+from engine.protocol.process import EngineProcess
 from engine.protocol.shared_pictures import SharedPictures, make_descriptor
 from engine.runtime.serve import serve
 from tests.fuzzing import seeds
@@ -132,26 +131,21 @@ def _other_place(value: Any, chance: random.Random) -> Any:
 
 
 @pytest.mark.parametrize("seed", seeds(8))
-def test_a_client_survives_any_answers(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_survives_any_answers(seed: int) -> None:
     """Each question has an answer or one of Warploom's errors, reports and pictures are whole, and closing ends."""
     chance = random.Random(seed)
     descriptor = make_descriptor()
     assert descriptor is not None
     shared = SharedPictures(descriptor), SharedPictures(descriptor)
     os.close(descriptor)
-    relays: list[Relay] = []
-
-    def start(_: list[str]) -> tuple[subprocess.Popen[bytes], SharedPictures]:
-        relays.append(Relay(chance, shared[1]))
-        return relays[0], shared[0]  # type: ignore[return-value]  # replaces a process
-
-    monkeypatch.setattr(pipe, "_start", start)
+    relay = Relay(chance, shared[1])
+    process = EngineProcess(("engine",), relay, shared[0])  # type: ignore[arg-type]  # replaces a process
     patch = Patch()
     pixels = patch.add("image.checkerboard", width=8, height=8)
     viewer = patch.add("io.viewer", node_id="viewer")
     patch.connect(pixels["out"], viewer["image"])
     try:
-        with connect(patch, ["engine"], "host", profiling=ProfilingLevel.NONE, waits=chance.random() < 0.5) as client:
+        with connect(patch, process, "host", profiling=ProfilingLevel.NONE, waits=chance.random() < 0.5) as client:
             client.post(Observe({"viewer": Viewing((8, 8))}))
             for _ in range(4):
                 for ask in (
@@ -170,5 +164,4 @@ def test_a_client_survives_any_answers(seed: int, monkeypatch: pytest.MonkeyPatc
     except WarploomError:
         pass
     finally:
-        for relay in relays:
-            relay.join()
+        relay.join()

@@ -3,19 +3,21 @@
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from engine.protocol.elsewhere.line import Line, Parts, unpacked
-from engine.protocol.elsewhere.messages import Content, Files, Got, Lacks, Packed, Part
+from engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
+from engine.protocol.elsewhere.messages import Content, Files, Got, Lacks, Packed, Part, Written
 from engine.protocol.elsewhere.mirror import Mirror
 from engine.protocol.elsewhere.pictures import CODINGS, PictureCoder
 from engine.protocol.encoding import PATH_CODE, encode
-from engine.protocol.messages import Preview, Viewing
+from engine.protocol.messages import Preview, Saved, Viewing
 from engine.protocol.outbox import Outbox
 
 #: How long a client may be silent. A line that was cut may never be reported, and the device must not stay in use.
@@ -46,6 +48,8 @@ class FarClient:
         #: The pictures that are not exact, by viewer; the exact one may be given up for a newer picture.
         self._coarse: dict[str, _Sent] = {}
         self._is_refining = False
+        #: Files that the patch has written, and answers that follow them.
+        self._unsent: deque[bytes] = deque()
         self._root = os.fsencode(self.mirror.root)
         self._heard_s = time.monotonic()
         self._ended = threading.Event()
@@ -85,6 +89,21 @@ class FarClient:
         """Note which pixels are probed."""
         self._viewers = viewers
 
+    def send_saved(self, saved: Saved, *, is_event: bool) -> bool:
+        """Send a file of the mirror back; return False if it is none, or is gone."""
+        try:
+            path = Path(saved.path or "")
+            if not path.is_relative_to(self.mirror.root):
+                return False
+            self.send_later(encode(Written(saved, path.read_bytes(), is_event)))
+        except OSError:
+            return False
+        return True
+
+    def send_later(self, frame: bytes) -> None:
+        """Send a frame after the files that were written before."""
+        self._unsent.append(packed(self._named_as_there(frame), waits=True))
+
     @property
     def has_room(self) -> bool:
         """True while the line takes a report without delay."""
@@ -92,16 +111,23 @@ class FarClient:
 
     def leaving(self, frame: bytes) -> bytes:
         """Return a frame as it is sent: with the client's paths, and compressed."""
-        return self._line.leaving(renamed(frame, self._root) if self._root in frame else frame)
+        return self._line.leaving(self._named_as_there(frame))
+
+    def _named_as_there(self, frame: bytes) -> bytes:
+        return renamed(frame, self._root) if self._root in frame else frame
 
     def part(self) -> bytes | None:
         """Return the next part of a picture that the line takes now."""
         return self._line.part()
 
-    def code_picture(self, outbox: Outbox) -> None:
-        """Begin the newest picture of a viewer, if the line is free for one."""
+    def begin_large(self, outbox: Outbox) -> None:
+        """Begin a written file or the newest picture of a viewer, if the line is free for one."""
         line = self._line
         if (line.is_sending and not self._is_refining) or not line.room:
+            return
+        if self._unsent:
+            line.begin(self._unsent.popleft())
+            self._is_refining = False
             return
         preview = outbox.take_next_preview(np.ndarray.copy)
         if preview is not None:

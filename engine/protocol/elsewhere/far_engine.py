@@ -6,16 +6,22 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from engine.diagnostics import DeviceError, Diagnostic
+from msgspec.structs import replace
+
+from engine.diagnostics import DeviceError, Diagnostic, error
 from engine.patch.document import Patch
+from engine.patch.files import EXAMPLES_FOLDER, write_atomically
+from engine.patch.trust import SavePlace
 from engine.protocol.elsewhere.files import FilesOfPatch, sha256
 from engine.protocol.elsewhere.line import Line, Parts, packed, unpacked
-from engine.protocol.elsewhere.messages import CodedPicture, Content, Got, Lacks, Packed, Part
+from engine.protocol.elsewhere.messages import CodedPicture, Content, Got, Lacks, Packed, Part, Written
 from engine.protocol.elsewhere.pictures import decoded
 from engine.protocol.encoding import Alive, encode
-from engine.protocol.messages import Message
+from engine.protocol.messages import Message, Saved
+from engine.protocol.questions import Answer, Question, SaveTo, WatchFiles
 
 _log = logging.getLogger(__name__)
 #: Interval at which files are compared with what the engine has.
@@ -42,7 +48,9 @@ class FarEngine:
         tells: Callable[[Diagnostic], None],
     ) -> None:
         self._numbers, self._send, self._asks, self._tells = numbers, send, asks, tells
-        self._files = FilesOfPatch(patch)
+        self._patch, self._files = patch, FilesOfPatch(patch)
+        #: The folders where the person has outputs saved.
+        self._folders: set[Path] = set()
         self._line, self._parts = Line(), Parts()
         self._looking = threading.Lock()
         self._placed: Future[bytes] = Future()
@@ -89,6 +97,16 @@ class FarEngine:
         self._files.follow_types()
         self._wake.set()
 
+    def placed(self, question: Question[Answer]) -> Question[Answer]:
+        """Return a question whose paths are whole, for an engine with another working folder."""
+        if isinstance(question, SaveTo) and question.folder is not None:
+            whole = question.folder.absolute()
+            self._folders.add(whole)
+            return cast("Question[Answer]", SaveTo(whole))
+        if isinstance(question, WatchFiles):
+            return cast("Question[Answer]", WatchFiles(tuple(map(Path.absolute, question.folders))))
+        return question
+
     def settle(self) -> None:
         """Wait until the engine has all files as they are now. Raise DeviceError if it has ended."""
         self._is_started.wait()
@@ -118,6 +136,9 @@ class FarEngine:
                 return unpacked(message)
             case CodedPicture():
                 return decoded(message)
+            case Written(saved, data, is_event):
+                written = self._write(saved, data)
+                return written if is_event else None
             case _:
                 return message
         return None
@@ -134,6 +155,24 @@ class FarEngine:
         part = self._line.part()
         self._delivered += len(part or b"")
         return part
+
+    def _write(self, saved: Saved, data: bytes) -> Saved | None:
+        """Write a file that the patch has written there, where it may write one here."""
+        patch, path = self._patch, Path(saved.path or "")
+        folders = [folder for folder in self._folders if path.is_relative_to(folder)]
+        place = SavePlace(patch.folder, folders[0] if folders else None, patch.trusted)
+        if not folders and patch.folder == EXAMPLES_FOLDER and path.is_relative_to(EXAMPLES_FOLDER):
+            path = place.base / path.relative_to(EXAMPLES_FOLDER)
+        problem = place.refusal(saved.node, path)
+        if problem is None:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, data)
+                return replace(saved, path=str(path))
+            except OSError as reason:
+                problem = error(f"output must be writable as {path}, got {reason}", node=saved.node)
+        self._tells(problem)
+        return None
 
     def _size(self, digest: bytes) -> int:
         try:

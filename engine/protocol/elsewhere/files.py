@@ -17,6 +17,7 @@ from engine.diagnostics import Diagnostic, PatchError, Source, warning
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.patch.changes import Change
 from engine.patch.document import Patch
+from engine.patch.trust import SavePlace
 from engine.protocol.elsewhere.messages import Files
 from engine.protocol.messages import Edited, Message
 from engine.readings import Disk, digest
@@ -38,7 +39,7 @@ class Found:
 class FilesOfPatch:
     """The files that an engine on another machine needs to run a patch.
 
-    - Files that parameters name, such as pictures, sounds and kernels.
+    - Files that parameters name, such as pictures, sounds and kernels; files that the patch may overwrite, too.
     - Files that were read for the ports of kernels, such as their headers.
     - All files in the folders of block files that the person trusts, hidden ones excepted.
 
@@ -131,15 +132,16 @@ class FilesOfPatch:
         return found
 
     def _of_nodes(self) -> Iterator[Path]:
-        folder = self._copy.folder
+        folder, base = self._copy.folder, SavePlace(self._copy.folder).base
         for node in self._copy.nodes.values():
             block_type = self._copy.type_of(node)
             if block_type is None:
                 continue
             for spec in block_type.parameters.values():
                 with suppress(PatchError):
-                    if spec.files.startswith("open") and (value := given(spec, node.parameters, lambda: folder)):
-                        yield folder / value
+                    # A file that is there is overwritten only if the patch wrote it, so the engine needs it too.
+                    if spec.files and (value := given(spec, node.parameters, lambda: folder)):
+                        yield (base if spec.files.startswith("save") else folder) / value
             if issubclass(block_type, AdaptiveBlock):
                 origin, trusted = block_type.origin or block_type, self._copy.trusted
                 yield from adapted(origin, node.parameters, lambda: folder, trusted=trusted).reading.looked_at

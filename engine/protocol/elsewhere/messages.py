@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine.protocol.messages import Probed
+from engine.protocol.messages import Probed, Saved
 
 # In both directions.
 
@@ -76,3 +76,11 @@ class CodedPicture(msgspec.Struct, frozen=True, tag=True):
     whole: tuple[int, int] | None = None
     probed: Probed | None = None
     alpha: bytes = b""
+
+
+class Written(msgspec.Struct, frozen=True, tag=True):
+    """A file that the patch has written there, and that the client writes too; `is_event` as `saved` is told then."""
+
+    saved: Saved
+    data: bytes
+    is_event: bool

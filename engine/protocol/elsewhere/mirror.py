@@ -91,8 +91,8 @@ class Mirror:
         for path, digest in self._present.items():
             if not (path in present or any(path in paths for paths in before.values())):
                 continue
-            if self._is_first and not path.is_symlink() and path.is_file() and _digest(path.read_bytes()) == digest:
-                continue  # from an earlier connection
+            if not path.is_symlink() and path.is_file() and _digest(path.read_bytes()) == digest:
+                continue  # from an earlier connection, or the patch wrote it here
             data = None if digest in before else self._contents.get(digest.hex())
             if data is None or _digest(data) != digest:
                 lacking.setdefault(digest, set()).add(path)

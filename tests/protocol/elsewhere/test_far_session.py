@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from engine import Engine, Patch, forget_blocks, trust_blocks
-from engine.diagnostics import DeviceError
+from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.files import load_patch, save_patch
 from engine.protocol.client import Client
-from engine.protocol.messages import Observe, Viewing
+from engine.protocol.messages import Observe, Saved, SaveOutputs, Viewing
 from engine.protocol.pipe import connect
 from tests.fuzzing import many, seeds
 from tests.protocol.elsewhere.far_engine_process import command
@@ -184,3 +185,39 @@ def test_after_cuts_and_stalls_the_engine_equals_a_fresh_one(seed: int, mine: Pa
         assert starts == 1 + len(cuts)
     finally:
         client.close()
+
+
+def test_outputs_are_saved_on_this_machine(mine: Path, tmp_path: Path) -> None:
+    """Save blocks and `save_outputs` write the same files as an engine here, where the patch may write."""
+    patch = make_patch(mine)
+    for node, file in (("save", "board.png"), ("other", str(tmp_path / "other.png"))):
+        patch.add("io.save_image", node_id=node, file=file)
+        patch.connect(patch["board"]["out"], patch[node]["image"])
+    with Engine(patch, "host") as here:
+        here.step()
+        expected = {Path(saved.path or "").name: saved for saved in here.save_outputs(mine / "here")}
+    patch.trusted = False
+    with connect(patch, command(mine), "host") as client:
+        client.step()
+        for saved in client.save_outputs(mine / "there"):
+            path = Path(saved.path or "")
+            assert path.parent == mine / "there" and replace(saved, path=None) == replace(
+                expected[path.name], path=None
+            )
+            assert path.read_bytes() == (mine / "here" / path.name).read_bytes()
+        assert len(list((mine / "there").iterdir())) == len(expected) == 4
+        client.post(SaveOutputs())
+        client.step()
+        events: list[object] = []
+        until(lambda: events.extend(client.take_events()) or {Saved, Diagnostic} <= {type(each) for each in events})
+        saved = [event for event in events if isinstance(event, Saved)]
+        refused = [event for event in events if isinstance(event, Diagnostic)]
+        assert [each.path for each in saved] == [str(mine / "patches" / "board.png")]
+        assert [each.node for each in refused] == ["other"] and not (tmp_path / "other.png").exists()
+        assert (mine / "patches" / "board.png").read_bytes() == (mine / "here" / "board.png").read_bytes()
+        (mine / "patches" / "board.png").write_bytes(b"a person's own")
+        client.post(SaveOutputs("save"))
+        client.step()
+        events.clear()
+        until(lambda: events.extend(client.take_events()) or events)
+        assert (mine / "patches" / "board.png").read_bytes() == b"a person's own"
