@@ -132,16 +132,19 @@ class FilesOfPatch:
         return found
 
     def _of_nodes(self) -> Iterator[Path]:
-        folder, base = self._copy.folder, SavePlace(self._copy.folder).base
+        folder, place = self._copy.folder, SavePlace(self._copy.folder, trusted=self._copy.trusted)
         for node in self._copy.nodes.values():
             block_type = self._copy.type_of(node)
             if block_type is None:
                 continue
             for spec in block_type.parameters.values():
                 with suppress(PatchError):
+                    value = given(spec, node.parameters, lambda: folder) if spec.files else ""
+                    if value and spec.files.startswith("open"):
+                        yield folder / value
                     # A file that is there is overwritten only if the patch wrote it, so the engine needs it too.
-                    if spec.files and (value := given(spec, node.parameters, lambda: folder)):
-                        yield (base if spec.files.startswith("save") else folder) / value
+                    elif value and place.refusal(node.id, place.base / value) is None:
+                        yield place.base / value
             if issubclass(block_type, AdaptiveBlock):
                 origin, trusted = block_type.origin or block_type, self._copy.trusted
                 yield from adapted(origin, node.parameters, lambda: folder, trusted=trusted).reading.looked_at
