@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from engine.catalogue.block_files import is_hidden
 from engine.diagnostics import cut, printable
+from engine.kernel_sources.python.trust import is_hidden
 from engine.readings import Disk, content, digest, stamp_of
 
 #: In a folder, larger files, and those after this much, count by number, size and times, which no archive can set.

@@ -68,10 +68,15 @@ class TrustedPaths:
         return changes(trusted, self.contents(path)) if trusted is not None else []
 
     def decide(self, path: Path, answer: Trust, contents: Contents) -> None:
-        """Remember an answer about contents. Raise OSError when a permanent one can't be written."""
+        """Remember an answer about contents. Raise OSError when a permanent one can't be written.
+
+        Refused contents leave the trust in others as it is, for the next start.
+        """
         path = path.resolve()
         self._decided[path] = None if answer is Trust.NO else contents
-        record = self._record(path)
+        record, always = self._record(path), self._always(path)
+        if answer is Trust.NO and always is not None and always.digests != contents.digests:
+            return
         if answer is Trust.ALWAYS:
             record.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(record, msgspec.json.encode(_Record(printable(str(path)), contents)))

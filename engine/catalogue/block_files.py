@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from engine.blocktypes.block import FOLDER_PACKAGE
+from engine.kernel_sources.python.trust import is_hidden
 from engine.readings import read_bytes
 
 #: The folder beside a patch, and in the configuration folder, that holds blocks of the person's own.
@@ -71,10 +72,6 @@ def read(path: Path) -> bytes:
         return read_bytes(path)
     except OSError:
         return b""
-
-
-def is_hidden(part: str) -> bool:
-    return part.startswith(".") or part == "__pycache__"
 
 
 @lru_cache(maxsize=1024)

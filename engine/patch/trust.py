@@ -113,7 +113,7 @@ def _written() -> DiskCache[bytes]:
     They lie in the person's state, since a mark in the file or beside it could come with the patch. No patch can write
     there: no format of pictures has a name without suffix.
     """
-    return DiskCache(bytes, user_state_path("warploom") / "written", 4 << 20)
+    return DiskCache(bytes, user_state_path("warploom") / "written", 512 << 10)
 
 
 def refuse_source(node: str, source: str) -> Diagnostic | None:

@@ -111,6 +111,23 @@ def test_an_answer_for_good_is_kept(tmp_path: Path) -> None:
         assert trusted.decision(other) is None
 
 
+def test_refused_changes_leave_the_trust_in_what_was_there_before(tmp_path: Path) -> None:
+    """After changed files are refused, the next start asks about the changes again, or trusts what was restored."""
+    state, file = tmp_path / "state", tmp_path / "blocks" / "a.py"
+    file.parent.mkdir()
+    file.write_text("mine")
+    trusted = TrustedPaths(state)
+    trusted.decide(file.parent, Trust.ALWAYS, trusted.contents(file.parent))
+    file.write_text("theirs")
+    trusted.decide(file.parent, Trust.NO, trusted.contents(file.parent))
+    assert trusted.decision(file.parent) is False
+    later = TrustedPaths(state)
+    assert later.decision(file.parent) is None
+    assert [str(change) for change in later.changes(file.parent)] == ["changed: a.py"]
+    file.write_text("mine")
+    assert later.decision(file.parent) is True
+
+
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "nonsense"])
 def test_a_damaged_state_trusts_nobody(tmp_path: Path, content: str) -> None:
     """With a damaged state file no folder is trusted, and a new answer can be stored."""

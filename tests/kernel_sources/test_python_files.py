@@ -141,9 +141,12 @@ def test_ptx_of_a_python_compiler_becomes_a_plain_kernel() -> None:
 
 
 def test_a_python_kernel_runs_only_from_a_trusted_folder(tmp_path: Path) -> None:
-    """A Python kernel runs only from a trusted folder, until trust is withdrawn; symbolic links are followed."""
+    """A Python kernel runs only from a trusted folder, until trust is withdrawn; symbolic links are followed.
+
+    Hidden files are left out, since nobody was asked about them.
+    """
     blocks, other = tmp_path / "blocks", tmp_path / "other"
-    for place in (blocks, other):
+    for place in (blocks, other, blocks / ".more", blocks / "__pycache__"):
         place.mkdir()
         (place / "k.py").write_text("import triton\n@triton.jit\ndef work(x): pass\n")
     (blocks / "link.py").symlink_to(other / "k.py")
@@ -160,12 +163,13 @@ def test_a_python_kernel_runs_only_from_a_trusted_folder(tmp_path: Path) -> None
             assert "kernel nobody must be one of work in k.py" in str(wrong)
         return False
 
-    paths = [blocks / "k.py", other / "k.py", blocks / "link.py"]
-    assert [is_refused(path) for path in paths] == [True, True, True]
+    places = [other / "k.py", blocks / "link.py", blocks / ".more" / "k.py", blocks / "__pycache__" / "k.py"]
+    paths = [blocks / "k.py", *places]
+    assert [is_refused(path) for path in paths] == [True] * 5
     assert trust_blocks(blocks) == []
-    assert [is_refused(path) for path in paths] == [False, True, True]
+    assert [is_refused(path) for path in paths] == [False, True, True, True, True]
     forget_blocks(blocks)
-    assert [is_refused(path) for path in paths] == [True, True, True]
+    assert [is_refused(path) for path in paths] == [True] * 5
 
 
 def test_files_of_kernels_are_no_block_files() -> None:

@@ -17,8 +17,13 @@ class UntrustedKernel(KernelError):
     mend = Mend.TRUST
 
 
+def is_hidden(part: str) -> bool:
+    """True for the name of a file or folder that people don't see: trust in the folder around it leaves it out."""
+    return part.startswith(".") or part == "__pycache__"
+
+
 def require_trust(path: Path) -> None:
-    """Raise UntrustedKernel unless a file lies in a trusted folder; symbolic links are followed."""
+    """Raise UntrustedKernel unless a file lies in a trusted folder and is not hidden; symbolic links are followed."""
     if not is_trusted(path):
         text = f"kernel file {path.name} must lie in a folder of blocks that is trusted, got {resolved(path).parent}"
         raise UntrustedKernel(text, file=str(path))
@@ -26,6 +31,7 @@ def require_trust(path: Path) -> None:
 
 @answered
 def is_trusted(path: Path) -> bool:
-    """True when a file lies in a folder whose files may run; symbolic links are followed."""
+    """True when a file lies in a folder whose files may run, and is not hidden there; symbolic links are followed."""
     real = path.resolve()
-    return any(real.is_relative_to(folder) for folder in tuple(trusted_folders))
+    inside = [real.relative_to(folder).parts for folder in tuple(trusted_folders) if real.is_relative_to(folder)]
+    return any(not any(map(is_hidden, parts)) for parts in inside)
