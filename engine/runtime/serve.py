@@ -19,7 +19,8 @@ from typing import IO, Any
 import msgspec
 import numpy as np
 
-from engine.catalogue.catalogue import WAIT_S, forget_blocks, trust_blocks
+from engine.catalogue.block_folders import block_folders
+from engine.catalogue.catalogue import WAIT_S, configured_folder, forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, Source, WarploomError, error, printable
 from engine.logs import LogBuffer, attach, detach, set_level
 from engine.patch.applying import not_applied
@@ -207,6 +208,7 @@ class _Server:
             if isinstance(message, Content):
                 raise WarploomError("contents must be those of files, got none of them")
             self._far = FarClient(message.client, lambda: os.kill(os.getpid(), signal.SIGTERM))
+            block_folders.remove(configured_folder())  # the client sends its own, which may have the same types
         lacks = self._far.follow_files(message)
         if lacks is not None:
             self._unsent.put(encode(lacks))

@@ -2,6 +2,7 @@
 
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
@@ -13,13 +14,15 @@ from msgspec.structs import replace
 
 from engine import Engine, Patch, forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic
+from engine.patch.changes import Node, NodeAdded
 from engine.patch.files import load_patch, save_patch
 from engine.protocol.client import Client
-from engine.protocol.messages import Observe, Saved, SaveOutputs, Viewing
+from engine.protocol.elsewhere import far_client
+from engine.protocol.messages import FrameReport, Observe, Saved, SaveOutputs, Viewing
 from engine.protocol.pipe import connect
 from tests.fuzzing import many, seeds
 from tests.protocol.elsewhere.far_engine_process import command
-from tests.waiting import until
+from tests.waiting import next_report, until
 
 SCALE = """.version 7.0
 .target sm_52
@@ -221,3 +224,49 @@ def test_outputs_are_saved_on_this_machine(mine: Path, tmp_path: Path) -> None:
         events.clear()
         until(lambda: events.extend(client.take_events()) or events)
         assert (mine / "patches" / "board.png").read_bytes() == b"a person's own"
+
+
+def test_only_blocks_that_are_trusted_here_are_used(mine: Path, tmp_path: Path) -> None:
+    """A folder that is no longer trusted here loses its types there, and the engine's own folder counts for nothing."""
+    own = tmp_path / "config" / "warploom" / "blocks"
+    own.mkdir(parents=True)
+    (own / "own.py").write_text(BLOCK.replace("test_far.mine", "test_far.own").replace("from .helpers", "#"))
+    patch = make_patch(mine)
+    with connect(patch, ["env", f"XDG_CONFIG_HOME={tmp_path / 'config'}", *command(mine)], "host") as client:
+        client.post(NodeAdded(Node(id="own", type="test_far.own")))
+        nodes = client.step().nodes
+        assert nodes["block"].state == "ok"
+        assert "test_far.own" in nodes["own"].message
+        forget_blocks(mine / "patches" / "blocks")
+        assert client.step().nodes["block"].state == "error"
+
+
+def test_a_window_runs_while_files_are_sent(mine: Path) -> None:
+    """Without `waits`, the badge's text tells what is sent, and a node runs as soon as its file is there."""
+    patch = make_patch(mine)
+    write_kernel(mine / "kernels" / "scale.ptx", random.SystemRandom().random())  # contents that no engine has
+    (mine / "patches" / "blocks" / "large.bin").write_bytes(random.randbytes(200_000))
+    line = [sys.executable, "-m", "tests.protocol.elsewhere.bad_line", "7"]
+    waited = set[str]()
+    with connect(patch, [*line, *command(mine)], "host", waits=False) as client:
+        client.start(rate=30.0)
+        client.watch_files()
+
+        def runs(report: FrameReport) -> bool:
+            waited.add(client.waits_for)
+            return (
+                not report.preparing and len(report.nodes) == 7 and all(n.state == "ok" for n in report.nodes.values())
+            )
+
+        next_report(client, runs)
+        assert client.waits_for == ""
+        assert any(text.startswith("sending files, 0.") and text.endswith("of 0.2 MB") for text in waited)
+
+
+def test_an_engine_without_a_client_ends(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine elsewhere that hears nothing for long ends, since the end of its line may not be reported."""
+    monkeypatch.setattr(far_client, "LOST_S", 0.2)
+    lost = threading.Event()
+    client = far_client.FarClient("client", lost.set)
+    lost.wait()
+    client.close()
