@@ -26,7 +26,7 @@ from engine.logs import LogBuffer, attach, detach, set_level
 from engine.patch.applying import not_applied
 from engine.patch.changes import Change
 from engine.patch.document import Patch
-from engine.protocol.elsewhere.far_client import FarClient
+from engine.protocol.elsewhere.far_client import FarClient, placed_here
 from engine.protocol.elsewhere.messages import Content, Files, Got, Packed, Part
 from engine.protocol.encoding import (
     Alive,
@@ -44,9 +44,9 @@ from engine.protocol.encoding import (
 from engine.protocol.frames import read_frame, write_frame
 from engine.protocol.hello import hello
 from engine.protocol.liveness import HEARTBEAT_S
-from engine.protocol.messages import Edited, Message, Observe, Saved, SaveOutputs, SetTrust
+from engine.protocol.messages import Edited, Message, Observe, Saved, SetTrust
 from engine.protocol.pipe import KINDS
-from engine.protocol.questions import Close, Open, Question, SaveTo, WatchFiles
+from engine.protocol.questions import Close, Open, Question, SaveTo
 from engine.protocol.shared_pictures import SharedPictures, inherited
 from engine.readings import here
 from engine.runtime.engine import LocalEngine
@@ -235,10 +235,8 @@ class _Server:
     def _post(self, message: Message) -> None:
         if isinstance(message, Observe) and self._far is not None:
             self._far.observe(message.viewers)
-        if isinstance(message, SaveOutputs):
-            message = SaveOutputs(message.node, tuple(str(here(Path(each))) for each in message.overwrites))
         if self._engine is not None:
-            self._engine.post(message)
+            self._engine.post(message if self._far is None else placed_here(message))
 
     def refuse(self, frame: bytes, problem: Exception) -> None:
         """Answer a frame that holds no message."""
@@ -304,11 +302,7 @@ class _Server:
             elif self._engine is None:
                 raise WarploomError(f"engine must be open before it is asked, got {type(question).__name__}")
             else:
-                if isinstance(question, SaveTo) and question.folder is not None:
-                    question = SaveTo(here(question.folder))
-                elif isinstance(question, WatchFiles):
-                    question = WatchFiles(tuple(map(here, question.folders)))
-                answer = self._engine.ask(question)
+                answer = self._engine.ask(question if self._far is None else placed_here(question))
                 if isinstance(question, SaveTo) and self._far is not None:
                     for saved in answer:
                         self._far.send_saved(saved, is_event=False)

@@ -17,8 +17,10 @@ from engine.protocol.elsewhere.messages import Content, Files, Got, Lacks, Packe
 from engine.protocol.elsewhere.mirror import Mirror
 from engine.protocol.elsewhere.pictures import CODINGS, PictureCoder
 from engine.protocol.encoding import PATH_CODE, encode
-from engine.protocol.messages import Preview, Saved, Viewing
+from engine.protocol.messages import KernelFilesChanged, Preview, Saved, SaveOutputs, Viewing
 from engine.protocol.outbox import Outbox
+from engine.protocol.questions import CostOf, SaveTo, WatchFiles
+from engine.readings import here
 
 #: How long a client may be silent. A line that was cut may never be reported, and the device must not stay in use.
 LOST_S = 60.0
@@ -156,6 +158,22 @@ class FarClient:
         while not self._ended.wait(LOST_S / 10):
             if time.monotonic() - self._heard_s > LOST_S:
                 lost()
+
+
+def placed_here(message: Any) -> Any:
+    """Return a message or question of the client with its paths in the mirror."""
+    match message:
+        case KernelFilesChanged(paths):
+            return KernelFilesChanged(frozenset(map(here, paths)))
+        case SaveOutputs(node, overwrites):
+            return SaveOutputs(node, tuple(str(here(Path(each))) for each in overwrites))
+        case SaveTo(Path() as folder):
+            return SaveTo(here(folder))
+        case WatchFiles(folders):
+            return WatchFiles(tuple(map(here, folders)))
+        case CostOf(changes):
+            return CostOf(tuple(map(placed_here, changes)))
+    return message
 
 
 def renamed(frame: bytes, root: bytes) -> bytes:

@@ -24,6 +24,8 @@ from engine.readings import Disk, digest
 
 #: The most files of a folder of blocks that are sent, and their most bytes.
 FOLDER_FILES, FOLDER_BYTES = 10_000, 1 << 30
+#: The most bytes of a file: several copies are in memory while it is sent.
+MOST_BYTES = 2 << 30
 #: Folders that the engine has itself, in its own Warploom.
 _SHIPPED = (KERNELS_FOLDER, *(KERNELS_FOLDER.parent / name for name in ("engine", "blocks")))
 
@@ -60,7 +62,7 @@ class FilesOfPatch:
         #: The files that nodes need, and whether a change may have added some.
         self._named: set[Path] = set()
         self._is_changed = True
-        #: The problems of folders that were reported.
+        #: The files and folders whose problems were reported.
         self._problems: set[Path] = set()
 
     def follow(self, message: Message) -> None:
@@ -75,7 +77,7 @@ class FilesOfPatch:
     def look(self, number: int) -> tuple[Files | None, list[Diagnostic]]:
         """Return what has changed since `note_sent`, as a message of this number; None if nothing has.
 
-        The second value has new problems of folders that are too large.
+        The second value has new problems of files and folders that are too large.
         """
         with self._lock:
             self._is_changed |= self._copy.trusted != self._patch.trusted
@@ -124,6 +126,11 @@ class FilesOfPatch:
         found = Found()
         for path in (*sorted(self._named), *(file for folder in folders for file in self._inside(folder, problems))):
             real = Path(os.path.realpath(path))
+            with suppress(OSError):
+                if real.stat().st_size > MOST_BYTES:
+                    text = f"file must have at most {MOST_BYTES >> 20} MiB for an engine on another machine, got {real}"
+                    self._report(real, text, problems)
+                    continue
             contents = self._disk.ask(digest, real)
             if isinstance(contents, bytes):
                 found.present[real] = contents
@@ -156,15 +163,19 @@ class FilesOfPatch:
             with suppress(OSError):
                 total += path.stat().st_size
             if number >= FOLDER_FILES or total > FOLDER_BYTES:
-                if folder not in self._problems:
-                    self._problems.add(folder)
-                    text = (
-                        f"folder of blocks must have at most {FOLDER_FILES} files and {FOLDER_BYTES >> 20} MiB for an "
-                        f"engine on another machine, got more in {folder}; the engine gets those before {path.name}"
-                    )
-                    problems.append(warning(text, source=Source.ENGINE))
+                text = (
+                    f"folder of blocks must have at most {FOLDER_FILES} files and {FOLDER_BYTES >> 20} MiB for an "
+                    f"engine on another machine, got more in {folder}; the engine gets those before {path.name}"
+                )
+                self._report(folder, text, problems)
                 return
             yield path
+
+    def _report(self, path: Path, text: str, problems: list[Diagnostic]) -> None:
+        """Add a problem of a file or folder, if it was not reported before."""
+        if path not in self._problems:
+            self._problems.add(path)
+            problems.append(warning(text, source=Source.ENGINE))
 
 
 def _files_in(folder: Path) -> Iterator[Path]:

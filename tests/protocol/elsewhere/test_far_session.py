@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from engine import Engine, Patch, forget_blocks, trust_blocks
-from engine.diagnostics import DeviceError, Diagnostic
+from engine.diagnostics import DeviceError, Diagnostic, PatchError
 from engine.patch.changes import Node, NodeAdded
 from engine.patch.files import load_patch, save_patch
 from engine.protocol.client import Client
@@ -107,15 +107,18 @@ def make_patch(mine: Path) -> Patch:
 
 
 def outputs(client: Client, patch: Patch) -> dict[str, list[float]]:
-    """Return the contents of all outputs after another frame."""
+    """Return the contents of all outputs after another frame; [] for one that does not run."""
     client.step()
-    return {
-        f"{node}.{port.name}": client.read(patch[node][port.name]).tolist()
-        for node in patch.nodes
-        if (block := patch.block_type(node)) is not None
-        for port in block.ports.values()
-        if port.direction == "out"
-    }
+    found: dict[str, list[float]] = {}
+    for node in patch.nodes:
+        block = patch.block_type(node)
+        assert block is not None
+        for port in (port for port in block.ports.values() if port.direction == "out"):
+            try:
+                found[f"{node}.{port.name}"] = client.read(patch[node][port.name]).tolist()
+            except PatchError:
+                found[f"{node}.{port.name}"] = []
+    return found
 
 
 def edit(patch: Patch, mine: Path, client: Client, chance: random.Random) -> None:

@@ -173,3 +173,17 @@ def test_a_large_folder_is_cut_and_reported(folder: Path, monkeypatch: pytest.Mo
     (problem,) = problems
     assert "must have at most 3 files" in problem.message and "before 3.h" in problem.message
     assert ours.look(2) == (None, [])
+
+
+def test_a_large_file_is_left_out_and_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is too large is not sent, and one warning says so; once it is smaller, it is sent."""
+    monkeypatch.setattr(files_module, "MOST_BYTES", 1 << 20)
+    (folder / "data.npy").write_bytes(bytes((1 << 20) + 1))
+    ours = FilesOfPatch(Patch())
+    found, (problem,) = ours.look(1)
+    ours.note_sent()
+    assert found is not None and not found.present
+    assert problem.message.startswith("file must have at most 1 MiB") and "data.npy" in problem.message
+    (folder / "data.npy").write_bytes(b"1")
+    found, problems = ours.look(2)
+    assert found is not None and [path.name for path, _ in found.present] == ["data.npy"] and not problems
