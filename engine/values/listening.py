@@ -14,6 +14,8 @@ from engine.diagnostics import Diagnostic, warning
 
 #: The limit for names, far more than any set of controllers has. Further names are dropped, so memory is bounded.
 MOST_NAMES = 20_000
+#: The longest name that is kept: anybody may send addresses of 64 KB.
+LONGEST_NAME = 500
 
 
 class Inputs:
@@ -31,7 +33,8 @@ class Inputs:
 
     def set(self, name: str, value: float) -> None:
         """Set an input. Numbers that aren't finite are dropped, since no parameter can take them."""
-        if math.isfinite(value) and (name in self.table or len(self.table) < MOST_NAMES):
+        is_kept = name in self.table or (len(self.table) < MOST_NAMES and len(name) <= LONGEST_NAME)
+        if is_kept and math.isfinite(value):
             self.table[name] = float(value)
 
     def post(self, name: str, value: float) -> None:

@@ -3,6 +3,7 @@
 import logging
 import select
 import socket
+from contextlib import suppress
 from typing import Any
 
 from engine.arguments import checked
@@ -11,12 +12,31 @@ from engine.values.listening import Inputs, Listener, Unavailable
 _log = logging.getLogger(__name__)
 #: The largest UDP datagram.
 _MOST_BYTES = 65_536
+#: How a bundle begins; the bytes before its first part, which has a length; and how deep bundles may be in each other.
+_BUNDLE, _HEAD_BYTES, _DEEPEST = b"#bundle\0", 16, 16
 
 
 @checked()
 def osc_name(address: str, index: int | str = 0, source: str = "") -> str:
     """Return the name of a message's argument; the index "count" is the number of messages received."""
     return f"osc:{address}/{index}" + (f"@{source.removeprefix('osc:')}" if source else "")
+
+
+def _check_bundle(data: bytes, depth: int = 0) -> None:
+    """Raise ValueError unless the parts of a bundle are messages or bundles; the library reads a wrong length for ever.
+
+    A message is left to the library.
+    """
+    if not data.startswith(_BUNDLE):
+        return
+    at = _HEAD_BYTES
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        part = data[at + 4 : at + 4 + max(size, 0)]
+        if size <= 0 or len(part) < size or not part.startswith((b"/", _BUNDLE)) or depth == _DEEPEST:
+            raise ValueError(f"bundle must hold messages, and at most {_DEEPEST} bundles in each other")
+        _check_bundle(part, depth + 1)
+        at += 4 + size
 
 
 class OscListener(Listener):
@@ -33,7 +53,7 @@ class OscListener(Listener):
     def listen(self) -> None:
         """Receive datagrams until `close`. Raise Unavailable without python-osc, or when the port is taken."""
         try:
-            from pythonosc.osc_packet import OscPacket, ParseError
+            import pythonosc.osc_packet  # noqa: F401 - only `receive` uses it
         except ImportError as problem:
             raise Unavailable("OSC must have the library python-osc, got none", "pip install python-osc") from problem
         host, _, port = self.source.removeprefix("osc:").rpartition(":")
@@ -50,13 +70,21 @@ class OscListener(Listener):
             while not self.stopping.is_set():
                 readable, _, _ = select.select([server, self._wake_read], [], [])
                 if server in readable:
-                    try:
-                        packet = OscPacket(server.recv(_MOST_BYTES))
-                    except (ParseError, OSError, ValueError, UnicodeError) as problem:
-                        _log.debug("a packet at %s that is no OSC was left out: %s", self.source, problem)
-                        continue
-                    for timed in packet.messages:
-                        self._store(timed.message.address, timed.message.params)
+                    with suppress(OSError):  # an earlier datagram of this socket was refused
+                        self.receive(server.recv(_MOST_BYTES))
+
+    def receive(self, data: bytes) -> None:
+        """Store the messages of a packet; ignore one that isn't OSC."""
+        from pythonosc.osc_packet import OscPacket
+
+        try:
+            _check_bundle(data)
+            messages = [timed.message for timed in OscPacket(data).messages]
+        except Exception as problem:  # noqa: BLE001 - anybody may send anything, and the library raises anything
+            _log.debug("a packet at %s that is no OSC was left out: %s", self.source, problem)
+            return
+        for message in messages:
+            self._store(message.address, message.params)
 
     def wake(self) -> None:
         """End the wait for datagrams."""

@@ -1,5 +1,7 @@
 """OSC over loopback and MIDI over a fake device: messages, missing sources, and cleaning up."""
 
+import math
+import random
 import socket
 import sys
 import threading
@@ -19,6 +21,7 @@ from engine.values import listening, midi
 from engine.values.listening import Inputs
 from engine.values.midi import MidiListener, midi_name
 from engine.values.osc import OscListener, osc_name
+from tests.fuzzing import seeds
 from tests.values import fake_midi
 from tests.waiting import until
 
@@ -106,6 +109,66 @@ def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, Simp
     client.send_message("/now", 4)
     until(lambda: "osc:/now/0" in inputs.table)
     assert inputs.table["osc:/later/0"] == 3.0
+
+
+def _packet(chance: random.Random, depth: int = 0) -> bytes:
+    """Return a message, or a bundle of packets."""
+    if depth > 2 or chance.random() < 0.5:
+        message = OscMessageBuilder("/" + "".join(chance.choice("ab/#,é") for _ in range(chance.randrange(9))))
+        for _ in range(chance.randrange(5)):
+            message.add_arg(chance.choice([1.0, -1, 2**31 - 1, "text", b"blob", True, None, [1, 2.0]]))
+        return bytes(message.build().dgram)
+    parts = [_packet(chance, depth + 1) for _ in range(chance.randrange(4))]
+    return b"#bundle\0" + chance.randbytes(8) + b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+def test_any_bytes_are_osc_or_left_out(seed: int) -> None:
+    """Packets with other bytes are read or left out, whatever they hold."""
+    chance, inputs = random.Random(seed), Inputs()
+    listener = OscListener(f"osc:{HOST}:9", inputs)
+    wild = b"\xff\xff\xff\xfc", b"\0\0\0\0", b"#bundle\0", b",i\0\0", b",tTFNIhdSrm[[]\0", b"\x7f" * 4, b""
+    for _ in range(200):
+        data = bytearray(_packet(chance))
+        for _ in range(chance.randrange(4)):
+            at = chance.randrange(len(data) + 1)
+            data[at : at + chance.randrange(5)] = chance.choice((*wild, chance.randbytes(5)))
+        listener.receive(bytes(data))
+    listener.release()
+    assert all(isinstance(value, float) and math.isfinite(value) for value in inputs.table.values())
+
+
+@pytest.mark.parametrize("size", [-4, 0, 5, 2**31 - 1])
+def test_a_bundle_with_a_wrong_length_is_left_out(size: int) -> None:
+    """A bundle whose part has a length that leads back, nowhere or beyond its end is left out."""
+    inputs = Inputs()
+    listener = OscListener(f"osc:{HOST}:9", inputs)
+    message = OscMessageBuilder("/a")
+    message.add_arg(1.0)
+    listener.receive(b"#bundle\0" + bytes(8) + size.to_bytes(4, "big", signed=True) + message.build().dgram)
+    deep = bytes(message.build().dgram)
+    for _ in range(3000):
+        deep = b"#bundle\0" + bytes(8) + len(deep).to_bytes(4, "big") + deep
+    listener.receive(deep)
+    long = OscMessageBuilder("/" + "x" * 60_000)
+    long.add_arg(1.0)
+    listener.receive(long.build().dgram)
+    listener.release()
+    assert not inputs.table
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_any_bytes_of_a_midi_device_are_messages_or_left_out(seed: int) -> None:
+    """The bytes of a device, in any order, only set finite numbers."""
+    chance, inputs = random.Random(seed), Inputs()
+    listener, parser = MidiListener("midi:", inputs), mido.Parser()
+    for _ in range(300):
+        parser.feed(
+            chance.randbytes(chance.randrange(5)) + chance.choice((b"\x90\x3c\x40", b"\xe0", b"\xf0", b"\xb1\1"))
+        )
+        for message in parser:
+            listener._store(message)
+    assert inputs.table and all(math.isfinite(value) for value in inputs.table.values())
 
 
 def test_osc_drives_a_patch(port: int) -> None:
