@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +31,9 @@ PathQuestion = Callable[[Path], Any]
 #: A file that was written less than this before it was read may be written again within one tick of the file system's
 #: clock, so that only its contents show the change.
 _RACY_NS = 100_000_000
+_NO_FILE = "it is not a file"
+#: The most bytes of a file that is kept as a whole, such as a kernel's text or a header.
+MOST_KEPT = 16 << 20
 
 
 #: The folder in which the files of another machine lie, each at its path there; None if the files are of this machine.
@@ -71,8 +76,8 @@ def _answer(readings: tuple[Reading, ...], question: PathQuestion, path: Path) -
 
 @answered
 def content(path: Path) -> bytes | str:
-    """Return a file's contents, or the system's reason why it can't be read."""
-    held, reason = _read(path)
+    """Return a file's contents, or why it can't be read: the system's reason, or that it is larger than `MOST_KEPT`."""
+    held, reason = _read(path, MOST_KEPT)
     return held if reason is None else _text(reason)
 
 
@@ -83,9 +88,12 @@ def digest(path: Path) -> bytes | str:
 
 
 @checked()
-def read_bytes(path: Path) -> bytes:
-    """Return a file's contents, of which the current readings keep only a digest. Raise OSError if it can't be read."""
-    held, reason = _read(path)
+def read_bytes(path: Path, most_bytes: int = sys.maxsize) -> bytes:
+    """Return a file's contents, of which the current readings keep only a digest.
+
+    Raise OSError if it can't be read, or is larger than `most_bytes`.
+    """
+    held, reason = _read(path, most_bytes)
     for reading in _under_way.get():
         reading.answers.setdefault((unwrap(digest), path), _digest_of(held, reason))
     if reason is not None:
@@ -116,11 +124,24 @@ def is_pipe(path: Path) -> bool:
 resolved = answered(Path.resolve)
 
 
-def _read(path: Path) -> tuple[bytes, OSError | None]:
+def _read(path: Path, most_bytes: int = sys.maxsize) -> tuple[bytes, OSError | None]:
     try:
         if unwrap(is_pipe)(path):
-            raise OSError(errno.EINVAL, "it is not a file")
-        return path.read_bytes(), None
+            raise OSError(errno.EINVAL, _NO_FILE)
+        # Without waiting, since a pipe may have taken the file's place just now.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            found = os.fstat(descriptor)
+            if stat.S_ISDIR(found.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            if not stat.S_ISREG(found.st_mode):
+                raise OSError(errno.EINVAL, _NO_FILE)
+            if found.st_size > most_bytes:
+                raise OSError(errno.EFBIG, f"it has more than {most_bytes >> 20} MB")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(), None
+        finally:
+            os.close(descriptor)
     except OSError as reason:
         return b"", reason
     except ValueError as reason:  # no path has a NUL in it

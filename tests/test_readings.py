@@ -94,3 +94,26 @@ def test_only_touched_paths_are_asked_about_again(tmp_path: Path) -> None:
         assert disk.ask(question, path) == (unwrap(question)(path) if path == paths[0] else answer)
     disk.touched = None
     assert all(disk.ask(question, path) == unwrap(question)(path) for question, path in before)
+
+
+def test_only_files_of_a_limited_size_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file over the limit is read as little as a folder or a pipe; others are, up to the last byte."""
+    monkeypatch.setattr("engine.readings.MOST_KEPT", 3 << 20)
+    for size, said in ((3 << 20, None), ((3 << 20) + 1, "it has more than 3 MB"), (1 << 40, "it has more than 3 MB")):
+        with (tmp_path / "a").open("wb") as file:
+            file.truncate(size)
+        held = content(tmp_path / "a")
+        assert held == said if said is not None else len(held) == size
+    with pytest.raises(OSError, match="it has more than 1 MB"):
+        read_bytes(tmp_path / "a", 1 << 20)
+    os.mkfifo(tmp_path / "pipe")
+    assert (content(tmp_path / "pipe"), content(tmp_path)) == ("it is not a file", "Is a directory")
+
+
+def test_a_pipe_that_takes_the_place_of_a_file_does_not_hold_up_the_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that was replaced by a pipe after it was looked at is an error too."""
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr("engine.readings.is_pipe", lambda path: False)
+    assert content(tmp_path / "pipe") == "it is not a file"

@@ -11,7 +11,7 @@ from app.widgets.banner import NO_NOTICE, Notice
 from engine.diagnostics import PatchError
 from engine.patch.comparison import describe_difference
 from engine.patch.document import Patch
-from engine.patch.files import file_version, read_patch
+from engine.patch.files import MOST_BYTES, file_version, read_patch
 from engine.readings import read_bytes
 
 #: The interval for checking the file's times and size, since network drives don't announce changes.
@@ -44,7 +44,7 @@ def look_outside(patch: Patch) -> Outside | None:
     if path is None or not patch.file_digest:
         return None
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, MOST_BYTES)
     except FileNotFoundError:
         told = (
             f"{path.name} was deleted or moved by another program. Your patch is kept; saving it writes the file again."

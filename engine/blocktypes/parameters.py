@@ -42,6 +42,8 @@ class UserArray:
         return id(self.array)
 
 
+#: The most characters of a text, such as a kernel in CUDA C++. A window that lays out megabytes stands still.
+MOST_TEXT = 1_000_000
 #: The deepest nesting of a patch's lists and objects, far below Python's limit of recursion.
 MOST_DEPTH = 100
 TYPES: dict[Any, str] = {
@@ -117,6 +119,8 @@ class ParameterSpec:
         low, high = self.bounds
         if converted is None:
             rule = _MUST_BE[self.type]
+        elif isinstance(converted, str) and len(converted) > MOST_TEXT:
+            rule = f"at most {MOST_TEXT:,} characters long"
         elif self.choices and converted not in self.choices:
             rule = f"one of {', '.join(self.choices)}"
         elif self.type == "int" and not -(2**63) <= converted < 2**64:  # a message's integers

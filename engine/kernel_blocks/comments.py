@@ -15,9 +15,10 @@ directions add what the code can't show: a kernel that draws into a picture only
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
-_TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\n|[(),<>]|[^\S\n]+|[^\s(),<>/]+|/", re.DOTALL)
+_TOKEN = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\n|[(),<>]|[^\S\n]+|[^\s(),<>/]+|/", re.DOTALL)
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"\[\s*({_NUMBER})?\s*,\s*({_NUMBER})?\s*\]\s*")
 _DIRECTION = re.compile(r"\[\s*(in\s*,?\s*out|in|out)\s*\]\s*")
@@ -49,12 +50,15 @@ class KernelComments:
 
 def kernel_comments(source: str, entry: str) -> KernelComments:
     """Return the contents of the comments around the definition of `entry`; empty when it is not found."""
-    found = re.search(rf"^[^\n]*__global__[^;{{}}()]*?\b{re.escape(entry)}\s*\(", source, re.MULTILINE | re.DOTALL)
-    if found is None:
-        found = re.search(rf"^[^\n]*__global__.*?\b{re.escape(entry)}\s*\(", source, re.MULTILINE | re.DOTALL)
+    name = rf"\b{re.escape(entry)}\s*\("
+    found = re.search(rf"__global__(?:(?!__global__)[^;{{}}()])*?{name}", source)
+    begin = source.find("__global__") if found is None else found.start()
+    if found is None and begin >= 0:
+        found = re.compile(name).search(source, begin)
     if found is None:
         return KernelComments("", ())
-    return KernelComments(_doc_above(source[: found.start()]), tuple(map(parse_comment, _texts(source, found.end()))))
+    line = source.rfind("\n", 0, begin) + 1
+    return KernelComments(_doc_above(source[:line]), tuple(map(parse_comment, _texts(source, found.end()))))
 
 
 def parse_comment(text: str) -> ParameterComment:
@@ -88,10 +92,8 @@ def _doc_above(before: str) -> str:
         text = "\n".join(lines)
         inner = text[text.rfind("/*") + 2 : text.rfind("*/")]
         return " ".join(line.strip().lstrip("*").strip() for line in inner.splitlines()).strip()
-    words: list[str] = []
-    while lines and lines[-1].lstrip().startswith("//"):
-        words.insert(0, lines.pop().lstrip().lstrip("/").strip())
-    return " ".join(words).strip()
+    above = takewhile(lambda line: line.startswith("//"), (line.lstrip() for line in reversed(lines)))
+    return " ".join(reversed([line.lstrip("/").strip() for line in above])).strip()
 
 
 def _texts(source: str, start: int) -> list[str]:

@@ -20,6 +20,7 @@ from engine.kernel_sources.image import (
     KERNELS_FOLDER,
     KernelImage,
     KernelManifest,
+    check_size,
     manifest_paths,
     read_manifest,
     read_source,
@@ -63,7 +64,7 @@ _log = logging.getLogger(__name__)
 _OR_SUFFIXES = ".cu, .ptx or .py"
 _INCLUDE = re.compile(
     r"(?P<head>^[ \t]*#[ \t]*include[ \t]*|\b__has_include[ \t]*\([ \t]*)"
-    r'(?:"(?P<quoted>[^"\n]+)"|<(?P<angled>[^>\n]+)>)',
+    r'(?:"(?P<quoted>[^"\n]{1,1000})"|<(?P<angled>[^>\n]{1,1000})>)',  # a longer name is that of no file
     re.MULTILINE,
 )
 #: The kinds of kernel files, by suffix.
@@ -319,6 +320,7 @@ def load_ptx(source: PtxFile, architecture: str, cache: CompileCache) -> KernelI
     """
     path = Path(source.path)
     text = read_source(path)
+    check_size(text, path.name)
     try:
         module = parse(text)
     except KernelError as wrong:

@@ -23,6 +23,7 @@ from engine.diagnostics import CompileError, KernelError
 from engine.disk_cache import DiskCache, cache_key
 from engine.kernel_sources import element_names
 from engine.kernel_sources.element_names import named_numbers
+from engine.kernel_sources.image import check_size
 from engine.kernel_sources.sources import CudaOptions
 from engine.kernel_sources.standard_headers import DIGEST, HEADERS
 from engine.ptx import KernelSignature, PtxSyntaxError, parse, parser, read_signatures
@@ -232,6 +233,7 @@ def compile_kernels(
 ) -> CompiledSource:
     """Compile CUDA C++ as `compile_cuda` does, and read the signatures of its kernels."""
     compiled = compile_cuda(source, path, architecture, include_folders, flags, headers, is_closed)
+    check_size(compiled.ptx, path.name)
     signatures = dict(read_signatures(compiled.ptx))
     numbers = {name: named_numbers(source, each) for name, each in signatures.items()}
     try:
@@ -387,7 +389,10 @@ def waiting_cuda(text: str, architecture: str) -> str | None:
 
 def _bodies(code: str) -> Iterator[int]:
     """Yield the start of each kernel's body: after the first brace outside parentheses."""
+    place = 0
     for head in _KERNEL.finditer(code):
+        if head.start() < place:
+            continue
         depth = 0
         for place in range(head.end(), len(code)):
             character = code[place]

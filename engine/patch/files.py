@@ -53,6 +53,9 @@ from engine.readings import read_bytes
 _log = logging.getLogger(__name__)
 SCHEMA = 1
 SUFFIX = ".loom"
+#: The most bytes of a file, most of which may be arrays, and the most nodes.
+MOST_BYTES = 1 << 30
+MOST_NODES = 100_000
 #: Warploom's example patches; runs and edits never change them.
 EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
 _NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "parameters"}
@@ -132,7 +135,7 @@ def load_patch(path: Path | str, catalogue: Catalogue | None = None, *, trust: b
     """
     path = Path(path)
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, MOST_BYTES)
     except OSError as problem:
         raise PatchError(f"patch must be readable: {cut(str(path), 300)}: {problem.strerror or problem}") from problem
     patch = read_patch(data, path, catalogue, trust=trust)
@@ -220,7 +223,10 @@ def _fill_from(patch: Patch, text: str, name: str) -> None:
 def fill_patch(patch: Patch, document: dict[str, Any], name: str) -> None:
     """Fill an empty patch with the nodes and connections of a JSON object; `name` is its name in messages."""
     patch.extra = {key: value for key, value in document.items() if key not in _PATCH_FIELDS}
-    nodes = [_parse_node(item, f"{name}: nodes[{i}]") for i, item in enumerate(_list(document, "nodes", name))]
+    listed = _list(document, "nodes", name)
+    if len(listed) > MOST_NODES:
+        raise PatchError(f"{name}: patch must have at most {MOST_NODES:,} nodes, got {len(listed):,}")
+    nodes = [_parse_node(item, f"{name}: nodes[{i}]") for i, item in enumerate(listed)]
     changes: list[Change] = []
     known: set[str] = set()
     for node in nodes:

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Iterator
 
-#: Text that is not code: comments and strings.
-_NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
-_ENTRY = re.compile(r"\.entry\s+([\w$%]+)(?:[^{;]|\.pragma\s*;)*\{")
+# A text may come from anywhere, so no search below takes longer than in proportion to its length: none begins again
+# inside what another one went through.
+#: Text that is not code: comments, characters and strings. A comment without an end goes on to that of the text, and
+#: a string to that of the line.
+_NO_CODE = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^'\\\n]|\\.)'|"(?:[^"\\\n]|\\.)*+"?""", re.DOTALL)
+_ENTRY = re.compile(r"\.entry\s+([\w$%]+)(?:(?!\.entry\b)[^{;]|\.pragma\s*;)*\{")
 
 
 def code_of(text: str) -> str:
@@ -34,7 +37,10 @@ def cuda_parameters(code: str, entry: str) -> Iterator[tuple[int, list[tuple[int
     Each is given as the place after the parameter list, and the start and end of each parameter. This searches and
     doesn't parse, so a caller must check the count.
     """
-    for head in re.finditer(rf"\b__global__\b[^;{{}}]*?\b{re.escape(entry)}\s*\(", code):
+    end = 0
+    for head in re.finditer(rf"\b__global__\b(?:(?!\b__global__\b)[^;{{}}])*?\b{re.escape(entry)}\s*\(", code):
+        if head.start() < end:
+            continue
         start, end = head.end(), closing(code, head.end(), "(", ")")
         spans, depth = list[tuple[int, int]](), 0
         for place in range(start, end - 1):

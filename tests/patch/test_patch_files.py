@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from engine.blocktypes.parameters import MOST_TEXT
 from engine.diagnostics import PatchError, Severity
 from engine.patch.changes import Node, NodeAdded, PortRef
 from engine.patch.document import Patch
@@ -422,3 +423,34 @@ def test_what_is_no_path_is_refused_in_one_message(path: Any) -> None:
     for call in (load_patch, partial(save_patch, Patch())):
         with pytest.raises(PatchError, match=r"path must be a Path or a text|patch must be (readable|writable)"):
             call(path)
+
+
+def test_a_file_with_too_many_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file may have a limited number of nodes."""
+    monkeypatch.setattr("engine.patch.files.MOST_NODES", 3)
+    nodes = [{"id": f"n{at}", "type": "buffer.copy"} for at in range(4)]
+    assert len(parse_patch(json.dumps({"schema": 1, "nodes": nodes[:3]})).nodes) == 3
+    with pytest.raises(PatchError, match="p: patch must have at most 3 nodes, got 4"):
+        parse_patch(json.dumps({"schema": 1, "nodes": nodes}), "p")
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    """A file of more than a gigabyte is refused before it is read."""
+    with (tmp_path / "p.loom").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(PatchError, match=r"patch must be readable: .*: it has more than 1024 MB"):
+        load_patch(tmp_path / "p.loom")
+
+
+def test_a_text_that_is_too_long_is_told_at_its_block() -> None:
+    """A patch with a text of megabytes opens with the default in its place, and the block says why."""
+    text = "x" * (MOST_TEXT + 1)
+    patch = parse_patch(
+        json.dumps({"schema": 1, "nodes": [{"id": "k", "type": "kernel.cuda", "parameters": {"code": text}}]})
+    )
+    (told,) = [item for item in check_patch(patch) if "characters" in item.message]
+    assert told.node == "k"
+    assert "parameter code must be at most 1,000,000 characters long, got" in told.message
+    assert json.loads(dump_patch(patch))["nodes"][0]["parameters"]["code"] == text
+    with pytest.raises(PatchError, match="at most 1,000,000 characters long"):
+        patch.set("k", code=text)
