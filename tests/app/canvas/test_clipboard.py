@@ -1,9 +1,16 @@
 """Copying, pasting and duplicating nodes."""
 
+import json
+import random
+
+import pytest
 from PySide6.QtGui import QGuiApplication
 
 from app.canvas.canvas import Canvas
 from engine.patch.document import Patch
+from engine.patch.files import EXAMPLES_FOLDER, dump_patch
+from tests.fuzzing import seeds
+from tests.patch.test_any_arguments import mutated
 
 
 def test_copy_and_paste_select_the_copies(canvas: Canvas, patch: Patch) -> None:
@@ -35,3 +42,31 @@ def test_pasting_prose_says_why_nothing_happens(canvas: Canvas) -> None:
     canvas.edits.paste()
     assert len(said) == 1
     assert said[0].startswith("clipboard")
+
+
+@pytest.mark.parametrize("seed", seeds(2))
+def test_any_text_is_pasted_in_one_step_or_refused_in_one_message(canvas: Canvas, patch: Patch, seed: int) -> None:
+    """A mutated patch on the clipboard is pasted and drawn, and undone in one step, or refused in one message."""
+    chance, said = random.Random(seed), list[str]()
+    canvas.refused.connect(said.append)
+    examples = [path.read_text() for path in sorted(EXAMPLES_FOLDER.glob("*.loom"))]
+    examples = [text for text in examples if "kernel.cuda" not in text]  # whose ports a compile of seconds finds
+    for text in chance.choices(examples, k=6):
+        document = json.loads(text)
+        for part in chance.choices([document["nodes"], document["connections"]], k=2):
+            at = chance.randrange(len(part))
+            part[at] = mutated(chance, part[at])
+        text = json.dumps(mutated(chance, document) if chance.random() < 0.2 else document)
+        if chance.random() < 0.2:
+            at = chance.randrange(len(text))
+            text = text[:at] + chance.choice(["", '"', "[" * 3000, "\0", "\u202e"]) + text[at + 1 :]
+        QGuiApplication.clipboard().setText(text)
+        before, names = dump_patch(patch), patch.history.names
+        said.clear()
+        canvas.edits.paste()
+        if said:
+            assert len(said) == 1 and said[0].startswith(("clipboard", "patch", "node", "region"))
+        else:
+            canvas.grab()
+            assert patch.undo() == "Paste"
+        assert dump_patch(patch) == before and patch.history.names == names
