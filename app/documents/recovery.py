@@ -5,8 +5,10 @@ distinguishes a crashed editor's slot from that of a running editor.
 """
 
 import logging
+import time
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -17,6 +19,8 @@ from engine.patch.comparison import describe_difference
 from engine.patch.document import Patch
 from engine.patch.files import FrozenPatch, dump_patch, load_patch, parse_patch, write_atomically
 
+#: An editor writes its number into its lock at once. A lock that is empty for longer is of one that was killed before.
+_EMPTY_S = 5.0
 _log = logging.getLogger(__name__)
 
 
@@ -105,16 +109,16 @@ class RecoverySlot:
 def find_left_behind(folder: Path) -> list[Recovered]:
     """Return the unsaved work of crashed editors, and remove their other files from the folder."""
     for stale in folder.glob("*.lock"):
-        if not stale.with_suffix(".json").exists() and (lock := _lock(stale)).tryLock(0):
+        if not stale.with_suffix(".json").exists() and (lock := _lock_of_ended(stale)) is not None:
             lock.unlock()  # removes the lock file
     for part in folder.glob(".*.json.part"):  # an editor was killed while it moved its copy into place
         if not (folder / part.name[1:-5]).with_suffix(".lock").exists():
             part.unlink(missing_ok=True)
     found = []
     for file in sorted(folder.glob("*.json")):
-        lock = _lock(file)
-        if not lock.tryLock(0):
-            continue  # its editor is still running
+        lock = _lock_of_ended(file)
+        if lock is None:
+            continue
         _part(file).unlink(missing_ok=True)
         try:
             found.append(Recovered(msgspec.json.decode(file.read_bytes(), type=_Copy), file, lock))
@@ -122,6 +126,19 @@ def find_left_behind(folder: Path) -> list[Recovered]:
             _log.warning("unsaved work in %s can't be read and stays there: %s", file, problem)
             lock.unlock()  # this version can't read the copy, so it stays
     return found
+
+
+def _lock_of_ended(file: Path) -> QLockFile | None:
+    """Lock the slot of an editor that has ended; None for that of a running one."""
+    lock = _lock(file)
+    if lock.tryLock(0):
+        return lock
+    with suppress(OSError):
+        found = file.with_suffix(".lock").stat()
+        if not found.st_size and time.time() - found.st_mtime > _EMPTY_S:
+            file.with_suffix(".lock").unlink()
+            return lock if lock.tryLock(0) else None
+    return None
 
 
 def _part(file: Path) -> Path:

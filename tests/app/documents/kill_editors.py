@@ -115,6 +115,12 @@ def kill_engine(editor: int, rng: random.Random) -> tuple[list[int], float]:
     return [engine, *others], killed_s
 
 
+def is_known(file: Path) -> bool:
+    """True for the patch, the folder of recovery, and an empty lock, which goes after some seconds."""
+    is_lock = file.suffix == ".lock" and not file.stat().st_size
+    return is_lock or file.name in ("p.loom", "state")
+
+
 def kill_one(folder: Path, template: str, rng: random.Random, *, has_engine: bool) -> dict[str, Any]:
     """Run an editor, kill it, recover and save its work, and return what was lost or left behind."""
     path = folder / "p.loom"
@@ -164,7 +170,7 @@ def kill_one(folder: Path, template: str, rng: random.Random, *, has_engine: boo
         "older_offered": kept < saved,
         "offered": offered,
         "parts": len(parts),
-        "left": [str(file.relative_to(folder)) for file in folder.rglob("*") if file.name not in ("p.loom", "state")],
+        "left": [str(file.relative_to(folder)) for file in folder.rglob("*") if not is_known(file)],
     }
 
 

@@ -1,5 +1,6 @@
 """Unsaved work is kept after a crash, and only then."""
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,6 +109,20 @@ def test_leftovers_of_crashed_editors_without_work_are_removed(slot: RecoverySlo
     find_left_behind(folder)
     assert names(folder) == [".lock"]
     assert not (folder / "dead.lock").exists()
+
+
+def test_a_lock_without_contents_hides_no_work_for_long(slot: RecoverySlot, tmp_path: Path, patch: Patch) -> None:
+    """An editor may be killed when it has made its lock and not written it: after some seconds its work is offered."""
+    slot.write(patch).result()
+    crash(slot)
+    folder = tmp_path / "recovery"
+    lock = next(folder.glob("*.json")).with_suffix(".lock")
+    lock.write_text("")
+    assert find_left_behind(folder) == []
+    os.utime(lock, (0, 0))
+    (found,) = find_left_behind(folder)
+    found.discard()
+    assert list(folder.iterdir()) == []
 
 
 def test_a_damaged_copy_is_kept_and_does_not_stop_the_start(tmp_path: Path) -> None:
