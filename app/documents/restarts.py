@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.documents.bridge import Bridge
 from app.documents.session import Session
@@ -17,6 +17,7 @@ from engine.patch.changes import Change, nodes_of
 from engine.patch.document import Patch
 from engine.protocol.culprit import Culprit, CulpritSearch
 from engine.protocol.messages import FrameReport, Mute, RunMuted, UpdateRecord
+from engine.protocol.pipe import LOST_LINE
 
 _log = logging.getLogger(__name__)
 #: Makes the search for the block that has made the engine of a patch fail in a frame, with or without fused kernels.
@@ -28,7 +29,9 @@ _EDITED_S = 3.0
 #: The diagnostics of nodes that the engine has left out.
 _MUTED = (Mend.TRY_AGAIN, Mend.LIFT_LIMIT)
 #: Ends of a process that come from outside; the patch is searched only if they are repeated.
-_FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")
+_FROM_OUTSIDE = (LOST_LINE, "SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")
+#: How long it waits after a lost line that could not be connected again.
+_RECONNECT_MS = 2000
 _LEFT_OUT = "the block is left out until it changes"
 
 
@@ -37,7 +40,8 @@ class Restarts(QObject):
 
     An engine in a process of its own is started again by itself: the document is here and intact, so that only state on
     the device is lost. Nodes that the engine had left out stay left out, and so does the one that failed: its report
-    names it, or a search in another process finds it. An engine in this process is not started again, since a GPU that
+    names it, or a search in another process finds it. A line that is lost is connected again as long as it takes. An
+    engine in this process is not started again, since a GPU that
     has failed works only in another process.
     """
 
@@ -55,14 +59,17 @@ class Restarts(QObject):
         self._edited_s = 0.0
         self._search: CulpritSearch | None = None
         self._thread: threading.Thread | None = None
+        #: A line was lost, and no engine has run since.
+        self._is_resuming = False
         #: The nodes to leave out of the engine that is started when the search ends; None if one runs already.
         self._waiting: dict[str, Diagnostic] | None = None
         session.replaced.connect(self._follow)
-        session.engine_changed.connect(lambda _: self.noticed.emit(NO_NOTICE))
+        session.engine_changed.connect(lambda _: self._clear())
         session.engine_failed.connect(lambda text: self._offer(f"The engine can't start; the patch is intact. {text}"))
         bridge.stopped.connect(self._on_stopped)
         bridge.silent.connect(self._on_silent)
         bridge.updated.connect(self._note_update)
+        bridge.report.connect(self._note_report)
         self._found.connect(self._on_found, Qt.ConnectionType.QueuedConnection)
 
     def restart(self) -> None:
@@ -84,6 +91,7 @@ class Restarts(QObject):
         self._end_search()
         self._times.clear()
         self._edited = ()
+        self._is_resuming = False
         if patch is not None:
             patch.subscribe(self._note)
 
@@ -95,9 +103,22 @@ class Restarts(QObject):
         if update.source != "engine":  # a saved file
             self._times.clear()
 
+    def _note_report(self, report: FrameReport) -> None:
+        if self._is_resuming and not report.failed:
+            self._is_resuming = False
+            self._clear()
+
+    def _clear(self) -> None:
+        if not self._is_resuming:
+            self.noticed.emit(NO_NOTICE)
+
     def _on_stopped(self, report: FrameReport) -> None:
         why, now_s, engine = report.diagnostics[-1], time.monotonic(), self._session.engine
         is_first = not (self._times and now_s - self._times[-1] < _WITHIN_S)
+        if self._is_resuming and why.found == LOST_LINE and why.mend is None:
+            self._reconnect(report)
+            return
+        self._is_resuming = why.found == LOST_LINE
         is_often = len(self._times) == _MOST and now_s - self._times[0] < _WITHIN_S
         if engine is None or not engine.has_own_process or is_often or why.mend not in (Mend.RESTART, *_MUTED):
             self._offer(f"The engine has stopped; the patch is intact. {why.message}")
@@ -114,6 +135,18 @@ class Restarts(QObject):
             muted |= {node: _left_out(replace(why, node=node)) for node in runs}
         self._session.restart_engine(muted)
         self.noted.emit(f"The engine was started again. {why.message}")
+
+    def _reconnect(self, report: FrameReport) -> None:
+        """Try again later to connect a line that was lost."""
+        engine = self._session.engine
+
+        def again() -> None:
+            if self._session.engine is engine:  # the person has neither closed the patch nor started another one
+                self._session.restart_engine(_muted(report))
+
+        text = "The line to the engine is lost; the patch is intact. Connecting again …"
+        self.noticed.emit(Notice(text, answers=(("Restart engine", self.restart),)))
+        QTimer.singleShot(_RECONNECT_MS, self, again)
 
     def _begin_search(self, frame: int) -> bool:
         """Search for the block that made the engine fail, unless a search is under way; False if that can't be."""

@@ -66,6 +66,8 @@ _log = logging.getLogger(__name__)
 PATIENCE_S = 2.0
 #: How long closing waits after a question was interrupted.
 _HURRIED_S = 0.5
+#: The status of ssh if its line is lost, or if a signal ends its command; and the name of such an end in `found`.
+_SSH_STATUS, LOST_LINE = 255, "lost line"
 #: The exceptions that a refusal can name; those of other kinds arrive as the nearest of them.
 KINDS: dict[str, type[WarploomError]] = {
     kind.__name__: kind for kind in (WarploomError, PatchError, KernelError, DeviceError)
@@ -141,8 +143,8 @@ class PipeTransport:
         self._patience_s = PATIENCE_S
         self._last: FrameReport | None = None
         self._sent_path = patch.path
-        is_ssh = Path(started.command[0]).stem == "ssh"
-        self._liveness = Liveness(liveness.SSH_HELLO_S if is_ssh else liveness.HELLO_S, self._fail_all)
+        self._is_ssh = Path(started.command[0]).stem == "ssh"
+        self._liveness = Liveness(liveness.SSH_HELLO_S if self._is_ssh else liveness.HELLO_S, self._fail_all)
         self._threads = [
             threading.Thread(target=self._write_all, name="to the engine", daemon=True),
             threading.Thread(target=self._read_all, name="from the engine", daemon=True),
@@ -373,7 +375,10 @@ class PipeTransport:
         status = self._process.wait()
         source.close()
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
-        self._end(self._reason or (f"it was ended by {how}" if status < 0 else f"it ended with {how}"), how)
+        ended = f"it was ended by {how}" if status < 0 else f"it ended with {how}"
+        if status == _SSH_STATUS and (self._is_ssh or (self._greeted.is_set() and self._far is not None)):
+            how, ended = LOST_LINE, "the line to it was lost, or it crashed (ssh ended with status 255)"
+        self._end(self._reason or ended, how)
         self._greeted.set()
 
     def _greet(self, hello: Hello) -> None:

@@ -1,7 +1,9 @@
 """The editor with an engine in another process."""
 
 import os
+import shlex
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -57,6 +59,38 @@ def test_an_engine_whose_process_dies_is_started_again(qtbot: QtBot, tmp_path: P
         with qtbot.waitSignal(window.bridge.preview):
             window.banner.buttons[0].click()
         assert not window.banner.text
+    finally:
+        window.close()
+
+
+def test_a_lost_line_is_connected_again(
+    qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When ssh loses its line, the editor connects until that succeeds, and then runs the patch as it is by then."""
+    monkeypatch.setattr("app.documents.restarts._RECONNECT_MS", 10)
+    line, tries = tmp_path / "line", tmp_path / "tries"
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f"#!/bin/sh\necho >> {tries}\n[ -e {line} ] && {shlex.join(COMMAND)}\nexit 255\n")
+    ssh.chmod(0o700)
+    line.touch()
+    window = MainWindow(lambda patch, level: connect(patch, [str(ssh)], "host", profiling=level, waits=False), tmp_path)
+    window.show()
+    try:
+        window.files.new()
+        patch = window.session.patch
+        assert patch is not None
+        patch.add("buffer.constant", node_id="one")
+        reports: list[FrameReport] = []
+        window.bridge.report.connect(reports.append)
+        qtbot.waitUntil(lambda: bool(reports) and reports[-1].launches > 0)
+        line.unlink()
+        subprocess.run(["pkill", "-KILL", "-P", str(window.session.engine._transport._process.pid)], check=True)
+        qtbot.waitUntil(lambda: tries.read_text().count("\n") >= 4 and "The line to the engine" in window.banner.text)
+        patch.add("buffer.constant", node_id="two")
+        line.touch()
+        qtbot.waitUntil(lambda: len(reports[-1].nodes) == 2 and not reports[-1].failed and reports[-1].launches > 0)
+        qtbot.waitUntil(lambda: not window.banner.text)
+        assert all(node.state is NodeState.OK for node in reports[-1].nodes.values())
     finally:
         window.close()
 
@@ -173,9 +207,8 @@ def test_code_that_stops_the_whole_process_is_named_and_left_out(
             return len(nodes) == 2 and (nodes["stuck"].state, nodes["other"].state) == (stuck, NodeState.OK)
 
         qtbot.waitUntil(lambda: states(NodeState.OK))
-        with qtbot.waitSignal(window.bridge.silent):
-            patch.set("stuck", power=10**10)
-        assert "it runs the code of stuck" in window.banner.text
+        patch.set("stuck", power=10**10)
+        qtbot.waitUntil(lambda: "it runs the code of stuck" in window.banner.text)
         reports.clear()
         window.banner.buttons[0].click()
         qtbot.waitUntil(lambda: states(NodeState.ERROR))
