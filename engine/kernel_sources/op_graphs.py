@@ -14,11 +14,14 @@ from engine.ops import OpGraph, OpInterface, OpKernel
 from engine.ops.analysis import Analysis, analyse
 from engine.ops.interface import ToldNumbers, interface_of, without_numbers
 from engine.ops.lowering.kernel import lower
+from engine.processes.pool import run
 
 #: The entry point of a kernel drawn from ops.
 GRAPH_ENTRY = "kernel"
 #: The number of sources whose results are cached.
 _MOST = 512
+#: Graphs of more ops are compiled in a worker process: noise takes 8 ms an op, most ops take 0.1.
+_MOST_HERE = 200
 
 
 @lru_cache(_MOST)
@@ -51,8 +54,19 @@ def shared(source: OpGraphSource) -> OpGraphSource:
 
 @lru_cache(_MOST)
 def kernel(source: OpGraphSource) -> OpKernel:
-    """Return the compiled graph with its numbers in the code. Raise OpError when it is wrong."""
-    return lower(analysis(source), GRAPH_ENTRY)
+    """Return the compiled graph with its numbers in the code. Raise OpError when it is wrong.
+
+    A large graph is compiled in a worker process, where time and memory are limited. Raise CompilerCrash above a limit.
+    """
+    if len(_parsed(source).nodes) <= _MOST_HERE:
+        return lower(analysis(source), GRAPH_ENTRY)
+    interface(source)  # raises OpError here
+    return run(_with_ptx, source)
+
+
+def _with_ptx(source: OpGraphSource) -> OpKernel:
+    made = lower(analysis(source), GRAPH_ENTRY)
+    return msgspec.structs.replace(made, written=made.kernel_ptx)
 
 
 def told_kernel(source: OpGraphSource, elements_per_thread: Literal[1, 4] = 1) -> OpKernel:

@@ -68,7 +68,8 @@ def analyse(graph: OpGraph) -> Analysis:
     problems = [*analysis.wiring.problems, *inference.problems.values(), *_naming(analysis), *waits]
     analysis.diagnostics = [_weighed(problem, analysis) for problem in problems]
     is_wrong = any(problem.severity is Severity.ERROR for problem in analysis.diagnostics)
-    unknown = [node_id for node_id in analysis.ops if node_id in analysis.live - analysis.signatures.keys()]
+    missing = analysis.live - analysis.signatures.keys()
+    unknown = [node_id for node_id in analysis.ops if node_id in missing]
     if unknown and not is_wrong:
         analysis.diagnostics.append(
             error("types must follow from connected inputs, got none with a known type", node=unknown[0])

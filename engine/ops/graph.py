@@ -13,6 +13,8 @@ from engine.diagnostics import Diagnostic, WarploomError, error
 
 #: The scope outside all regions. A region op's id names the scope of its body, "id.else" that of its other branch.
 TOP = ""
+#: The most ops of a graph. A person would draw less, and a graph is compiled in this process.
+MOST_OPS = 50_000
 
 
 class OpError(WarploomError):
@@ -109,6 +111,9 @@ def graph_to_json(graph: OpGraph) -> dict[str, Any]:
 def graph_from_json(data: object) -> OpGraph:
     """Return the graph of a JSON object, without fields that only an editor uses. Raise OpError if it is malformed."""
     try:
-        return msgspec.convert(data, OpGraph)
+        graph = msgspec.convert(data, OpGraph)
+        if len(graph.nodes) > MOST_OPS:
+            raise OpError([error(f"op graph must have at most {MOST_OPS:,} ops, got {len(graph.nodes):,}")])
+        return graph
     except (msgspec.ValidationError, UnicodeEncodeError) as problem:  # half a surrogate pair can't be encoded
         raise OpError([error(f"op graph must have the form of one, got {problem}")]) from None

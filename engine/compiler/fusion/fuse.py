@@ -21,6 +21,7 @@ from engine.kernel_sources import op_graphs
 from engine.kernel_sources.sources import OpGraphSource
 from engine.ops import FramePointer, GraphNumbers, OpArgument, OpExtent, OpKernel, compose
 from engine.patch.changes import PortRef
+from engine.processes.scope import Cancelled
 from engine.types import Shape
 
 _log = logging.getLogger(__name__)
@@ -175,6 +176,8 @@ def _composed(parts: tuple[OpGraphSource, ...], links: tuple[tuple[str, str], ..
         graph = compose({f"s{n}": part.parsed() for n, part in enumerate(parts)}, dict(links))
         source = OpGraphSource.of(graph)
         kernel = op_graphs.launched(source)
+    except Cancelled:  # which says nothing about the graphs
+        raise
     except Exception:  # noqa: BLE001 - without fusing, the results are the same
         _log.exception("kernels can't be fused")
         return None

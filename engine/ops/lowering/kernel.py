@@ -54,11 +54,13 @@ class OpKernel(OpInterface, frozen=True, kw_only=True, dict=True, weakref=True):
     numbers: bytes
     elements_per_thread: int
     ops: tuple[str, ...]
+    #: The PTX of the kernel alone, if LLVM has written it before.
+    written: str = ""
 
     @cached_property
     def kernel_ptx(self) -> str:
         """The PTX of the kernel alone; LLVM writes it on first use."""
-        return to_ptx(self.llvm_ir)
+        return self.written or to_ptx(self.llvm_ir)
 
     @property
     def ptx(self) -> str:
