@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from math import gcd
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from engine.compiler.operations import Operation
 from engine.compiler.plan import Plan
 from engine.compiler.planning import make_plan
 from engine.device.protocol import Memory
+from engine.device.releasing import release_all
 from engine.diagnostics import GraphValidationError, WarploomError
 from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
@@ -174,13 +176,11 @@ class Program:
 
     def close(self) -> None:
         """Free the program's device memory; the program can't run again."""
-        self.tensors.synchronize()
-        if self._turns is not None:
-            self._turns.free()
-            self._turns = None
-        for compiled in self._compiled.values():
-            compiled.close()
+        turns = [self._turns.free] if self._turns is not None else []
+        parts = [compiled.close for compiled in self._compiled.values()]
+        self._turns = None
         self._compiled.clear()
+        release_all(self.tensors.synchronize, *turns, *parts)
 
     def _plan(self, batch: int, alignments: Sequence[int]) -> Plan:
         types = (*self.input_types, *self.output_types)
@@ -252,7 +252,6 @@ class _Compiled:
         }
         if not moved:
             return
-        self._bound = [memory.pointer for memory in memories]
         self._memory.by_owner.update(moved)
         tensors, plan = self._tensors, self.graph.plan
         changes = same_plan(plan, moved=frozenset(moved))
@@ -261,12 +260,13 @@ class _Compiled:
             tensors.synchronize()
         if adjustment is not None:
             adjustment.apply()
-            return
-        self.graph.status = None  # freed together with the next graph
-        self.graph.destroy()
-        self.graph = compile_plan(plan, tensors.device, self._resources)
+        else:
+            fresh = compile_plan(plan, tensors.device, self._resources)
+            self.graph.status = None  # freed together with the next graph
+            old, self.graph = self.graph, fresh
+            old.destroy()
+        self._bound = [memory.pointer for memory in memories]
 
     def close(self) -> None:
         """Free the graph and its memory."""
-        self.graph.destroy()
-        self._memory.release(self._tensors.services.pool)
+        release_all(self.graph.destroy, partial(self._memory.release, self._tensors.services.pool))

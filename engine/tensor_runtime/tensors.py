@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -13,6 +13,7 @@ from engine.descriptions.checks import shown
 from engine.device.device import Device
 from engine.device.open import open_device
 from engine.device.protocol import Memory
+from engine.device.releasing import release_all
 from engine.diagnostics import DeviceError
 from engine.runtime.model.context import DeviceServices
 from engine.tensor_ir.errors import InvalidOperation, ShapeMismatch
@@ -31,9 +32,14 @@ class Tensors:
             raise InvalidOperation(f'device must be an open one or a name such as "host", got {shown(device)}')
         self._owns_device = isinstance(device, str)
         self.device = open_device(device) if isinstance(device, str) else device
-        self.device.activate()
-        self.services = DeviceServices(self.device)
-        self.stream = self.device.create_stream()
+        with ExitStack() as failing:
+            if self._owns_device:
+                failing.callback(self.device.close)
+            self.device.activate()
+            self.services = DeviceServices(self.device)
+            failing.callback(self.services.close)
+            self.stream = self.device.create_stream()
+            failing.pop_all()
         self._is_closed = False
 
     def buffer(self, type_: TensorType, batch: int = 1, *, zeroed: bool = True) -> TensorBuffer:
@@ -54,12 +60,9 @@ class Tensors:
         if self._is_closed:
             return
         self._is_closed = True
-        self.device.activate()
-        self.stream.synchronize()
-        self.stream.destroy()
-        self.services.close()
-        if self._owns_device:
-            self.device.close()
+        device = [self.device.close] if self._owns_device else []
+        stream = self.stream.synchronize, self.stream.destroy
+        release_all(self.device.activate, *stream, self.services.close, *device)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.device.external import describe_external
 from engine.device.open import open_device
+from engine.device.releasing import release_all
 from engine.tensor_ir.errors import InvalidOperation
 from engine.tensor_ir.types import TensorType
 from engine.tensor_runtime.program import Program
@@ -36,7 +37,11 @@ class LazyDevice:
     def __init__(self, name: str) -> None:
         self._device = open_device(name)
         self.name = self._device.info.name
-        self.tensors = Tensors(self._device)
+        try:
+            self.tensors = Tensors(self._device)
+        except BaseException:
+            self._device.close()
+            raise
         self.lock = threading.RLock()
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
         self._seen: OrderedDict[Hashable, None] = OrderedDict()
@@ -63,8 +68,7 @@ class LazyDevice:
         """Free the memory of all programs. Return whether there were any."""
         programs = list(self._programs.values())
         self._programs.clear()
-        for program in programs:
-            program.close()
+        release_all(*(program.close for program in programs))
         return bool(programs)
 
     def has_seen(self, general: Hashable) -> bool:
@@ -93,10 +97,7 @@ class LazyDevice:
     def close(self) -> None:
         """Free all resources on the device."""
         with self.lock:
-            self._device.activate()
-            self.forget_programs()
-            self.tensors.close()
-            self._device.close()
+            release_all(self._device.activate, self.forget_programs, self.tensors.close, self._device.close)
 
 
 def lazy_device(name: str = "auto") -> LazyDevice:
