@@ -132,6 +132,7 @@ def serve(source: IO[bytes], sink: IO[bytes], pictures: SharedPictures | None = 
         decoder = make_decoder(ToEngine)
         while (frame := read_frame(source)) is not None:
             server.receive(frame, decoder)
+            server.wait()
     finally:
         server.close()
 
@@ -168,6 +169,11 @@ class _Server:
             self.receive(inside, decoder)
         else:
             self.take(message)
+
+    def wait(self) -> None:
+        """Note that the next frame is waited for."""
+        if self._far is not None:
+            self._far.wait()
 
     def take(self, message: Any) -> None:
         """Follow one message."""

@@ -1,5 +1,6 @@
 """`FarClient`: what an engine's process does for a client whose files it does not see."""
 
+import math
 import os
 import threading
 import time
@@ -30,7 +31,7 @@ _STILL_S = 0.3
 
 @dataclass
 class _Sent:
-    """A picture that was sent with less than all of its pixels, and when its last part was sent."""
+    """A picture that was sent with less than all of its pixels, and when that began."""
 
     preview: Preview
     sent_s: float
@@ -45,7 +46,6 @@ class FarClient:
     def __init__(self, client: str, lost: Callable[[], None]) -> None:
         self.mirror = Mirror(client)
         self._line, self._parts, self._coder = Line(), Parts(), PictureCoder()
-        self._lacks: tuple[bytes, ...] = ()
         self._viewers: dict[str, Viewing] = {}
         #: The pictures that are not exact, by viewer; the exact one may be given up for a newer picture.
         self._coarse: dict[str, _Sent] = {}
@@ -53,7 +53,8 @@ class FarClient:
         #: Files that the patch has written, and answers that follow them.
         self._unsent: deque[bytes] = deque()
         self._root = os.fsencode(self.mirror.root)
-        self._heard_s = time.monotonic()
+        #: Since when this process waits for a message; infinite while it follows one.
+        self._waits_s = math.inf
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, args=(lost,), name="client's silence", daemon=True)
         self._thread.start()
@@ -66,7 +67,7 @@ class FarClient:
 
     def take(self, message: Any, size: int, send: Callable[[bytes], None]) -> bytes:
         """Follow a message of `size` bytes; return the frame that is in it, or nothing."""
-        self._heard_s = time.monotonic()
+        self._waits_s = math.inf
         if not isinstance(message, Got):
             send(encode(Got(size)))
         match message:
@@ -78,6 +79,10 @@ class FarClient:
             case Packed():
                 return unpacked(message)
         return b""
+
+    def wait(self) -> None:
+        """Note that the last message was followed, and the next one is waited for."""
+        self._waits_s = time.monotonic()
 
     def follow_files(self, message: Files | Content) -> Lacks | None:
         """Follow the client's files; return what is lacking, if it was not reported before."""
@@ -156,7 +161,7 @@ class FarClient:
 
     def _watch(self, lost: Callable[[], None]) -> None:
         while not self._ended.wait(LOST_S / 10):
-            if time.monotonic() - self._heard_s > LOST_S:
+            if time.monotonic() - self._waits_s > LOST_S:
                 lost()
 
 

@@ -65,7 +65,8 @@ class FarEngine:
     def start(self) -> bytes:
         """Begin, and return the first frame for the engine; empty if its process has ended."""
         try:
-            frame = self._changes()
+            with self._looking:
+                frame = self._changes()
         except DeviceError as problem:
             self._placed.set_exception(problem)
             return b""
@@ -182,20 +183,21 @@ class FarEngine:
 
     def _changes(self) -> bytes:
         """Return a frame with what has changed in the files, or nothing."""
-        with self._looking:
-            files, problems = self._files.look(number := next(self._numbers))
-            for problem in problems:
-                self._tells(problem)
-            if files is None:
-                return b""
-            self._placed = self._asks(number)
-            self._files.note_sent()
-            _log.info("%d files of the patch have changed", len(files.present) + len(files.gone))
-            return encode(files)
+        is_failed = self._placed.done() and self._placed.exception() is not None  # the line was lost for a while
+        files, problems = self._files.look(number := next(self._numbers), always=is_failed)
+        for problem in problems:
+            self._tells(problem)
+        if files is None:
+            return b""
+        self._placed = self._asks(number)
+        self._files.note_sent()
+        _log.info("%d files of the patch have changed", len(files.present) + len(files.gone))
+        return encode(files)
 
     def _look(self) -> None:
-        if frame := self._changes():
-            self._send(frame)
+        with self._looking:  # changes must be sent in order
+            if frame := self._changes():
+                self._send(frame)
 
     def _look_on(self) -> None:
         looks = 0

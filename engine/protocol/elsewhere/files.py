@@ -74,8 +74,9 @@ class FilesOfPatch:
         """Note that block types have changed."""
         self._is_changed = True
 
-    def look(self, number: int) -> tuple[Files | None, list[Diagnostic]]:
-        """Return what has changed since `note_sent`, as a message of this number; None if nothing has.
+    def look(self, number: int, *, always: bool = False) -> tuple[Files | None, list[Diagnostic]]:
+        """Return what has changed since `note_sent`, as a message of this number; None if nothing has and
+        not `always`.
 
         The second value has new problems of files and folders that are too large.
         """
@@ -95,7 +96,7 @@ class FilesOfPatch:
             present = tuple(item for item in found.present.items() if before.present.get(item[0]) != item[1])
             links = tuple(item for item in found.links.items() if before.links.get(item[0]) != item[1])
             gone = (before.present.keys() | before.links.keys()) - found.present.keys() - found.links.keys()
-            if not (present or links or gone) and places == self._told_places:
+            if not (always or present or links or gone) and places == self._told_places:
                 return None, problems
             self._looked = found, places
             return Files(number, _client(), path, folders, present, links, tuple(gone)), problems

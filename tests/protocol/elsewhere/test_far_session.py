@@ -1,6 +1,8 @@
 """An engine on another machine, behind a line that is slow, stalls and is cut, runs the patch as one here does."""
 
+import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -16,6 +18,7 @@ from engine import Engine, Patch, forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError
 from engine.patch.changes import Node, NodeAdded
 from engine.patch.files import load_patch, save_patch
+from engine.protocol import liveness
 from engine.protocol.client import Client
 from engine.protocol.elsewhere import far_client
 from engine.protocol.messages import FrameReport, Observe, Saved, SaveOutputs, Viewing
@@ -273,5 +276,23 @@ def test_an_engine_without_a_client_ends(mine: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(far_client, "LOST_S", 0.2)
     lost = threading.Event()
     client = far_client.FarClient("client", lost.set)
+    assert not lost.wait(0.5)  # while it follows a message, however long that takes
+    client.wait()
     lost.wait()
     client.close()
+
+
+def test_a_line_that_was_silent_for_long_serves_again(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions to a silent engine fail, those for its files too; once it is heard again, they are answered."""
+    patch = make_patch(mine)
+    with connect(patch, command(mine), "host") as client:
+        client.step()
+        os.kill(client._transport._process.pid, signal.SIGSTOP)
+        write_kernel(mine / "kernels" / "scale.ptx", 7)
+        monkeypatch.setattr(liveness, "LOST_S", 1.0)
+        with pytest.raises(DeviceError, match="must answer"):
+            client.step()
+        monkeypatch.setattr(liveness, "LOST_S", 600.0)
+        os.kill(client._transport._process.pid, signal.SIGCONT)
+        until(lambda: client.silent_s < liveness.SILENT_S)
+        assert client.step().nodes["again"].state == "ok"
