@@ -33,6 +33,7 @@ SAMPLE = 9
 #: Calls that may fail unseen: memory is asked for again when other memory has been freed, a graph that can't be changed
 #: is built anew, and an update tries again to make room for a picture.
 TRIED_AGAIN = {
+    ("adjust.py", "Executable.update_captured"),
     ("buffer_pool.py", "Device.allocate"),
     ("buffer_pool.py", "Device.fill"),
     ("compiled_graph.py", "Executable.update_kernel"),
