@@ -95,7 +95,9 @@ _engine = click.option(
     "--engine", metavar="COMMAND", help="Run in the process that COMMAND starts: `warploom engine`, also by ssh."
 )
 _trust = click.option(
-    "--trust", is_flag=True, help="Run the block files beside the patch; let the patch write files and listen anywhere."
+    "--trust",
+    is_flag=True,
+    help="Run the block files beside the patch; let the patch write and include files, and listen, anywhere.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
