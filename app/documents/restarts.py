@@ -199,6 +199,8 @@ class Restarts(QObject):
         node = engine.stuck_in if engine is not None else ""
         doing = f": it runs the code of {node}" if node else ""
         text = f"The engine's process does not answer{doing}. The patch is intact; frames go on when it is heard again."
+        if engine is not None and engine.waits_for:  # the engine's badge says what for, and how long
+            text = "The engine's process has not begun yet. The patch is intact; frames begin when it has."
         wait = ("Wait", lambda: self.noticed.emit(NO_NOTICE))
         self.noticed.emit(Notice(text, answers=(("Restart engine", self.restart), wait)))
 

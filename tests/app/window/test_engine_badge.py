@@ -150,3 +150,19 @@ def test_a_patch_that_compiles_for_long_is_not_called_still(qtbot: QtBot, clock:
     clock[0] += 0.5
     badge.show_report(make_report(frame=0))
     assert badge.label.text() == "host · 420 µs"
+
+
+def test_the_badge_shows_what_is_waited_for(qtbot: QtBot) -> None:
+    """While an engine elsewhere connects or gets files, the badge says so; then its figures are back."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    badge.show_waiting("waiting for `ssh gpu-box warploom engine`, 3 of 30 s")
+    assert badge.label.text() == "waiting for `ssh gpu-box warploom engine`, 3 of 30 s"
+    wide = badge.label.minimumWidth()
+    badge.show_report(make_report())
+    assert badge.label.text().startswith("waiting")
+    badge.show_waiting("")
+    assert badge.label.text() == "host · 420 µs" and badge.label.minimumWidth() < wide
+    badge.show_waiting("sending files, 1.0 of 2.0 MB")
+    badge.clear()
+    assert badge.label.text() == "No engine"
