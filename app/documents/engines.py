@@ -11,7 +11,7 @@ from engine.protocol.process import SpareProcess
 from engine.runtime.engine import open_engine
 
 #: How long after an engine was started another process is made ready: it competes with the first frames.
-_SPARE_MS = 2_000
+_SPARE_MS = 500
 #: How long an operation may take, in a search for the one that made an engine fail, before it counts as endless.
 _STUCK_S = 2.0
 

@@ -18,14 +18,16 @@ from engine.patch.document import Patch
 from engine.protocol.culprit import Culprit, CulpritSearch
 from engine.protocol.messages import FrameReport, Mute, RunMuted, UpdateRecord
 from engine.protocol.pipe import LOST_LINE
+from engine.runtime.frame.launch_watch import LIMIT_S
 
 _log = logging.getLogger(__name__)
 #: Makes the search for the block that has made the engine of a patch fail in a frame, with or without fused kernels.
 MakeSearch = Callable[[Patch, int, bool], CulpritSearch]
 #: If engines fail more often than this in `_WITHIN_S`, without an edit between, only the person starts the next one.
 _MOST, _WITHIN_S = 3, 30.0
-#: A block that was edited so shortly before a failure is left out until the search has found the right one.
-_EDITED_S = 3.0
+#: A block that was edited so shortly before a failure is left out until the search has found the right one; an endless
+#: kernel is noticed late.
+_EDITED_S = 3.0 + 2 * LIMIT_S
 #: The diagnostics of nodes that the engine has left out.
 _MUTED = (Mend.TRY_AGAIN, Mend.LIFT_LIMIT)
 #: Ends of a process that come from outside; the patch is searched only if they are repeated.
@@ -58,7 +60,8 @@ class Restarts(QObject):
         self._edited: tuple[str, ...] = ()
         self._edited_s = 0.0
         self._search: CulpritSearch | None = None
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
+        self._is_outdated = False  # the patch was edited since the search began
         #: A line was lost, and no engine has run since.
         self._is_resuming = False
         #: The nodes to leave out of the engine that is started when the search ends; None if one runs already.
@@ -84,8 +87,8 @@ class Restarts(QObject):
     def close(self) -> None:
         """End a search, and wait for its end."""
         self._end_search()
-        if self._thread is not None:
-            self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
     def _follow(self, patch: Patch | None) -> None:
         self._end_search()
@@ -97,6 +100,7 @@ class Restarts(QObject):
 
     def _note(self, change: Change) -> None:
         self._edited, self._edited_s = nodes_of(change), time.monotonic()
+        self._is_outdated = True
         self._times.clear()
 
     def _note_update(self, update: UpdateRecord) -> None:
@@ -149,14 +153,21 @@ class Restarts(QObject):
         QTimer.singleShot(_RECONNECT_MS, self, again)
 
     def _begin_search(self, frame: int) -> bool:
-        """Search for the block that made the engine fail, unless a search is under way; False if that can't be."""
+        """Search for the block that made the engine fail, unless a search of the same patch is under way.
+
+        Return False if that can't be.
+        """
         patch = self._session.patch
         if self._make_search is None or patch is None:
             return False
+        if self._search is not None and self._is_outdated:
+            self._end_search()
         if self._search is None:
+            self._is_outdated = False
             search = self._search = self._make_search(patch, frame, self._session.fuses)
-            self._thread = threading.Thread(target=self._run, args=(search,), name="find the culprit")
-            self._thread.start()
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
+            self._threads.append(threading.Thread(target=self._run, args=(search,), name="find the culprit"))
+            self._threads[-1].start()
         return True
 
     def _run(self, search: CulpritSearch) -> None:
@@ -174,15 +185,16 @@ class Restarts(QObject):
         waiting, self._search, self._waiting = self._waiting, None, None
         muted, text = dict[str, Diagnostic](), "No block could be found that makes it fail."
         if isinstance(found, Culprit) and found.is_found:
-            text = found.diagnostic.message
-            if found.node in patch.nodes:
+            text = f"{found.node}: {found.diagnostic.message}" if found.node else found.diagnostic.message
+            if found.node in patch.nodes and not self._is_outdated:
                 muted[found.node] = _left_out(found.diagnostic)
         if waiting is not None:
             self._session.restart_engine({**waiting, **muted})
             self.noted.emit(f"The engine was started again. {text}")
-        elif engine is not None and muted:
-            engine.post(RunMuted())
-            engine.post(Mute(muted))
+        elif engine is not None and isinstance(found, Culprit) and found.is_found:
+            if muted:
+                engine.post(RunMuted())
+                engine.post(Mute(muted))
             self.noted.emit(text)
 
     def _end_search(self) -> None:

@@ -37,7 +37,9 @@ class Editor:
         self.window = MainWindow(self.engines.make, folder, self.engines.make_search)
         self.last: FrameReport | None = None
         self.stopped_s = 0.0
+        self.notes: list[str] = []
         self.window.bridge.report.connect(self._take)
+        self.window.restarts.noted.connect(self.notes.append)
         self.window.session.use_blocks(FOLDER)
         self.window.session.replace(chain("test_faults.fault", at=NEVER), blocks=FOLDER)
 
@@ -56,15 +58,10 @@ class Editor:
                     {node: (each.state, each.message) for node, each in self.last.nodes.items()} if self.last else {}
                 )
                 raise SystemExit(
-                    f"{what} must come within {PATIENCE_S:g} s; the last report has {nodes}, {self.told()}"
+                    f"{what} must come within {PATIENCE_S:g} s; the last report has {nodes}, {self.notes[-1:]}"
                 )
             QCoreApplication.processEvents()
             time.sleep(0.002)
-
-    def told(self) -> str:
-        """Return the last message to the person."""
-        lines = self.window.log.lines
-        return lines[-1].record.text if lines else ""
 
     def runs(self, bad: NodeState) -> bool:
         """True if frames come in which all other blocks run."""
@@ -97,8 +94,8 @@ class Editor:
         if is_searched:
             self.until("the search's end", lambda: self.window.restarts._search is None)
         told = self.last.nodes["bad"].message if self.last is not None else ""
-        if is_searched and not is_killed:
-            told = self.told()
+        if is_searched and kind not in ("memory", "killed"):
+            told = self.notes[-1] if self.notes else told
         patch.set("bad", at=NEVER, size=4)
         self.until("the mended frames", lambda: self.runs(NodeState.OK))
         return (self.stopped_s or back_s) - began_s, back_s - (self.stopped_s or back_s), told
