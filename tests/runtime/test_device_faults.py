@@ -29,7 +29,7 @@ from tests.runtime.update.update_support import Contents, contents, outputs
 
 ARRAY = np.arange(16, dtype=np.float32).reshape(4, 4)
 #: How many calls of each session fail in an ordinary run.
-SAMPLE = 9
+SAMPLE = 6
 #: Calls that may fail unseen: memory is asked for again when other memory has been freed, a graph that can't be changed
 #: is built anew, and an update tries again to make room for a picture.
 TRIED_AGAIN = {
