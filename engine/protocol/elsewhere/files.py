@@ -10,12 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from engine.blocktypes.adaptive import AdaptiveBlock, adapted
 from engine.blocktypes.parameters import given
 from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import Diagnostic, PatchError, Source, warning
 from engine.kernel_sources.image import KERNELS_FOLDER
-from engine.patch.changes import Change
+from engine.patch.changes import Change, NodeAdded, NodeRemoved, ParameterChanged
 from engine.patch.document import Patch
 from engine.patch.trust import SavePlace
 from engine.protocol.elsewhere.messages import Files
@@ -86,6 +88,7 @@ class FilesOfPatch:
             self._apply()
             folders = tuple(block_folders.trusted)
             path = self._patch.path.resolve() if self._patch.path is not None else Path.cwd() / "patch.loom"
+            self._is_changed |= path != self._copy.path
             self._copy.path = path
             problems: list[Diagnostic] = []
             found = self._find(folders, problems)
@@ -117,7 +120,7 @@ class FilesOfPatch:
                 assert isinstance(change, Change)
                 with suppress(PatchError):  # the engine reports it
                     self._copy.restore([change])
-            self._is_changed = True
+                self._is_changed |= _may_name_files(change)
         del self._messages[:count]
 
     def _find(self, folders: tuple[Path, ...], problems: list[Diagnostic]) -> Found:
@@ -177,6 +180,14 @@ class FilesOfPatch:
         if path not in self._problems:
             self._problems.add(path)
             problems.append(warning(text, source=Source.ENGINE))
+
+
+def _may_name_files(change: Change) -> bool:
+    """Return whether other files may be needed after a change; not those of a slider, which come fast."""
+    match change:
+        case ParameterChanged(value=int() | float() | np.ndarray()):
+            return False
+    return isinstance(change, NodeAdded | NodeRemoved | ParameterChanged)
 
 
 def _files_in(folder: Path) -> Iterator[Path]:

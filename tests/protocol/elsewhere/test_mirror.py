@@ -159,6 +159,15 @@ def test_a_patch_needs_what_it_names_and_trusts(folder: Path, tmp_path: Path) ->
     found, _ = ours.look(2)
     assert found is not None
     assert {path.name for path, _ in found.present} == {"c.h", "deeper.h"}
+    ours.note_sent()
+    (tmp_path / "moved" / "kernels").mkdir(parents=True)
+    (tmp_path / "moved" / "patches").mkdir()
+    (tmp_path / "moved" / "kernels" / "add.cu").write_text("// another one")
+    save_patch(patch, tmp_path / "moved" / "patches" / "p.loom")
+    found, _ = ours.look(3)
+    assert found is not None and found.patch == tmp_path / "moved" / "patches" / "p.loom"
+    assert [path for path, _ in found.present] == [tmp_path / "moved" / "kernels" / "add.cu"]
+    assert {path.name for path in found.gone} == {"add.cu", "c.h", "deeper.h"}
 
 
 def test_a_large_folder_is_cut_and_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
