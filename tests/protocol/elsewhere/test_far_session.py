@@ -234,8 +234,13 @@ def test_outputs_are_saved_on_this_machine(mine: Path, tmp_path: Path) -> None:
         assert (mine / "patches" / "board.png").read_bytes() == b"a person's own"
 
 
-def test_only_blocks_that_are_trusted_here_are_used(mine: Path, tmp_path: Path) -> None:
-    """A folder that is no longer trusted here loses its types there, and the engine's own folder counts for nothing."""
+def test_blocks_are_trusted_here_and_a_silence_ends(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine's own folder of blocks counts for nothing, and a folder that is not trusted any more loses its types.
+
+    Questions to a silent engine fail, those for its files too; once it is heard again, they are answered.
+    """
     own = tmp_path / "config" / "warploom" / "blocks"
     own.mkdir(parents=True)
     (own / "own.py").write_text(BLOCK.replace("test_far.mine", "test_far.own").replace("from .helpers", "#"))
@@ -245,8 +250,17 @@ def test_only_blocks_that_are_trusted_here_are_used(mine: Path, tmp_path: Path) 
         nodes = client.step().nodes
         assert nodes["block"].state == "ok"
         assert "test_far.own" in nodes["own"].message
+        os.kill(client._transport._process.pid, signal.SIGSTOP)
+        write_kernel(mine / "kernels" / "scale.ptx", 7)
+        monkeypatch.setattr(liveness, "LOST_S", 1.0)
+        with pytest.raises(DeviceError, match="must answer"):
+            client.step()
+        monkeypatch.setattr(liveness, "LOST_S", 600.0)
+        os.kill(client._transport._process.pid, signal.SIGCONT)
+        until(lambda: client.silent_s < liveness.SILENT_S)
+        assert client.step().nodes["again"].state == "ok"
         forget_blocks(mine / "patches" / "blocks")
-        assert client.step().nodes["block"].state == "error"
+        until(lambda: client.step().nodes["block"].state == "error")
 
 
 def test_a_window_runs_while_files_are_sent(mine: Path) -> None:
@@ -280,19 +294,3 @@ def test_an_engine_without_a_client_ends(mine: Path, monkeypatch: pytest.MonkeyP
     client.wait()
     lost.wait()
     client.close()
-
-
-def test_a_line_that_was_silent_for_long_serves_again(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Questions to a silent engine fail, those for its files too; once it is heard again, they are answered."""
-    patch = make_patch(mine)
-    with connect(patch, command(mine), "host") as client:
-        client.step()
-        os.kill(client._transport._process.pid, signal.SIGSTOP)
-        write_kernel(mine / "kernels" / "scale.ptx", 7)
-        monkeypatch.setattr(liveness, "LOST_S", 1.0)
-        with pytest.raises(DeviceError, match="must answer"):
-            client.step()
-        monkeypatch.setattr(liveness, "LOST_S", 600.0)
-        os.kill(client._transport._process.pid, signal.SIGCONT)
-        until(lambda: client.silent_s < liveness.SILENT_S)
-        assert client.step().nodes["again"].state == "ok"
