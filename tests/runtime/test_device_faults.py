@@ -14,6 +14,7 @@ import pytest
 
 import tests.runtime.small_blocks  # noqa: F401 - defines block types
 from engine import Engine, Patch, ProfilingLevel
+from engine.compiler.executable.by_operation import launch_by_operation
 from engine.device import open as opening
 from engine.device.host import HostDevice
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
@@ -87,6 +88,13 @@ class Session:
         """Take the picture, so that the next one may follow."""
         if self.engine is not None:
             self.engine.take_preview("show")
+
+    def launch_by_operation(self) -> None:
+        """Launch the graph operation by operation, as the search for a culprit does."""
+        core = self.engine.core if self.engine is not None else None
+        if core is not None and core.updates.compiled is not None:
+            uniforms, stream = core.context.services.uniforms.current, core.launcher.stream
+            launch_by_operation(core.updates.compiled, core.device, uniforms, stream, lambda *_: None)
 
     def post(self, *messages: Any) -> None:
         """Post messages and run a frame."""
@@ -239,6 +247,7 @@ def nested(session: Session, folder: Path) -> Iterator[Callable[[], object]]:
     yield session.frame
     patch.remove(more)
     yield session.frame
+    yield session.launch_by_operation
     patch.set(turn, size=90)
     yield session.frame
     yield lambda: session.post(Observe({"show": Viewing()}))
