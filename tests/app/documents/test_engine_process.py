@@ -28,8 +28,11 @@ def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
     return connect(patch, COMMAND, "host", profiling=profiling, waits=False)
 
 
-def test_an_engine_whose_process_dies_is_started_again(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
+def test_an_engine_whose_process_dies_is_started_again(
+    qtbot: QtBot, tmp_path: Path, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """If the engine's process dies, this is said, and a new one runs the patch, but not over and over."""
+    monkeypatch.setattr("app.documents.session._COST_S", 600.0)
     window = MainWindow(make_engine, tmp_path / "state")
     window.show()
     try:
