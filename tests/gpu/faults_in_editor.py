@@ -96,7 +96,8 @@ class Editor:
         told = self.last.nodes["bad"].message if self.last is not None else ""
         if is_searched and kind not in ("memory", "killed"):
             told = self.notes[-1] if self.notes else told
-        patch.set("bad", at=NEVER, size=4)
+        at = patch.value("bad", "at")
+        patch.set("bad", at=NEVER if at != NEVER else 2 * NEVER, size=4)  # an edit, or the fourth kill is left alone
         self.until("the mended frames", lambda: self.runs(NodeState.OK))
         return (self.stopped_s or back_s) - began_s, back_s - (self.stopped_s or back_s), told
 
