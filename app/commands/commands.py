@@ -246,7 +246,7 @@ def _run_menu(window: CommandWindow, needs: Needs) -> Menu:
             "lift_time_limit",
             "Lift &time limit",
             session.lift_time_limit,
-            help="Let kernels on the CPU run for more than 10 s; by default, they are stopped then",
+            help="Let kernels on the CPU run for more than 10 s, and launches on a GPU for more than 4 s",
             needs=patch,
         ),
     ]

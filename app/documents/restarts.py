@@ -125,7 +125,7 @@ class Restarts(QObject):
         self._is_resuming = why.found == LOST_LINE
         is_often = len(self._times) == _MOST and now_s - self._times[0] < _WITHIN_S
         if engine is None or not engine.has_own_process or is_often or why.mend not in (Mend.RESTART, *_MUTED):
-            self._offer(f"The engine has stopped; the patch is intact. {why.message}")
+            self._offer(f"The engine has stopped; the patch is intact. {why.message}", why.mend)
             return
         self._times.append(now_s)
         muted = _muted(report)
@@ -134,7 +134,7 @@ class Restarts(QObject):
             if not (runs and is_first and now_s - self._edited_s < _EDITED_S):
                 self._waiting = muted
                 text = f"The engine has stopped; the patch is intact. {why.message} Looking for the block …"
-                self.noticed.emit(Notice(text, answers=(("Restart engine", self.restart),)))
+                self.noticed.emit(Notice(text, answers=self._answers(why.mend)))
                 return
             muted |= {node: _left_out(replace(why, node=node)) for node in runs}
         self._session.restart_engine(muted)
@@ -216,8 +216,16 @@ class Restarts(QObject):
         wait = ("Wait", lambda: self.noticed.emit(NO_NOTICE))
         self.noticed.emit(Notice(text, answers=(("Restart engine", self.restart), wait)))
 
-    def _offer(self, text: str) -> None:
-        self.noticed.emit(Notice(text, answers=(("Restart engine", self.restart),), state="error"))
+    def _offer(self, text: str, mend: Mend | None = None) -> None:
+        self.noticed.emit(Notice(text, answers=self._answers(mend), state="error"))
+
+    def _answers(self, mend: Mend | None) -> tuple[tuple[str, Callable[[], object]], ...]:
+        restart = ("Restart engine", self.restart)
+        return (restart, ("Run without a time limit", self._run_on)) if mend is Mend.LIFT_LIMIT else (restart,)
+
+    def _run_on(self) -> None:
+        self._session.lift_time_limit()
+        self.restart()
 
 
 def _muted(report: FrameReport) -> dict[str, Diagnostic]:
@@ -229,4 +237,5 @@ def _muted(report: FrameReport) -> dict[str, Diagnostic]:
 def _left_out(why: Diagnostic) -> Diagnostic:
     """Return the diagnostic of a node that is left out."""
     remedy = f"{why.remedy.partition(';')[0]}; {_LEFT_OUT}" if why.remedy else _LEFT_OUT
-    return replace(why, severity=Severity.ERROR, remedy=remedy, mend=Mend.TRY_AGAIN)
+    mend = why.mend if why.mend in _MUTED else Mend.TRY_AGAIN
+    return replace(why, severity=Severity.ERROR, remedy=remedy, mend=mend)

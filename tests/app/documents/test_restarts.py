@@ -12,7 +12,7 @@ from app.window.main_window import MainWindow
 from engine import Patch
 from engine.diagnostics import Diagnostic, Mend, Source, error
 from engine.protocol.culprit import Culprit
-from engine.protocol.messages import Mute, NodeReport, NodeState, RunMuted
+from engine.protocol.messages import Mute, NodeReport, NodeState, RunMuted, SetKernelTimeLimit
 from engine.protocol.questions import Doing
 from tests.app.app_support import FakeEngine, make_report
 from tests.app.conftest import Asked
@@ -144,6 +144,14 @@ def test_the_person_need_not_wait_for_the_search(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize(("found", "muted"), [("a", [["a"], ["all"], ["a"]]), ("b", [["a"], ["all"], ["b"]])])
+def test_a_long_launch_can_run_without_a_limit(editor: Editor) -> None:
+    """The notice offers it; the next engine then has no limit."""
+    assert not editor.stop(error("a launch that goes on", mend=Mend.LIFT_LIMIT, source=Source.LAUNCH))
+    assert [button.text() for button in editor.window.banner.buttons] == ["Restart engine", "Run without a time limit"]
+    editor.window.banner.buttons[1].click()
+    assert SetKernelTimeLimit(None) in editor.engine.posted and editor.searches[0].is_cancelled
+
+
 def test_the_block_that_was_just_edited_is_left_out_at_once(editor: Editor, found: str, muted: list[list[str]]) -> None:
     """The search then says whether it was that one."""
     editor.patch.set("a", value=2.0)
