@@ -1,11 +1,12 @@
 """How long the engine keeps the UI's thread waiting: `python -m tests.benchmarks.bench_ui --seconds 300`.
 
-A program (`edit_session.py`) edits a large patch at random in the real editor, with an engine on its own thread. The
-editor runs on Qt's offscreen platform unless a display is requested. `stall_meter.py` defines what counts as waiting.
-`--no-engine` makes the same edits without an engine, which leaves the waits of the machine and of Qt. `--launch-ms 1`
-lets the host device sleep for that time in place of running its kernels, so that they use no core, as on a GPU; the
-engine does everything else. `--python-collects` leaves garbage collection to Python, in any thread. The longest waits
-are reported with what the other threads did right after.
+A program (`edit_session.py`) edits a large patch at random in the real editor, with an engine in a process of its own
+or, with `--in-process`, on a thread. The editor runs on Qt's offscreen platform unless a display is requested.
+`stall_meter.py` defines what counts as waiting. `--no-engine` makes the same edits without an engine, which leaves the
+waits of the machine and of Qt. `--launch-ms 1` lets the host device of this process sleep for that time in place of
+running its kernels, so that they use no core, as on a GPU; the engine does everything else. `--python-collects` leaves
+garbage collection to Python, in any thread. The longest waits are reported with what the other threads did right after.
+Every `--interval` seconds, the memory, threads and open files of both processes are printed.
 
 On a machine that others use as well, `chrt -r 1` before the command keeps them off the cores: a thread that holds the
 interpreter's lock and has no core keeps all other threads waiting. Measured in that way on two cores, with 500 blocks
@@ -33,13 +34,15 @@ from PySide6.QtWidgets import QApplication
 
 from app.documents import dialogs
 from app.documents.dialogs import UnsavedChoice
+from app.documents.engines import Engines
 from app.qt.faults import install_fault_handler
 from app.window.main_window import MainWindow
-from engine import Engine, Patch, ProfilingLevel
+from engine import Patch, ProfilingLevel
 from engine.device.host.events import HostEvent
 from engine.device.host.graph.executable import HostExecutable
 from engine.device.host.graph.program import GraphProgram
 from engine.diagnostics import WarploomError
+from engine.protocol.client import Client
 from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
 from tests.benchmarks.gesture_times import tell_gestures
 from tests.benchmarks.stall_meter import StallMeter
@@ -54,10 +57,12 @@ def main() -> None:
     parser.add_argument("--kernels", type=int, default=500)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--in-process", action="store_true", help="with the engine on a thread of the editor's process")
     parser.add_argument("--no-engine", action="store_true")
     parser.add_argument("--launch-ms", type=float, help="sleep in place of each launch on the host")
     parser.add_argument("--gestures", action="store_true", help="time single gestures at 100 and 1000 blocks instead")
     parser.add_argument("--python-collects", action="store_true", help="without the editor's own garbage collection")
+    parser.add_argument("--interval", type=float, default=60.0, help="seconds between reports of memory")
     parser.add_argument("--worst", type=int, default=12, help="how many of the longest waits to tell")
     arguments = parser.parse_args()
     if arguments.launch_ms is not None:
@@ -69,10 +74,13 @@ def main() -> None:
 def run(arguments: argparse.Namespace, folder: Path) -> None:
     """Open the editor with its state in `folder`, edit for a while, and print the measurements."""
 
-    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Engine:
+    is_here = arguments.in_process or arguments.launch_ms is not None
+    engines = Engines(arguments.device, in_process=is_here)
+
+    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
         if arguments.no_engine or arguments.gestures:
             raise WarploomError("this session runs without an engine")
-        return Engine(patch, arguments.device, profiling=profiling)
+        return engines.make(patch, profiling)
 
     app = QApplication(["bench_ui"])
     kernel = KernelFile(folder)
@@ -90,13 +98,15 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     print(f"faults: {faults}" if faults else "no faults")
     dialogs.ask_about_changes = lambda *_: UnsavedChoice.DISCARD  # nobody is there to answer
     window.close()
+    engines.close()
     remove_handler()
     del app
 
 
 def tell_session(window: MainWindow, kernel: KernelFile, arguments: argparse.Namespace) -> None:
     """Make random edits for a while, and print the measurements."""
-    window.session.replace(make_patch(arguments.kernels))
+    window.session.use_blocks(kernel.blocks)
+    window.session.replace(make_patch(arguments.kernels), blocks=kernel.blocks)
     levels: Counter[str] = Counter()
     window.bridge.updated.connect(lambda record: levels.update([record.level.name]))
     wait(_SETTLE_MS)
@@ -104,11 +114,34 @@ def tell_session(window: MainWindow, kernel: KernelFile, arguments: argparse.Nam
     session = EditSession(window, kernel, meter, arguments.seed)
     meter.start()
     session.start()
+    timer = QTimer(interval=round(arguments.interval * 1000))
+    timer.timeout.connect(tell_resources)
+    timer.start()
+    tell_resources()
     wait(round(arguments.seconds * 1000))
     session.stop()
+    tell_resources()
     meter.stop()
     tell(meter, arguments.worst)
     print(f"edits: {dict(sorted(session.counts.items()))}; updates: {dict(levels)}; {window.badge.label.text()}")
+
+
+def tell_resources() -> None:
+    """Print the memory, threads and open files of this process and of its engines and their spare processes."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    found = []
+    for process in (str(os.getpid()), *children):
+        try:
+            status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
+            files = len([*Path(f"/proc/{process}/fd").iterdir()])
+        except OSError:  # it has just ended
+            continue
+        if "VmRSS" in status:
+            memory = int(status["VmRSS"].split()[0]) / 1024
+            found.append(
+                f"{status['Name'].strip()} {memory:.0f} MB, {status['Threads'].strip()} threads, {files} files"
+            )
+    print("; ".join(found), flush=True)
 
 
 def stand_in_for_launches(time_s: float) -> None:

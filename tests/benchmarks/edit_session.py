@@ -1,8 +1,6 @@
 """`EditSession`: a program that makes random edits of every kind in the editor, as a person would."""
 
-import importlib.util
 import random
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer
 
 from app.inspector.parameter_editors import NumberEditor
 from app.window.main_window import MainWindow
+from engine import trust_blocks
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
@@ -48,18 +47,16 @@ _KERNEL = """extern "C" __global__ void gain(const float* x, float* out, float g
 
 
 class KernelFile:
-    """A block type of the session, whose kernel file in `folder` is saved from another thread."""
+    """A block type of the session in a folder of blocks, whose kernel file is saved from another thread."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "gain.cu"
+        #: The folder, which is trusted.
+        self.blocks = folder / "blocks"
+        self.blocks.mkdir()
+        self._path = self.blocks / "gain.cu"
         self.save(1.0)
-        (folder / "gain_block.py").write_text(_BLOCK)
-        spec = importlib.util.spec_from_file_location("gain_block", folder / "gain_block.py")
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module  # so that a block type's folder is found
-        spec.loader.exec_module(module)
-        self.block = module.Gain
+        (self.blocks / "gain_block.py").write_text(_BLOCK)
+        trust_blocks(self.blocks)
 
     def save(self, factor: float) -> None:
         """Write the kernel with another factor, as an editor does."""
