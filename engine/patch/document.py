@@ -12,7 +12,7 @@ import msgspec
 from engine.blocktypes.adaptive import decides_interface
 from engine.blocktypes.block import Block
 from engine.descriptions.checks import SHOWN, shown
-from engine.diagnostics import PatchError
+from engine.diagnostics import PatchError, cut
 from engine.patch import changes, rules
 from engine.patch.changes import (
     Change,
@@ -183,7 +183,7 @@ class Patch(EditablePatch):
         """Stop checking an output, given as an output or as a connection that it feeds."""
         found = self._present(self.own(port.source if isinstance(port, Connection) else port))
         if found not in self.sentinels:
-            raise PatchError(f"sentinel to remove must be in the patch, got none of {found}")
+            raise PatchError(f"sentinel to remove must be in the patch, got none of {cut(str(found), SHOWN)}")
         self._do(f"Remove check of {found}", changes.SentinelChanged(found, None, self.sentinels[found]))
 
     def set(self, node: NodeRef | str, *, gesture: object = None, **values: Any) -> None:
