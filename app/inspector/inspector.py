@@ -155,7 +155,8 @@ class Inspector(EmptyState, Dock):
         self._forget_stale()
         self.rows, self.header, self.status, self._told = {}, None, None, None
         self._drives.show_rows(self._patch, self.nodes, self.rows)
-        del before
+        if before is not None:
+            before.deleteLater()  # its widgets and their slots refer to each other, so Python would never free them
         if not self.nodes:
             self.hint.setText(_HINT)
             self.set_filled(False)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.edits.file_paths import relative_to
@@ -198,6 +198,21 @@ def test_a_removed_node_leaves_the_inspector(inspector: Inspector, patch: Patch)
     patch.remove("a")
     assert inspector.nodes == []
     assert inspector.currentIndex() == 0
+
+
+def test_the_page_of_another_node_is_freed(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
+    """However often other nodes are shown, there are the widgets of one page."""
+    other = patch.add(TYPE).id
+
+    def widgets() -> int:
+        inspector.show_nodes(["a"])
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+        return len(QApplication.allWidgets())
+
+    before = widgets()
+    for _ in range(5):
+        inspector.show_nodes([other])
+    assert widgets() == before
 
 
 def test_the_title_renames_the_node(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
