@@ -68,7 +68,9 @@ class Restarts(QObject):
         self._waiting: dict[str, Diagnostic] | None = None
         session.replaced.connect(self._follow)
         session.engine_changed.connect(lambda _: self._clear())
-        session.engine_failed.connect(lambda text: self._offer(f"The engine can't start; the patch is intact. {text}"))
+        session.engine_failed.connect(
+            lambda text: self._offer(f"The engine can't start; the patch is intact. Reason: {text}")
+        )
         bridge.stopped.connect(self._on_stopped)
         bridge.silent.connect(self._on_silent)
         bridge.updated.connect(self._note_update)
@@ -125,7 +127,7 @@ class Restarts(QObject):
         self._is_resuming = why.found == LOST_LINE
         is_often = len(self._times) == _MOST and now_s - self._times[0] < _WITHIN_S
         if engine is None or not engine.has_own_process or is_often or why.mend not in (Mend.RESTART, *_MUTED):
-            self._offer(f"The engine has stopped; the patch is intact. {why.message}", why.mend)
+            self._offer(f"The engine has stopped; the patch is intact. Reason: {why.message}", why.mend)
             return
         self._times.append(now_s)
         muted = _muted(report)
@@ -133,12 +135,12 @@ class Restarts(QObject):
             runs = [node for node in self._edited if node in report.nodes and report.nodes[node].kernels]
             if not (runs and is_first and now_s - self._edited_s < _EDITED_S):
                 self._waiting = muted
-                text = f"The engine has stopped; the patch is intact. {why.message} Looking for the block …"
+                text = f"The engine has stopped; the patch is intact. Reason: {why.message}. Looking for the block …"
                 self.noticed.emit(Notice(text, answers=self._answers(why.mend)))
                 return
             muted |= {node: _left_out(replace(why, node=node)) for node in runs}
         self._session.restart_engine(muted)
-        self.noted.emit(f"The engine was started again. {why.message}")
+        self.noted.emit(f"The engine was started again. Reason: {why.message}")
 
     def _reconnect(self, report: FrameReport) -> None:
         """Try again later to connect a line that was lost."""
@@ -185,7 +187,8 @@ class Restarts(QObject):
         waiting, self._search, self._waiting = self._waiting, None, None
         muted, text = dict[str, Diagnostic](), "No block could be found that makes it fail."
         if isinstance(found, Culprit) and found.is_found:
-            text = f"{found.node}: {found.diagnostic.message}" if found.node else found.diagnostic.message
+            at = f"{found.node}: " if found.node else ""
+            text = f"Reason: {at}{found.diagnostic.message}"
             if found.node in patch.nodes and not self._is_outdated:
                 muted[found.node] = _left_out(found.diagnostic)
         if waiting is not None:
