@@ -63,7 +63,7 @@ def test_a_session_of_random_edits_leaves_the_editor_whole(
     kernel, meter = KernelFile(tmp_path), StallMeter()
     patch = make_patch(24)
     before = {**patch.nodes}, set(patch.connections)
-    real_window.session.replace(patch)
+    real_window.session.replace(patch, blocks=kernel.blocks)
     session = EditSession(real_window, kernel, meter, seed=3)
     session.start()
     qtbot.waitUntil(lambda: len(session.counts) > 4 and sum(session.counts.values()) > many(12))

@@ -143,7 +143,6 @@ def test_the_person_need_not_wait_for_the_search(editor: Editor) -> None:
     assert editor.engine is not before and editor.searches[0].is_cancelled
 
 
-@pytest.mark.parametrize(("found", "muted"), [("a", [["a"], ["all"], ["a"]]), ("b", [["a"], ["all"], ["b"]])])
 def test_a_long_launch_can_run_without_a_limit(editor: Editor) -> None:
     """The notice offers it; the next engine then has no limit."""
     assert not editor.stop(error("a launch that goes on", mend=Mend.LIFT_LIMIT, source=Source.LAUNCH))
@@ -152,6 +151,7 @@ def test_a_long_launch_can_run_without_a_limit(editor: Editor) -> None:
     assert SetKernelTimeLimit(None) in editor.engine.posted and editor.searches[0].is_cancelled
 
 
+@pytest.mark.parametrize(("found", "muted"), [("a", [["a"], ["all"], ["a"]]), ("b", [["a"], ["all"], ["b"]])])
 def test_the_block_that_was_just_edited_is_left_out_at_once(editor: Editor, found: str, muted: list[list[str]]) -> None:
     """The search then says whether it was that one."""
     editor.patch.set("a", value=2.0)
