@@ -236,14 +236,14 @@ def _out_of_reach(problem: UnreadableHeader, includes: "Includes") -> CompileErr
     name, path = problem.name, Path(problem.name)
     if name in includes.missing and name not in includes.hidden and not path.is_absolute() and ".." not in path.parts:
         return problem
-    told = CompileError(
+    refused = CompileError(
         "header must lie in the patch's folder, beside the kernel, in a folder of blocks that is trusted or among "
         f"CUDA's headers, and the #include must name it without a macro, got {name}",
         file=problem.file,
         line=problem.line,
     )
-    told.remedy, told.mend, told.found = TRUST_PATCH, Mend.TRUST, name
-    return told
+    refused.remedy, refused.mend, refused.found = TRUST_PATCH, Mend.TRUST, name
+    return refused
 
 
 def _origin(source: CudaFile | CudaText) -> Path:

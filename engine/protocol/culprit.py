@@ -63,11 +63,11 @@ class Culprit(msgspec.Struct, frozen=True, kw_only=True):
             text = f"fault must occur again to be found, got {self.frame:,} frames one by one without it"
             return warning(text, remedy=self.remedy, mend=Mend.RESTART, source=Source.LAUNCH)
         turns = "".join(f", turn {turn:,} of {loop}" for loop, turn in self.loops)
-        told = f"{self.fault} (frame {self.frame:,}{turns}, on {self.device})"
+        text = f"{self.fault} (frame {self.frame:,}{turns}, on {self.device})"
         if self.arguments:
-            told += f"; its arguments: {'; '.join(self.arguments)}"
+            text += f"; its arguments: {'; '.join(self.arguments)}"
         return error(
-            told,
+            text,
             node=self.node,
             remedy=self.remedy,
             file=self.file,

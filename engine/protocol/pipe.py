@@ -66,8 +66,10 @@ _log = logging.getLogger(__name__)
 PATIENCE_S = 2.0
 #: How long closing waits after a question was interrupted.
 _HURRIED_S = 0.5
-#: The status of ssh if its line is lost, or if a signal ends its command; and the name of such an end in `found`.
-_SSH_STATUS, LOST_LINE = 255, "lost line"
+#: The exit status of ssh when its line is lost or a signal ends its command.
+_SSH_STATUS = 255
+#: How the last report of an engine with a lost line names that end, in `found`.
+LOST_LINE = "lost line"
 #: The exceptions that a refusal can name; those of other kinds arrive as the nearest of them.
 KINDS: dict[str, type[WarploomError]] = {
     kind.__name__: kind for kind in (WarploomError, PatchError, KernelError, DeviceError)

@@ -79,7 +79,7 @@ class CodedPicture(msgspec.Struct, frozen=True, tag=True):
 
 
 class Written(msgspec.Struct, frozen=True, tag=True):
-    """A file that the patch has written there, and that the client writes too; `is_event` as `saved` is told then."""
+    """A file that the patch has written there. The client writes it too, and then, if `is_event`, reports `saved`."""
 
     saved: Saved
     data: bytes

@@ -239,9 +239,12 @@ class CudaContext:
             self.value_graph.drive_again()  # values of the present frame have been computed already
 
     def mute(self, reasons: Mapping[str, Diagnostic], failure: DeviceError | None = None) -> None:
-        """Leave nodes out of the graph, for reasons by node, until they may run again."""
-        placed = self.registry.placed
-        reasons = {node: replace(reason, node=node) for node, reason in reasons.items() if node in placed}
+        """Leave nodes out of the graph, for reasons by node, until they may run again.
+
+        Value blocks are not in the graph.
+        """
+        graph = self.registry.placed.keys() - self.registry.value_blocks.keys()
+        reasons = {node: replace(reason, node=node) for node, reason in reasons.items() if node in graph}
         self.muted.add(reasons, failure)
         for node in reasons:
             self.dirty.mark_structure("muted", node, source="engine", nodes=(node,))

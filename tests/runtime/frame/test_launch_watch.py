@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from engine import Engine, Patch
-from engine.device.host.device import HostDevice
 from engine.diagnostics import DeviceError, Diagnostic, Mend
 from engine.protocol.messages import SetKernelTimeLimit
 from engine.runtime.frame.launch_watch import LIMIT_S, LaunchWatch
@@ -85,8 +84,3 @@ def test_an_engine_is_closed_although_its_device_does_not_finish(monkeypatch: py
             thread.join()
     engine.core.close()
     device.close()
-
-
-def test_the_host_needs_no_watch() -> None:
-    """It stops its kernels itself, in the launch, so nothing waits for it afterwards."""
-    assert not HostDevice(cores=1).info.is_asynchronous

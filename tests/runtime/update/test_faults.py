@@ -147,12 +147,13 @@ def test_a_new_engine_can_be_told_what_failed(kernels: Kernels, source: Source) 
     patch = fed()
     with Engine(patch, "host") as engine:
         why = error("it failed before", mend=Mend.TRY_AGAIN, source=source)
-        engine.post(Mute({"scale": why, "gone": why}))
+        patch.add("value.counter", node_id="number")
+        engine.post(Mute({"scale": why, "gone": why, "number": why}))
         report = play(engine, lambda report: report.frame >= 3)
-        assert states(report) == MUTED
+        assert states(report) == {**MUTED, "number": OK}
         assert [item.message for item in report.diagnostics] == ["it failed before"]
         engine.post(RunMuted())
-        assert states(play(engine, lambda report: not report.diagnostics)) == ALL_RUN
+        assert states(play(engine, lambda report: not report.diagnostics)) == {**ALL_RUN, "number": OK}
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
