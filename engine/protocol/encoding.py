@@ -18,8 +18,9 @@ from engine.logs import Logged
 from engine.patch.changes import ParameterChanged
 from engine.profiling.profile import Profile
 from engine.protocol.elsewhere.messages import CodedPicture, Content, Files, Got, Lacks, Packed, Part, Written
-from engine.protocol.messages import FrameReport, Frozen, Message, Preview, Saved, UpdateRecord
+from engine.protocol.messages import Frozen, Message, Preview, Saved, UpdateRecord
 from engine.protocol.questions import AnyQuestion
+from engine.protocol.report_changes import ReportChange
 from engine.protocol.shared_pictures import PlacedArray, SharedPictures
 
 PATH_CODE, _ARRAY, _DTYPE, _USER_ARRAY, _PLACED = range(5)  # codes of the extensions
@@ -91,7 +92,7 @@ class Alive(msgspec.Struct, frozen=True, tag=True):
 ToEngine = Message | Asked | UseFiles | SetLogLevel | Alive | Files | Content | Got | Packed | Part
 FromEngine = (
     Hello
-    | FrameReport
+    | ReportChange
     | Profile
     | Preview
     | Saved

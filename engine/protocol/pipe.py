@@ -14,6 +14,7 @@ from queue import SimpleQueue
 from typing import Annotated, Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from engine.arguments import checked, shown
 from engine.blocktypes.block import block_types
@@ -56,10 +57,11 @@ from engine.protocol.encoding import (
 from engine.protocol.frames import Heard, read_frame, write_frame
 from engine.protocol.hello import place, read_hello
 from engine.protocol.liveness import Liveness
-from engine.protocol.messages import Edited, EngineStatistics, FrameReport, Message, Preview, UpdateLevel
+from engine.protocol.messages import Edited, FrameReport, Message, Preview
 from engine.protocol.outbox import Outbox
 from engine.protocol.process import EngineProcess, start_process
 from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
+from engine.protocol.report_changes import NO_REPORT, ReportChange, changed_report
 
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
@@ -143,7 +145,7 @@ class PipeTransport:
         self._failure: DeviceError | None = None
         self._is_closed = self._is_open = False
         self._patience_s = PATIENCE_S
-        self._last: FrameReport | None = None
+        self._last = NO_REPORT
         self._sent_path = patch.path
         self._is_ssh = Path(started.command[0]).stem == "ssh"
         self._liveness = Liveness(liveness.SSH_HELLO_S if self._is_ssh else liveness.HELLO_S, self._fail_all)
@@ -407,9 +409,9 @@ class PipeTransport:
                 future = self._asked(number)
                 with suppress(InvalidStateError):
                     future.set_exception(KINDS.get(kind, WarploomError)(text))
-            case FrameReport():
-                self._last = message
-                self.outbox.put_report(message)
+            case ReportChange():
+                self._last = changed_report(self._last, message)
+                self.outbox.put_report(self._last)
             case Profile():
                 self.outbox.put_profile(message)
             case Preview():
@@ -445,10 +447,17 @@ class PipeTransport:
             _log.info("process %d has ended", self._process.pid)
         else:  # before any question fails: its caller may take the last report at once
             _log.error("%s", told.message)
-            last = self._last or FrameReport(0, UpdateLevel.NONE, 0, {}, {}, EngineStatistics(self.info.name))
-            diagnostics, sightings = (*last.diagnostics, told), (*last.sightings, Sighting.now())
-            ended = {"running": False, "preparing": False, "failed": True}
-            self.outbox.put_report(msgspec.structs.replace(last, **ended, diagnostics=diagnostics, sightings=sightings))
+            last = self._last
+            ended = replace(
+                last,
+                statistics=replace(last.statistics, device=self.info.name),
+                diagnostics=(*last.diagnostics, told),
+                sightings=(*last.sightings, Sighting.now()),
+                running=False,
+                preparing=False,
+                failed=True,
+            )
+            self.outbox.put_report(ended)
             self.outbox.put_event(told)
         with self._lock:
             self._failure = DeviceError(f"{told.message} ({told.remedy})")

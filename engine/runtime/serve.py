@@ -47,6 +47,7 @@ from engine.protocol.liveness import HEARTBEAT_S
 from engine.protocol.messages import Edited, Message, Observe, Saved, SetTrust
 from engine.protocol.pipe import KINDS
 from engine.protocol.questions import Close, Open, Question, SaveTo
+from engine.protocol.report_changes import NO_REPORT, report_change
 from engine.protocol.shared_pictures import SharedPictures, inherited
 from engine.readings import here
 from engine.runtime.engine import LocalEngine
@@ -151,6 +152,8 @@ class _Server:
         self._copy = np.ndarray.copy if pictures is None else pictures.place
         self._pictures = pictures
         self._watch: LaunchWatch | None = None
+        #: The last report that was sent.
+        self._reported = NO_REPORT
         self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
         self._records = LogBuffer(logging.WARNING, RECORD_LIMIT)
         attach(self._records)
@@ -356,7 +359,11 @@ class _Server:
         if self._engine is not None:
             outbox = self._engine.outbox
             if (far := self._far) is None or is_asked or far.has_room:
-                news += [news for news in (outbox.take_report(), outbox.take_profile()) if news is not None]
+                if (report := outbox.take_report()) is not None:
+                    news.append(report_change(self._reported, report))
+                    self._reported = report
+                if (profile := outbox.take_profile()) is not None:
+                    news.append(profile)
             if far is None:
                 news += outbox.take_previews(self._copy)
             else:

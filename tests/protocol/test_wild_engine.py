@@ -38,7 +38,7 @@ _WILD: tuple[Any, ...] = (
     [],
     {},
 )
-_WILD += ({"type": "FrameReport"}, [[]] * 9, msgspec.msgpack.Ext(1, b"\x93\x01\x02\x03"), msgspec.msgpack.Ext(5, b""))
+_WILD += ({"type": "ReportChange"}, [[]] * 9, msgspec.msgpack.Ext(1, b"\x93\x01\x02\x03"), msgspec.msgpack.Ext(5, b""))
 _ALIVE = encode(Alive())
 
 
