@@ -23,8 +23,9 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import msgspec
 import numpy as np
 
 from engine.arguments import checked
@@ -188,9 +189,11 @@ def dump_patch(patch: Patch | FrozenPatch) -> str:
     if patch.sentinels:
         checks = sorted(patch.sentinels.items(), key=lambda check: str(check[0]))
         document["sentinels"] = [{"port": str(port), **dump_sentinel(sentinel)} for port, sentinel in checks]
-    text = json.dumps(document, indent=2, ensure_ascii=False)
+    # `dumps` with an indent is Python code, which takes five times as long.
+    data = msgspec.json.format(json.dumps(document, ensure_ascii=False).encode(errors="surrogatepass"), indent=2)
     # Half a surrogate pair can't be encoded; it is written as the escape sequence that a file may hold.
-    return _SPREAD_PAIR.sub(r"[\1, \2]", text).encode(errors="backslashreplace").decode() + "\n"
+    text = _SPREAD_PAIR.sub(r"[\1, \2]", data.decode(errors="surrogatepass"))
+    return text.encode(errors="backslashreplace").decode() + "\n"
 
 
 def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = None) -> Patch:
@@ -201,9 +204,13 @@ def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = No
     return patch
 
 
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"JSON has no {name}")
+
+
 def _fill_from(patch: Patch, text: str, name: str) -> None:
     try:
-        document = json.loads(text)
+        document = json.loads(text, parse_constant=_refuse_constant)
         check_depth(document, MOST_DEPTH + 4)  # the parameter's value is in a node of the list of an object
     except json.JSONDecodeError as problem:
         raise PatchError(f"{name}:{problem.lineno}: must be JSON: {problem.msg}") from problem

@@ -278,7 +278,7 @@ BAD = [
     (
         "NaN position",
         document(node(position=[float("nan"), 0])),
-        "p: nodes[0] (n): position must be two numbers from -1e9 to 1e9, got [nan, 0]",
+        "p: must be a patch, got JSON that can't be read: JSON has no NaN",
     ),
     ("version", document(node(version="1")), "p: nodes[0] (n): version must be a whole number, got '1'"),
     ("title", document(node(title=None)), "p: nodes[0] (n): title must be text, got None"),
