@@ -31,7 +31,6 @@ from app.canvas.gestures.knife import Knife
 from app.canvas.gestures.node_drag import NodeDrag, Refusal
 from app.canvas.gestures.slider_drag import SliderDrag, slider_at
 from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
-from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.scene import GraphScene
 from app.edits.dropped_files import is_usable
 from app.edits.regions import NodeDrop
@@ -81,6 +80,7 @@ class GraphView(ZoomableView):
         self.tooltip = LiveTooltip(self.viewport())
         self._edits, self._move_refusal = edits, move_refusal
         self._gesture: Gesture | None = None
+        self._clicked: str | None = None
         self._pan_from: QPoint | None = None
         self._pressed_at = QPoint()
         self._edge_scroll = EdgeScroll(self)
@@ -119,8 +119,6 @@ class GraphView(ZoomableView):
         self._edge_scroll.stop()
         gesture, self._gesture = self._gesture, None
         if gesture is not None:
-            if (grabber := self._graph.mouseGrabberItem()) is not None:
-                grabber.ungrabMouse()
             gesture.cancel()
 
     # Mouse
@@ -149,13 +147,19 @@ class GraphView(ZoomableView):
             connection.setSelected(True)
         elif (node := slider_at(self._graph, point, self.zoom)) is not None:
             self._gesture = SliderDrag(node, self.slider_moved.emit, point)
+        elif (node := self._graph.node_at(point)) is not None:
+            if not node.isSelected() and not _adds_to_selection(event):
+                self._graph.select([node.id])
+            self._clicked = node.id
+            self._gesture = self._drag_nodes(node.id, point)
         elif not self._press_strip(event):
-            super().mousePressEvent(_shift_as_control(event))
-            grabber = self._graph.mouseGrabberItem()
-            if isinstance(grabber, NodeView):
-                self._gesture = self._drag_nodes(grabber.id, point)
-            elif grabber is None:
-                self._gesture = BoxSelect(self, self._graph, point)
+            if not _adds_to_selection(event):
+                self._graph.select([])
+            self._gesture = BoxSelect(self, self._graph, point)
+
+    def _click(self, node: str, *, adds: bool) -> None:
+        """Select a node alone, or add it to the selection or remove it."""
+        self._graph.select({node}.symmetric_difference(self._graph.selected_nodes()) if adds else [node])
 
     def _drag_nodes(self, anchor: str, point: QPointF) -> NodeDrag:
         explain, drop = self.move_explained.emit, self.nodes_dropped.emit
@@ -164,7 +168,7 @@ class GraphView(ZoomableView):
     def _press_strip(self, event: QMouseEvent) -> bool:
         """Select a region block, as a click on the block does, and grasp the region at its box's title strip."""
         point = self.mapToScene(event.position().toPoint())
-        region = self._graph.regions.grasped_at(point) if self._graph.node_at(point) is None else None
+        region = self._graph.regions.grasped_at(point)
         if region is None:
             return False
         selected = self._graph.selected_nodes()
@@ -188,7 +192,12 @@ class GraphView(ZoomableView):
         elif self._gesture is not None:
             self._drag_to_pointer()
         else:
-            super().mouseMoveEvent(event)
+            self._graph.hover(self.mapToScene(position))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Remove the mark of what was under the pointer."""
+        self._graph.hover(None)
+        super().leaveEvent(event)
 
     def _drag_to_pointer(self) -> None:
         """Continue the gesture after the pointer has moved, or the view under it."""
@@ -208,8 +217,10 @@ class GraphView(ZoomableView):
                 self.menu_requested.emit(self.hit(position), event.globalPosition().toPoint())
             return
         gesture, self._gesture = self._gesture, None
-        super().mouseReleaseEvent(_shift_as_control(event))
+        clicked, self._clicked = self._clicked, None
         if gesture is not None:
+            if clicked is not None and position == self._pressed_at:
+                self._click(clicked, adds=_adds_to_selection(event))
             gesture.release(self.mapToScene(position), moved=moved)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -320,10 +331,3 @@ def _is_apart(one: QPoint, other: QPoint) -> bool:
 def _adds_to_selection(event: QMouseEvent) -> bool:
     """Return whether a click adds to or removes from the selection."""
     return bool(event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier))
-
-
-def _shift_as_control(event: QMouseEvent) -> QMouseEvent:
-    """Treat Shift like Ctrl, since Qt adds to the selection only with Ctrl."""
-    if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-        event.setModifiers(event.modifiers() | Qt.KeyboardModifier.ControlModifier)
-    return event

@@ -87,5 +87,5 @@ class ReportDisplay(QObject):
         due_ms = round(self._view.paint_s * 1000 / _VALUE_SHARE)
         self._values.slow_to(min(max(due_ms, _VALUE_INTERVAL_MS), _SLOWEST_VALUES_MS))
         if self._view.zoom >= NEAR and self._scene.values:
-            for view in self._scene.live_nodes(self._view.seen()):
+            for view in self._scene.nodes_in(self._view.seen()):
                 view.refresh_values()

@@ -7,8 +7,8 @@ from PySide6.QtGui import QFont, QFontDatabase
 #: Pixel sizes: body text; below, small text such as port names and units.
 BODY = 13
 SMALL = 11
-#: Titles on a canvas that is zoomed out, where the body size would be unreadable.
-FAR = 22
+#: Titles on a canvas that is zoomed out, in pixels of the screen.
+FAR = 9
 
 _MONOSPACE = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Consolas", "DejaVu Sans Mono")
 

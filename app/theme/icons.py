@@ -77,10 +77,12 @@ OP_CATEGORIES = {
 }
 
 
-def category_icon(category: str, is_value: bool = False) -> QIcon:
-    """Return the icon of a category in its colour; a category that Warploom does not ship has the icon of a block."""
-    theme = colours.current()
-    tint = colours.category_ink(category, theme)
+def category_icon(category: str, is_value: bool = False, colour: str = "") -> QIcon:
+    """Return the icon of a category; a category that Warploom does not ship has the icon of a block.
+
+    Without a colour, it has that of the category.
+    """
+    tint = colour or colours.category_ink(category, colours.current())
     usual = "mdi6.sine-wave" if is_value else "mdi6.cube-outline"
     drawn: QIcon = qtawesome.icon({**OP_CATEGORIES, **CATEGORIES}.get(category.lower(), usual), color=tint)
     return drawn

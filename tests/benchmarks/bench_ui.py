@@ -15,7 +15,7 @@ The thread's own work in a turn took up to 62 ms, when the whole canvas was repa
 On a machine that others use as well, `chrt -r 1` before the command keeps them off the cores: a thread that holds the
 interpreter's lock and has no core keeps all other threads waiting.
 
-`--gestures` times single gestures instead, at 100 and 1000 blocks (`gesture_times.py`).
+`--gestures` times single gestures instead, at 100, 1000 and 5000 blocks (`gesture_times.py`).
 """
 
 import argparse
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--in-process", action="store_true", help="with the engine on a thread of the editor's process")
     parser.add_argument("--no-engine", action="store_true")
     parser.add_argument("--launch-ms", type=float, help="sleep in place of each launch on the host")
-    parser.add_argument("--gestures", action="store_true", help="time single gestures at 100 and 1000 blocks instead")
+    parser.add_argument("--gestures", action="store_true", help="time single gestures at 100 to 5000 blocks instead")
     parser.add_argument("--python-collects", action="store_true", help="without the editor's own garbage collection")
     parser.add_argument("--interval", type=float, default=60.0, help="seconds between reports of memory")
     parser.add_argument("--worst", type=int, default=12, help="how many of the longest waits to tell")
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     remove_handler = install_fault_handler(faults.append, lambda: "the log")
     window.show()
     if arguments.gestures:
-        for count in (100, 1000):
+        for count in (100, 1000, 5000):
             tell_gestures(window, count)
     else:
         tell_session(window, kernel, arguments)

@@ -1,5 +1,7 @@
 """How long one gesture takes in a large patch: the edit, and everything until the canvas is painted.
 
+The patch is opened from a file. Zooming and panning are measured from the whole patch in view to single blocks.
+
 Each gesture is made with mouse and keys. "handled" is the time until the event's handler returned, "shown" the time
 until the canvas was painted too; both are the median of a gesture's moves, and the slowest one. No engine runs: the
 figures are those of the editor alone.
@@ -7,7 +9,9 @@ figures are those of the editor alone.
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent, QWheelEvent
@@ -16,9 +20,13 @@ from PySide6.QtWidgets import QApplication
 
 from app.window.main_window import MainWindow
 from engine.patch.document import Patch
+from engine.patch.files import save_patch
 
 _COLUMNS, _STEP_X, _STEP_Y = 40, 200.0, 140.0
 _MOVES = 24
+_OPENINGS = 3
+_ZOOMS = (0.2, 0.45, 1.0)
+_PAN = QPoint(24, 16)
 _REST_S = 0.05
 _LEFT, _NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 
@@ -37,14 +45,20 @@ def make_alike(count: int) -> Patch:
 
 def tell_gestures(window: MainWindow, count: int) -> None:
     """Make each gesture in a window that shows `count` blocks, and print how many milliseconds it takes."""
-    window.session.replace(make_alike(count))
-    window.canvas.fit()
-    for _ in range(10):
-        QApplication.processEvents()
-        time.sleep(0.02)
     view = window.canvas.view
     viewport = view.viewport()
-    print(f"{f'{count} blocks; ms':30}  handled   slowest     shown   slowest")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "large.loom"
+        save_patch(make_alike(count), path)
+        print(f"{f'{count} blocks; ms':30}  handled   slowest     shown   slowest")
+        times = []
+        for _ in range(_OPENINGS):
+            window.session.replace(None)
+            _rest()
+            times.append(_timed(lambda: window.session.open(path)))
+        _tell("open", times)
+    window.canvas.fit()
+    _rest()
     corner, opposite = QPoint(4, 4), QPoint(viewport.width() - 5, viewport.height() - 5)
     way = [corner + (opposite - corner) * step / _MOVES for step in range(1, _MOVES + 1)]
     QTest.mousePress(viewport, _LEFT, _NONE, corner)
@@ -54,6 +68,14 @@ def tell_gestures(window: MainWindow, count: int) -> None:
     QTest.mouseClick(viewport, _LEFT, _NONE, corner)
     _key(window, "select all", Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     _tell("zoom", [_timed(lambda turn=turn: _wheel(window, turn)) for turn in [120] * 8 + [-120] * 8])
+    for zoom in (view.zoom, *_ZOOMS):
+        view.set_zoom(zoom)
+        _rest()
+        name = f" at {zoom:.0%}"
+        _tell("zoom" + name, [_timed(lambda turn=turn: _wheel(window, turn)) for turn in [15, -15] * 4])
+        _tell("pan" + name, [_timed(lambda step=step: view.scroll_by(step)) for step in [_PAN, -_PAN] * 4])
+    window.canvas.fit()
+    _rest()
     _key(window, "delete", Qt.Key.Key_Delete)
     assert not window.session.patch.nodes
     _key(window, "undo", Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
@@ -62,6 +84,12 @@ def tell_gestures(window: MainWindow, count: int) -> None:
     _key(window, "nudge", Qt.Key.Key_Right)
     _tell("set a parameter of all", [_timed(lambda: window.inspector.editor("a").edited.emit(3.0))])
     assert all(node.parameters["a"] == 3.0 for node in window.session.patch.nodes.values())
+
+
+def _rest() -> None:
+    for _ in range(10):
+        QApplication.processEvents()
+        time.sleep(0.02)
 
 
 def _key(window: MainWindow, name: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _NONE) -> None:

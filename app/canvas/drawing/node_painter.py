@@ -1,4 +1,4 @@
-"""Paints a node. The zoom decides what is shown: everything, a large title, or a block of its category's colour."""
+"""Paints a node in detail."""
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
@@ -18,28 +18,28 @@ from app.canvas.drawing.node_layout import (
 )
 from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, on_screen, paint_text, qcolor
 from app.theme.colours import Colours, category_tint, heat_colour, mix
-from app.theme.fonts import BODY, FAR, SMALL, ui_font
+from app.theme.fonts import BODY, SMALL, ui_font
 from app.theme.port_style import PORT_STYLES, PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
 from app.view_models.profile.heat import DEGREES
 from engine.protocol.messages import NodeState
 
 _TRACK, _HANDLE = 4.0, 5.0
-#: Below NEAR, port names and badges are hidden and titles are large; below MIDDLE, titles are hidden too.
-NEAR, MIDDLE = 0.4, 0.28
+#: Below this zoom, nodes are painted without details, by `overview_painter.py`.
+NEAR = 0.4
 #: When zoomed out, text grows until small text has this many pixels, at most by this factor, since space is limited.
 _LEGIBLE, MOST_GROWTH = 8.5, 1.5
-#: The size of large titles on nodes that are too narrow for the usual size.
-FAR_NARROW = 16
 #: Height of the strip above a node for its time if the title bar has no room, and the part for a selection's ring.
 ABOVE, _RING = 26.0, 8.0
 #: Height of the strip below a node that holds its slack.
 BELOW = 26.0
-_RADIUS = 4.0
+RADIUS = 4.0
+#: The distance of a selection's ring from the node, in pixels.
+RING = 2.5
 #: How far nodes that don't run fade into the canvas.
 _FADES = {NodeState.IDLE: 0.45, NodeState.INCOMPLETE: 0.25}
 #: The corner radius of value blocks; it makes them recognisable without their colour.
-_VALUE_RADIUS = 10.0
+VALUE_RADIUS = 10.0
 #: The share of the category's colour in the bodies of value blocks.
 _VALUE_TINT = 0.4
 
@@ -81,63 +81,45 @@ class NodePainter:
     def paint(self) -> None:
         """Paint the node."""
         model, layout, appearance, growth = self.model, self.layout, self.appearance, text_growth(self.scale)
-        is_out = appearance.fitting is not None and not appearance.fitting
-        fade = 0.65 if is_out else _FADES.get(appearance.state, 0.0)
+        fade = fade_of(appearance)
+        ink = mix(self.theme.text, self.theme.canvas, fade)
         self._paint_body(fade)
         self._paint_border()
-        if self.scale >= MIDDLE:
-            ink = mix(self.theme.text, self.theme.canvas, fade)
-            if self.scale < NEAR:
-                self._paint_far_title(ink)
-            else:
-                self._paint_header(ink, growth)
-                if appearance.slack:
-                    area, size = QRectF(2, layout.body.bottom(), layout.width + 12, BELOW), round(SMALL * growth)
-                    paint_text(self.painter, area, appearance.slack, self.theme.text_dim, size)
-            self._paint_ports()
-            if self.scale >= NEAR:
-                self._paint_values(ink, growth)
-                if model.slider is not None and layout.track is not None:
-                    self._paint_slider(model.slider, layout.track)
-            self._paint_state_mark(max(1.0, 0.8 / self.scale))
+        self._paint_header(ink, growth)
+        if appearance.slack:
+            area, size = QRectF(2, layout.body.bottom(), layout.width + 12, BELOW), round(SMALL * growth)
+            paint_text(self.painter, area, appearance.slack, self.theme.text_dim, size)
+        self._paint_ports()
+        self._paint_values(ink, growth)
+        if model.slider is not None and layout.track is not None:
+            self._paint_slider(model.slider, layout.track)
+        paint_state_mark(self.painter, QPointF(layout.width - 1, 1), appearance.state, self.theme, self.scale)
 
     @property
     def _radius(self) -> float:
-        return _VALUE_RADIUS if self.model.is_value else _RADIUS
+        return VALUE_RADIUS if self.model.is_value else RADIUS
 
     def _paint_body(self, fade: float) -> None:
         painter, layout, theme, radius = self.painter, self.layout, self.theme, self._radius
         degree = self.appearance.degree
         tint = theme.control if self.model.missing else category_tint(self.model.category, theme)
         body = body_colour(self.model, theme) if degree is None else heat_colour(degree / DEGREES, theme)
-        tint, body = mix(tint, theme.canvas, fade), mix(body, theme.canvas, fade)
         painter.setPen(Qt.PenStyle.NoPen)
-        if self.scale < NEAR:
-            painter.setBrush(qcolor(mix(tint, theme.text, 0.06) if degree is None else body))
-            painter.drawRoundedRect(layout.body, radius, radius)
-            return
-        painter.setBrush(qcolor(body))
+        painter.setBrush(qcolor(mix(body, theme.canvas, fade)))
         painter.drawRoundedRect(layout.body, radius, radius)
-        painter.setBrush(qcolor(tint))
+        painter.setBrush(qcolor(mix(tint, theme.canvas, fade)))
         painter.drawRoundedRect(QRectF(0, 0, layout.width, layout.header), radius, radius)
         painter.drawRect(QRectF(0, layout.header - radius, layout.width, radius))
 
     def _paint_border(self) -> None:
-        painter, theme, state = self.painter, self.theme, self.appearance.state
-        colour = {NodeState.ERROR: theme.error, NodeState.WARNING: theme.warning}.get(state)
-        pen = QPen(qcolor(colour or theme.node_border), 1.6 if colour else 1.0)
-        if state is NodeState.INCOMPLETE:
-            pen = QPen(qcolor(theme.text_dim), 1.0, Qt.PenStyle.DashLine)
-        if self.model.missing:
-            pen = QPen(qcolor(colour or theme.warning), 1.4, Qt.PenStyle.DashLine)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        self._outline(pen, NEAR)  # a state stays visible at any zoom
+        self.painter.setBrush(Qt.BrushStyle.NoBrush)
+        self._outline(border_pen(self.model, self.appearance.state, self.theme))
         if self.appearance.on_path:
-            self._outline(QPen(qcolor(theme.text), 2.0), 1.0)
+            self._outline(path_pen(self.theme), least_scale=1.0)
         if self.appearance.selected:
-            self._outline(QPen(qcolor(theme.accent), 2.0), 1.0, 2.5 / min(self.scale, 1.0))
+            self._outline(selection_pen(self.theme), RING / min(self.scale, 1.0), least_scale=1.0)
 
-    def _outline(self, pen: QPen, least_scale: float, distance: float = 0.0) -> None:
+    def _outline(self, pen: QPen, distance: float = 0.0, least_scale: float = 0.0) -> None:
         """Paint an outline around the node; below a zoom, its width does not shrink."""
         self.painter.setPen(on_screen(pen, self.painter) if self.scale < least_scale else pen)
         radius, around = self._radius + distance, self.layout.body.adjusted(-distance, -distance, distance, distance)
@@ -162,42 +144,6 @@ class NodePainter:
         area = QRectF(PADDING, 0, right - PADDING, layout.header)
         paint_text(painter, area, model.title, ink, round(BODY * growth), strong=True)
 
-    def _paint_state_mark(self, size: float) -> None:
-        """Paint a disc for an error or a triangle for a warning on the node's corner, where it covers no text."""
-        painter, theme, state = self.painter, self.theme, self.appearance.state
-        if state not in (NodeState.ERROR, NodeState.WARNING):
-            return
-        painter.save()
-        painter.translate(QPointF(self.layout.width - 1, 1))
-        painter.scale(size, size)
-        painter.setPen(QPen(qcolor(theme.canvas), 1.5))
-        if state is NodeState.ERROR:
-            painter.setBrush(qcolor(theme.error))
-            painter.drawEllipse(QPointF(0, 0), 7, 7)
-        else:
-            painter.setBrush(qcolor(theme.warning))
-            painter.drawPolygon(QPolygonF([QPointF(0, -8.5), QPointF(8.5, 6), QPointF(-8.5, 6)]))
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(qcolor(theme.canvas if theme.is_dark else theme.control_hover))
-        painter.drawRect(QRectF(-0.9, -3.8, 1.8, 5))
-        painter.drawRect(QRectF(-0.9, 2.4, 1.8, 1.8))
-        painter.restore()
-
-    def _paint_far_title(self, ink: str) -> None:
-        painter, title = self.painter, self.model.title
-        area = self.layout.body.adjusted(PADDING, 2, -PADDING, -2)
-        for size in (FAR, FAR_NARROW):
-            painter.setFont(ui_font(size, strong=True))
-            metrics = QFontMetricsF(painter.font())
-            lines = title.split(" ", 1) if metrics.horizontalAdvance(title) > area.width() else [title]
-            if len(lines) * metrics.height() > area.height():
-                lines = [title]
-            if max(map(metrics.horizontalAdvance, lines)) <= area.width():
-                break
-        painter.setPen(qcolor(ink))
-        elided = (metrics.elidedText(line, Qt.TextElideMode.ElideRight, area.width()) for line in lines)
-        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "\n".join(elided))
-
     def _ports(self) -> Iterator[tuple[PortViewModel, QPointF]]:
         """Yield each port with its centre."""
         yield from zip(self.model.inputs, self.layout.inputs, strict=True)
@@ -208,7 +154,7 @@ class NodePainter:
         for port, centre in self._ports():
             fits = fitting is None or (port.name, port.is_input) in fitting
             self.painter.setOpacity(1.0 if fits else 0.25)
-            if self.scale >= NEAR and not (model.slider is not None and port is model.outputs[0]):
+            if not (model.slider is not None and port is model.outputs[0]):
                 self._paint_port_name(port, centre)
             self._paint_port(port, centre)
         self.painter.setOpacity(1.0)
@@ -284,6 +230,54 @@ class NodePainter:
         painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))
         radius = _HANDLE + (1.0 if held else 0.0)
         painter.drawEllipse(QPointF(at, middle), radius, radius)
+
+
+def fade_of(appearance: NodeAppearance) -> float:
+    """Return how far a node fades into the canvas, since it does not run or has no port for a dragged connection."""
+    is_out = appearance.fitting is not None and not appearance.fitting
+    return 0.65 if is_out else _FADES.get(appearance.state, 0.0)
+
+
+def border_pen(model: NodeViewModel, state: NodeState, theme: Colours) -> QPen:
+    """Return the pen for a node's outline, which shows its state."""
+    colour = {NodeState.ERROR: theme.error, NodeState.WARNING: theme.warning}.get(state)
+    if model.missing:
+        return QPen(qcolor(colour or theme.warning), 1.4, Qt.PenStyle.DashLine)
+    if state is NodeState.INCOMPLETE:
+        return QPen(qcolor(theme.text_dim), 1.0, Qt.PenStyle.DashLine)
+    return QPen(qcolor(colour or theme.node_border), 1.6 if colour else 1.0)
+
+
+def path_pen(theme: Colours) -> QPen:
+    """Return the pen for the outline of a node on the critical path."""
+    return QPen(qcolor(theme.text), 2.0)
+
+
+def selection_pen(theme: Colours) -> QPen:
+    """Return the pen for the ring around a selected node."""
+    return QPen(qcolor(theme.accent), 2.0)
+
+
+def paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme: Colours, scale: float) -> None:
+    """Paint a disc for an error or a triangle for a warning on a node's upper right corner, where it covers no text."""
+    if state not in (NodeState.ERROR, NodeState.WARNING):
+        return
+    size = max(1.0, 0.8 / scale)
+    painter.save()
+    painter.translate(corner)
+    painter.scale(size, size)
+    painter.setPen(QPen(qcolor(theme.canvas), 1.5))
+    if state is NodeState.ERROR:
+        painter.setBrush(qcolor(theme.error))
+        painter.drawEllipse(QPointF(0, 0), 7, 7)
+    else:
+        painter.setBrush(qcolor(theme.warning))
+        painter.drawPolygon(QPolygonF([QPointF(0, -8.5), QPointF(8.5, 6), QPointF(-8.5, 6)]))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(qcolor(theme.canvas if theme.is_dark else theme.control_hover))
+    painter.drawRect(QRectF(-0.9, -3.8, 1.8, 5))
+    painter.drawRect(QRectF(-0.9, 2.4, 1.8, 1.8))
+    painter.restore()
 
 
 def body_colour(model: NodeViewModel, theme: Colours) -> str:

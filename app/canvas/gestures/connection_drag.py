@@ -7,9 +7,10 @@ from PySide6.QtCore import QPointF, QRectF
 from app.canvas.gestures.connection_edits import ConnectionEdits, DropTarget
 from app.canvas.gestures.gesture import Gesture
 from app.canvas.gestures.zoomable_view import ZoomableView
-from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortView
+from app.canvas.items.nodegraph_adapter import LooseLine
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.items.scene import GraphScene
+from app.canvas.items.views import NodeView, PortView
 from app.view_models.connection_preview import preview
 from app.view_models.drive_candidates import drive_candidates
 from engine.patch.changes import Connection, PortRef
@@ -37,14 +38,9 @@ class ConnectionDrag(Gesture):
         # The existing connection whose end is being dragged; it is hidden during the drag.
         self._picked_up = picked_up
         if picked_up is not None:
-            scene.connections[picked_up].hide()
-        self._line = ConnectionView()
+            scene.connections[picked_up].setVisible(False)
+        self._line = LooseLine(start)
         scene.addItem(self._line)
-        # Set by hand, since the port must not count the loose line among its connections.
-        if start.model.is_input:
-            self._line.input_port = start
-        else:
-            self._line.output_port = start
         self._fitting = edits.patch.fitting_ends(start.ref)
         self._explained: tuple[PortRef, tuple[str, bool]] | None = None  # the last end, and the text about it
         keys: dict[str, set[tuple[str, bool]]] = defaultdict(set)
@@ -52,7 +48,7 @@ class ConnectionDrag(Gesture):
             keys[ref.node].add((ref.port, not start.model.is_input))
         for node_id, node in scene.nodes.items():
             node.show_appearance(fitting=keys[node_id] | ({start.key} if node is start.owner else set()))
-        self._line.draw_path(None, cursor_pos=point)
+        self._line.draw_path(cursor_pos=point)
 
     @property
     def tray_area(self) -> QRectF | None:
@@ -64,7 +60,7 @@ class ConnectionDrag(Gesture):
         if self._tray is None or not self._tray.area.contains(point):
             self._enter(self._scene.node_at(point))
         target = self._target_at(point)
-        self._line.draw_path(None, cursor_pos=point if target.at is None else target.at)
+        self._line.draw_path(cursor_pos=point if target.at is None else target.at)
         # At every move, because the text follows the pointer.
         self._edits.explained.emit(*self._explanation(target))
 
@@ -95,7 +91,7 @@ class ConnectionDrag(Gesture):
         if self._tray is not None:
             return DropTarget(node=self._tray.node)
         found = [port for port in node.ports.values() if port.ref in self._fitting]
-        free_first = sorted(found, key=lambda port: bool(port.connected_pipes))
+        free_first = sorted(found, key=lambda port: bool(port.connections))
         return DropTarget(free_first[0].ref, free_first[0].scenePos()) if free_first else DropTarget()
 
     def release(self, point: QPointF, *, moved: bool) -> None:
@@ -115,7 +111,7 @@ class ConnectionDrag(Gesture):
         for node in self._scene.nodes.values():
             node.show_appearance(fitting=None)
         if self._picked_up in self._scene.connections:
-            self._scene.connections[self._picked_up].show()
+            self._scene.connections[self._picked_up].setVisible(True)
         self._edits.explained.emit("", False)
 
     def _enter(self, node: NodeView | None) -> None:
@@ -139,13 +135,13 @@ def grasped_at(view: ZoomableView, scene: GraphScene, point: QPointF) -> tuple[P
     """
     port = scene.port_at(point, REACH / view.zoom)
     if port is not None:
-        pipes = port.connected_pipes if port.model.is_input else ()
-        return (pipes[0].output_port, pipes[0].connection) if pipes else (port, None)
+        lines = port.connections if port.model.is_input else ()
+        return (lines[0].output_port, lines[0].connection) if lines else (port, None)
     line = scene.connection_at(point)
     if line is None:
         return None
     reach = min(_END_REACH / view.zoom, line.path().length() / 3)
-    ends: tuple[PortView, PortView] = (line.input_port, line.output_port)
+    ends = (line.input_port, line.output_port)
     for near, far in (ends, ends[::-1]):
         if (near.scenePos() - point).manhattanLength() <= reach:
             return far, line.connection

@@ -6,8 +6,8 @@ from PySide6.QtCore import QPointF
 
 from app.canvas.drawing.node_painter import NEAR, share_at
 from app.canvas.gestures.gesture import Gesture
-from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.scene import GraphScene
+from app.canvas.items.views import NodeView
 
 #: Called with a node, its parameter, the value that its slider was moved to, and the gesture; one drag is one gesture.
 Slide = Callable[[str, str, float, object], object]

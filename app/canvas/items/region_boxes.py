@@ -82,10 +82,15 @@ class RegionBoxes(QObject):
     `place_of` returns the rectangle of a node, or None when there is no such node.
     """
 
-    def __init__(self, scene: QGraphicsScene, place_of: Callable[[str], QRectF | None]) -> None:
+    def __init__(
+        self,
+        scene: QGraphicsScene,
+        place_of: Callable[[str], QRectF | None],
+        is_selected: Callable[[str], bool],
+    ) -> None:
         super().__init__(scene)
         self._scene = scene
-        self._place_of = place_of
+        self._place_of, self._is_selected = place_of, is_selected
         self.views: dict[str, RegionView] = {}
         self.patch = Patch()
         self._leaving: frozenset[str] = frozenset()
@@ -184,9 +189,8 @@ class RegionBoxes(QObject):
 
     def show_selection(self) -> None:
         """Mark the boxes whose region blocks are selected."""
-        selected = {getattr(item, "id", None) for item in self._scene.selectedItems()}
         for node_id, view in self.views.items():
-            view.show_appearance(selected=node_id in selected)
+            view.show_appearance(selected=self._is_selected(node_id))
 
     def show_target(self, scope: str, *, refused: bool = False) -> None:
         """Mark the scope that dragged blocks would go into; "" marks nothing."""

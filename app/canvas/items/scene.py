@@ -2,17 +2,15 @@
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsScene
 
-from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortView
+from app.canvas.items.layer import EXTENT
 from app.canvas.items.region_boxes import RegionBoxes
+from app.canvas.items.views import PORT_REACH, ConnectionLayer, ConnectionView, NodeLayer, NodeView, PortView
 from app.view_models.node_view_model import NodeViewModel
 from engine.patch.changes import Connection, Position, Sentinel
-
-#: Far larger than any patch. A fixed size keeps the view from jumping when nodes are added at the rim.
-_EXTENT = 200_000.0
 
 
 class GraphScene(QGraphicsScene):
@@ -24,14 +22,19 @@ class GraphScene(QGraphicsScene):
     filled = Signal(bool)
 
     def __init__(self, parent: QObject) -> None:
-        super().__init__(-_EXTENT / 2, -_EXTENT / 2, _EXTENT, _EXTENT, parent)
+        super().__init__(EXTENT, parent)
+        self.setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)  # there are few items of Qt's
+        self._node_layer = NodeLayer(0.0, self._note_selection)
+        self._connection_layer = ConnectionLayer(-1.0, self._note_selection)
+        for layer in (self._connection_layer, self._node_layer):
+            self.addItem(layer)
         self.nodes: dict[str, NodeView] = {}
         self.connections: dict[Connection, ConnectionView] = {}
         #: The last reported values of value blocks' outputs, by "node.port".
         self.values: dict[str, float] = {}
-        self.regions = RegionBoxes(self, self._place_of)
+        self.regions = RegionBoxes(self, self._place_of, self._is_selected)
         self._is_held = self._has_changed = False
-        self.selectionChanged.connect(self._pass_on_selection)
+        self._hovered: PortView | ConnectionView | None = None
         self.selection_settled.connect(self.regions.show_selection)
 
     # Contents
@@ -40,11 +43,9 @@ class GraphScene(QGraphicsScene):
         """Show a node, or its new model and position."""
         view = self.nodes.get(node_id)
         if view is None:
-            view = self.nodes[node_id] = NodeView(node_id, model)
-            view.setPos(*position)
+            view = self.nodes[node_id] = NodeView(self._node_layer, node_id, model, QPointF(*position))
             view.moved = self.regions.touch
             view.values = self.values
-            self.addItem(view)
             if len(self.nodes) == 1:
                 self.filled.emit(True)
         elif model != view.model:
@@ -54,42 +55,43 @@ class GraphScene(QGraphicsScene):
     def remove_node(self, node_id: str) -> None:
         """Remove a node, whose connections are already removed."""
         self.regions.remove(node_id)
-        self.removeItem(self.nodes.pop(node_id))
+        self.nodes.pop(node_id).leave()
         if not self.nodes:
             self.filled.emit(False)
 
     def connections_of(self, node_ids: Iterable[str]) -> set[Connection]:
         """Return the shown connections of some nodes."""
         views = [self.nodes[node_id] for node_id in node_ids if node_id in self.nodes]
-        return {pipe.connection for view in views for port in view.ports.values() for pipe in port.connected_pipes}
+        return {line.connection for view in views for port in view.ports.values() for line in port.connections}
 
     def show_connection(self, connection: Connection, sentinel: Sentinel | None) -> None:
         """Show a connection whose two ports exist, and its check."""
         view = self.connections.get(connection)
         if view is None:
-            view = self.connections[connection] = ConnectionView(connection)
-            source, target = connection.source, connection.target
-            # Both ends are passed at once: the item reads from the ports which one is the source.
-            view.set_connections(
-                self.nodes[source.node].ports[source.port, False], self.nodes[target.node].ports[target.port, True]
-            )
-            self.addItem(view)
-            view.draw_path(None)
+            source = self.nodes[connection.source.node].ports[connection.source.port, False]
+            target = self.nodes[connection.target.node].ports[connection.target.port, True]
+            view = self.connections[connection] = ConnectionView(self._connection_layer, connection, source, target)
             self._repaint_ends(connection)
         view.show_appearance(sentinel=sentinel)
 
     def remove_connection(self, connection: Connection) -> None:
         """Remove a connection."""
-        self.connections.pop(connection).delete()
+        self.connections.pop(connection).leave()
         self._repaint_ends(connection)
 
     def empty(self) -> None:
         """Remove all nodes, connections and boxes."""
         self.regions.clear()
+        self._hovered = None
         self.nodes.clear()
         self.connections.clear()
         self.values.clear()
-        self.clear()
+        for item in self.items():
+            if item not in (self._node_layer, self._connection_layer):
+                self.removeItem(item)
+        for layer in (self._connection_layer, self._node_layer):
+            layer.places.clear()
+        self.update()
         self.filled.emit(False)
 
     def _repaint_ends(self, connection: Connection) -> None:
@@ -132,7 +134,7 @@ class GraphScene(QGraphicsScene):
             self._has_changed = False
             self.selection_settled.emit()
 
-    def _pass_on_selection(self) -> None:
+    def _note_selection(self) -> None:
         self._has_changed = True
         if not self._is_held:
             self.release_selection()
@@ -151,38 +153,58 @@ class GraphScene(QGraphicsScene):
         view = self.nodes.get(node_id)
         return view.place if view is not None else None
 
+    def _is_selected(self, node_id: str) -> bool:
+        view = self.nodes.get(node_id)
+        return view is not None and view.isSelected()
+
     def is_free(self, rect: QRectF) -> bool:
         """Return whether a rectangle covers no node."""
-        return not any(isinstance(item, NodeView) for item in self.items(rect))
+        return not any(view.place.intersects(rect) for view in self.nodes_in(rect))
 
-    def live_nodes(self, area: QRectF) -> list[NodeView]:
-        """Return the nodes in a part of the scene that show numbers from the running engine."""
-        items = self.items(area, Qt.ItemSelectionMode.IntersectsItemBoundingRect)
-        return [item for item in items if isinstance(item, NodeView) and item.is_live]
+    def nodes_in(self, area: QRectF) -> list[NodeView]:
+        """Return the nodes that are painted in a part of the scene."""
+        return self._node_layer.places.within(area)
 
     def port_at(self, point: QPointF, reach: float) -> PortView | None:
         """Return the nearest port within `reach` of a point."""
-        area = QRectF(point.x() - reach, point.y() - reach, 2 * reach, 2 * reach)
-        ports = [item for item in self.items(area) if isinstance(item, PortView)]
-        return min(ports, key=lambda port: (port.scenePos() - point).manhattanLength(), default=None)
+        reach += PORT_REACH
+        found: list[tuple[float, PortView]] = []
+        for view in self.nodes_in(_around(point, reach)):
+            for port in view.ports.values():
+                away = port.scenePos() - point
+                if abs(away.x()) <= reach and abs(away.y()) <= reach:
+                    found.append((away.manhattanLength(), port))
+        return min(found, key=lambda one: one[0])[1] if found else None
 
     def node_at(self, point: QPointF) -> NodeView | None:
         """Return the topmost node at a point."""
-        return next((item for item in self.items(point) if isinstance(item, NodeView)), None)
+        views = self.nodes_in(_around(point, 0.0))
+        return next((view for view in reversed(views) if view.place.contains(point)), None)
 
     def connection_at(self, point: QPointF) -> ConnectionView | None:
         """Return the topmost connection at a point that no node covers."""
-        for item in self.items(point):
-            if isinstance(item, NodeView):
-                return None
-            if isinstance(item, ConnectionView) and item.connection is not None:
-                return item
-        return None
+        if self.node_at(point) is not None:
+            return None
+        lines: list[ConnectionView] = self._connection_layer.places.within(_around(point, 0.0))
+        return next((line for line in reversed(lines) if line.isVisible() and line.shape().contains(point)), None)
 
     def connections_across(self, path: QPainterPath) -> list[Connection]:
         """Return the connections whose line a path crosses."""
-        return [
-            item.connection
-            for item in self.items(path)
-            if isinstance(item, ConnectionView) and item.connection is not None
-        ]
+        lines: list[ConnectionView] = self._connection_layer.places.within(path.controlPointRect())
+        return [line.connection for line in lines if path.intersects(line.shape())]
+
+    def hover(self, point: QPointF | None) -> None:
+        """Mark the port or connection under the pointer; None when the pointer has left."""
+        found = None if point is None else self.port_at(point, 0.0) or self.connection_at(point)
+        if found is self._hovered:
+            return
+        for view, is_hovered in ((self._hovered, False), (found, True)):
+            if isinstance(view, PortView):
+                view.owner.show_appearance(hovered=view.key if is_hovered else None)
+            elif view is not None:
+                view.show_appearance(hovered=is_hovered)
+        self._hovered = found
+
+
+def _around(point: QPointF, reach: float) -> QRectF:
+    return QRectF(point.x() - reach, point.y() - reach, 2 * reach, 2 * reach)

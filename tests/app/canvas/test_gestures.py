@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.canvas.canvas import Canvas
-from app.canvas.items.nodegraph_adapter import ConnectionView
+from app.canvas.items.nodegraph_adapter import LooseLine
 from app.canvas.notice import CanvasNotice, EmptyHint
 from engine.patch.changes import BlockTypesChanged, Change, Connection, NodeMoved, PortRef
 from engine.patch.document import Patch
@@ -38,9 +38,9 @@ def test_a_connection_can_be_dragged_from_the_input(hand: Hand, patch: Patch) ->
     assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
 
 
-def dragged_line(hand: Hand) -> list[ConnectionView]:
+def dragged_line(hand: Hand) -> list[LooseLine]:
     """Return the connection that follows the pointer, or None."""
-    return [item for item in hand.scene.items() if isinstance(item, ConnectionView) and item.connection is None]
+    return [item for item in hand.scene.items() if isinstance(item, LooseLine)]
 
 
 @pytest.mark.parametrize("zoom", [1.0, 0.37])

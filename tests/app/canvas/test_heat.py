@@ -30,10 +30,10 @@ def timed(**times_ns: int) -> FrameReport:
 
 def body_of(canvas: Canvas, node: str) -> str:
     """Return the colour of a node's body, at a point without text."""
-    canvas.view.centerOn(canvas.scene.nodes[node])
+    canvas.view.centerOn(canvas.scene.nodes[node].place.center())
     QApplication.processEvents()
     place = canvas.scene.nodes[node].place
-    corner = QPointF(12, -3.5 / canvas.view.zoom)
+    corner = QPointF(2, -3.5) / canvas.view.zoom
     position: QPoint = canvas.view.mapFromScene(place.bottomLeft() + corner)
     return canvas.view.viewport().grab().toImage().pixelColor(position).name()
 

@@ -87,7 +87,7 @@ def test_port_names_are_hidden_when_zoomed_out(canvas: Canvas) -> None:
         canvas.view.set_zoom(zoom)
         image = canvas.grab().toImage()
         colours.append(len({image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}))
-    assert colours[1] < colours[0] / 3
+    assert colours[1] < colours[0] / 2
 
 
 @pytest.mark.parametrize(("zoom", "is_repainted"), [(1.0, True), (0.3, False)])
@@ -126,7 +126,7 @@ def test_names_of_both_sides_do_not_meet(canvas: Canvas, zoom: float) -> None:
     """The names of an input and an output in one row do not touch."""
     canvas.view.set_zoom(zoom)
     view = canvas.scene.nodes["scale"]
-    canvas.view.centerOn(view)
+    canvas.view.centerOn(view.place.center())
     QApplication.processEvents()
     image = canvas.view.viewport().grab().toImage()
     row = canvas.view.mapFromScene(view.mapToScene(QPointF(0, view.layout.inputs[0].y())))
@@ -141,7 +141,7 @@ def test_a_time_that_the_title_bar_has_no_room_for_stands_above(canvas: Canvas) 
     canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, 123_456_789)}))
 
     def inked_above() -> bool:
-        canvas.view.centerOn(node)
+        canvas.view.centerOn(node.place.center())
         image = canvas.view.viewport().grab().toImage()
         corner = canvas.view.mapFromScene(node.place.topRight())
         area = QRect(corner - QPoint(40, 12), QSize(38, 8))

@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.canvas.drawing.node_layout import layout, value_area
 from app.canvas.drawing.node_painter import NEAR, body_colour
-from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.parameter_tray import ParameterTray
+from app.canvas.items.views import NodeView
 from app.canvas.notice import CanvasNotice
 from app.canvas.search_popup import SearchPopup
 from app.theme.colours import DARK, LIGHT, Colours

@@ -84,7 +84,7 @@ def test_ops_are_wired_by_mouse_and_the_block_follows(inside: MainWindow) -> Non
     assert {"source": "x.value", "target": "times.b"} in _graph(inside)["connections"]
     inside.session.undo()
     assert _graph(inside) == _GRAPH
-    assert not inside.canvas.scene.nodes["times"].ports["b", True].connected_pipes
+    assert not inside.canvas.scene.nodes["times"].ports["b", True].connections
 
 
 def test_a_connection_that_can_never_be_right_is_refused_with_a_reason(inside: MainWindow, qtbot: QtBot) -> None:

@@ -1,0 +1,134 @@
+"""Paints connections: lines in the colour and width for their data, sizes, and the marks of sentinels."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPen
+
+from app.canvas.drawing.node_painter import NEAR
+from app.canvas.drawing.sentinel_mark import paint_mark
+from app.canvas.drawing.shapes import on_screen, qcolor
+from app.canvas.drawing.size_label import has_room, paint_label
+from app.theme.colours import Colours
+from app.theme.port_style import PORT_STYLES, PortKind
+from engine.patch.changes import Sentinel
+
+#: The distance from a line at which the pointer still hits it.
+REACH = 6.0
+_PATH_WIDTH = 3.0
+#: Lines that are not emphasised let those below them shine through.
+_OPACITY = 0.85
+#: Below this zoom, lines are painted without smooth edges.
+_SMOOTH_FROM = 0.1
+
+
+@dataclass(frozen=True)
+class ConnectionAppearance:
+    """A connection's momentary appearance."""
+
+    #: The size of its data as text; "" when nothing is stored.
+    size: str = ""
+    on_path: bool = False
+    #: Its sentinel, if any; below, whether that has found a wrong element.
+    sentinel: Sentinel | None = None
+    has_found: bool = False
+    hovered: bool = False
+
+
+class Line(Protocol):
+    """What is painted of a connection."""
+
+    appearance: ConnectionAppearance
+    ends: tuple[QPointF, QPointF]
+    middle: QPointF
+    mark: QPointF
+
+    @property
+    def kind(self) -> PortKind:
+        """The kind of its data."""
+
+    @property
+    def is_dangling(self) -> bool:
+        """Whether an end is a port that its block type lacks."""
+
+    def path(self) -> QPainterPath:
+        """Return its path."""
+
+    def isSelected(self) -> bool:
+        """Return whether it is selected."""
+
+
+def paint_connections(painter: QPainter, lines: Iterable[Line], theme: Colours, scale: float) -> None:
+    """Paint connections at a zoom, those that are emphasised last."""
+    plain: dict[PortKind, list[Line]] = defaultdict(list)
+    others: list[Line] = []
+    marked: list[Line] = []
+    for line in lines:
+        shown = line.appearance
+        if shown.hovered or shown.on_path or line.is_dangling or line.isSelected():
+            others.append(line)
+        else:
+            plain[line.kind].append(line)
+        if shown.sentinel is not None or (shown.size and scale >= NEAR):
+            marked.append(line)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, scale >= _SMOOTH_FROM)
+    painter.setOpacity(_OPACITY)
+    for kind, group in plain.items():
+        style = PORT_STYLES[kind]
+        stroke(painter, [line.path() for line in group], style.colour(theme), style.width, scale)
+    painter.setOpacity(1.0)
+    for line in others:
+        _paint_other(painter, line, theme, scale)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    for line in marked:
+        shown = line.appearance
+        if shown.size and scale >= NEAR and (line.isSelected() or has_room(shown.size, *line.ends, scale)):
+            paint_label(painter, shown.size, line.middle, theme.text, theme, scale)
+        if shown.sentinel is not None:
+            freezes, has_found = shown.sentinel.freezes, shown.has_found
+            paint_mark(painter, line.mark, theme, scale, freezes=freezes, has_found=has_found)
+
+
+def stroke(
+    painter: QPainter,
+    paths: Iterable[QPainterPath],
+    colour: str,
+    width: float,
+    scale: float,
+    style: Qt.PenStyle = Qt.PenStyle.SolidLine,
+) -> None:
+    """Draw lines of a width in pixels at 100 %; when zoomed out, they are at least one pixel wide."""
+    pen = QPen(qcolor(colour), width, style, Qt.PenCapStyle.RoundCap)
+    # Not `drawPath`: it releases Python's lock, and each of a thousand connections would wait for a busy engine.
+    if width * scale > 1.0:
+        for path in paths:
+            painter.strokePath(path, pen)
+        return
+    pen.setWidthF(1.0)
+    joined = QPainterPath()
+    for path in paths:
+        joined.addPath(path)
+    painter.strokePath(joined, on_screen(pen, painter))  # lines of one pixel, which Qt draws in a tenth of the time
+
+
+def _paint_other(painter: QPainter, line: Line, theme: Colours, scale: float) -> None:
+    """Paint a connection that is selected, under the pointer, on the critical path, or dangling."""
+    style, shown = PORT_STYLES[line.kind], line.appearance
+    colour, width = style.colour(theme), style.width
+    if line.is_dangling:
+        colour = theme.warning
+    if shown.on_path:
+        colour, width = theme.text, max(width, _PATH_WIDTH)
+    if line.isSelected():
+        colour = theme.accent
+    emphasised = line.isSelected() or shown.hovered
+    width += 1.0 if emphasised else 0.0
+    if shown.on_path:
+        width /= min(scale, 1.0)  # visible at any zoom
+    painter.setOpacity(1.0 if emphasised or shown.on_path else _OPACITY)
+    pattern = Qt.PenStyle.DashLine if line.is_dangling else Qt.PenStyle.SolidLine
+    stroke(painter, [line.path()], colour, width, scale, pattern)
+    painter.setOpacity(1.0)

@@ -1,0 +1,49 @@
+"""Finds views by their places, in patches of thousands of blocks."""
+
+from typing import Generic, TypeVar
+
+import numpy as np
+from PySide6.QtCore import QRectF
+
+_View = TypeVar("_View")
+
+
+class Places(Generic[_View]):
+    """Views with the areas that they cover, in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove all views."""
+        self._views: list[_View | None] = []
+        self._slots: dict[_View, int] = {}
+        self._edges = np.full((4, 64), np.nan)  # left, top, right, bottom; comparisons with NaN are False
+
+    def put(self, view: _View, area: QRectF) -> None:
+        """Add a view, or change its area."""
+        slot = self._slots.get(view)
+        if slot is None:
+            slot = self._slots[view] = len(self._views)
+            self._views.append(view)
+            if slot == self._edges.shape[1]:
+                self._edges = np.hstack((self._edges, np.full_like(self._edges, np.nan)))
+        self._edges[:, slot] = area.left(), area.top(), area.right(), area.bottom()
+
+    def take(self, view: _View) -> None:
+        """Remove a view."""
+        slot = self._slots.pop(view)
+        self._views[slot] = None
+        self._edges[:, slot] = np.nan
+        if len(self._views) > 2 * len(self._slots) + 64:
+            used = [*self._slots.values()]
+            self._views = [*self._slots]
+            self._edges = np.hstack((self._edges[:, used], np.full((4, 64), np.nan)))
+            self._slots = {view: slot for slot, view in enumerate(self._slots)}
+
+    def within(self, area: QRectF) -> list[_View]:
+        """Return the views whose areas touch an area, the last added last."""
+        left, top, right, bottom = self._edges[:, : len(self._views)]
+        is_in = (left <= area.right()) & (right >= area.left()) & (top <= area.bottom()) & (bottom >= area.top())
+        found = (self._views[slot] for slot in np.flatnonzero(is_in).tolist())
+        return [view for view in found if view is not None]

@@ -1,0 +1,270 @@
+"""Nodes with their ports, and connections, as the scene shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker
+
+from app.canvas.drawing.connection_painter import REACH, ConnectionAppearance, paint_connections
+from app.canvas.drawing.node_layout import layout
+from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, NodePainter
+from app.canvas.drawing.overview_painter import paint_overview
+from app.canvas.drawing.sentinel_mark import AWAY, mark_area
+from app.canvas.drawing.shapes import connection_path
+from app.canvas.drawing.size_label import label_area
+from app.canvas.items.layer import Layer, View
+from app.theme import colours
+from app.theme.port_style import PortKind
+from app.view_models.node_view_model import NodeViewModel, PortViewModel
+from engine.patch.changes import Connection, PortRef
+
+#: The distance from a port's centre at which the pointer still hits it.
+PORT_REACH = 9.0
+
+
+class PortView:
+    """A port, where connections start and end. Its node paints it."""
+
+    __slots__ = ("centre", "connections", "model", "owner")
+
+    def __init__(self, owner: NodeView, model: PortViewModel) -> None:
+        self.owner = owner
+        self.model = model
+        #: Its place on the node.
+        self.centre = QPointF()
+        self.connections: list[ConnectionView] = []
+
+    @property
+    def ref(self) -> PortRef:
+        """The port in the patch."""
+        return PortRef(self.owner.id, self.model.name)
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """The name and side, which are unique in the node."""
+        return self.model.name, self.model.is_input
+
+    def scenePos(self) -> QPointF:
+        """Return its place in the scene."""
+        return self.owner.pos() + self.centre
+
+
+class NodeView(View):
+    """A node: one class for all block types, driven by a `NodeViewModel`."""
+
+    def __init__(self, layer: Layer, node_id: str, model: NodeViewModel, position: QPointF) -> None:
+        super().__init__(layer)
+        self.id = node_id
+        self.ports: dict[tuple[str, bool], PortView] = {}
+        self.appearance = NodeAppearance()
+        #: The last reported values of value blocks' outputs, by "node.port". All nodes share the scene's dict.
+        self.values: Mapping[str, float] = {}
+        #: True when the node shows numbers from the engine.
+        self.is_live = False
+        #: Its outline in the scene.
+        self.place = QRectF()
+        #: Called when its position or size has changed.
+        self.moved: Callable[[], None] = lambda: None
+        self._position = position
+        self._shown_values: dict[tuple[str, bool], str] = {}
+        self.set_model(model)
+
+    # Places
+
+    def pos(self) -> QPointF:
+        """Return its position in the scene."""
+        return self._position
+
+    def scenePos(self) -> QPointF:
+        """Return its position in the scene."""
+        return self._position
+
+    def x(self) -> float:
+        """Return the left edge in the scene."""
+        return self._position.x()
+
+    def y(self) -> float:
+        """Return the top edge in the scene."""
+        return self._position.y()
+
+    def mapFromScene(self, point: QPointF) -> QPointF:
+        """Return a point of the scene as a point of the node."""
+        return point - self._position
+
+    def mapToScene(self, point: QPointF) -> QPointF:
+        """Return a point of the node as a point of the scene."""
+        return point + self._position
+
+    def move_to(self, position: QPointF) -> None:
+        """Move the node; its connections follow."""
+        if position != self._position:
+            self._position = position
+            self._lie()
+            for port in self.ports.values():
+                for connection in port.connections:
+                    connection.follow()
+            self.moved()
+
+    def _lie(self) -> None:
+        self.place = self.layout.body.translated(self._position)
+        # With its ports, the ring that marks a selection when zoomed out, the time above and the slack below.
+        self.cover(self.place.adjusted(-14, -ABOVE, 14, BELOW))
+
+    # Contents
+
+    def has_ports_of(self, model: NodeViewModel) -> bool:
+        """Return whether the node has the ports of a model."""
+        return self.ports.keys() == {(port.name, port.is_input) for port in (*model.inputs, *model.outputs)}
+
+    def set_model(self, model: NodeViewModel) -> None:
+        """Show another model; ports that both models have keep their connections."""
+        self.model, self.layout = model, layout(model)
+        self._lie()
+        before, self.ports = self.ports, {}
+        centres = (*self.layout.inputs, *self.layout.outputs)
+        for port_model, centre in zip((*model.inputs, *model.outputs), centres, strict=True):
+            key = port_model.name, port_model.is_input
+            port = self.ports[key] = before.get(key) or PortView(self, port_model)
+            port.model, port.centre = port_model, centre
+            for connection in port.connections:
+                connection.follow()
+        self.is_live = any(port.model.live is not None for port in self.ports.values())
+        self.moved()
+
+    def refresh_values(self) -> None:
+        """Repaint the node if one of its numbers changed."""
+        texts = self._value_texts()
+        if texts != self._shown_values:
+            self._shown_values = texts
+            self.update()
+
+    def _value_texts(self) -> dict[tuple[str, bool], str]:
+        if not self.is_live:
+            return {}
+        found = ((key, port.model.live) for key, port in self.ports.items())
+        return {key: live.text(self.values) for key, live in found if live is not None}
+
+    # Appearance
+
+    def show_appearance(self, **changes: Any) -> None:
+        """Change fields of the appearance, and repaint if anything changed."""
+        if any(getattr(self.appearance, name) != value for name, value in changes.items()):
+            self.appearance = replace(self.appearance, **changes)
+            self.update()
+
+    def show_measured(self, badge: str, degree: int | None, *, seen: bool) -> None:
+        """Change the node's time and heat.
+
+        When zoomed out too far, the time is not `seen`; it is painted at the next zoom.
+        """
+        is_other = degree != self.appearance.degree
+        self.appearance = replace(self.appearance, badge=badge, degree=degree)
+        if seen or is_other:
+            self.update()
+
+    def paint(self, painter: QPainter, scale: float) -> None:
+        """Paint the node and its ports in detail."""
+        connected = frozenset(key for key, port in self.ports.items() if port.connections)
+        appearance = replace(
+            self.appearance, selected=self._is_selected, connected=connected, values=self._value_texts()
+        )
+        painter.translate(self._position)
+        NodePainter(painter, self.model, self.layout, appearance, colours.current(), scale).paint()
+        painter.translate(-self._position)
+
+
+class ConnectionView(View):
+    """A connection between two ports."""
+
+    def __init__(self, layer: Layer, connection: Connection, source: PortView, target: PortView) -> None:
+        super().__init__(layer)
+        self.connection = connection
+        self.output_port, self.input_port = source, target
+        self.appearance = ConnectionAppearance()
+        self._path = QPainterPath()
+        self._shape: QPainterPath | None = None
+        #: The places of its two ports, the middle, and the sentinel's mark.
+        self.ends, self.middle, self.mark = (QPointF(), QPointF()), QPointF(), QPointF()
+        for port in (source, target):
+            port.connections.append(self)
+        self.follow()
+
+    @property
+    def kind(self) -> PortKind:
+        """The kind of its data."""
+        return self.output_port.model.kind
+
+    @property
+    def is_dangling(self) -> bool:
+        """True when an end is a port that its block type does not have."""
+        return self.output_port.model.dangling or self.input_port.model.dangling
+
+    def follow(self) -> None:
+        """Draw the line between the present places of the ports."""
+        source, target = self.output_port.scenePos(), self.input_port.scenePos()
+        if (source, target) != self.ends:
+            self.ends, self.middle = (source, target), (source + target) / 2
+            self._path, self._shape = connection_path(source, target), None
+            self._lie()
+        else:
+            self.update()  # in the colour for its present data
+
+    def leave(self) -> None:
+        """Leave the scene and both ports."""
+        for port in (self.output_port, self.input_port):
+            port.connections.remove(self)
+        super().leave()
+
+    def show_appearance(self, **changes: Any) -> None:
+        """Change fields of the appearance, and repaint if anything changed."""
+        if any(getattr(self.appearance, name) != value for name, value in changes.items()):
+            self.appearance = replace(self.appearance, **changes)
+            self._lie()
+
+    def _lie(self) -> None:
+        area = self._path.controlPointRect().adjusted(-REACH, -REACH, REACH, REACH)
+        if self.appearance.sentinel is not None:
+            source, target = self.ends
+            away = target - source
+            # Beside the output rather than on the line, so that the connections of one output share the mark.
+            self.mark = source + QPointF(min(AWAY, max(abs(away.x()), abs(away.y())) / 2), 0.0)
+            area |= mark_area(self.mark)
+        if self.appearance.size:
+            area |= label_area(self.appearance.size, self.middle)
+        self.cover(area)
+
+    def path(self) -> QPainterPath:
+        """Return the line."""
+        return self._path
+
+    def shape(self) -> QPainterPath:
+        """Return the area that the pointer hits."""
+        if self._shape is None:
+            stroker = QPainterPathStroker()
+            stroker.setWidth(2 * REACH)
+            self._shape = stroker.createStroke(self._path)
+        return self._shape
+
+
+class NodeLayer(Layer):
+    """The layer of nodes."""
+
+    def paint_views(self, painter: QPainter, views: list[NodeView], scale: float) -> None:
+        """Paint nodes in detail, or only what can be recognised when zoomed out."""
+        if scale < NEAR:
+            paint_overview(painter, views, colours.current(), scale)
+            return
+        for view in views:
+            view.paint(painter, scale)
+
+
+class ConnectionLayer(Layer):
+    """The layer of connections."""
+
+    def paint_views(self, painter: QPainter, views: list[ConnectionView], scale: float) -> None:
+        """Paint lines, sizes and marks."""
+        paint_connections(painter, views, colours.current(), scale)
