@@ -179,7 +179,7 @@ def _run(
 def _check_values(patch: Patch) -> None:
     """Let every connection of numbers freeze a frame with NaN or infinity, unless the patch has its own check there."""
     for connection in patch.connections:
-        if connection.source not in patch.sentinels:
+        if patch.leaf(connection.source) not in patch.sentinels:
             with suppress(PatchError):  # the output carries no numbers
                 patch.set_sentinel(connection, action="freeze")
 

@@ -13,7 +13,7 @@ PYTHON = [code for kind, code in BLOCKS if kind == "python"]
 @pytest.mark.parametrize(
     "code",
     [code for code in PYTHON if "square" not in code],
-    ids=["patch", "region", "external", "device", "tensors", "network"],
+    ids=["patch", "region", "group", "external", "device", "tensors", "network"],
 )
 def test_the_examples_hold(code: str) -> None:
     """Each Python example of the README runs, and its assertions hold."""

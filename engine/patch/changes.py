@@ -312,3 +312,22 @@ def what_is_set(change: Change) -> tuple[object, ...]:
     """Return a key for the property that a change sets; changes of the same property of the same nodes share it."""
     part = {ParameterChanged: "parameter", SentinelChanged: "port"}.get(type(change))
     return type(change), *nodes_of(change), getattr(change, part) if part is not None else None
+
+
+def net_changes(changes: list[Change]) -> list[Change]:
+    """Return the changes of an edit without connections that are removed and made again, or made and removed."""
+    first: dict[Connection, Change] = {}
+    last: dict[Connection, Change] = {}
+    for change in changes:
+        if isinstance(change, Connected | Disconnected):
+            first.setdefault(change.connection, change)
+            last[change.connection] = change
+    if len(first) == len(last) == len(changes) or all(first[c] is last[c] for c in first):
+        return changes
+    others = {node for c in changes if not isinstance(c, Connected | Disconnected) for node in nodes_of(c)}
+    gone = {
+        c
+        for c, change in last.items()
+        if type(change) is not type(first[c]) and not {c.source.node, c.target.node} & others
+    }
+    return [c for c in changes if not (isinstance(c, Connected | Disconnected) and c.connection in gone)]

@@ -177,6 +177,11 @@ class PatchContents:
         return title if len(title) <= SHOWN else f"{title[:SHOWN]}…"
 
     @property
+    def _run_index(self) -> PatchIndex:
+        """The index of the patch as an engine runs it."""
+        return self._index
+
+    @property
     def scopes(self) -> Scopes:
         """The region that each block lies in."""
         return self._index.scopes
@@ -195,13 +200,19 @@ class PatchContents:
 
     def feeds(self, port: PortRef) -> bool:
         """True when an output has a connection that carries a buffer."""
-        touching = self._index.touching(self.own(port).node)
+        touching = self._run_index.touching(self.own(port).node)
         return any(c.source == port and not self.is_value_connection(c) for c in touching)
 
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
         """Return the connection that `connect` would make, or raise the error that it would raise."""
         source, target = self._present(self.own(source)), self._present(self.own(target))
         connection = Connection(source, target)
+        self._check_blocks(connection)
+        return connection
+
+    def _check_blocks(self, connection: Connection) -> None:
+        """Raise an error unless a connection between two blocks is allowed."""
+        source, target = connection.source, connection.target
         source_type, target_type = self._known_type(source.node), self._known_type(target.node)
         rules.check_types(
             connection,
@@ -211,11 +222,11 @@ class PatchContents:
         if rules.is_value_connection(connection, source_type, target_type):
             rules.check_acyclic(connection, partial(self._values_feed, replaced=target), Scopes({}))
         elif self._orders(connection):
-            rules.check_branches(connection, self.scopes)
+            index = self._run_index
+            rules.check_branches(connection, index.scopes)
             # Ignore the connection that this one replaces.
             counts = partial(self._orders, replaced=target)
-            rules.check_acyclic(connection, lambda node: self._index.following(node, counts), self.scopes)
-        return connection
+            rules.check_acyclic(connection, lambda node: index.following(node, counts), index.scopes)
 
     def check_sentinel(self, port: PortRef | Connection) -> PortRef:
         """Return the output for a sentinel to check. Raise a PatchError with the reason if it can't be checked."""
@@ -249,6 +260,7 @@ class PatchContents:
             return set()
         is_buffer = isinstance(spec, PortSpec)
         before_start = self._before(start.node, backwards=not rules.is_target(spec), values=not is_buffer)
+        scopes = self._run_index.scopes
         by_type: dict[type[Block], list[rules.End]] = {}
         found = set()
         for node in self.nodes:
@@ -258,7 +270,7 @@ class PatchContents:
             if block_type not in by_type:  # many nodes share a type
                 by_type[block_type] = [end for end in rules.ends_of(block_type) if rules.fits(spec, end)]
             if is_buffer:
-                a, b = self.scopes.lift(start.node, node)
+                a, b = scopes.lift(start.node, node)
                 closes = a not in (start.node, node) or start.node == node if a == b else b in before_start
             else:
                 closes = node in before_start
@@ -275,8 +287,9 @@ class PatchContents:
         """
         if values:
             return rules.reached(partial(self._values_feed, backwards=backwards), [start])
-        around = map(region_of, self.scopes.chain(self.nodes[start].region))
-        following = partial(self._index.following, counts=self._orders, backwards=backwards)
+        index = self._run_index
+        around = map(region_of, index.scopes.chain(index.scopes.scope_of.get(start, "")))
+        following = partial(index.following, counts=self._orders, backwards=backwards)
         return rules.reached(following, [start, *around])
 
     def _take(self, change: Change) -> None:
@@ -350,7 +363,7 @@ class PatchContents:
 
     def _values_feed(self, node_id: str, replaced: PortRef | None = None, *, backwards: bool = False) -> Iterator[str]:
         """Yield the blocks that a block's values feed, or that feed it; connections into `replaced` are ignored."""
-        for connection in self._index.touching(node_id):
+        for connection in self._run_index.touching(node_id):
             near, far = connection.source.node, connection.target.node
             if backwards:
                 near, far = far, near

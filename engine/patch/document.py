@@ -18,6 +18,7 @@ from engine.patch.changes import (
     Change,
     Connection,
     Node,
+    OwnPort,
     PortRef,
     Position,
     Sentinel,
@@ -26,7 +27,10 @@ from engine.patch.changes import (
 )
 from engine.patch.comparison import difference
 from engine.patch.contents import NodeRef, PatchContents, named
-from engine.patch.editing import EditablePatch
+from engine.patch.editing import EditablePatch, free_id
+from engine.patch.groups import edits as group_edits
+from engine.patch.groups.flat import INPUTS, OUTPUTS
+from engine.patch.groups.types import NEW
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
 from engine.types.bits import same_value
 
@@ -49,7 +53,9 @@ class Patch(EditablePatch):
 
         If a node's region is not among them, the node moves to the innermost region around it that is.
         """
-        chosen = frozenset(node.id for node in self._each(node_ids))
+        each = [node.id for node in self._each(node_ids)]
+        chosen = frozenset({*each, *(inner for node in each if self.is_group(node) for inner in self.within(node))})
+        chosen = frozenset(node for node in chosen if not self.is_end(node) or self.group_of(node) in chosen)
         made: list[Change] = []
         for node in self.nodes.values():
             if node.id in chosen:
@@ -83,7 +89,7 @@ class Patch(EditablePatch):
         checked = self._fresh(block_type, values) | self._checked(block_type, values)
         if node_id is not None and not (isinstance(node_id, str) and node_id.isprintable()):
             raise PatchError(f"node id must be a text of printable characters, got {shown(node_id)}")
-        new_id = node_id or _free_id(self._stem(type_id), self._gone | self.nodes.keys())
+        new_id = node_id or self._free_id(self._stem(type_id))
         rules.check_node_id(new_id)
         if new_id in self.nodes:
             raise PatchError(f"node id must be new in the patch, got {shown(new_id)}")
@@ -125,13 +131,82 @@ class Patch(EditablePatch):
         self.extra = other.extra
 
     def remove(self, node: NodeRef | str) -> None:
-        """Remove a node and its connections; blocks inside a region block move to the region around it."""
+        """Remove a node and its connections; blocks inside a region block move to the region around it.
+
+        A group is removed with all blocks inside; `ungroup` keeps them.
+        """
         found = self._require(self._id_of(node))
-        members = [self.nodes[member] for member in self.members(found.id)]
+        if self.is_end(found.id):
+            raise PatchError(f"node to remove must not be the inputs or outputs of a group, got {found.id}")
+        is_group = self.is_group(found.id)
+        gone = [*reversed(self.within(found.id)), found.id] if is_group else [found.id]
+        members = [] if is_group else [self.nodes[member] for member in self.members(found.id)]
         made: list[Change] = [changes.NodeRegionChanged(m.id, found.region, m.region) for m in members]
-        made += [changes.Disconnected(c) for c in self.connections_of(found.id)]
-        made += [changes.SentinelChanged(p, None, s) for p, s in self.sentinels.items() if p.node == found.id]
-        self._do(f"Delete {self.title(found.id)}", *made, changes.NodeRemoved(found))
+        made += map(changes.Disconnected, dict.fromkeys(c for n in gone for c in self.connections_of(n)))
+        made += [changes.SentinelChanged(p, None, s) for p, s in self.sentinels.items() if p.node in gone]
+        made += [changes.NodeRemoved(self.nodes[n]) for n in gone]
+        self._do(f"Delete {self.title(found.id)}", *made)
+
+    def group(self, nodes: NodeRef | str | Collection[NodeRef | str], title: str = "") -> NodeRef:
+        """Put nodes into a new group, and return its node.
+
+        Connections to other blocks lead through ports of the group, so nothing that runs changes. The nodes must lie in
+        one region or group.
+        """
+        return NodeRef(self, group_edits.group(self, self._each(nodes), title))
+
+    def ungroup(self, group: NodeRef | str) -> list[NodeRef]:
+        """Dissolve a group: put its blocks into the scope around it, and return them."""
+        return [NodeRef(self, node) for node in group_edits.ungroup(self, self._require(self._id_of(group)))]
+
+    def without_groups(self) -> Patch:
+        """Return the patch as an engine runs it: itself if it has no groups, else a copy of its blocks."""
+        if self._flat is None:
+            return self
+        flat = Patch(self.catalogue)
+        flat.path, flat.trusted, flat.file_digest = self.path, self.trusted, self.file_digest
+        flat.restore(self.flat_changes())
+        return flat
+
+    def promote(self, port: PortRef, name: str = "") -> PortRef:
+        """Add a port to the group around a node for one of its ports or parameters, and return the group's port.
+
+        Give an output, an input that is not connected, or a parameter. A parameter of the group sets all parameters
+        that its inputs inside feed.
+        """
+        port = self._present(self.own(port))
+        group = self.group_of(port.node)
+        if not group:
+            raise PatchError(f"port to promote must be of a block in a group, got {port}")
+        spec = rules.require_end(port.node, self._known_type(port.node), port.port)
+        is_input = rules.is_target(spec)
+        if is_input and port in self._by_target:
+            raise PatchError(
+                f"port to promote must not be connected, got {port}, which {self._by_target[port].source} feeds"
+            )
+        end = self.end_of(group, INPUTS if is_input else OUTPUTS)
+        with self.edit(f"Promote {port}"):
+            made = PortRef(end, group_edits.add_port(self, end, name or port.port))
+            self.connect(*((made, port) if is_input else (port, made)))
+        return OwnPort.of(self, group, made.port)
+
+    def rename_port(self, port: PortRef, name: str) -> None:
+        """Rename a port or parameter of a group; its connections stay."""
+        group_edits.rename_port(self, *self._end_port(port), name)
+
+    def remove_port(self, port: PortRef) -> None:
+        """Remove a port or parameter of a group, with its connections."""
+        group_edits.remove_port(self, *self._end_port(port))
+
+    def _end_port(self, port: PortRef) -> tuple[str, str]:
+        """Return the node of a group's inputs or outputs that has a port, and the port's name."""
+        port = self.own(port)
+        if self.is_group(port.node):
+            spec = rules.require_end(port.node, self._known_type(port.node), port.port)
+            return self.end_of(port.node, INPUTS if rules.is_target(spec) else OUTPUTS), port.port
+        if not self.is_end(port.node):
+            raise PatchError(f"port must be of a group, or of its inputs or outputs, got {port}")
+        return port.node, port.port
 
     def connect(self, source: PortRef, target: PortRef) -> Connection:
         """Connect an output to an input, replacing the input's connection.
@@ -139,6 +214,8 @@ class Patch(EditablePatch):
         Raise ConnectionRefused if it is not allowed.
         """
         connection = self.check_connection(source, target)
+        if NEW in (connection.source.port, connection.target.port):
+            return group_edits.connect_new(self, connection)
         existing = self._by_target.get(connection.target)
         if existing == connection:
             return connection
@@ -192,18 +269,20 @@ class Patch(EditablePatch):
         made: list[Change] = []
         for name, value in values.items():
             spec = self.parameter(found.id, name)
-            checked, previous = spec.coerce(value), found.parameters.get(spec.name)
-            if not same_value(previous, checked):
-                made.append(changes.ParameterChanged(found.id, spec.name, checked, previous))
+            checked = spec.coerce(value)
+            for node_id, parameter in self.leaves(found.id, spec.name):
+                previous = self.nodes[node_id].parameters.get(parameter)
+                if not same_value(previous, checked):
+                    made.append(changes.ParameterChanged(node_id, parameter, checked, previous))
         names = ", ".join(values)
         self._do(f"Set {names} of {self.title(found.id)}", *made, gesture=gesture)
 
     def reset(self, node: NodeRef | str, parameter: str) -> None:
         """Reset a parameter to its default."""
         found, parameter = self._require(self._id_of(node)), named(parameter)
-        if parameter in found.parameters:
-            change = changes.ParameterChanged(found.id, parameter, None, found.parameters[parameter])
-            self._do(f"Reset {parameter} of {self.title(found.id)}", change)
+        places = [place for place in self.leaves(found.id, parameter) if place[1] in self.nodes[place[0]].parameters]
+        made = [changes.ParameterChanged(node, name, None, self.nodes[node].parameters[name]) for node, name in places]
+        self._do(f"Reset {parameter} of {self.title(found.id)}", *made)
 
     def move(self, node: NodeRef | str, position: Position, *, gesture: object = None) -> None:
         """Move a node to another position on the canvas."""
@@ -222,13 +301,18 @@ class Patch(EditablePatch):
         made = [changes.NodeRegionChanged(n.id, scope, n.region) for n in found if n.region != scope]
         if not made:
             return
-        before = self.scopes
-        after = Scopes({**before.scope_of, **{change.node: scope for change in made}})
+        moved = {change.node: scope for change in made}
+        after = Scopes({**self.scopes.scope_of, **moved})
         after.chain(scope)
-        rules.check_move(filter(self._orders, self._by_target.values()), before, after)
+        if self._flat is None:
+            rules.check_move(filter(self._orders, self._by_target.values()), self.scopes, after)
+        else:
+            after = self._flat.scopes_with(moved)
+            rules.check_move(filter(self._orders, self._flat.by_target.values()), self._flat.index.scopes, after)
         where = f"into {self.title(region_of(scope))}" if scope else "out of its region"
         what = self.title(found[0].id) if len(found) == 1 else f"{len(found)} nodes"
-        self._do(f"Move {what} {where}", *made)
+        with self.edit(f"Move {what} {where}"):
+            group_edits.move(self, found, scope)
 
     def rename(self, node: NodeRef | str, title: str) -> None:
         """Set a node's title; an empty title restores the block type's."""
@@ -283,10 +367,11 @@ def _copies(
     ids: dict[str, str] = {}
     used = set(taken)
     for node in patch.nodes.values():
-        ids[node.id] = _free_id(re.sub(r"_\d+$", "", node.id), used) if node.id in used else node.id
+        ids[node.id] = free_id(re.sub(r"_\d+$", "", node.id), used) if node.id in used else node.id
         used.add(ids[node.id])
     made: list[Change] = []
-    for node in patch.nodes.values():
+    scopes = patch.scopes
+    for node in sorted(patch.nodes.values(), key=lambda node: len(scopes.chain(node.region))):
         inside = scope_text(ids[region_of(node.region)], branch_of(node.region)) if node.region else region
         position = rules.checked_position((node.position[0] + offset[0], node.position[1] + offset[1]))
         made.append(changes.NodeAdded(msgspec.structs.replace(node, id=ids[node.id], position=position, region=inside)))
@@ -302,12 +387,3 @@ def _copies(
 def _require_patch(other: object) -> None:
     if not isinstance(other, PatchContents):
         raise PatchError(f"other patch must be a Patch, got {shown(other)}")
-
-
-def _free_id(stem: str, taken: Collection[str]) -> str:
-    """Return an unused id: the stem itself, or the stem with the next number."""
-    if stem not in taken:
-        return stem
-    pattern = re.compile(rf"{re.escape(stem)}_(\d+)$")
-    used = [int(match[1]) for name in taken if (match := pattern.match(name))]
-    return f"{stem}_{max(used, default=1) + 1}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Self
@@ -11,11 +12,11 @@ from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
 from engine.patch import changes
 from engine.patch.changes import Change, inverse
-from engine.patch.contents import PatchContents
+from engine.patch.groups.contents import GroupedContents
 from engine.patch.history import Edit, History
 
 
-class EditablePatch(PatchContents):
+class EditablePatch(GroupedContents):
     """The contents of a patch, with undo and listeners. `Patch` adds a method for each kind of edit."""
 
     def __init__(self, catalogue: Catalogue | None = None) -> None:
@@ -24,6 +25,7 @@ class EditablePatch(PatchContents):
         #: True while listeners are notified of the changes of an undo or a redo.
         self.is_undoing = False
         self._listeners: list[Callable[[Change], None]] = []
+        self._flat_listeners: list[Callable[[Change], None]] = []
         self._when_done: list[Callable[[], None]] = []
         self._has_news = False  # listeners got a change since `when_done` was last called
         self._open_edit: Edit | None = None
@@ -60,14 +62,14 @@ class EditablePatch(PatchContents):
         """Make an edit and take it back before listeners are notified. Nothing changes, but redo applies the edit."""
         if not callable(edit):
             raise PatchError(f"edit must be a function of a patch, got {shown(edit)}")
-        last, listeners, when_done = self.history.last, self._listeners, self._when_done
-        self._listeners, self._when_done = [], []
+        last, told = self.history.last, (self._listeners, self._flat_listeners, self._when_done)
+        self._listeners, self._flat_listeners, self._when_done = [], [], []
         try:
             edit(self)
             if self.history.last is not last:
                 self.undo()
         finally:
-            self._listeners, self._when_done = listeners, when_done
+            self._listeners, self._flat_listeners, self._when_done = told
 
     def undo(self) -> str | None:
         """Undo the last edit; return its name, or None when there is none."""
@@ -86,20 +88,26 @@ class EditablePatch(PatchContents):
         return edit.name if edit else None
 
     def subscribe(
-        self, listener: Callable[[Change], None], when_done: Callable[[], None] | None = None
+        self,
+        listener: Callable[[Change], None],
+        when_done: Callable[[], None] | None = None,
+        *,
+        without_groups: bool = False,
     ) -> Callable[[], None]:
         """Call `listener` with every change from now on. Return a function that ends the subscription.
 
-        `when_done` is called once after all changes of an edit, an undo, a redo or a `restore`.
+        `when_done` is called once after all changes of an edit, an undo, a redo or a `restore`. With `without_groups`,
+        the changes are those of the patch without its groups, which an engine runs.
         """
         if not callable(listener) or not (when_done is None or callable(when_done)):
             raise PatchError(f"listener must be a function of a change, got {shown(listener)} and {shown(when_done)}")
-        self._listeners.append(listener)
+        listeners = self._flat_listeners if without_groups else self._listeners
+        listeners.append(listener)
         if when_done is not None:
             self._when_done.append(when_done)
 
         def end() -> None:
-            self._listeners.remove(listener)
+            listeners.remove(listener)
             if when_done is not None:
                 self._when_done.remove(when_done)
 
@@ -113,6 +121,10 @@ class EditablePatch(PatchContents):
         finally:
             self.is_undoing = False
             self._tell_done()
+
+    def _free_id(self, stem: str) -> str:
+        """Return an id for a new node."""
+        return free_id(stem, self._gone | self.nodes.keys())
 
     def _do(self, name: str, *changes: Change, gesture: object = None) -> None:
         with self.edit(name, gesture=gesture):
@@ -134,8 +146,12 @@ class EditablePatch(PatchContents):
         if edit is not None:
             edit.changes.append(change)
         self._has_news = True
+        flat = self._flat_changes if self._flat is not None else (change,)  # a listener may make further changes
         for listener in tuple(self._listeners):
             listener(change)
+        for listener in tuple(self._flat_listeners):
+            for each in flat:
+                listener(each)
 
     def _tell_done(self) -> None:
         """Notify listeners that the changes are complete, unless an edit is still open."""
@@ -163,3 +179,12 @@ class EditablePatch(PatchContents):
                     sentinel = self.sentinels[port]
                     self._apply(changes.SentinelChanged(port, None, sentinel))
                     self._apply(changes.SentinelChanged(present, sentinel, None))
+
+
+def free_id(stem: str, taken: Collection[str]) -> str:
+    """Return an unused id: the stem itself, or the stem with the next number."""
+    if stem not in taken:
+        return stem
+    pattern = re.compile(rf"{re.escape(stem)}_(\d+)$")
+    used = [int(match[1]) for name in taken if (match := pattern.match(name))]
+    return f"{stem}_{max(used, default=1) + 1}"

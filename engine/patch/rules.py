@@ -54,6 +54,10 @@ class CrossesBranches(ConnectionRefused):
     """The connection goes from one branch of a region to the other, but only one of them runs."""
 
 
+class CrossesGroups(ConnectionRefused):
+    """The connection leaves its group other than through the group's ports."""
+
+
 def check_node_id(node_id: object) -> None:
     """Raise PatchError when a node can't have this id."""
     if not isinstance(node_id, str) or not node_id or len(node_id) > LONGEST_NAME:

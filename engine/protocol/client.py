@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from engine.arguments import check_of, checked
 from engine.device.device import DeviceInfo
-from engine.diagnostics import Diagnostic, WarploomError
-from engine.patch.changes import BlockTypesChanged, Change, PortRef
+from engine.diagnostics import Diagnostic, PatchError, WarploomError
+from engine.patch.changes import BlockTypesChanged, Change, PortRef, net_changes
 from engine.patch.document import Patch
 from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
@@ -77,9 +77,11 @@ class Client:
         self._editor = 0
         self._is_undo = False
         transport.post(SetTrust(patch.trusted))
-        for change in patch.as_changes():
+        for change in patch.flat_changes():
             transport.post(change)
-        self._unsubscribe: Callable[[], None] | None = patch.subscribe(self._follow, self._send_edit)
+        self._unsubscribe: Callable[[], None] | None = patch.subscribe(
+            self._follow, self._send_edit, without_groups=True
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -188,9 +190,13 @@ class Client:
         """Return a copy of a port's contents after the last frame; runs the first frame if there was none.
 
         The array has the port's element type and shape; vectors have an axis of their own, last. A value output and a
-        driven parameter give an array without dimensions. Raise PatchError for a port of another patch.
+        driven parameter give an array without dimensions. A port of a group stands for that of a block inside. Raise
+        PatchError for a port of another patch.
         """
-        return self._ask(questions.Read(self.patch.own(port)))
+        leaf = self.patch.leaf(port)
+        if leaf is None:
+            raise PatchError(f"port to read must lead to a block, got {port}, which leads to none")
+        return self._ask(questions.Read(leaf))
 
     @checked()
     def save_outputs(self, folder: Path | None = None) -> list[Saved]:
@@ -221,7 +227,9 @@ class Client:
         Call it on the patch's thread. It waits for no frame. Raise TimeoutError if an engine in another process has
         not answered `within_s`.
         """
-        return self._ask(questions.CostOf(_each(CostedEdit, asked)), within_s)
+        edits = _each(CostedEdit, asked)
+        flat = (each for e in edits for each in (self.patch.as_flat(e) if isinstance(e, Change) else (e,)))
+        return self._ask(questions.CostOf(tuple(flat)), within_s)
 
     def take_report(self) -> FrameReport | None:
         """Return the newest report that was not taken yet. Not every overlapping frame leaves a report."""
@@ -263,7 +271,7 @@ class Client:
 
     def _send_edit(self) -> None:
         """Post the changes of an edit together, so that no frame runs half of it; the patch has checked them."""
-        edit, self._changes = self._changes, []
+        edit, self._changes = net_changes(self._changes), []
         if len(edit) == 1 and not self._is_undo:
             self._transport.post(edit[0])
         elif edit:

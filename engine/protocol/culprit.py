@@ -101,7 +101,7 @@ class CulpritSearch:
     ) -> None:
         self._patch = Patch(patch.catalogue)
         self._patch.path, self._patch.trusted = patch.path, patch.trusted
-        self._patch.restore(patch.as_changes())
+        self._patch.restore(patch.flat_changes())
         self._command, self._device, self._frame = list(words_of(command)), device, frame
         self._time_step_s, self._plain_edges, self._fuses = time_step_s, plain_edges, fuse
         self._limit_s, self._stuck_s = limit_s, stuck_s

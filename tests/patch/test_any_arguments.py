@@ -145,6 +145,7 @@ def start() -> Patch:
     for type_id in TYPES[2:]:
         if patch.catalogue.get(type_id) is not None:
             patch.add(type_id)
+    patch.group(["saxpy", "expression"] if "expression" in patch.nodes else ["saxpy"])
     patch.rename(saxpy, "")
     patch.undo()
     return patch
@@ -180,7 +181,7 @@ def equal(one: Any, other: Any) -> bool:
 def argument(draw: random.Random, patch: Patch, name: str) -> Any:
     """Return a value that fits a parameter of this name, or any value."""
     node = draw.choice([*patch.nodes, "gone"])
-    ports = [PortRef(node, port) for port in ("out", "x", "y", "a", "value", "image", "gone")]
+    ports = [PortRef(node, port) for port in ("out", "x", "y", "a", "value", "image", "gone", "+")]
     with_ports = [patch[n][p] for n, p in (("array", "out"), ("saxpy", "x")) if n in patch.nodes]
     fitting: dict[str, list[Any]] = {
         "type_id": list(TYPES),
@@ -197,6 +198,7 @@ def argument(draw: random.Random, patch: Patch, name: str) -> Any:
         "port": [*ports, *with_ports, *patch.connections],
         "start": [*ports, *with_ports],
         "ref": ports,
+        "group": [*(n for n in patch.nodes if patch.is_group(n)), node],
         "connection": [*patch.connections, *ports],
         "parameter": ["a", "data", "graph"],
         "name": ["a", "data", "Do"],

@@ -38,6 +38,7 @@ def check_patch(patch: Patch) -> list[Diagnostic]:
 
 def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[Diagnostic]]:
     """Return the plan of the blocks that can be described, None without any, and all diagnostics."""
+    patch = patch.without_groups()
     parameters = ParameterStore(lambda: patch.folder)
     with closing(CodeRunner()) as code:
         registry = BlockRegistry(patch.catalogue, parameters, lambda: patch.folder, code)
