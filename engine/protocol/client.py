@@ -21,6 +21,7 @@ from engine.protocol.messages import EditCost, Edited, FrameReport, Message, Pre
 from engine.protocol.outbox import Happening, Outbox
 from engine.protocol.pacing import Pacing
 from engine.protocol.questions import Answer, CostedEdit, Question, ReplayStep
+from engine.protocol.sampling import Sample
 
 
 class Transport(Protocol):
@@ -243,6 +244,11 @@ class Client:
     def take_preview(self, node_id: str) -> Preview | None:
         """Return a viewer's newest picture that was not taken yet; `Observe` chooses the viewers."""
         return self._outbox.take_preview(node_id)
+
+    @checked()
+    def take_sample(self, name: str) -> Sample | None:
+        """Return the newest sample of a port that was not taken yet; `ObservePorts` chooses and names them."""
+        return self._outbox.take_sample(name)
 
     def take_events(self) -> list[Happening]:
         """Return the events since the last call: files saved, updates above HOT, failures."""

@@ -21,6 +21,7 @@ from engine.protocol.elsewhere.messages import CodedPicture, Content, Files, Got
 from engine.protocol.messages import Frozen, Message, Preview, Saved, UpdateRecord
 from engine.protocol.questions import AnyQuestion
 from engine.protocol.report_changes import ReportChange
+from engine.protocol.sampling import Sample
 from engine.protocol.shared_pictures import PlacedArray, SharedPictures
 
 PATH_CODE, _ARRAY, _DTYPE, _USER_ARRAY, _PLACED = range(5)  # codes of the extensions
@@ -95,6 +96,7 @@ FromEngine = (
     | ReportChange
     | Profile
     | Preview
+    | Sample
     | Saved
     | UpdateRecord
     | Frozen

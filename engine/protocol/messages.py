@@ -16,6 +16,7 @@ from engine.diagnostics import Diagnostic, Sighting, WarploomError
 from engine.patch.changes import Change
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.pacing import Pacing, is_rate
+from engine.protocol.sampling import ObservePorts
 
 
 class UpdateLevel(IntEnum):
@@ -179,6 +180,7 @@ Message = (
     | Edited
     | KernelFilesChanged
     | Observe
+    | ObservePorts
     | SetRunning
     | SetPacing
     | SetProfiling

@@ -9,6 +9,7 @@ import numpy as np
 from engine.diagnostics import Diagnostic
 from engine.profiling.profile import Profile
 from engine.protocol.messages import FrameReport, Frozen, Preview, Saved, UpdateRecord
+from engine.protocol.sampling import Sample
 
 #: Number of events kept for a reader that never reads.
 EVENT_LIMIT = 1000
@@ -24,6 +25,7 @@ class Outbox:
         self._report: deque[FrameReport] = deque(maxlen=1)
         self._profile: deque[Profile] = deque(maxlen=1)
         self._previews: dict[str, MakePreview] = {}
+        self._samples: dict[str, Sample] = {}
         self._events: deque[Happening] = deque(maxlen=EVENT_LIMIT)
         #: Called after a picture or an event was put, on the writer's thread.
         self.wake: Callable[[], object] = lambda: None
@@ -40,6 +42,19 @@ class Outbox:
     def drop_preview(self, node: str) -> bool:
         """Withdraw an offer; False when there is none, or a reader has taken it."""
         return self._previews.pop(node, None) is not None
+
+    def put_sample(self, sample: Sample) -> None:
+        """Replace the sample of its name."""
+        self._samples[sample.name] = sample
+        self.wake()
+
+    def has_sample(self, name: str) -> bool:
+        """True if the last sample of this name was not taken yet."""
+        return name in self._samples
+
+    def drop_sample(self, name: str) -> None:
+        """Remove a sample that is no longer wanted."""
+        self._samples.pop(name, None)
 
     def put_event(self, event: Happening) -> None:
         """Add an event."""
@@ -68,6 +83,14 @@ class Outbox:
     def take_next_preview(self, copy: Callable[[Any], Any]) -> Preview | None:
         """Return a picture that was not taken yet, of each viewer in turn."""
         return next((found for node in tuple(self._previews) if (found := self.take_preview(node, copy))), None)
+
+    def take_sample(self, name: str) -> Sample | None:
+        """Return the newest sample of this name that was not taken yet."""
+        return self._samples.pop(name, None)
+
+    def take_samples(self, most: int | None = None) -> list[Sample]:
+        """Return samples that were not taken yet, those that wait for the longest time first."""
+        return [found for name in tuple(self._samples)[:most] if (found := self._samples.pop(name, None)) is not None]
 
     def take_previews(self, copy: Callable[[Any], Any]) -> list[Preview]:
         """Return the newest picture of every viewer that was not taken yet."""

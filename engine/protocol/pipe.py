@@ -62,6 +62,7 @@ from engine.protocol.outbox import Outbox
 from engine.protocol.process import EngineProcess, start_process
 from engine.protocol.questions import Answer, Close, Open, Question, Step, WatchFiles
 from engine.protocol.report_changes import NO_REPORT, ReportChange, changed_report
+from engine.protocol.sampling import Sample
 
 _log = logging.getLogger(__name__)
 #: How long closing waits for the process before it is killed.
@@ -416,6 +417,8 @@ class PipeTransport:
                 self.outbox.put_profile(message)
             case Preview():
                 self.outbox.put_preview(message.node, lambda _: message)
+            case Sample():
+                self.outbox.put_sample(message)
             case Failed(diagnostic):
                 self.outbox.put_event(diagnostic)
             case Records(records, dropped):

@@ -48,6 +48,7 @@ from engine.protocol.messages import Edited, Message, Observe, Saved, SetTrust
 from engine.protocol.pipe import KINDS
 from engine.protocol.questions import Close, Open, Question, SaveTo
 from engine.protocol.report_changes import NO_REPORT, report_change
+from engine.protocol.sampling import Sample
 from engine.protocol.shared_pictures import SharedPictures, inherited
 from engine.readings import here
 from engine.runtime.engine import LocalEngine
@@ -366,12 +367,19 @@ class _Server:
                     news.append(profile)
             if far is None:
                 news += outbox.take_previews(self._copy)
+                news += map(self._placed, outbox.take_samples())
             else:
                 far.begin_large(outbox)
             for event in outbox.take_events():
                 if far is None or not isinstance(event, Saved) or not far.send_saved(event, is_event=True):
                     news.append(Failed(event) if isinstance(event, Diagnostic) else event)
         return news
+
+    def _placed(self, sample: Sample) -> Sample:
+        """Return a sample whose data go through the shared memory if they are many."""
+        if self._pictures is None or sample.data is None or sample.data.nbytes < _PART_BYTES:
+            return sample
+        return msgspec.structs.replace(sample, data=self._copy(sample.data))
 
 
 def _number_of(frame: bytes) -> int | None:

@@ -1,5 +1,7 @@
 """Any port, after any frame, has the contents that it has without fusion and without shared memory.
 
+The first engine is also watched by samples, which show the same contents and change none.
+
 Unlike the test of all block types, this one has blocks that are fused and regions around them, runs many frames between
 edits, some of them on the engine's own thread, and reads ports meanwhile.
 """
@@ -10,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import Engine
+from engine import Engine, Patch
 from engine.device.device import Device
 from engine.patch.changes import PortRef
 from engine.protocol.messages import SetRunning
+from engine.protocol.sampling import ObservePorts, Sampling
+from engine.types import to_bf16
 from tests.fuzzing import seeds
-from tests.random_patches.comparing import KeptKernels, Side, differences, errors, filled
+from tests.random_patches.comparing import Contents, KeptKernels, Side, differences, errors, filled
 from tests.random_patches.materials import Lent, Materials
 from tests.random_patches.patches import REGIONS, RandomPatch
 from tests.runtime.update.update_support import outputs
@@ -42,6 +46,16 @@ class _Played(Side):
                     self.engine.step()
             else:
                 self._run(frames, ports)
+
+    def sampled(self, patch: Patch, ports: list[PortRef]) -> Contents:
+        """Return the contents in the samples of the last step; a port without contents has none."""
+        found: Contents = {}
+        for port in ports:
+            sample = self.engine.take_sample(str(port))
+            assert sample is not None, port
+            if sample.data is not None:
+                found[port] = to_bf16(sample.data) if sample.dtype.startswith("bf") else sample.data
+        return filled(patch, found)
 
     def _run(self, frames: int, ports: list[PortRef]) -> None:
         engine: Engine = self.engine
@@ -72,8 +86,14 @@ def test_any_port_can_be_read_after_any_frame(
                     for message in (message for _, said in edits for message in said):
                         side.engine.post(message)
                 where = f"seed {seed}, round {number} after {', '.join(name for name, _ in edits)}"
+                watched = sorted(outputs(made.patch), key=str)
+                sides[0].engine.post(ObservePorts({str(port): Sampling(port) for port in watched}))
                 told = [errors(side.step(materials.lent)) for side in sides]
                 assert told[0] == told[1], where
+                held = filled(made.patch, sides[0].read(watched))
+                shown = sides[0].sampled(made.patch, watched)
+                assert not (wrong := differences(shown, {port: held[port] for port in shown})), where
+                assert all(isinstance(held[port], str) for port in held.keys() - shown.keys()), where
                 for frames in (0, made.any_of((0, 1, 2, 40))):
                     ports = sorted(outputs(made.patch), key=str)
                     chosen = made.chance.sample(ports, min(6, len(ports))) if number < ROUNDS - 1 else ports

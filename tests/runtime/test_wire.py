@@ -30,6 +30,7 @@ from engine.protocol.encoding import (
 from engine.protocol.frames import read_frame, write_frame
 from engine.protocol.messages import Observe, ObserveProfile, SetProfiling, SetRunning, Viewing
 from engine.protocol.questions import Open, Question, Read, Step
+from engine.protocol.sampling import ObservePorts, Sampling
 from engine.runtime.serve import serve
 from tests.fuzzing import many
 
@@ -39,6 +40,7 @@ GOOD: tuple[Any, ...] = (
     Connected(Connection(PortRef("a", "out"), PortRef("b", "x"))),
     ParameterChanged("a", "gain", 1.5, None),
     Observe({"a": Viewing((3, 4), 0.5, None)}),
+    ObservePorts({"a": Sampling(PortRef("a", "out"), ((0, 3),), (4,), probe=(2,), bins=8, rate=0.5)}),
     SetRunning(True, 3),
     SetProfiling(ProfilingLevel.NONE),
     ObserveProfile(True),

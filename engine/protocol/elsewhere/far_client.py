@@ -49,7 +49,7 @@ class FarClient:
         self._viewers: dict[str, Viewing] = {}
         #: The pictures that are not exact, by viewer; the exact one may be given up for a newer picture.
         self._coarse: dict[str, _Sent] = {}
-        self._is_refining = False
+        self._is_refining = self._is_samples_turn = False
         #: Files that the patch has written, and answers that follow them.
         self._unsent: deque[bytes] = deque()
         self._root = os.fsencode(self.mirror.root)
@@ -136,6 +136,12 @@ class FarClient:
             line.begin(self._unsent.popleft())
             self._is_refining = False
             return
+        self._is_samples_turn = not self._is_samples_turn
+        if self._is_samples_turn:
+            for sample in outbox.take_samples(1):
+                line.begin(packed(encode(sample), waits=True))
+                self._is_refining = False
+                return
         preview = outbox.take_next_preview(np.ndarray.copy)
         if preview is not None:
             coding = self._coder.choose(preview.pixels, line.rate)

@@ -19,7 +19,7 @@ from engine.catalogue.catalogue import Catalogue
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.device.device import Device
 from engine.device.releasing import release_all
-from engine.diagnostics import DeviceError, Diagnostic
+from engine.diagnostics import DeviceError, Diagnostic, WarploomError
 from engine.patch import changes
 from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
@@ -28,6 +28,7 @@ from engine.protocol import messages
 from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRecord
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
+from engine.protocol.sampling import ObservePorts
 from engine.runtime.frame.clock import Clock
 from engine.runtime.frame.frame_plan import FramePlan, plan_frame
 from engine.runtime.frame.launcher import Launcher
@@ -38,6 +39,7 @@ from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver
 from engine.runtime.preview.previews import Previews
 from engine.runtime.preview.reading import read_port
+from engine.runtime.preview.samples import Reading
 from engine.runtime.report.diagnostics_log import log_diagnostic
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from engine.runtime.report.faults import find_fault
@@ -348,6 +350,8 @@ class CudaEngine:
                     self.context.services.modules.overtake(paths)
                 case messages.Observe(viewers):
                     self.previews.observe(viewers)
+                case ObservePorts(samplings):
+                    self.previews.samples.observe(samplings)
                 case messages.SetRunning(running, frames):
                     self.running, self.frames_left = running and frames != 0, frames
                 case messages.SetPacing(pacing):
@@ -470,12 +474,39 @@ class CudaEngine:
     def _collect(self, compiled: CompiledGraph | None, frame: int, by_hand: bool) -> None:
         """Take the pictures of visible viewers, and save the requested outputs."""
         if self.previews.is_watched:
-            self.previews.take(compiled, self.launcher.stream, self.launcher.launches, frame, by_hand=by_hand)
+            readings = self._read_samples(compiled, frame, by_hand) if self.previews.samples.is_watched else []
+            launches = self.launcher.launches
+            self.previews.take(compiled, self.launcher.stream, launches, frame, readings, by_hand=by_hand)
+            if by_hand:
+                self.previews.samples.finish()
         # Edits made before the request count: a new file name, a new value.
         while self._saver.asked and not self.updates.pending:
             self.settle()
             place = self.context.save_place(overwrites=self._saver.asked[0].overwrites)
             self._saver.save(compiled, place, wait=by_hand)
+
+    def _read_samples(self, compiled: CompiledGraph | None, frame: int, by_hand: bool) -> list[Reading]:
+        """Take the samples that no copy beside the frames can give; return the copies for the others."""
+        samples, readings = self.previews.samples, []
+        for watch in samples.due(self.launcher.launches, by_hand=by_hand):
+            port = watch.sampling.port
+            if (value := self.context.value_graph.value(port)) is not None:
+                samples.take_value(watch, value, frame)
+            elif (reading := samples.plan(compiled, watch, frame)) is not None:
+                readings.append(reading)
+            elif samples.needs_read(watch):
+                assert compiled is not None
+                begun_ns = _now_ns()
+                try:
+                    array = self.read(port)
+                except (WarploomError, MemoryError) as problem:
+                    if isinstance(problem, DeviceError) and not self.device.is_usable:
+                        raise
+                    samples.miss(watch, frame, str(problem))
+                    continue
+                layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
+                samples.take_read(watch, layout, array, frame, _now_ns() - begun_ns)
+        return readings
 
     def _record(
         self, frame: int | None, level: UpdateLevel, due_ns: int, began_ns: int, records: tuple[UpdateRecord, ...]

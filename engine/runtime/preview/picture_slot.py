@@ -114,6 +114,17 @@ class PictureSlot:
             pinned.free()
 
 
+def next_due_ns(due_ns: int, now_ns: int, rate: float | None) -> int:
+    """Return when the picture after the present one is due; the present one was due at `due_ns`.
+
+    A late picture doesn't delay the next one, so the mean rate holds. At most one missed picture is made up for.
+    """
+    if rate is None:
+        return 0
+    interval_ns = round(min(1e9 / rate, 3.6e12))  # an hour at most, since clocks can't wait for arbitrarily long times
+    return max(due_ns + interval_ns, now_ns)
+
+
 @dataclass(frozen=True)
 class PictureSource:
     """A viewer's picture in the graph's memory: its buffer's owner, offset and extent in bytes, size and strides."""

@@ -7,7 +7,7 @@ update, for the short time in which the buffers are read. By hand (`step`), all 
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,7 +22,15 @@ from engine.profiling.side_work import SideKind
 from engine.protocol.messages import Viewing
 from engine.protocol.outbox import Outbox
 from engine.runtime.model.context import DeviceServices
-from engine.runtime.preview.picture_slot import PIXEL_BYTES, Downscaler, PictureSlot, PictureSource, picture_sources
+from engine.runtime.preview.picture_slot import (
+    PIXEL_BYTES,
+    Downscaler,
+    PictureSlot,
+    PictureSource,
+    next_due_ns,
+    picture_sources,
+)
+from engine.runtime.preview.samples import Reading, Samples
 
 
 @dataclass
@@ -73,9 +81,12 @@ class Previews:
         #: Loads the kernel and reserves memory beside the frames.
         self._beside = ThreadPoolExecutor(1, "warploom-pictures")
         self.downscaler = Downscaler(device, self._beside)
+        #: The ports that are looked at without a viewer.
+        self.samples = Samples(services, outbox, self._beside, lambda: self.clock_ns())
         self._viewers: dict[str, _Viewer] = {}
         self._spare: list[PictureSlot] = []  # of viewers that are no longer observed
         self._flying: list[_Job] = []
+        self._readings: list[Reading] = []  # the samples under way
         #: The second stream still reads the graph's memory.
         self.reads_graph = False
         self._plan: Plan | None = None
@@ -111,23 +122,36 @@ class Previews:
 
     @property
     def is_watched(self) -> bool:
-        """True while a viewer is observed or a picture is under way."""
-        return bool(self._viewers or self._flying)
+        """True while a viewer or a port is observed, or a picture is under way."""
+        return bool(self._viewers or self._is_flying or self.samples.is_watched)
+
+    @property
+    def _is_flying(self) -> bool:
+        return bool(self._flying or self._readings)
 
     @property
     def has_work(self) -> bool:
         """True when there is a picture to offer or to take, or a problem to report, even without a launch."""
         untold = self._viewers and self.downscaler.problem is not None
-        return bool(self._flying or untold or self._due(by_hand=False))
+        return bool(self._is_flying or untold or self._due(by_hand=False) or self.samples.has_work)
 
-    def take(self, compiled: CompiledGraph | None, stream: Stream, launch: int, frame: int, *, by_hand: bool) -> None:
-        """Offer the pictures that are done, and begin to take those that are due.
+    def take(
+        self,
+        compiled: CompiledGraph | None,
+        stream: Stream,
+        launch: int,
+        frame: int,
+        readings: Sequence[Reading] = (),
+        *,
+        by_hand: bool,
+    ) -> None:
+        """Offer the pictures that are done, and begin to take those that are due, and the bytes of some samples.
 
         `launch` counts the launches on `stream`; the last one gave frame number `frame`. By hand, all pictures are due
         and have been offered on return. Raise DeviceError if the device fails.
         """
         self._offer()
-        if compiled is None or not self._viewers or (self._flying and not by_hand):
+        if compiled is None or not (self._viewers or readings) or (self._is_flying and not by_hand):
             return
         self._launch = launch
         if compiled.plan is not self._plan:
@@ -136,17 +160,21 @@ class Previews:
             for viewer in self._viewers.values():
                 viewer.slot.refused = (0, "")  # the update may have freed memory
             self._renew_problems()
-        if not self._is_ready(wait=by_hand):
-            return
+        jobs: list[_Job] = []
+        is_ready = not self._viewers or self._is_ready(wait=by_hand)
         self._complete(wait=by_hand)
-        jobs = [job for job in self._due(by_hand=by_hand) if self._has_room(job, by_hand=by_hand)]
-        if jobs:
+        if is_ready:
+            jobs = [job for job in self._due(by_hand=by_hand) if self._has_room(job, by_hand=by_hand)]
+        roomy = [reading for reading in readings if self.samples.has_room(reading, by_hand=by_hand)]
+        if jobs or roomy:
             try:
-                self._begin(compiled, stream, jobs, frame)
+                self._begin(compiled, stream, jobs, roomy, frame)
             except BaseException:
-                self._flying = []
+                self._flying, self._readings = [], []
                 for job in jobs:
                     job.viewer.slot.is_free, job.viewer.key = True, None
+                for reading in roomy:
+                    self.samples.abandon(reading)
                 raise
             self._complete(wait=by_hand)
 
@@ -166,12 +194,16 @@ class Previews:
     def close(self) -> None:
         """Free all resources, even if some calls fail; then raise their DeviceError."""
         self._beside.shutdown()
+        for reading in self._readings:
+            self.samples.abandon(reading)
+        self._readings = []
+        self.samples.observe({})
         for job in self._flying:
             job.viewer.slot.is_free = True
         self._flying = []
         self._watch({})
         used = self._ended, self._began, self._read, self._done, self._stream
-        slots = (slot.close for slot in self._spare)
+        slots = (slot.close for slot in (*self._spare, *self.samples.slots()))
         release_all(self._stream.synchronize, *slots, self.downscaler.close, *(each.destroy for each in used))
 
     def _take_slot(self) -> PictureSlot:
@@ -217,12 +249,14 @@ class Previews:
             return source.size
         return fitted_size(source.size, viewing.size)
 
-    def _begin(self, compiled: CompiledGraph, stream: Stream, jobs: list[_Job], frame: int) -> None:
+    def _begin(
+        self, compiled: CompiledGraph, stream: Stream, jobs: list[_Job], readings: list[Reading], frame: int
+    ) -> None:
         stream.record(self._ended)
         self._stream.wait(self._ended)
         self._stream.record(self._began)
         self.reads_graph = True
-        self._flying, self._frame = jobs, frame
+        self._flying, self._readings, self._frame = jobs, readings, frame
         for job in jobs:
             self._read_picture(compiled, job)
             viewer = job.viewer
@@ -232,6 +266,8 @@ class Previews:
                 viewer.refused = None
                 self._renew_problems()
             viewer.due_ns = next_due_ns(viewer.due_ns, self.clock_ns(), viewer.viewing.rate)
+        for reading in readings:
+            self.samples.begin(reading, self._stream)
         self._stream.record(self._read)
         # After the event, so that the next launch doesn't wait for a transfer.
         for job in jobs:
@@ -239,6 +275,8 @@ class Previews:
                 slot, (width, height) = job.viewer.slot, job.size
                 extra = job.probe is not None
                 self._stream.copy(slot.pinned, slot.memory, PIXEL_BYTES * (width * height + extra))
+        for reading in readings:
+            self.samples.transfer(reading, self._stream)
         self._stream.record(self._done)
 
     def _has_room(self, job: _Job, *, by_hand: bool) -> bool:
@@ -292,18 +330,23 @@ class Previews:
         return self._device.info.has_own_memory or job.size != job.source.size or not job.source.is_dense
 
     def _complete(self, *, wait: bool) -> None:
-        if self._flying and wait:
+        if self._is_flying and wait:
             self._done.synchronize()
         self._offer()
 
     def _offer(self) -> None:
-        """Offer the pictures that have arrived."""
-        if not self._flying or not self._done.is_reached:
+        """Offer the pictures that have arrived, and make the samples."""
+        if not self._is_flying or not self._done.is_reached:
             return
         flown, self._flying = self._flying, []
+        readings, self._readings = self._readings, []
         self.reads_graph = False
-        what = flown[0].node if len(flown) == 1 else f"{len(flown)} viewers"
+        names = [*(job.node for job in flown), *(str(reading.watch.sampling.port) for reading in readings)]
+        what = names[0] if len(names) == 1 else f"{len(names)} viewers"
         size_bytes = PIXEL_BYTES * sum(width * height for width, height in (job.size for job in flown))
+        size_bytes += sum(reading.layout.span_bytes for reading in readings)
+        for reading in readings:
+            self.samples.complete(reading)
         self._times.add(SideKind.READBACK, what, self._done.elapsed_ns(self._began), size_bytes)
         for job in flown:
             if self._viewers.get(job.node) is job.viewer:
@@ -317,14 +360,3 @@ def fitted_size(whole: tuple[int, int], place: tuple[int, int]) -> tuple[int, in
     """Return (width, height) of a picture in the proportions of `whole` that fits in `place` and is no larger."""
     scale = min(place[0] / whole[0], place[1] / whole[1], 1.0)
     return max(1, round(whole[0] * scale)), max(1, round(whole[1] * scale))
-
-
-def next_due_ns(due_ns: int, now_ns: int, rate: float | None) -> int:
-    """Return when the picture after the present one is due; the present one was due at `due_ns`.
-
-    A late picture doesn't delay the next one, so the mean rate holds. At most one missed picture is made up for.
-    """
-    if rate is None:
-        return 0
-    interval_ns = round(min(1e9 / rate, 3.6e12))  # an hour at most, since clocks can't wait for arbitrarily long times
-    return max(due_ns + interval_ns, now_ns)

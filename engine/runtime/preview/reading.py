@@ -88,6 +88,18 @@ def read_port(
             services.pool.release(taken, keep=False)
 
 
+def lasting_place(compiled: CompiledGraph, port: PortRef) -> MemoryPart | None:
+    """Return the memory that holds a port's contents until the next launch; None if only `read_port` finds them."""
+    plan = compiled.plan.before_fusing
+    inner = plan.inlined.output(port)
+    place = plan.buffers.places[inner]
+    buffer = plan.buffers.allocations.get(place.owner)
+    may_be_skipped = buffer is not None and buffer.lifetime in TRANSIENT and not plan.is_filled(place.owner)
+    if may_be_skipped or compiled.plan.overwritten(place.owner):
+        return None
+    return part_of(compiled.memory[place.owner], place.offset, plan.layouts[inner].span_bytes)
+
+
 def _was_run(compiled: CompiledGraph, device: Device, owner: PortRef) -> bool:
     """False when a buffer's block is in a body that did not run, in the last turn of the region around it.
 
@@ -153,13 +165,18 @@ def _read_from(plan: Plan, memories: Mapping[PortRef, Memory], device: Device, p
 
 def _seen(layout: Layout, data: Array) -> Array:
     """Return a copy of the elements in some bytes, by a layout."""
+    return elements_in(layout, data).copy()
+
+
+def elements_in(layout: Layout, data: Array) -> Array:
+    """Return the elements in some bytes, by a layout, in place."""
     element = layout.dtype.numpy
     shape = layout.shape + element.shape
     if layout.strides is None:
-        return np.ndarray(shape, element.base, data).copy()
+        return np.ndarray(shape, element.base, data)
     strides = [stride * layout.dtype.size_bytes for stride in layout.strides]
     strides += np.empty(element.shape, element.base).strides
-    return np.ndarray(shape, element.base, data, strides=strides).copy()
+    return np.ndarray(shape, element.base, data, strides=strides)
 
 
 def _default(plan: Plan, port: PortRef) -> Array:

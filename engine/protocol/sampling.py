@@ -1,0 +1,101 @@
+"""Sampling: what a person looks at in an output port of a running patch, without a block for it.
+
+A sample is made of the contents that `Client.read` would return after the same frame. Like a read, watching a port
+changes no graph and no other port's contents (update level NONE): a buffer whose memory has been reused in the frame,
+or that a fused kernel never stored, is computed again for the sample. In a loop, a sample has the contents after the
+last turn; in a body that did not run, the port's default. A port of a composite is the port inside that feeds it. A
+block that is muted or not in the graph for another reason has no contents: `Sample.missing` says so.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from engine.arguments import shown
+from engine.diagnostics import WarploomError
+from engine.patch.changes import PortRef
+from engine.protocol.pacing import is_rate
+
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Reduction(StrEnum):
+    """How a cell of several neighbouring elements becomes one."""
+
+    PICK = "pick"  # its first element
+    MEAN = "mean"  # NaN if an element is; uint8 stays uint8
+    EXTREMES = "extremes"  # the least and the greatest number, on an axis of their own, which is the first
+
+
+class Sampling(msgspec.Struct, frozen=True):
+    """What is wanted of a port.
+
+    `part` has the first index and the one after the last for each axis of the buffer's shape, and `size` the most cells
+    along each; missing axes are whole. `field` is that of a struct, with dots for one of a struct inside it. `probe` is
+    the index of an element that is wanted exactly. With `bins`, numbers about the whole buffer come along, with a
+    histogram of so many bins. `rate` is the most samples a second; None sets no limit.
+    """
+
+    port: PortRef
+    part: tuple[tuple[_Count, _Count], ...] = ()
+    size: tuple[Annotated[int, msgspec.Meta(ge=1)], ...] = ()
+    reduction: Reduction = Reduction.PICK
+    field: str = ""
+    probe: tuple[_Count, ...] | None = None
+    bins: Annotated[int, msgspec.Meta(ge=0, le=4096)] = 0
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.rate is not None and not is_rate(self.rate):
+            raise WarploomError(f"rate must be a positive number of samples a second, got {shown(self.rate)}")
+
+
+class ObservePorts(msgspec.Struct, frozen=True, tag=True):
+    """The samples that are visible, by names that the client chooses; nothing else is read back."""
+
+    samplings: dict[str, Sampling]
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """Numbers about all elements, one for each component of a vector or complex number.
+
+    `least`, `greatest` and `mean` are those of finite numbers, and NaN if there is none. `bins` count every `step`-th
+    element from the least of all to the greatest; each bin but the last excludes its upper end.
+    """
+
+    count: int
+    least: tuple[float, ...]
+    greatest: tuple[float, ...]
+    mean: tuple[float, ...]
+    nan: tuple[int, ...]
+    infinite: tuple[int, ...]
+    bins: tuple[tuple[int, ...], ...] = ()
+    step: int = 1
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the greatest of all components; 0 and 0 if no number is finite."""
+        finite = [(low, high) for low, high in zip(self.least, self.greatest, strict=True) if low <= high]
+        return (min(low for low, _ in finite), max(high for _, high in finite)) if finite else (0.0, 0.0)
+
+
+class Sample(msgspec.Struct, frozen=True, tag=True):
+    """A sample of a port after a frame.
+
+    `data` has the cells of the `part`, whose axes are those of `shape`; vectors have an axis of their own, last, and
+    bf16 is f32. It is None if something is `missing`, which is a text for people. A value port has the shape ().
+    `probed` is the element that `sampling` asks for.
+    """
+
+    name: str
+    sampling: Sampling
+    frame: int
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    part: tuple[tuple[int, int], ...] = ()
+    data: np.ndarray[Any, Any] | None = None
+    probed: np.ndarray[Any, Any] | None = None
+    statistics: Statistics | None = None
+    missing: str = ""

@@ -1,0 +1,257 @@
+"""Samples: what people look at in ports, read back after frames and reduced beside them.
+
+The bytes of a buffer that keeps its memory are copied like a viewer's picture (`previews.py`): on a second stream, into
+pinned memory. Other contents are read as `Client.read` does it. A thread makes the sample of them. The engine's thread
+spends a tenth of its time on this at most, and the other thread a third.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.device.protocol import MemoryPart, Stream, part_of
+from engine.diagnostics import WarploomError
+from engine.protocol.outbox import Outbox
+from engine.protocol.sampling import Sample, Sampling
+from engine.runtime.model.context import DeviceServices
+from engine.runtime.preview.picture_slot import PictureSlot, next_due_ns
+from engine.runtime.preview.reading import elements_in, lasting_place
+from engine.runtime.preview.reducing import make_sample, part_of_shape
+from engine.types import Array, dtype_of
+from engine.types.layout import Layout
+
+#: A larger buffer is looked at in parts.
+MOST_BYTES = 256 << 20
+#: Samples take so many bytes a second at most, through a pipe too.
+BYTES_PER_S = 128e6
+_ENGINE_SHARE, _WORKER_SHARE = 10, 3
+
+
+@dataclass(eq=False)
+class Watch:
+    """A sampled port: the request, the time at which the next sample is due, and the identity of the last one."""
+
+    name: str
+    sampling: Sampling
+    slot: PictureSlot
+    due_ns: int = 0
+    key: object = None
+    value: Array | None = None
+    making: "Future[None] | None" = None
+
+    @property
+    def is_free(self) -> bool:
+        """True when no sample is under way."""
+        return self.slot.is_free and (self.making is None or self.making.done())
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Some bytes that are copied now: rows of a buffer from `first_row` on."""
+
+    watch: Watch
+    layout: Layout
+    whole: Layout
+    memory: MemoryPart
+    first_row: int
+    frame: int
+
+
+class Samples:
+    """Takes samples for an engine. Its methods belong to the engine's thread; `beside` makes the samples."""
+
+    def __init__(self, services: DeviceServices, outbox: Outbox, beside: Executor, clock: Callable[[], int]) -> None:
+        self._device, self._pool, self._outbox, self._beside = services.device, services.pool, outbox, beside
+        self._clock_ns = clock
+        self._watches: dict[str, Watch] = {}
+        self._spare: list[PictureSlot] = []
+        self._launch = 0
+
+    def observe(self, samplings: Mapping[str, Sampling]) -> None:
+        """Take these samples from now on, by name."""
+        for name in self._watches.keys() - samplings.keys():
+            self._spare.append(self._watches.pop(name).slot)
+            self._outbox.drop_sample(name)
+        for name, sampling in samplings.items():
+            watch = self._watches.get(name)
+            if watch is None:
+                self._watches[name] = Watch(name, sampling, self._take_slot())
+            elif sampling != watch.sampling:
+                watch.sampling, watch.due_ns, watch.key, watch.value = sampling, 0, None, None
+
+    @property
+    def is_watched(self) -> bool:
+        """True while a port is observed."""
+        return bool(self._watches)
+
+    def due(self, launch: int, *, by_hand: bool) -> list[Watch]:
+        """Return the watches whose sample is to be taken now, after launch number `launch`."""
+        self._launch, now_ns = launch, self._clock_ns()
+        return [
+            watch
+            for watch in self._watches.values()
+            if watch.is_free and (by_hand or (now_ns >= watch.due_ns and not self._outbox.has_sample(watch.name)))
+        ]
+
+    @property
+    def has_work(self) -> bool:
+        """True when there is a sample to take, even without a launch."""
+        return any(watch.key != self._launch for watch in self.due(self._launch, by_hand=False))
+
+    def take_value(self, watch: Watch, value: float, frame: int) -> None:
+        """Take a value port's sample, if it is new."""
+        array = np.array(value)
+        watch.key = self._launch
+        if watch.value is None or array.tobytes() != watch.value.tobytes():
+            watch.value = array
+            self._outbox.put_sample(make_sample(watch.name, watch.sampling, frame, dtype_of(array), (), array))
+            self._pace(watch, 0, 0)
+
+    def plan(self, compiled: CompiledGraph | None, watch: Watch, frame: int) -> Reading | None:
+        """Return the copy for a watch; None if there is none, or the contents must be read otherwise (`needs_read`).
+
+        A port without contents gets a sample without data.
+        """
+        if watch.key == self._launch:
+            return None
+        sampling, missing = watch.sampling, ""
+        inner = None if compiled is None else compiled.plan.inlined.output(sampling.port)
+        if compiled is None or inner not in compiled.plan.layouts:
+            missing = f"{sampling.port} is not part of the running graph"
+        else:
+            whole = compiled.plan.layouts[inner]
+            layout, first_row = _rows(whole, sampling)
+            if layout.span_bytes > MOST_BYTES:
+                missing = f"{whole} has {whole.span_bytes >> 20} MB, of which {MOST_BYTES >> 20} can be shown at once"
+            elif (memory := lasting_place(compiled, sampling.port)) is not None and layout.span_bytes:
+                row_bytes = whole.span_bytes // whole.shape[0] if whole.shape and layout is not whole else 0
+                part = part_of(memory.whole, memory.offset + first_row * row_bytes, layout.span_bytes)
+                return Reading(watch, layout, whole, part, first_row, frame)
+            else:
+                return None
+        watch.key = self._launch
+        self.miss(watch, frame, missing)
+        return None
+
+    def needs_read(self, watch: Watch) -> bool:
+        """True if a watch has no sample of this launch yet."""
+        return watch.key != self._launch
+
+    def miss(self, watch: Watch, frame: int, missing: str) -> None:
+        """Leave a sample without data."""
+        watch.key = self._launch
+        self._outbox.put_sample(Sample(watch.name, watch.sampling, frame, missing=missing))
+        self._pace(watch, 0, 0)
+
+    def take_read(self, watch: Watch, layout: Layout, array: Array, frame: int, held_ns: int) -> None:
+        """Make a sample of contents that `read_port` returned after `held_ns`."""
+        watch.key = self._launch
+        self._pace(watch, held_ns, 0)
+        watch.making = self._beside.submit(self._make, watch, watch.sampling, frame, layout, array, 0)
+
+    def has_room(self, reading: Reading, *, by_hand: bool) -> bool:
+        """False while memory is being reserved for a sample, and when there is none, which the sample then says."""
+        slot, size_bytes, staged = reading.watch.slot, reading.layout.span_bytes, self._device.info.has_own_memory
+        if slot.fits(size_bytes, on_device=staged):
+            return True
+        if slot.refused[0] != size_bytes:
+            slot.is_free = False
+            reserved = self._beside.submit(self._reserve, slot, size_bytes, staged)
+            if not by_hand:
+                return False
+            reserved.result()
+            if slot.fits(size_bytes, on_device=staged):
+                return True
+        self.miss(reading.watch, reading.frame, f"sample must fit in memory: {slot.refused[1]}")
+        return False
+
+    def _reserve(self, slot: PictureSlot, size_bytes: int, on_device: bool) -> None:
+        try:
+            self._device.activate()
+            slot.reserve(size_bytes, on_device=on_device)
+        finally:
+            slot.is_free = True
+
+    def begin(self, reading: Reading, stream: Stream) -> None:
+        """Copy bytes out of the graph's memory, on a stream."""
+        slot, begun_ns = reading.watch.slot, self._clock_ns()
+        slot.is_free, reading.watch.key = False, self._launch
+        target = slot.memory if self._device.info.has_own_memory else slot.pinned
+        stream.copy(target, reading.memory, reading.layout.span_bytes)
+        self._pace(reading.watch, self._clock_ns() - begun_ns, 0)
+
+    def transfer(self, reading: Reading, stream: Stream) -> None:
+        """Copy the bytes to the host where `begin` has left them on the device."""
+        if self._device.info.has_own_memory:
+            slot = reading.watch.slot
+            stream.copy(slot.pinned, slot.memory, reading.layout.span_bytes)
+
+    def complete(self, reading: Reading) -> None:
+        """Make the sample of bytes that have arrived."""
+        watch = reading.watch
+        if self._watches.get(watch.name) is not watch:
+            watch.slot.is_free = True
+            return
+        array = elements_in(reading.layout, watch.slot.pinned.array[: reading.layout.span_bytes])
+        watch.making = self._beside.submit(
+            self._make, watch, watch.sampling, reading.frame, reading.whole, array, reading.first_row
+        )
+
+    def abandon(self, reading: Reading) -> None:
+        """Forget a copy that has failed."""
+        reading.watch.slot.is_free, reading.watch.key = True, None
+
+    def finish(self) -> None:
+        """Wait for the samples under way, for a frame by hand."""
+        for watch in self._watches.values():
+            if watch.making is not None:
+                watch.making.result()
+
+    def slots(self) -> Iterator[PictureSlot]:
+        """Return all slots, for closing."""
+        yield from self._spare
+        yield from (watch.slot for watch in self._watches.values())
+
+    def _make(self, watch: Watch, sampling: Sampling, frame: int, whole: Layout, array: Array, first_row: int) -> None:
+        begun_ns = time.perf_counter_ns()
+        try:
+            sample = make_sample(watch.name, sampling, frame, whole.dtype, whole.shape, array, first_row)
+        except (WarploomError, MemoryError) as problem:
+            sample = Sample(watch.name, sampling, frame, str(whole.dtype), whole.shape, missing=str(problem))
+        finally:
+            watch.slot.is_free = True
+        self._pace(watch, 0, time.perf_counter_ns() - begun_ns, 0 if sample.data is None else sample.data.nbytes)
+        if self._watches.get(watch.name) is watch:
+            self._outbox.put_sample(sample)
+
+    def _pace(self, watch: Watch, held_ns: int, worked_ns: int, size_bytes: int = 0) -> None:
+        """Let the next sample wait so long that samples take only their share of threads and bytes."""
+        now_ns = self._clock_ns()
+        count = max(1, len(self._watches))
+        after_ns = max(_ENGINE_SHARE * held_ns, _WORKER_SHARE * worked_ns, int(1e9 * size_bytes / BYTES_PER_S)) * count
+        at_ns = watch.due_ns if worked_ns or size_bytes else next_due_ns(watch.due_ns, now_ns, watch.sampling.rate)
+        watch.due_ns = max(at_ns, now_ns + after_ns)
+
+    def _take_slot(self) -> PictureSlot:
+        for index, slot in enumerate(self._spare):
+            if slot.is_free:
+                slot.refused = (0, "")
+                return self._spare.pop(index)
+        return PictureSlot(self._device, self._pool)
+
+
+def _rows(layout: Layout, sampling: Sampling) -> tuple[Layout, int]:
+    """Return the layout of the rows that a sample needs, and the first of them; statistics need all."""
+    if sampling.bins or layout.strides is not None or not layout.shape:
+        return layout, 0
+    begin, end = part_of_shape(sampling, layout.shape)[0]
+    probe = sampling.probe
+    if probe is not None and len(probe) == len(layout.shape) and probe[0] < layout.shape[0]:
+        begin, end = min(begin, probe[0]), max(end, probe[0] + 1)
+    if (begin, end) == (0, layout.shape[0]):
+        return layout, 0
+    return Layout(layout.dtype, (end - begin, *layout.shape[1:])), begin

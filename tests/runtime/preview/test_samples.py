@@ -1,0 +1,252 @@
+"""A sample of a port shows what a read of the port returns, whatever the element type, and in another process too."""
+
+import math
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch
+from engine.api import Block, BlockBuilder, Out, port
+from engine.device.device import Device
+from engine.diagnostics import WarploomError
+from engine.patch.changes import PortRef
+from engine.protocol.client import Client
+from engine.protocol.messages import FrameReport
+from engine.protocol.pipe import connect
+from engine.protocol.sampling import ObservePorts, Reduction, Sample, Sampling, Statistics
+from engine.runtime.preview.reducing import make_sample
+from engine.types import NAMED, Array, DType, Struct, bf16, f32, float3, from_bf16, u32
+from tests.protocol.engine_process import COMMAND
+from tests.runtime.preview.preview_support import LateDevice
+from tests.waiting import until
+
+PICK, MEAN, EXTREMES = Reduction
+NUMBERS = np.arange(1001, dtype=np.float32).reshape(11, 91)
+
+
+class Body(Struct):
+    """A struct with a vector."""
+
+    mass: f32
+    at: float3
+
+
+def random_elements(dtype: DType, shape: tuple[int, ...], seed: int = 1) -> Array:
+    """Return elements of any type with a few that are NaN or infinite."""
+    size = math.prod(shape) * dtype.size_bytes
+    data = np.random.default_rng(seed).integers(0, 256, size).astype(np.uint8)
+    if dtype.numpy.base.kind == "b":
+        data &= 1
+    return np.ndarray(shape + dtype.numpy.shape, dtype.numpy.base, data)
+
+
+def as_seen(dtype: DType, array: Array) -> Array:
+    return from_bf16(array) if (dtype.of or dtype) is bf16 else array
+
+
+def parts_of(array: Array) -> Array:
+    """Return complex numbers as pairs."""
+    return np.stack([array.real, array.imag], -1) if array.dtype.kind == "c" else array
+
+
+def sampled(dtype: DType, array: Array, shape: tuple[int, ...], **wanted: Any) -> Sample:
+    return make_sample("it", Sampling(PortRef("a", "out"), **wanted), 3, dtype, shape, array)
+
+
+@pytest.mark.parametrize("dtype", NAMED.values(), ids=str)
+def test_every_element_type_is_reduced_as_numpy_does(dtype: DType) -> None:
+    """Cells, their means and extremes, a part and an element equal those of numpy, for odd sizes."""
+    shape = (7, 5)
+    array = random_elements(dtype, shape)
+    seen = as_seen(dtype, array)
+    part, size = ((1, 7), (0, 5)), (4, 3)
+    rows, columns = [1, 2, 4, 5, 7], [0, 1, 3, 5]  # where cells begin, and the end
+    picked = sampled(dtype, array, shape, part=part, size=size, probe=(6, 4))
+    np.testing.assert_array_equal(picked.data, seen[np.ix_(rows[:-1], columns[:-1])])
+    np.testing.assert_array_equal(picked.probed, seen[6, 4])
+    whole = sampled(dtype, array, shape, size=(9, 9), reduction=MEAN)
+    np.testing.assert_array_equal(whole.data, parts_of(seen))
+    cells = [[parts_of(seen)[r:s, c:d] for c, d in pairwise(columns)] for r, s in pairwise(rows)]
+    with np.errstate(all="ignore"):
+        means = np.array([[cell.astype(np.float64).mean((0, 1)) for cell in row] for row in cells])
+        lows, highs = (
+            np.array([[take(cell, (0, 1)) for cell in row] for row in cells]) for take in (_least, _greatest)
+        )
+        found = sampled(dtype, array, shape, part=part, size=size, reduction=MEAN).data
+        ends = sampled(dtype, array, shape, part=part, size=size, reduction=EXTREMES).data
+    assert found is not None
+    if dtype.numpy.base == np.uint8:
+        np.testing.assert_array_equal(found, np.floor(means + 0.5))
+    else:
+        np.testing.assert_allclose(found, means.astype(found.dtype), rtol=1e-6 if found.itemsize < 8 else 1e-12)
+    np.testing.assert_array_equal(ends, [lows, highs])
+
+
+def _least(cell: Array, axes: tuple[int, int]) -> Array:
+    return np.fmin.reduce(cell, axes)
+
+
+def _greatest(cell: Array, axes: tuple[int, int]) -> Array:
+    return np.fmax.reduce(cell, axes)
+
+
+def test_statistics_are_of_finite_numbers_and_count_the_others() -> None:
+    """The least, greatest and mean leave out NaN and infinity, which are counted; bins are numpy's."""
+    array = np.random.default_rng(2).normal(size=(300, 2)).astype(np.float32)
+    array[5, 0] = array[6, 0] = np.nan
+    array[7, 1] = -np.inf
+    found = sampled(NAMED["float2"], array, (300,), bins=16).statistics
+    assert isinstance(found, Statistics)
+    finite = [array[np.isfinite(array[:, c]), c].astype(np.float64) for c in (0, 1)]
+    assert (found.nan, found.infinite, found.count) == ((2, 0), (0, 1), 300)
+    np.testing.assert_allclose(found.mean, [c.mean() for c in finite])
+    assert found.least == tuple(c.min() for c in finite) and found.greatest == tuple(c.max() for c in finite)
+    for counts, column in zip(found.bins, finite, strict=True):
+        assert sum(counts) == column.size
+        np.testing.assert_allclose(counts, np.histogram(column, 16, found.range)[0], atol=1)
+    nothing = sampled(NAMED["f32"], np.full(3, np.nan, np.float32), (3,), bins=4).statistics
+    assert nothing is not None
+    assert nothing.range == (0, 0) and nothing.bins == ((0, 0, 0, 0),) and math.isnan(nothing.mean[0])
+
+
+def test_a_struct_is_shown_by_fields() -> None:
+    """A field can be chosen, whole structs can be picked but have no mean, and an unknown field is refused."""
+    array = random_elements(Body, (9,))
+    np.testing.assert_array_equal(sampled(Body, array, (9,), part=((2, 5),)).data, array[2:5])
+    found = sampled(Body, array, (9,), field="at", size=(3,))
+    np.testing.assert_array_equal(found.data, array["at"][::3])
+    assert found.dtype == "float3"
+    with pytest.raises(WarploomError, match="mass, at"):
+        sampled(Body, array, (9,), reduction=MEAN, size=(2,))
+    with pytest.raises(WarploomError, match="mass, at"):
+        sampled(Body, array, (9,), field="speed")
+
+
+def chain() -> Patch:
+    """A chain of blocks that are fused, one that shares memory, a region that is skipped, and a value."""
+    patch = Patch()
+    numbers = patch.add("io.array", node_id="numbers", data=NUMBERS)
+    last = numbers
+    for number in range(4):
+        add = patch.add("math.add", node_id=f"add{number}")
+        patch.connect(last["out"], add["x"])
+        patch.connect(numbers["out"], add["y"])
+        last = add
+    scan = patch.add("buffer.transpose", node_id="scan")
+    patch.connect(last["out"], scan["x"])
+    total = patch.add("reduce.sum", node_id="total")
+    patch.connect(last["out"], total["x"])
+    zero = patch.add("io.array", node_id="zero", data=np.zeros(1, np.float32))
+    region = patch.add("control.if", node_id="if")
+    patch.connect(zero["out"], region["condition"])
+    inside = patch.add("math.add", node_id="inside", region=region)
+    patch.connect(last["out"], inside["x"])
+    patch.connect(numbers["out"], inside["y"])
+    patch.add("value.slider", node_id="number", setting=0.5)
+    return patch
+
+
+def all_outputs(report: FrameReport) -> list[PortRef]:
+    return [PortRef(*name.rsplit(".", 1)) for name in report.buffers]
+
+
+def watch(client: Client, ports: list[PortRef], **wanted: Any) -> None:
+    client.post(ObservePorts({str(port): Sampling(port, **wanted) for port in ports}))
+
+
+def check_samples(client: Client, ports: list[PortRef]) -> None:
+    for each in ports:
+        sample = client.take_sample(str(each))
+        assert sample is not None and not sample.missing, each
+        np.testing.assert_array_equal(sample.data, client.read(each), str(each))
+
+
+@pytest.mark.parametrize("where", ["here", "second stream", "other process"])
+def test_a_sample_is_what_a_read_returns(device: Device, where: str) -> None:
+    """Fused, shared, skipped and value ports are sampled, after frames by hand; nothing is rebuilt for them."""
+    patch = chain()
+    makers: dict[str, Callable[[], Client]] = {
+        "here": lambda: Engine(patch, device=device),
+        "second stream": lambda: Engine(patch, device=LateDevice()),
+        "other process": lambda: connect(patch, COMMAND, "host"),
+    }
+    with makers[where]() as client:
+        ports = [*all_outputs(client.step()), PortRef("number", "value")]
+        assert len(ports) > 8
+        watch(client, ports)
+        for frame in range(1 if where == "other process" else 3):
+            report = client.step()
+            assert not report.updates and not report.diagnostics
+            check_samples(client, ports)
+            patch.set("number", setting=frame / 4)
+        watch(client, [])
+        client.step()
+        assert client.take_sample(str(ports[0])) is None
+
+
+def test_a_port_without_contents_says_so(device: Device) -> None:
+    """A port that is not in the graph gives a sample that says so; once it is in the graph, its contents."""
+    patch = chain()
+    with Engine(patch, device=device) as engine:
+        lone = patch.add("math.add", node_id="lone")
+        watch(engine, [PortRef("lone", "out")], rate=200.0)
+        engine.start(rate=200)
+        found: list[Sample] = []
+
+        def take() -> bool:
+            found.extend(filter(None, [engine.take_sample("lone.out")]))
+            return bool(found)
+
+        until(take)
+        assert found[0].data is None and "not part of the running graph" in found[0].missing
+        for name in "xy":
+            patch.connect(PortRef("numbers", "out"), lone[name])
+        until(lambda: take() and found[-1].data is not None)
+        np.testing.assert_array_equal(found[-1].data, 2 * NUMBERS)
+
+
+def test_a_paused_engine_answers_once_a_port_is_looked_at(device: Device) -> None:
+    """No launch is needed for a sample, and nothing is sent while nothing changes."""
+    patch = chain()
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        launches = engine.step().launches
+        engine.core.running = False
+        engine.start(rate=500)
+        for name in ("scan", "add1"):
+            watch(engine, [PortRef(name, "out")], part=((3, 10),))
+            until(lambda name=name: engine.take_sample(f"{name}.out") is not None)  # type: ignore[misc]
+        time.sleep(0.03)
+        assert engine.take_sample("add1.out") is None
+        assert engine.core.launcher.launches == launches
+
+
+class LargeOutput(Block, id="test_samples.large"):
+    """Outputs rows that count up."""
+
+    out: Out[u32] = port(shape="[20001, 3]", doc="Rows.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        build.provide(self.out, np.arange(60003, dtype=np.uint32).reshape(-1, 3))
+
+
+def test_rows_of_a_large_table_are_copied_alone(device: Device) -> None:
+    """A page of a table needs only its rows, and a probed element elsewhere."""
+    patch = Patch()
+    patch.add("test_samples.large", node_id="rows")
+    late = LateDevice()
+    with Engine(patch, device=late) as engine:
+        engine.step()
+        late.log.clear()
+        watch(engine, [PortRef("rows", "out")], part=((19990, 20010),), probe=(19980, 1))
+        engine.step()
+        sample = engine.take_sample("rows.out")
+        assert sample is not None and sample.data is not None and sample.probed is not None
+        assert (sample.part, sample.shape) == (((19990, 20001), (0, 3)), (20001, 3))
+        assert sample.data[:, 0].tolist() == list(range(3 * 19990, 60003, 3))
+        assert int(sample.probed) == 3 * 19980 + 1
+        assert f"copy {4 * 3 * 21}" in late.log
