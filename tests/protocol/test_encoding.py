@@ -17,12 +17,13 @@ from hypothesis.extra import numpy as st_numpy
 from engine.blocktypes.parameters import UserArray
 from engine.device.external import describe_external
 from engine.diagnostics import DeviceError, WarploomError
-from engine.patch.changes import Change, Node, NodeAdded, ParameterChanged
+from engine.patch.changes import Change, Node, NodeAdded, ParameterChanged, PortRef
 from engine.profiling.trace import TraceSlice
 from engine.protocol.encoding import FromEngine, ToEngine, encode, make_decoder
 from engine.protocol.messages import Message, SetKernelTimeLimit, Viewing, check_message
 from engine.protocol.pacing import Pacing, PacingMode
 from engine.protocol.questions import AnyQuestion, Question
+from engine.protocol.sampling import Reduction, Sampling
 
 ARRAYS = st_numpy.arrays(
     st.sampled_from(["?", "i1", "u1", "<i4", "<u8", "<f2", "<f4", "<f8", "<c8", [("at", "<f4", (3,)), ("id", "<i8")]]),
@@ -47,8 +48,23 @@ st.register_type_strategy(
 PIXELS = st.none() | st.tuples(INTEGERS, INTEGERS)
 st.register_type_strategy(Viewing, st.builds(Viewing, PIXELS, st.none() | RATES, PIXELS))
 st.register_type_strategy(SetKernelTimeLimit, st.builds(SetKernelTimeLimit, st.none() | RATES))
+INDICES = st.lists(st.integers(0, 2**62), max_size=3).map(tuple)
+st.register_type_strategy(
+    Sampling,
+    st.builds(
+        Sampling,
+        st.builds(PortRef, st.text(), st.text()),
+        st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3).map(tuple),
+        INDICES.map(lambda sizes: tuple(size + 1 for size in sizes)),
+        st.sampled_from(Reduction),
+        st.text(),
+        st.none() | INDICES,
+        st.integers(0, 4096),
+        st.none() | RATES,
+    ),
+)
 #: Types whose fields refuse some values of the right type.
-CHECKED = (Pacing, Viewing, SetKernelTimeLimit)
+CHECKED = (Pacing, Viewing, SetKernelTimeLimit, Sampling)
 
 
 @cache
