@@ -5,7 +5,7 @@ Extensions contain their type, so a parameter's value of any type is decoded to 
 
 import os
 from ast import literal_eval
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -145,10 +145,11 @@ def _encode_extension(value: object) -> msgspec.msgpack.Ext:
         case Path():
             return msgspec.msgpack.Ext(PATH_CODE, os.fsencode(value))
         case PlacedArray():
-            where = value.place, np.lib.format.dtype_to_descr(value.dtype), value.shape
-            return msgspec.msgpack.Ext(_PLACED, repr(where).encode())
+            number, at = value.place
+            where = number.to_bytes(4, "big") + at.to_bytes(8, "big")
+            return msgspec.msgpack.Ext(_PLACED, where + _layout_text(value.dtype, value.shape))
         case np.ndarray():
-            header = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape)).encode()
+            header = _layout_text(value.dtype, value.shape)
             elements = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
             return msgspec.msgpack.Ext(_ARRAY, b"".join((len(header).to_bytes(4, "big"), header, elements.data)))
         case np.dtype():
@@ -163,17 +164,28 @@ def _decode_extension(pictures: SharedPictures | None, code: int, data: memoryvi
         return Path(os.fsdecode(bytes(data)))
     if code == _ARRAY:
         start = 4 + int.from_bytes(data[:4], "big")
-        descr, shape = literal_eval(bytes(data[4:start]).decode())
+        dtype, shape = _read_layout(bytes(data[4:start]))
         # A copy: in the message the elements lie at any address, and can't be written.
-        return np.frombuffer(data[start:], np.lib.format.descr_to_dtype(descr)).reshape(shape).copy()
+        return np.frombuffer(data[start:], dtype).reshape(shape).copy()
     if code == _PLACED and pictures is not None:
-        place, descr, shape = literal_eval(bytes(data).decode())
-        return pictures.take(place, np.lib.format.descr_to_dtype(descr), shape)
+        place = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:12], "big")
+        return pictures.take(place, *_read_layout(bytes(data[12:])))
     if code == _DTYPE:
         return np.lib.format.descr_to_dtype(literal_eval(bytes(data).decode()))
     if code == _USER_ARRAY:
         return UserArray(ElsewhereArray() if data else None)
     raise ValueError(f"extension must be a known one, got {code}")
+
+
+def _layout_text(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    return repr((np.lib.format.dtype_to_descr(dtype), shape)).encode()
+
+
+@lru_cache(64)
+def _read_layout(text: bytes) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Return the element type and shape in a text of `_layout_text`; the pictures of a viewer have the same one."""
+    descr, shape = literal_eval(text.decode())
+    return np.lib.format.descr_to_dtype(descr), shape
 
 
 def _check(expected: type, value: object) -> object:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import traceback
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -38,6 +39,37 @@ class Stall:
     others: tuple[str, ...]
 
 
+class Figures:
+    """Times in ms, counted by hundredths of a ms, so that a long session needs no more memory than a short one."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+
+    def add(self, time_ms: float) -> None:
+        """Count a time."""
+        self._counts[round(time_ms * 100)] += 1
+
+    def clear(self) -> None:
+        """Forget all times."""
+        self._counts.clear()
+
+    def __len__(self) -> int:
+        return self._counts.total()
+
+    def over(self, limit_ms: float) -> int:
+        """Return how many times were longer than a limit."""
+        return sum(count for hundredths, count in self._counts.items() if hundredths > limit_ms * 100)
+
+    def quantile(self, share: float) -> float:
+        """Return the time that a share of all times does not exceed, 1 for the longest; 0 without any."""
+        left = share * len(self)
+        for hundredths, count in sorted(self._counts.items()):
+            left -= count
+            if left <= 0:
+                return hundredths / 100
+        return max(self._counts, default=0) / 100
+
+
 class StallMeter(QObject):
     """Measures every turn of the event loop of the thread that made it, from `start` to `stop`.
 
@@ -53,10 +85,7 @@ class StallMeter(QObject):
         super().__init__(parent)
         #: What the simulated person does now; the code that simulates the person sets it.
         self.doing = ""
-        self.held_ms: list[float] = []
-        self.no_core_ms: list[float] = []
-        self.own_ms: list[float] = []
-        self.collections_ms: list[float] = []
+        self.held_ms, self.no_core_ms, self.own_ms, self.collections_ms = (Figures() for _ in range(4))
         self.stalls: list[Stall] = []
         self._thread = threading.get_ident()
         self._queue_wait_ns = _QueueWait()
@@ -100,15 +129,16 @@ class StallMeter(QObject):
         now_ns, own_ns = time.perf_counter_ns(), time.thread_time_ns() - self._cpu_ns
         waited_ms = max(0.0, (now_ns - self._turn_ns - own_ns) / 1e6 - BEAT_MS)
         no_core_ms = min(waited_ms, (self._queue_wait_ns() - self._queued_ns) / 1e6)
-        self.held_ms.append(waited_ms - no_core_ms)
-        self.no_core_ms.append(no_core_ms)
-        self.own_ms.append(own_ns / 1e6)
-        if waited_ms - no_core_ms > TELL_MS:
-            self._tell(now_ns)
+        held_ms, own_ms = waited_ms - no_core_ms, own_ns / 1e6
+        self.held_ms.add(held_ms)
+        self.no_core_ms.add(no_core_ms)
+        self.own_ms.add(own_ms)
+        if held_ms > TELL_MS:
+            self._tell(now_ns, held_ms, no_core_ms, own_ms)
         self._mark()
         self._beat.start()
 
-    def _tell(self, now_ns: int) -> None:
+    def _tell(self, now_ns: int, held_ms: float, no_core_ms: float, own_ms: float) -> None:
         names = {thread.ident: thread.name for thread in threading.enumerate()}
         others = (
             f"{names.get(ident, '?')}: {_stack(frame)}"
@@ -118,9 +148,9 @@ class StallMeter(QObject):
         self.stalls.append(
             Stall(
                 at_s=(now_ns - self._start_ns) / 1e9,
-                held_ms=self.held_ms[-1],
-                no_core_ms=self.no_core_ms[-1],
-                own_ms=self.own_ms[-1],
+                held_ms=held_ms,
+                no_core_ms=no_core_ms,
+                own_ms=own_ms,
                 collector_ms=(self._collected_ns - self._gc_ns) / 1e6,
                 doing=self.doing,
                 others=tuple(others),
@@ -135,7 +165,7 @@ class StallMeter(QObject):
         else:
             time_ns = time.perf_counter_ns() - self._collecting_ns
             self._collected_ns += time_ns
-            self.collections_ms.append(time_ns / 1e6)
+            self.collections_ms.add(time_ns / 1e6)
 
 
 class _QueueWait:
