@@ -43,6 +43,8 @@ _CLICK = 4  # the most pixels that a click may move
 _DOT_DISTANCE = 32
 #: Below this zoom, the dots would be too dense.
 _DOTS_FROM = 0.5
+#: With more parts to paint, they are painted as one.
+_MOST_PARTS = 8
 
 
 class GraphView(ZoomableView):
@@ -296,7 +298,12 @@ class GraphView(ZoomableView):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint, and measure the time: live values are painted less often when painting is slow."""
         start_s = time.perf_counter()
-        super().paintEvent(event)
+        region = event.region()
+        parts = [region.boundingRect()]
+        if region.rectCount() <= _MOST_PARTS:
+            parts = list(region)  # type: ignore[call-overload]  # PySide's stubs don't have it
+        with self._graph.painting_only([self.mapToScene(part).boundingRect() for part in parts]):
+            super().paintEvent(event)
         self.paint_s = time.perf_counter() - start_s
 
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:

@@ -20,6 +20,7 @@ class Mirror:
         self._scene = scene
         self._structure_changed = structure_changed
         self._touched = dict.fromkeys(patch.nodes)  # the nodes that the edit concerns
+        self._moved: dict[str, None] = {}  # those that it only moves
         scene.empty()
         scene.regions.patch = patch
         self._settle()
@@ -29,8 +30,8 @@ class Mirror:
         if isinstance(self._patch, InnerPatch):  # an edit may change the types and titles of any node
             self._touch(self._patch.nodes)
         match change:
-            case changes.NodeMoved(node, position) if node in self._scene.nodes:
-                self._scene.nodes[node].move_to(QPointF(*position))
+            case changes.NodeMoved(node) if node in self._scene.nodes:
+                self._moved[node] = None
             case changes.ParameterChanged(node, name) if not self._is_shown(node, name):
                 pass
             case changes.BlockTypesChanged(types):
@@ -49,8 +50,8 @@ class Mirror:
 
     def _settle(self) -> None:
         """Show the nodes that the edit concerns, and their connections, as they are in the patch."""
-        patch, scene, touched = self._patch, self._scene, self._touched
-        self._touched = {}
+        patch, scene, touched, moved = self._patch, self._scene, self._touched, self._moved
+        self._touched, self._moved = {}, {}
         models = {node: node_view_model(patch, node) for node in touched if node in patch.nodes}
         used = (line for line in patch.connections if line.source.node in models or line.target.node in models)
         wanted = dict.fromkeys(used)  # in the order of the patch
@@ -69,6 +70,7 @@ class Mirror:
         for node, model in models.items():
             scene.show_node(node, model, patch.nodes[node].position)
             scene.regions.show(node, region_view_model(patch, node))
+        scene.move_nodes({node: QPointF(*patch.nodes[node].position) for node in moved if node in patch.nodes})
         for connection in wanted:
             scene.show_connection(connection, patch.sentinels.get(connection.source))
         scene.regions.touch()

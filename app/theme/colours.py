@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from zlib import crc32
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # hashed by identity, since painters look up colours by their theme
 class Colours:
     """One theme; every field is "#rrggbb"."""
 

@@ -21,8 +21,6 @@ PADDING = 8
 PORT_TEXT = 10
 #: The gap between a port's name and its value.
 VALUE_GAP = 6
-#: Space to the right of the title, so that a node keeps its size when a time appears.
-BADGE = 64
 _MINIMUM_WIDTH = 112
 _SLIM_MINIMUM_WIDTH = 96
 _MINIMUM_TRACK = 96
@@ -59,13 +57,13 @@ def layout(model: NodeViewModel) -> NodeLayout:
     inputs = max((_port_width(port) for port in model.inputs), default=0.0)
     outputs = max((_port_width(port) for port in model.outputs), default=0.0)
     gap = 2 * PADDING if inputs and outputs else PADDING
-    header, badge, minimum = HEADER, BADGE, float(_MINIMUM_WIDTH)
+    header, minimum = HEADER, float(_MINIMUM_WIDTH)
     if model.is_value:
-        header, badge, minimum = SLIM_HEADER, PADDING, float(_SLIM_MINIMUM_WIDTH)
+        header, minimum = SLIM_HEADER, float(_SLIM_MINIMUM_WIDTH)
     numbers = PORT_TEXT + value_width()
     if model.slider is not None:
         minimum = PADDING + _MINIMUM_TRACK + PADDING + numbers
-    width = _up(max(PADDING + title + badge, inputs + gap + outputs, minimum))
+    width = _up(max(PADDING + title + PADDING, inputs + gap + outputs, minimum))
     below = 1 if model.slider is not None else 0
     rows = max(len(model.inputs) + below, len(model.outputs), 1)
     height = _up(header + PADDING / 2 + rows * ROW + PADDING / 2)

@@ -1,10 +1,11 @@
 """Paints a node in detail."""
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 
 from app.canvas.drawing.node_layout import (
     PADDING,
@@ -29,11 +30,14 @@ _TRACK, _HANDLE = 4.0, 5.0
 NEAR = 0.4
 #: When zoomed out, text grows until small text has this many pixels, at most by this factor, since space is limited.
 _LEGIBLE, MOST_GROWTH = 8.5, 1.5
-#: Height of the strip above a node for its time if the title bar has no room, and the part for a selection's ring.
+#: Height of the strip above a node for its time, and the part for a selection's ring.
 ABOVE, _RING = 26.0, 8.0
 #: Height of the strip below a node that holds its slack.
 BELOW = 26.0
 RADIUS = 4.0
+#: How much larger a port is under the pointer.
+_HOVERED = 1.35
+_ORIGIN = QPointF()
 #: The distance of a selection's ring from the node, in pixels.
 RING = 2.5
 #: How far nodes that don't run fade into the canvas.
@@ -55,14 +59,10 @@ class NodeAppearance:
     #: Whether it lies on the critical path; below, its slack as text, while the path is shown.
     on_path: bool = False
     slack: str = ""
-    selected: bool = False
-    #: (name, is_input) of the connected ports; below, of the port under the pointer.
-    connected: frozenset[tuple[str, bool]] = frozenset()
+    #: (name, is_input) of the port under the pointer.
     hovered: tuple[str, bool] | None = None
     #: While a connection is dragged, the ports where it may end; None at other times.
     fitting: Set[tuple[str, bool]] | None = None
-    #: The numbers beside value outputs and driven parameters, by the port's name and side.
-    values: Mapping[tuple[str, bool], str] = field(default_factory=dict)
     #: True while the slider on the node is dragged.
     held: bool = False
 
@@ -77,6 +77,11 @@ class NodePainter:
     appearance: NodeAppearance
     theme: Colours
     scale: float
+    selected: bool
+    #: (name, is_input) of the connected ports.
+    connected: Set[tuple[str, bool]]
+    #: The numbers beside value outputs and driven parameters, by the port's name and side.
+    values: Mapping[tuple[str, bool], str]
 
     def paint(self) -> None:
         """Paint the node."""
@@ -116,7 +121,7 @@ class NodePainter:
         self._outline(border_pen(self.model, self.appearance.state, self.theme))
         if self.appearance.on_path:
             self._outline(path_pen(self.theme), least_scale=1.0)
-        if self.appearance.selected:
+        if self.selected:
             self._outline(selection_pen(self.theme), RING / min(self.scale, 1.0), least_scale=1.0)
 
     def _outline(self, pen: QPen, distance: float = 0.0, least_scale: float = 0.0) -> None:
@@ -126,23 +131,13 @@ class NodePainter:
         self.painter.drawRoundedRect(around, radius, radius)
 
     def _paint_header(self, ink: str, growth: float) -> None:
-        painter, model, layout, badge = self.painter, self.model, self.layout, self.appearance.badge
-        right = layout.width - PADDING
-        if badge:
-            size = round(SMALL * growth)
-            width = text_width(badge, size, False)
-            title = text_width(model.title, round(BODY * growth), True)
-            painter.setFont(ui_font(size))
-            if title + width > right - 2 * PADDING:  # the title bar is too narrow for both
-                area = QRectF(right - width, -ABOVE, width + 1, ABOVE - _RING)
-                painter.setPen(qcolor(self.theme.text_dim))
-            else:
-                area = QRectF(right - width, 0, width + 1, layout.header)
-                painter.setPen(qcolor(badge_colour(model.category, self.theme, ink)))
-                right -= width + PADDING
-            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, badge)
-        area = QRectF(PADDING, 0, right - PADDING, layout.header)
-        paint_text(painter, area, model.title, ink, round(BODY * growth), strong=True)
+        layout, badge = self.layout, self.appearance.badge
+        area = QRectF(PADDING, 0, layout.width - 2 * PADDING, layout.header)
+        paint_text(self.painter, area, self.model.title, ink, round(BODY * growth), strong=True)
+        if badge:  # above the node, where it takes no room from the title at any zoom
+            area = QRectF(0, -ABOVE, layout.width, ABOVE - _RING)
+            right = Qt.AlignmentFlag.AlignRight
+            paint_text(self.painter, area, badge, self.theme.text_dim, round(SMALL * growth), align=right)
 
     def _ports(self) -> Iterator[tuple[PortViewModel, QPointF]]:
         """Yield each port with its centre."""
@@ -161,49 +156,50 @@ class NodePainter:
 
     def _paint_port_name(self, port: PortViewModel, centre: QPointF) -> None:
         """Paint a port's name; enlarged text is cut off before the names on the node's other side."""
-        painter, layout, growth = self.painter, self.layout, text_growth(self.scale)
-        font = ui_font(round(SMALL * growth))
-        painter.setFont(font)
-        painter.setPen(qcolor(port_ink(port, self.appearance.degree, self.theme)))
-        metrics, name = QFontMetricsF(font), port.name
-        if growth > 1.0 and port.live is None:
-            most = layout.width / 2 if layout.inputs and layout.outputs else layout.width
-            name = metrics.elidedText(name, Qt.TextElideMode.ElideRight, most - PORT_TEXT)
-        width = metrics.horizontalAdvance(name) + 1
-        left = centre.x() + PORT_TEXT if port.is_input else centre.x() - PORT_TEXT - width + 1
-        if port.live is not None and not port.is_input:
-            left -= value_width() + VALUE_GAP
-        painter.drawText(QRectF(left, centre.y() - ROW / 2, width, ROW), Qt.AlignmentFlag.AlignVCenter, name)
+        layout, size = self.layout, round(SMALL * text_growth(self.scale))
+        most = layout.width - PORT_TEXT
+        if size > SMALL and port.live is None and layout.inputs and layout.outputs:
+            most = layout.width / 2 - PORT_TEXT
+        colour = port_ink(port, self.appearance.degree, self.theme)
+        area = QRectF(centre.x() + PORT_TEXT, centre.y() - ROW / 2, most, ROW)
+        if port.is_input:
+            paint_text(self.painter, area, port.name, colour, size)
+            return
+        area.moveRight(centre.x() - PORT_TEXT - (value_width() + VALUE_GAP if port.live is not None else 0.0))
+        paint_text(self.painter, area, port.name, colour, size, align=Qt.AlignmentFlag.AlignRight)
 
     def _paint_port(self, port: PortViewModel, centre: QPointF) -> None:
         painter, theme, appearance = self.painter, self.theme, self.appearance
         key = (port.name, port.is_input)
         style = PORT_STYLES[port.kind]
         colour = theme.warning if port.dangling else style.colour(theme)
-        is_filled = key in appearance.connected or key == appearance.hovered
-        painter.setPen(QPen(qcolor(colour), 1.4))
-        painter.setBrush(qcolor(colour if is_filled else theme.canvas))
-        painter.save()
+        is_filled = key in self.connected or key == appearance.hovered
+        painter.setPen(_port_pen(colour))
+        painter.setBrush(_port_brush(colour if is_filled else theme.canvas))
         painter.translate(centre)
         if key == appearance.hovered:
-            painter.scale(1.35, 1.35)
+            painter.scale(_HOVERED, _HOVERED)
         if port.dangling:
             painter.drawLine(QPointF(-3.5, -3.5), QPointF(3.5, 3.5))
             painter.drawLine(QPointF(-3.5, 3.5), QPointF(3.5, -3.5))
         elif style.outline:
             painter.drawPolygon(OUTLINES[port.kind])
         else:
-            painter.drawEllipse(QPointF(0, 0), CIRCLE_RADIUS, CIRCLE_RADIUS)
-        painter.restore()
+            painter.drawEllipse(_ORIGIN, CIRCLE_RADIUS, CIRCLE_RADIUS)
+        if key == appearance.hovered:
+            painter.scale(1 / _HOVERED, 1 / _HOVERED)
+        painter.translate(-centre)
 
     def _paint_values(self, ink: str, growth: float) -> None:
         """Paint the numbers of ports; they are right-aligned, so the decimal point stays."""
+        if not self.values:
+            return
         painter, layout, size = self.painter, self.layout, round(SMALL * growth)
         painter.setFont(ui_font(size))
         painter.setPen(qcolor(ink))
         flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
         for port, centre in self._ports():
-            text = self.appearance.values.get((port.name, port.is_input))
+            text = self.values.get((port.name, port.is_input))
             if text is not None:
                 area = value_area(port, centre, layout)
                 if port.is_input:  # an enlarged name may reach the number
@@ -230,6 +226,16 @@ class NodePainter:
         painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))
         radius = _HANDLE + (1.0 if held else 0.0)
         painter.drawEllipse(QPointF(at, middle), radius, radius)
+
+
+@cache
+def _port_pen(colour: str) -> QPen:
+    return QPen(qcolor(colour), 1.4)
+
+
+@cache
+def _port_brush(colour: str) -> QBrush:
+    return QBrush(qcolor(colour))
 
 
 def fade_of(appearance: NodeAppearance) -> float:
@@ -283,11 +289,6 @@ def paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme
 def body_colour(model: NodeViewModel, theme: Colours) -> str:
     """Return the colour of a node below its title: neutral, or tinted for a value block."""
     return mix(theme.node, category_tint(model.category, theme), _VALUE_TINT) if model.is_value else theme.node
-
-
-def badge_colour(category: str, theme: Colours, ink: str) -> str:
-    """Return the colour of a time on a title bar; it is less prominent than the title."""
-    return mix(ink, category_tint(category, theme), 0.08)
 
 
 def text_growth(scale: float) -> float:

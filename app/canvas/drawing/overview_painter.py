@@ -27,8 +27,8 @@ from app.view_models.node_view_model import NodeViewModel
 from app.view_models.profile.heat import DEGREES
 from engine.protocol.messages import NodeState
 
-#: Titles are shown from this zoom on, and icons below it down to the next; below that, nodes have no outline either.
-TITLES_FROM, _ICONS_FROM = 0.28, 0.12
+#: Titles are shown from this zoom on, and icons below it down to the next; below that, nodes are plain rectangles.
+TITLES_FROM, _ICONS_FROM = 0.28, 0.15
 #: The height of an icon as a share of the node's, and its greatest height in pixels.
 _ICON_SHARE, _ICON_MOST = 0.9, 18.0
 #: The distance between lines of a title as a share of the text's size, and the space beside it in pixels.
@@ -49,12 +49,14 @@ class SeenNode(Protocol):
 def paint_overview(painter: QPainter, nodes: Sequence[SeenNode], theme: Colours, scale: float) -> None:
     """Paint nodes at a zoom below that for details."""
     _paint_bodies(painter, nodes, theme, scale)
-    for node in nodes:
-        shown = node.appearance
-        if shown.on_path:
-            _outline(painter, node, path_pen(theme))
-        if node.isSelected():
-            _outline(painter, node, selection_pen(theme), RING / scale)
+    _outline(painter, [node for node in nodes if node.appearance.on_path], path_pen(theme))
+    selected = [node for node in nodes if node.isSelected()]
+    if scale >= _ICONS_FROM:
+        _outline(painter, selected, selection_pen(theme), RING / scale)
+    else:
+        painter.setPen(on_screen(selection_pen(theme), painter))
+        painter.setBrush(qcolor(theme.accent))
+        painter.drawRects([node.place for node in selected])
     if scale >= TITLES_FROM:
         _paint_titles(painter, nodes, theme, scale)
     elif scale >= _ICONS_FROM:
@@ -91,7 +93,7 @@ def _paint_bodies(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, 
         for place in places:
             painter.drawRoundedRect(place, VALUE_RADIUS, VALUE_RADIUS)
     for node in special:  # a state stays visible at any zoom
-        _outline(painter, node, border_pen(node.model, node.appearance.state, theme))
+        _outline(painter, [node], border_pen(node.model, node.appearance.state, theme))
 
 
 @lru_cache(maxsize=1024)
@@ -102,11 +104,12 @@ def _fill(category: str, missing: bool, degree: int | None, fade: float, theme: 
     return mix(mix(tint, theme.canvas, fade), theme.text, 0.06)
 
 
-def _outline(painter: QPainter, node: SeenNode, pen: QPen, distance: float = 0.0) -> None:
+def _outline(painter: QPainter, nodes: Iterable[SeenNode], pen: QPen, distance: float = 0.0) -> None:
     painter.setPen(on_screen(pen, painter))
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    radius = (VALUE_RADIUS if node.model.is_value else RADIUS) + distance
-    painter.drawRoundedRect(node.place.adjusted(-distance, -distance, distance, distance), radius, radius)
+    for node in nodes:
+        radius = (VALUE_RADIUS if node.model.is_value else RADIUS) + distance
+        painter.drawRoundedRect(node.place.adjusted(-distance, -distance, distance, distance), radius, radius)
 
 
 def _paint_titles(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, scale: float) -> None:
@@ -144,21 +147,23 @@ def _wrapped(title: str, width: float, rows: int, size: int) -> tuple[tuple[str,
 def _paint_icons(painter: QPainter, nodes: Iterable[SeenNode], theme: Colours, scale: float) -> None:
     """Paint the icons of the categories."""
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-    ratio = painter.device().devicePixelRatio()
+    pixels = scale * painter.device().devicePixelRatio()
     for node in nodes:
         place = node.place
-        side = min(place.height() * scale * _ICON_SHARE, _ICON_MOST)
-        ink = mix(theme.text, theme.canvas, max(fade_of(node.appearance), 0.12))
-        drawn = _icon(node.model.category, node.model.is_value, ink, round(side * ratio))
-        painter.drawPixmap(
-            QRectF(place.center(), place.center()).adjusted(*_around(side / 2 / scale)), drawn, drawn.rect()
+        height = place.height()
+        drawn, source, side = _icon(
+            node.model.category, node.model.is_value, fade_of(node.appearance), theme, height, pixels
         )
+        target = QRectF(place.x() + (place.width() - side) / 2, place.y() + (height - side) / 2, side, side)
+        painter.drawPixmap(target, drawn, source)
 
 
-def _around(reach: float) -> tuple[float, float, float, float]:
-    return -reach, -reach, reach, reach
-
-
-@lru_cache(maxsize=256)
-def _icon(category: str, is_value: bool, ink: str, side: int) -> QPixmap:
-    return category_icon(category, is_value, ink).pixmap(QSize(side, side), 1.0)
+@lru_cache(maxsize=1024)
+def _icon(
+    category: str, is_value: bool, fade: float, theme: Colours, height: float, pixels: float
+) -> tuple[QPixmap, QRectF, float]:
+    """Return an icon for a node of some height, its area, and its side in the scene; `pixels` are those of a unit."""
+    ink = mix(theme.text, theme.canvas, max(fade, 0.12))
+    side = max(round(min(height * pixels * _ICON_SHARE, _ICON_MOST)), 1)
+    drawn = category_icon(category, is_value, ink).pixmap(QSize(side, side), 1.0)
+    return drawn, QRectF(drawn.rect()), side / pixels

@@ -1,15 +1,16 @@
 """Helpers for all painters of the canvas: QColors, port outlines, text, and the curve of a connection."""
 
-from functools import cache
+from functools import cache, lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF, QStaticText
 
 from app.theme.fonts import ui_font
 from app.theme.port_style import PORT_STYLES
 
 _SHORTEST, _LONGEST = 24.0, 160.0
 CIRCLE_RADIUS = 4.0
+_LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
 def connection_path(source: QPointF, target: QPointF) -> QPainterPath:
@@ -48,13 +49,27 @@ def paint_text(
     size: int,
     *,
     strong: bool = False,
-    align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+    align: Qt.AlignmentFlag = _LEFT,
 ) -> float:
     """Paint a line of text centred in an area's height and elided to its width. Return the width of the text."""
+    drawn, width, height = _typeset(text, size, strong, area.width())
+    left = area.left()
+    if align is not _LEFT:
+        left += (area.width() - width) * (1.0 if align is _RIGHT else 0.5)
+    painter.setFont(ui_font(size, strong=strong))
+    painter.setPen(qcolor(colour))
+    painter.drawStaticText(QPointF(left, area.center().y() - height / 2), drawn)
+    return width
+
+
+@lru_cache(maxsize=8192)
+def _typeset(text: str, size: int, strong: bool, most: float) -> tuple[QStaticText, float, float]:
+    """Return a line of text that is elided to a width, with its width and height."""
     font = ui_font(size, strong=strong)
     metrics = QFontMetricsF(font)
-    elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, area.width())
-    painter.setFont(font)
-    painter.setPen(qcolor(colour))
-    painter.drawText(area, align | Qt.AlignmentFlag.AlignVCenter, elided)
-    return metrics.horizontalAdvance(elided)
+    elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, most)
+    drawn = QStaticText(elided)
+    drawn.setTextFormat(Qt.TextFormat.PlainText)
+    drawn.setPerformanceHint(QStaticText.PerformanceHint.AggressiveCaching)
+    drawn.prepare(font=font)
+    return drawn, metrics.horizontalAdvance(elided), metrics.height()

@@ -115,8 +115,7 @@ class NodeDrag(Gesture):
         offset = QPointF(*snapped(wanted.x(), wanted.y())) - before
         if offset != self._offset:
             self._offset = offset
-            for node_id, place in self._before.items():
-                self._scene.nodes[node_id].move_to(place + offset)
+            self._scene.move_nodes({node_id: place + offset for node_id, place in self._before.items()})
         reason = self._target.follow(point)
         self._scene.regions.settle()
         self._explain(reason or "", True)
@@ -132,6 +131,5 @@ class NodeDrag(Gesture):
     def cancel(self) -> None:
         """Move the nodes back to their places."""
         self._target.end()
-        for node_id, place in self._before.items():
-            self._scene.nodes[node_id].move_to(place)
+        self._scene.move_nodes(self._before)
         self._explain("", True)

@@ -5,7 +5,7 @@ from PySide6.QtGui import QInputDevice, QNativeGestureEvent, QPainter, QWheelEve
 from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
 
 _PER_EIGHTH_DEGREE = 1.0015
-_RANGE = (0.05, 2.5)
+_RANGE = (0.02, 2.5)
 _MARGIN = 24
 _REACH = 16  # pixels from the edge within which the view scrolls
 _FASTEST = 24  # pixels per step

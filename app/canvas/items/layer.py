@@ -5,7 +5,7 @@ An item of Qt's for each of them would cost several times what its painting cost
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt
@@ -30,6 +30,8 @@ class Layer(QGraphicsItem):
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
         self.selection_changed = selection_changed
         self.places: Places[Any] = Places()
+        #: The parts to paint, if they are known better than as the one rectangle around them.
+        self.exposed: Sequence[QRectF] = ()
         self._requests = 0
 
     def repaint(self, area: QRectF) -> None:
@@ -52,7 +54,7 @@ class Layer(QGraphicsItem):
         """Paint the views in a part of the scene."""
         self._requests = 0
         scale = option.levelOfDetailFromTransform(painter.worldTransform())
-        views = self.places.within(option.exposedRect)
+        views = self.places.within(*(self.exposed or [option.exposedRect]))
         self.paint_views(painter, [view for view in views if view.isVisible()], scale)
 
     def paint_views(self, painter: QPainter, views: list[Any], scale: float) -> None:

@@ -41,9 +41,11 @@ class Places(Generic[_View]):
             self._edges = np.hstack((self._edges[:, used], np.full((4, 64), np.nan)))
             self._slots = {view: slot for slot, view in enumerate(self._slots)}
 
-    def within(self, area: QRectF) -> list[_View]:
-        """Return the views whose areas touch an area, the last added last."""
+    def within(self, *areas: QRectF) -> list[_View]:
+        """Return the views whose areas touch any of these, the last added last."""
         left, top, right, bottom = self._edges[:, : len(self._views)]
-        is_in = (left <= area.right()) & (right >= area.left()) & (top <= area.bottom()) & (bottom >= area.top())
+        is_in = np.zeros(len(self._views), bool)
+        for area in areas:
+            is_in |= (left <= area.right()) & (right >= area.left()) & (top <= area.bottom()) & (bottom >= area.top())
         found = (self._views[slot] for slot in np.flatnonzero(is_in).tolist())
         return [view for view in found if view is not None]

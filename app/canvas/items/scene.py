@@ -1,6 +1,7 @@
 """The canvas scene: nodes, connections and boxes by the patch's ids, and the items under a point."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtGui import QPainterPath
@@ -26,7 +27,8 @@ class GraphScene(QGraphicsScene):
         self.setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)  # there are few items of Qt's
         self._node_layer = NodeLayer(0.0, self._note_selection)
         self._connection_layer = ConnectionLayer(-1.0, self._note_selection)
-        for layer in (self._connection_layer, self._node_layer):
+        self._layers = self._connection_layer, self._node_layer
+        for layer in self._layers:
             self.addItem(layer)
         self.nodes: dict[str, NodeView] = {}
         self.connections: dict[Connection, ConnectionView] = {}
@@ -50,7 +52,18 @@ class GraphScene(QGraphicsScene):
                 self.filled.emit(True)
         elif model != view.model:
             view.set_model(model)
-        view.move_to(QPointF(*position))
+        self.move_nodes({node_id: QPointF(*position)})
+
+    def move_nodes(self, places: Mapping[str, QPointF]) -> None:
+        """Move nodes; their connections follow."""
+        lines: dict[ConnectionView, None] = {}
+        for node_id, place in places.items():
+            view = self.nodes[node_id]
+            if view.move_to(place):
+                for port in view.ports.values():
+                    lines.update(dict.fromkeys(port.connections))
+        for line in lines:
+            line.follow()
 
     def remove_node(self, node_id: str) -> None:
         """Remove a node, whose connections are already removed."""
@@ -87,9 +100,9 @@ class GraphScene(QGraphicsScene):
         self.connections.clear()
         self.values.clear()
         for item in self.items():
-            if item not in (self._node_layer, self._connection_layer):
+            if item not in self._layers:
                 self.removeItem(item)
-        for layer in (self._connection_layer, self._node_layer):
+        for layer in self._layers:
             layer.places.clear()
         self.update()
         self.filled.emit(False)
@@ -192,6 +205,17 @@ class GraphScene(QGraphicsScene):
         """Return the connections whose line a path crosses."""
         lines: list[ConnectionView] = self._connection_layer.places.within(path.controlPointRect())
         return [line.connection for line in lines if path.intersects(line.shape())]
+
+    @contextmanager
+    def painting_only(self, parts: Sequence[QRectF]) -> Iterator[None]:
+        """Paint only what lies in some parts of the scene; none means wherever Qt asks for."""
+        for layer in self._layers:
+            layer.exposed = parts
+        try:
+            yield
+        finally:
+            for layer in self._layers:
+                layer.exposed = ()
 
     def hover(self, point: QPointF | None) -> None:
         """Mark the port or connection under the pointer; None when the pointer has left."""

@@ -99,15 +99,14 @@ class NodeView(View):
         """Return a point of the node as a point of the scene."""
         return point + self._position
 
-    def move_to(self, position: QPointF) -> None:
-        """Move the node; its connections follow."""
-        if position != self._position:
-            self._position = position
-            self._lie()
-            for port in self.ports.values():
-                for connection in port.connections:
-                    connection.follow()
-            self.moved()
+    def move_to(self, position: QPointF) -> bool:
+        """Move the node without its connections. Return whether it was elsewhere."""
+        if position == self._position:
+            return False
+        self._position = position
+        self._lie()
+        self.moved()
+        return True
 
     def _lie(self) -> None:
         self.place = self.layout.body.translated(self._position)
@@ -168,12 +167,10 @@ class NodeView(View):
 
     def paint(self, painter: QPainter, scale: float) -> None:
         """Paint the node and its ports in detail."""
-        connected = frozenset(key for key, port in self.ports.items() if port.connections)
-        appearance = replace(
-            self.appearance, selected=self._is_selected, connected=connected, values=self._value_texts()
-        )
+        connected = {key for key, port in self.ports.items() if port.connections}
+        shown, theme, values = self.appearance, colours.current(), self._value_texts()
         painter.translate(self._position)
-        NodePainter(painter, self.model, self.layout, appearance, colours.current(), scale).paint()
+        NodePainter(painter, self.model, self.layout, shown, theme, scale, self._is_selected, connected, values).paint()
         painter.translate(-self._position)
 
 
@@ -206,12 +203,17 @@ class ConnectionView(View):
     def follow(self) -> None:
         """Draw the line between the present places of the ports."""
         source, target = self.output_port.scenePos(), self.input_port.scenePos()
-        if (source, target) != self.ends:
-            self.ends, self.middle = (source, target), (source + target) / 2
-            self._path, self._shape = connection_path(source, target), None
-            self._lie()
-        else:
+        if (source, target) == self.ends:
             self.update()  # in the colour for its present data
+            return
+        offset, is_same = source - self.ends[0], target - source == self.ends[1] - self.ends[0]
+        self.ends, self.middle = (source, target), (source + target) / 2
+        if is_same:
+            self._path.translate(offset)
+        else:
+            self._path = connection_path(source, target)
+        self._shape = None
+        self._lie()
 
     def leave(self) -> None:
         """Leave the scene and both ports."""

@@ -135,22 +135,23 @@ def test_names_of_both_sides_do_not_meet(canvas: Canvas, zoom: float) -> None:
     assert any(len(column) == 1 for column in colours)
 
 
-def test_a_time_that_the_title_bar_has_no_room_for_stands_above(canvas: Canvas) -> None:
-    """A time that does not fit beside the title is painted above the node; at 100 % it fits into the title bar."""
+@pytest.mark.parametrize("zoom", [0.45, 1.0, 2.0])
+def test_a_time_stands_above_its_node(canvas: Canvas, zoom: float) -> None:
+    """A node's time stands above its upper right corner, at every zoom at which it is shown."""
     node = canvas.scene.nodes["scale"]
-    canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, 123_456_789)}))
+    canvas.view.set_zoom(zoom)
 
-    def inked_above() -> bool:
+    def is_inked_above() -> bool:
         canvas.view.centerOn(node.place.center())
         image = canvas.view.viewport().grab().toImage()
-        corner = canvas.view.mapFromScene(node.place.topRight())
-        area = QRect(corner - QPoint(40, 12), QSize(38, 8))
+        corner = canvas.view.mapFromScene(node.place.topRight() - QPointF(0, 8))
+        area = QRect(corner - QPoint(30, 12), QSize(28, 12))
         colours = {image.pixelColor(x, y).name() for x in columns(area) for y in rows(area)}
         return len(colours) > 5  # many shades, since letters have smooth edges
 
-    assert not inked_above()
-    canvas.view.set_zoom(0.45)
-    assert inked_above()
+    assert not is_inked_above()
+    canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, 123_456_789)}))
+    assert is_inked_above()
 
 
 def columns(area: QRect) -> range:
