@@ -169,6 +169,8 @@ class KernelError(WarploomError):
     remedy: str | None = None
     mend: Mend | None = None
     found: str = ""
+    #: Every mistake that a compiler found: its file, its line from 1, and its text.
+    mistakes: tuple[tuple[str, int, str], ...] = ()
 
     def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
         super().__init__(message)

@@ -4,17 +4,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-from PySide6.QtCore import QUrl
-from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from app.commands.actions import Command, Menu
 from app.commands.needs import Needs
+from app.docks.code.code import Code
 from app.docks.dock import Editor
 from app.docks.help import Help
 from app.documents.restarts import Restarts
 from app.inspector.inspector import Inspector
-from app.view_models.block_help import kernel_files
 from app.view_models.profile.texts import LEVELS
 from app.viewers.viewer_docks import ViewerDocks
 from engine.protocol.messages import Reset, SaveOutputs
@@ -30,7 +29,7 @@ WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&Wh
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
-        *("wrap_in", "move_into", "take_out", None, "open_graph", "block_help", "open_kernel"),
+        *("wrap_in", "move_into", "take_out", None, "open_graph", "block_help", "open_code"),
     ),
     "connection": ("insert_block", "disconnect", None, "check_values", "remove_check"),
     "canvas": ("add_block", "paste", None, "select_all", "fit"),
@@ -174,12 +173,12 @@ def _edit_menu(window: CommandWindow, needs: Needs) -> Menu:
             needs=needs.inner_patch,
         ),
         Command(
-            "open_kernel",
-            "Open &kernel source",
-            partial(_open_kernel_source, window),
+            "open_code",
+            "Open &code",
+            partial(_open_code, window),
             "code",
             ("Ctrl+K",),
-            help="Open the kernel's source in the system's editor",
+            help="Show the block's kernel, or the file that defines it, to read and change it",
             needs=node,
         ),
     ]
@@ -351,15 +350,13 @@ def _open_inner_patch(window: CommandWindow) -> None:
         window.kernel.open(node)
 
 
-def _open_kernel_source(window: CommandWindow) -> None:
-    """Open the kernel files of the selected block in the system's editor."""
-    patch, selected = window.canvas.patch, window.canvas.selected()
-    block_type = patch.block_type(selected[0]) if selected else None
-    files = kernel_files(block_type) if block_type else []
-    for path in files:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
-    if not files:
-        window.note("The selected block has no kernel of its own")
+def _open_code(window: CommandWindow) -> None:
+    """Show the code of the selected block, and put the cursor into it."""
+    dock = window.reveal(Code)
+    for node in window.canvas.selected()[:1]:
+        if not dock.show_node(node):
+            window.note("The selected block has no code")
+    dock.text.setFocus()
 
 
 def _list_recent(window: CommandWindow, menu: QMenu) -> None:

@@ -34,6 +34,9 @@ class Editor(Protocol):
     def reveal(self, dock: type[D]) -> D:
         """Bring a dock to the front, even if it was closed, and return it."""
 
+    def open_file(self, path: Path, line: int | None = None) -> None:
+        """Show a file of code, with the cursor at a line."""
+
     def menu(self, name: str) -> QMenu:
         """Return a menu of the menu bar by its id."""
 
@@ -54,6 +57,8 @@ class Dock:
     area: ClassVar[Qt.DockWidgetArea] = Qt.DockWidgetArea.BottomDockWidgetArea
     #: Whether it is shown before the person has opened any dock.
     is_open_at_first: ClassVar[bool] = False
+    #: The least share of the window's height that it gets when it is brought to the front.
+    least_share: ClassVar[float] = 0.0
 
     def follow(self, editor: Editor) -> None:
         """Connect to the editor's signals and actions."""

@@ -1,11 +1,14 @@
 """The problem list: everything that keeps the patch from running, and where to fix it."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import cast
 
-from PySide6.QtCore import QEvent, QMargins, QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QBrush, QColor, QDesktopServices, QResizeEvent, QShowEvent
+from PySide6.QtCore import QEvent, QMargins, QSize, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -41,6 +44,8 @@ _REMEDY_SHARE = 1 / 5
 _ROW_HEIGHT = 26  # pixels; a button with its border fits
 _CELL_PADDING = 4  # pixels left and right of a cell's content, from the window's style
 _ROLE = Qt.ItemDataRole.UserRole
+#: The place of a mistake in the text of a compiler.
+_LINE = re.compile(r"^[^()]*\((\d+)\):")
 _TITLES = ("Problem", "Block", "Source", "File", "What to do", "Count", "Last seen", "")
 _BUTTONS = len(ProblemColumn)
 _ICONS = {Rank.ERROR: "error", Rank.WARNING: "warning", Rank.INCOMPLETE: "incomplete"}
@@ -52,7 +57,7 @@ _RANK_HINTS = {
 
 
 class Problems(EmptyState, Dock):
-    """A list with a row for each diagnostic, errors first; a double click goes to its node, or opens its file.
+    """A list with a row for each diagnostic, errors first; a double click goes to its node and its line of code.
 
     A click on a column's title sorts by it. A problem that frames no longer have is dimmed until it is removed.
     """
@@ -61,6 +66,8 @@ class Problems(EmptyState, Dock):
 
     #: Go to this node.
     node_activated = Signal(str)
+    #: Show this file, at a line if that is known.
+    file_activated = Signal(str, cast("type[int | None]", object))
     #: The numbers of errors, warnings and incomplete blocks, regardless of the filter.
     counted = Signal(int, int, int)
     #: A `Remedy` of one of the problems.
@@ -122,6 +129,7 @@ class Problems(EmptyState, Dock):
         )
         editor.bridge.report.connect(lambda report: self.show_diagnostics(report.diagnostics, report.sightings))
         self.node_activated.connect(editor.kernel.go_to)
+        self.file_activated.connect(lambda file, line: editor.open_file(Path(file), line))
         self.remedy_chosen.connect(editor.mend)
 
     def set_patch(self, patch: Patch | None) -> None:
@@ -231,11 +239,12 @@ class Problems(EmptyState, Dock):
                 told = history
             row.setToolTip(column, as_html(told) if told else "")
         row.setTextAlignment(ProblemColumn.COUNT, RIGHT)
-        row.setData(0, _ROLE, (diagnostic.node, diagnostic.file))
+        row.setData(0, _ROLE, (diagnostic.node, diagnostic.file, diagnostic.line))
         for number, detail in enumerate(problem.details):
             child = row.child(number) or QTreeWidgetItem(row)
             child.setText(0, detail)
-            child.setData(0, _ROLE, (None if diagnostic.file else diagnostic.node, diagnostic.file))
+            line = next((int(found) for found in _LINE.findall(detail)), diagnostic.line)
+            child.setData(0, _ROLE, (None if diagnostic.file else diagnostic.node, diagnostic.file, line))
 
     def _add_buttons(self, diagnostic: Diagnostic, row: QTreeWidgetItem) -> None:
         """Add a button for each one-click remedy to the end of the row."""
@@ -280,11 +289,11 @@ class Problems(EmptyState, Dock):
             self.source.setCurrentIndex(offered.index(self._filter.source))
 
     def _on_activated(self, row: QTreeWidgetItem) -> None:
-        node, file = row.data(0, _ROLE)
+        node, file, line = row.data(0, _ROLE)
         if node is not None:
             self.node_activated.emit(node)
-        elif file is not None:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(file))
+        if file is not None:
+            self.file_activated.emit(file, line)
 
 
 def _kind(problem: Problem) -> tuple[object, ...]:

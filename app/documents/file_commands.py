@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app.documents import dialogs
 from app.documents.contents import Contents, FileChange
 from app.documents.dialogs import UnsavedChoice, in_a_line
+from app.documents.drafts import Drafts
 from app.documents.editor_state import UserState
 from app.documents.outside_changes import look_outside
 from app.documents.recovery import Recovered, RecoverySlot
@@ -63,7 +64,11 @@ class FileCommands(QObject):
         self._autosave = QTimer(self, singleShot=True)
         self._autosave.timeout.connect(self.autosave)
         self._copying: Future[None] | None = None
+        #: Code that was typed and not saved.
+        self.drafts = Drafts(self)
         session.changed.connect(self._on_changed)
+        self.drafts.changed.connect(self._on_changed)
+        session.replaced.connect(lambda: self.drafts.replace())
         #: True if the patch came from an example or from recovery: saving asks for a new file.
         self._is_copy = False
 
@@ -71,6 +76,11 @@ class FileCommands(QObject):
     def name(self) -> str:
         """The patch's name in the title."""
         return self._session.path.stem if self._session.path else "Untitled"
+
+    @property
+    def has_unsaved(self) -> bool:
+        """True when the patch, or code that belongs to it, has changes that its file lacks."""
+        return self._session.is_modified or bool(self.drafts.all())
 
     def new(self) -> None:
         """Start an empty patch."""
@@ -230,6 +240,7 @@ class FileCommands(QObject):
         """
         path = found.path
         try:
+            changed = bool(found.patch_differences())
             lines = found.differences()
             if not lines or not dialogs.ask_to_recover(self._window, path.name if path else "", lines):
                 found.discard()
@@ -241,10 +252,11 @@ class FileCommands(QObject):
             found.leave()
             return False
         patch.trusted = path is not None and bool(self._trust.decision(path))
-        self._session.replace(patch, is_saved=False, blocks=blocks)
+        self._session.replace(patch, is_saved=not changed, blocks=blocks)
+        self.drafts.replace(found.drafts)
         self._is_copy = path is not None and path.resolve().parent == EXAMPLES_FOLDER
         try:
-            self._recovery.write(patch).result()
+            self._recovery.write(patch, self.drafts.all()).result()
             found.discard()
         except OSError as problem:
             found.leave()
@@ -274,19 +286,32 @@ class FileCommands(QObject):
         """Ask about unsaved changes. Return False if the person wants to stay."""
         self._session.enter_typed()
         may_close = True
-        if self._session.is_modified:
-            answer = dialogs.ask_about_changes(self._window, self.name)
-            may_close = self.save() if answer is UnsavedChoice.SAVE else answer is UnsavedChoice.DISCARD
+        if self.has_unsaved:
+            unsaved = [self.name] * self._session.is_modified
+            unsaved += [in_a_line(draft.place.name(self._session.patch)) for draft in self.drafts.all()]
+            answer = dialogs.ask_about_changes(self._window, " and ".join(unsaved))
+            may_close = self._save_all() if answer is UnsavedChoice.SAVE else answer is UnsavedChoice.DISCARD
         if may_close:
             self._follow_trusted()
         return may_close
+
+    def _save_all(self) -> bool:
+        """Save the patch and typed code. Return False if the person cancelled or saving failed."""
+        if self._session.is_modified and not self.save():
+            return False
+        try:
+            self.drafts.save_all()
+        except OSError as problem:
+            dialogs.show_error(self._window, "The code can't be saved", str(problem))
+            return False
+        return True
 
     def autosave(self) -> None:
         """Keep a copy of unsaved work, in case the editor crashes."""
         if self._copying is not None and not self._copying.done():
             self._autosave.start(_AGAIN_MS)  # the last copy is being written: a large patch on a slow disk
-        elif self._session.patch is not None and self._session.is_modified:
-            self._copying = self._recovery.write(self._session.patch)
+        elif self._session.patch is not None and self.has_unsaved:
+            self._copying = self._recovery.write(self._session.patch, self.drafts.all())
             self._copying.add_done_callback(lambda copied: self._tell_of_copy(copied.exception()))
 
     def _tell_of_copy(self, problem: BaseException | None) -> None:
@@ -294,7 +319,7 @@ class FileCommands(QObject):
             self.noted.emit(f"unsaved work must be writable to the recovery folder, got: {problem}")
 
     def _on_changed(self) -> None:
-        if not self._session.is_modified:
+        if not self.has_unsaved:
             self._recovery.clear()
         elif not self._autosave.isActive():
             self._autosave.start(_AUTOSAVE_MS)
@@ -332,13 +357,14 @@ class FileCommands(QObject):
         try:
             if self._recovery.is_used and self._session.patch is not None:
                 # If the editor is killed before it deletes a copy, a copy older than the file must not be offered.
-                wait([self._recovery.write(self._session.patch)])
+                wait([self._recovery.write(self._session.patch, self.drafts.all())])
             self._session.save(path)
         except WarploomError as problem:
             dialogs.show_error(self._window, f"{path.name} can't be saved", str(problem))
             return False
         self._is_copy = False
-        self._recovery.clear()
+        if not self.drafts.all():
+            self._recovery.clear()
         self._remember(path)
         self._follow_trusted()
         blocks = self._session.blocks

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from PySide6.QtCore import QLockFile
 
+from app.documents.drafts import Draft
 from engine.diagnostics import PatchError
 from engine.patch.comparison import describe_difference
 from engine.patch.document import Patch
@@ -29,6 +30,8 @@ class _Copy(msgspec.Struct):
     patch: str
     #: The digest of the file when the editor last read or wrote it.
     file_digest: bytes = b""
+    #: Code that was typed and not saved.
+    drafts: tuple[Draft, ...] = ()
 
 
 class Recovered:
@@ -38,6 +41,8 @@ class Recovered:
         self._copy, self._file, self._lock = copy, file, lock
         #: The file that the patch was opened from, or saved to.
         self.path = Path(copy.path) if copy.path else None
+        #: Code that was typed and not saved.
+        self.drafts = tuple(draft for draft in copy.drafts if draft.is_unsaved)
 
     def open(self) -> Patch:
         """Return the patch. Raise PatchError when the text is not a patch."""
@@ -46,7 +51,11 @@ class Recovered:
         return patch
 
     def differences(self) -> list[str]:
-        """Return the differences between the work and its file, as text; an empty list when nothing was lost."""
+        """Return the differences between the work and its files, as text; an empty list when nothing was lost."""
+        return [*self.patch_differences(), *(f"typed, not saved: {draft.summary}" for draft in self.drafts)]
+
+    def patch_differences(self) -> list[str]:
+        """Return the differences between the patch and its file, as text."""
         work = self.open()
         try:
             saved = load_patch(self.path) if self.path is not None else Patch()
@@ -72,16 +81,19 @@ class RecoverySlot:
         self._file = folder / f"{uuid.uuid4().hex}.json"
         self._lock = _lock(self._file)
         self._lock.tryLock(0)
-        self._written: str | None = None
+        self._written: tuple[str, tuple[Draft, ...]] | None = None
         self._thread = ThreadPoolExecutor(1, "warploom-recovery")
         #: Whether a copy was requested and not cleared since.
         self.is_used = False
 
-    def write(self, patch: Patch) -> Future[None]:
-        """Write a copy of the present `patch`, unless the last one is equal; the future has an OSError, if any."""
+    def write(self, patch: Patch, drafts: tuple[Draft, ...] = ()) -> Future[None]:
+        """Write a copy of the present `patch` and of typed code, unless the last copy is equal.
+
+        The future has an OSError, if any.
+        """
         self.is_used = True
         path = str(patch.path) if patch.path else None
-        return self._thread.submit(self._write, path, FrozenPatch.of(patch), patch.file_digest)
+        return self._thread.submit(self._write, path, FrozenPatch.of(patch), patch.file_digest, drafts)
 
     def clear(self) -> None:
         """Delete the copy, since the work is saved or discarded."""
@@ -95,11 +107,11 @@ class RecoverySlot:
         self._thread.shutdown()
         self._lock.unlock()
 
-    def _write(self, path: str | None, patch: FrozenPatch, file_digest: bytes) -> None:
-        text = dump_patch(patch)
-        if text != self._written:
-            write_atomically(self._file, msgspec.json.encode(_Copy(path, text, file_digest)))
-            self._written = text
+    def _write(self, path: str | None, patch: FrozenPatch, file_digest: bytes, drafts: tuple[Draft, ...]) -> None:
+        held = dump_patch(patch), drafts
+        if held != self._written:
+            write_atomically(self._file, msgspec.json.encode(_Copy(path, held[0], file_digest, drafts)))
+            self._written = held
 
     def _clear(self) -> None:
         self._file.unlink(missing_ok=True)

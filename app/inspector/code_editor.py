@@ -4,31 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pygments.lexer import Lexer
-from pygments.lexers.c_cpp import CppLexer
-from pygments.lexers.python import PythonLexer
-from pygments.token import Comment, Keyword
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt
-from PySide6.QtGui import (
-    QColor,
-    QFocusEvent,
-    QKeyEvent,
-    QResizeEvent,
-    QSyntaxHighlighter,
-    QTextCharFormat,
-    QTextCursor,
-)
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit
 
 from app.inspector.parameter_editors import ParameterEditor
-from app.theme import colours
 from app.theme.fonts import code_font
+from app.widgets.highlighter import Highlighter
 from engine.blocktypes.parameters import ParameterSpec
 
-_LEXERS: dict[str, type[Lexer]] = {"cuda": CppLexer, "expression": PythonLexer}
 _FEWEST, _MOST = 2, 18  # the fewest and most visible lines
-#: Longer texts, and longer lines, are shown without colours, since colouring would take seconds.
-_MOST_COLOURED, _LONGEST_COLOURED = 200_000, 5000
 
 
 @dataclass(frozen=True)
@@ -50,7 +35,7 @@ class CodeEditor(ParameterEditor):
         self._shown: Sequence[Any] = ()
         self.text = _CodeField(self)
         self.text.setAccessibleName(spec.name)
-        self._highlighter = _Highlighter(self.text, _LEXERS.get(spec.language, PythonLexer)())
+        self._highlighter = Highlighter(self.text.document(), spec.language)
         self.text.textChanged.connect(self._fit)
         self.row.addWidget(self.text, 1)
         self._fit()
@@ -145,27 +130,3 @@ class _CodeField(QPlainTextEdit):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         self._editor.enter()
-
-
-class _Highlighter(QSyntaxHighlighter):
-    """Colours the tokens of one language; multi-line comments are coloured line by line."""
-
-    def __init__(self, field: QPlainTextEdit, lexer: Lexer) -> None:
-        super().__init__(field.document())
-        self._lexer = lexer
-
-    def highlightBlock(self, text: str) -> None:
-        if len(text) > _LONGEST_COLOURED or self.document().characterCount() > _MOST_COLOURED:
-            return
-        for start, kind, token in self._lexer.get_tokens_unprocessed(text):
-            colour = _colour(kind)
-            if colour is not None:
-                style = QTextCharFormat()
-                style.setForeground(colour)
-                self.setFormat(start, len(token), style)
-
-
-def _colour(kind: Any) -> QColor | None:
-    if kind in Comment:
-        return QColor(colours.current().text_dim)
-    return QColor(colours.current().accent) if kind in Keyword else None

@@ -9,9 +9,9 @@ from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
+from app.docks.code.code import Code
 from app.docks.dock import D, Dock, Editor
 from app.docks.help import Help
-from app.docks.kernel_code import KernelCode
 from app.docks.log import Log
 from app.docks.problems import Problems
 from app.docks.profiler.profiler import Profiler
@@ -21,7 +21,7 @@ from app.documents.editor_state import UserState
 from app.inspector.inspector import Inspector
 
 #: Every dock except the viewers, in the order of the View menu and the status bar. List new ones here.
-DOCKS: tuple[type[Dock], ...] = (Inspector, Help, Problems, Updates, Log, KernelCode, Recorder, Profiler)
+DOCKS: tuple[type[Dock], ...] = (Inspector, Help, Problems, Updates, Log, Code, Recorder, Profiler)
 #: The lists below the canvas. They are closed at first; the status bar shows their counts and opens them.
 LISTS = tuple(dock.name for dock in DOCKS if dock.area is Qt.DockWidgetArea.BottomDockWidgetArea)
 #: A version of the set of docks; an arrangement of other docks is not restored.
@@ -98,8 +98,12 @@ class Docks:
             for dock in lists:
                 dock.show()
             self._window.resizeDocks(lists, [_LISTS_HEIGHT] * len(lists), Qt.Orientation.Vertical)
-        self._docks[name].show()
-        self._docks[name].raise_()
+        dock = self._docks[name]
+        dock.show()
+        dock.raise_()
+        share = next(widget.least_share for widget in self._widgets.values() if widget.name == name)
+        if self._shown and not dock.isFloating() and dock.height() < (least := round(share * self._window.height())):
+            self._window.resizeDocks([dock], [least], Qt.Orientation.Vertical)
 
     def toggle(self, name: str) -> None:
         """Bring a list to the front, or close all lists if it is already in front."""

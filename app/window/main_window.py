@@ -4,8 +4,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMargins, QPoint, QTimer
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtCore import QEvent, QMargins, QPoint, QTimer, QUrl
+from PySide6.QtGui import QCloseEvent, QDesktopServices
 from PySide6.QtWidgets import (
     QApplication,
     QMainWindow,
@@ -22,6 +22,7 @@ from app.canvas.inner_room import InnerRoom
 from app.commands.actions import Actions
 from app.commands.commands import CONTEXT_MENUS, TOOLBAR, make_menus
 from app.commands.help_dialogs import make_shortcut_list, show_about
+from app.docks.code.code import Code
 from app.docks.dock import D
 from app.docks.log import Log
 from app.docks.problems import Problems
@@ -108,6 +109,7 @@ class MainWindow(QMainWindow):
         self.viewers.follow(self)
         self.viewers.failed.connect(self.log.add_error)
         self.session.changed.connect(self._show_title)
+        self.files.drafts.changed.connect(self._show_title)
         self.session.replaced.connect(self._show_patch)
         self.session.engine_changed.connect(self._follow_engine)
         self.restarts.noted.connect(self.log.add_error)
@@ -147,7 +149,7 @@ class MainWindow(QMainWindow):
 
     def _make_bars(self) -> None:
         """Make menus, toolbar and status bar."""
-        self.actions_by_id = Actions(self, make_menus(self), self.canvas, self.inspector.enter_typed)
+        self.actions_by_id = Actions(self, make_menus(self), self.canvas, lambda: self.session.enter_typed())
         self.menu("view").addActions(self.docks.toggle_actions())
         self.transport = TransportBar(self, self.session, self.bridge, self.actions_by_id)
         self.badge = EngineBadge()
@@ -177,6 +179,11 @@ class MainWindow(QMainWindow):
         self.docks.reveal(dock.name)
         return self.docks.widget(dock)
 
+    def open_file(self, path: Path, line: int | None = None) -> None:
+        """Show a file of code, with the cursor at a line; a file that is no text opens in the system's editor."""
+        if not self.reveal(Code).open_file(path, line):
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+
     def menu(self, name: str) -> QMenu:
         """Return a menu of the menu bar by its id."""
         return self.actions_by_id.menus[name]
@@ -187,7 +194,7 @@ class MainWindow(QMainWindow):
 
     def mend(self, remedy: Remedy) -> None:
         """Perform the action of a problem's button."""
-        self.inspector.enter_typed()
+        self.session.enter_typed()
         if remedy.edit is not None:
             try:
                 remedy.edit()
@@ -288,7 +295,7 @@ class MainWindow(QMainWindow):
 
     def _show_title(self) -> None:
         self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom[*]")
-        self.setWindowModified(self.session.is_modified)
+        self.setWindowModified(self.files.has_unsaved)
 
     def _show_recent(self) -> None:
         self.welcome.show_recent(self.state.existing_recent()[:5])

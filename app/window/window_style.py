@@ -70,6 +70,10 @@ QStatusBar {{ max-height: 24px; }}
 QTableView::item {{ padding: 0 5px; }}
 QTreeView::item {{ padding: 2px 4px; }}
 #helpPage {{ background: {theme.dock}; border: none; }}
-CodeView {{ border: none; border-radius: 0; background: {theme.canvas}; }}
+CodeView, CodeText, #compared {{ border: none; border-radius: 0; background: {theme.canvas}; }}
+#completion {{ background: {theme.control}; border: 1px solid {theme.border}; }}
+#completion::item {{ padding: 1px 4px; }}
+#completion::item:selected {{ background: {theme.accent}; color: {theme.on_accent}; }}
+#findBar {{ background: {theme.dock}; border: none; border-bottom: 1px solid {theme.border}; }}
 QStatusBar::item {{ border: none; }}
 """

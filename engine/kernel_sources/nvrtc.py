@@ -70,9 +70,18 @@ def compile_error(log: str, path: Path, known: Collection[str] | None = None) ->
     first = errors[0][0]
     text = "\n".join([f"{path.name} must compile, got {count}:", *shown])
     problem = CompileError(text) if known is None or unreadable is None else UnreadableHeader(text, name=unreadable[2])
+    problem.mistakes = tuple(
+        (head["file"], int(head["line"]), head["text"]) for head, _ in errors if known is None or head["file"] in known
+    )
     if known is None or first["file"] in known:
         problem.file, problem.line = _in_file(Path(first["file"])), int(first["line"])
     return problem
+
+
+def warnings_in(log: str) -> list[tuple[str, int, str]]:
+    """Return the compiler's warnings in the log of a compile: the file, the line from 1 and the text of each."""
+    found = (head for head, _ in _blocks(log) if head["kind"] == "warning")
+    return [(head["file"], int(head["line"]), head["text"]) for head in found]
 
 
 def _in_file(path: Path) -> str | None:

@@ -115,6 +115,11 @@ def function_names() -> dict[str, str]:
     return {name: names[name].doc for name in sorted(names)}
 
 
+def predefined_names() -> list[str]:
+    """Return the names that an expression may use without a call, and those of conversions and vectors."""
+    return [*_NAMES, *_NUMBERS, *_CONVERTED, *_VECTORS, "sample"]
+
+
 def _is_callable(op_id: str) -> bool:
     """Whether an op has one result and takes only values. A call can't choose settings."""
     op = OPS[op_id]

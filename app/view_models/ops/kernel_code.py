@@ -8,6 +8,8 @@ from engine.ops import OpKernel
 
 #: Lines that only debuggers need: debug information in LLVM IR, and its directives and labels in PTX.
 _IS_DEBUG = re.compile(r"!|\s*\.(loc|file)\s|\$L__(tmp|func)\w*:$")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
+_PLACE = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s")
 _DEBUG_MARK = re.compile(r"\s*,?\s*!dbg !\d+")
 
 
@@ -36,6 +38,23 @@ def ptx_listing(kernel: OpKernel) -> Listing:
 def sass_listing(kernel: OpKernel, sass: str) -> Listing:
     """Return a kernel's SASS, from `graph_sass`."""
     return _listing(sass, kernel.lines_of(sass))
+
+
+def cuda_listing(text: str, name: str, ptx: str = "") -> Listing:
+    """Return PTX, or the SASS made from `ptx`, with the line of the source `name` in place of an op."""
+    files = dict(_FILE.findall(ptx or text))
+    own = next((number for number, path in files.items() if path == name), "")
+    if ptx and len(files) != 1:
+        own = ""  # SASS does not say which file a line belongs to
+    lines, here = dict[int, str](), ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if (place := _PLACE.match(line)) is not None:
+            here = place[2] if place[1] == own and place[2] != "0" else ""
+        elif line.startswith("}") or ".entry" in line:
+            here = ""
+        elif line.strip() and line.startswith(("\t", " ")):
+            lines[number] = here
+    return _listing(text, lines)
 
 
 def _listing(text: str, ops: Mapping[int, str]) -> Listing:

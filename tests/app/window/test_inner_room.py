@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.docks import kernel_code
-from app.docks.kernel_code import KernelCode
+from app.docks.code import compiled
+from app.docks.code.code import Code
 from app.docks.problems import Problems
 from app.qt.beside import at_once
 from app.theme.port_style import PortKind
@@ -232,7 +232,7 @@ def test_the_lines_of_the_selected_op_stand_out_and_a_click_on_a_line_selects_it
     inside: MainWindow, qtbot: QtBot
 ) -> None:
     inside.docks.reveal("code")
-    view = inside.docks.widget(KernelCode).ptx
+    view = inside.docks.widget(Code).compiled.ptx
     qtbot.waitUntil(lambda: bool(view.listing.lines))
     inside.canvas.select(["times"])
     (marked,) = view.marked()
@@ -247,15 +247,15 @@ def test_the_lines_of_the_selected_op_stand_out_and_a_click_on_a_line_selects_it
 def test_the_code_follows_the_wiring_and_stays_that_of_the_last_good_kernel(inside: MainWindow, qtbot: QtBot) -> None:
     inside.docks.reveal("code")
     QApplication.processEvents()
-    patch, view = inside.canvas.patch, inside.docks.widget(KernelCode).ptx
+    patch, view = inside.canvas.patch, inside.docks.widget(Code).compiled.ptx
     assert patch is not None
     patch.add("op.sqrt", node_id="root")
     patch.connect(PortRef("times", "out"), PortRef("root", "x"))
     patch.connect(PortRef("root", "out"), PortRef("out", "value"))
     qtbot.waitUntil(lambda: "sqrt.rn.f32" in view.toPlainText())
-    assert inside.docks.widget(KernelCode).note.isHidden()
+    assert inside.docks.widget(Code).compiled.note.isHidden()
     patch.disconnect(PortRef("root", "x"))
-    assert "sqrt.rn.f32" in view.toPlainText() and not inside.docks.widget(KernelCode).note.isHidden()
+    assert "sqrt.rn.f32" in view.toPlainText() and not inside.docks.widget(Code).compiled.note.isHidden()
     QTest.keyClick(inside.canvas.view, Qt.Key.Key_Escape)
     assert "sqrt.rn.f32" in view.toPlainText()
     inside.canvas.select(["other"])
@@ -283,7 +283,7 @@ def test_wiring_compiles_nothing_in_the_window(
     assert not compiled
     inside.docks.reveal("code")
     patch.set("times", b=77.5)
-    qtbot.waitUntil(lambda: "0f429B0000" in inside.docks.widget(KernelCode).ptx.toPlainText())
+    qtbot.waitUntil(lambda: "0f429B0000" in inside.docks.widget(Code).compiled.ptx.toPlainText())
     assert threading.current_thread().name not in compiled
 
 
@@ -305,14 +305,14 @@ def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
         else:
             then()
 
-    monkeypatch.setattr(kernel_code, "run", made)
-    inside.docks.widget(KernelCode).beside = beside
-    inside.docks.widget(KernelCode).architecture = lambda: "sm_90"
+    monkeypatch.setattr(compiled, "run", made)
+    inside.docks.widget(Code).compiled.beside = beside
+    inside.docks.widget(Code).compiled.architecture = lambda: "sm_90"
     inside.docks.reveal("code")
     QApplication.processEvents()
-    patch, view = inside.canvas.patch, inside.docks.widget(KernelCode).sass
+    patch, view = inside.canvas.patch, inside.docks.widget(Code).compiled.sass
     assert patch is not None and not asked
-    inside.docks.widget(KernelCode).tabs.setCurrentWidget(view)
+    inside.docks.widget(Code).compiled.tabs.setCurrentWidget(view)
     assert len(asked) == 1 and view.toPlainText() == ""
     for value in (3.0, 4.0, 5.0):
         patch.set("times", b=value)
@@ -325,7 +325,7 @@ def test_sass_is_made_when_its_tab_is_opened_and_then_follows_the_wiring(
     assert "FMUL R2" in view.toPlainText() and not waiting
     inside.canvas.select(["times"])
     assert view.marked() == [1]
-    inside.docks.widget(KernelCode).tabs.setCurrentIndex(0)
+    inside.docks.widget(Code).compiled.tabs.setCurrentIndex(0)
     patch.set("times", b=6.0)
     QApplication.processEvents()
     assert len(asked) == 2
@@ -337,9 +337,9 @@ def test_why_there_is_no_sass_stands_in_its_tab(inside: MainWindow, monkeypatch:
     def missing(*_: object) -> str:
         raise KernelError("ptxas must be installed")
 
-    monkeypatch.setattr(kernel_code, "run", missing)
-    inside.docks.widget(KernelCode).beside = at_once
+    monkeypatch.setattr(compiled, "run", missing)
+    inside.docks.widget(Code).compiled.beside = at_once
     inside.docks.reveal("code")
     QApplication.processEvents()
-    inside.docks.widget(KernelCode).tabs.setCurrentWidget(inside.docks.widget(KernelCode).sass)
-    assert inside.docks.widget(KernelCode).sass.toPlainText() == "// ptxas must be installed"
+    inside.docks.widget(Code).compiled.tabs.setCurrentWidget(inside.docks.widget(Code).compiled.sass)
+    assert inside.docks.widget(Code).compiled.sass.toPlainText() == "// ptxas must be installed"

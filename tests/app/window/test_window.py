@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTabBar
 from pytestqt.qtbot import QtBot
 
+from app.docks.code.code import Code
 from app.documents.editor_state import UserState, save_state
 from app.inspector.node_info import SectionHeading
 from app.inspector.parameter_editors import NumberEditor
@@ -146,11 +147,16 @@ def test_copy_and_paste_through_the_commands(opened: MainWindow) -> None:
     assert patch_of(opened).value(copy, "gain") == 3.0
 
 
-def test_opening_kernel_source_without_a_kernel_says_so(opened: MainWindow) -> None:
-    """Opening the kernel source of a block without kernels shows a message."""
+def test_a_block_without_a_kernel_shows_the_file_that_defines_it(opened: MainWindow) -> None:
+    """Ctrl+K on a block without kernels shows its own file; on one that has no code at all, a message."""
     opened.canvas.select(["every"])
-    opened.actions_by_id["open_kernel"].trigger()
-    assert opened.log.lines[-1].record.text == "The selected block has no kernel of its own"
+    opened.actions_by_id["open_code"].trigger()
+    shown = opened.docks.widget(Code).place
+    assert shown is not None and shown.path.name == "app_support.py"
+    patch_of(opened).add("kernel.graph", node_id="graph")
+    opened.canvas.select(["graph"])
+    opened.actions_by_id["open_code"].trigger()
+    assert opened.docks.widget(Code).place is None and opened.docks.widget(Code).compiled.shows_graph
 
 
 def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow) -> None:

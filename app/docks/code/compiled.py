@@ -1,4 +1,4 @@
-"""`KernelCode`: the LLVM IR, PTX and SASS of an op graph, with the op of each line."""
+"""`Compiled`: the PTX, LLVM IR and SASS of a kernel, with the op or the source line of each line."""
 
 from collections.abc import Callable, Collection
 
@@ -16,43 +16,40 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QTabWidget, QTextEdit, QVBoxLayout, QWidget
 
-from app.docks.dock import Dock, Editor
 from app.qt.beside import Run, at_once
 from app.theme import colours
 from app.theme.fonts import SMALL, code_font, ui_font
-from app.view_models.ops.kernel_code import Listing, llvm_listing, ptx_listing, sass_listing
+from app.view_models.ops.kernel_code import Listing, cuda_listing, llvm_listing, ptx_listing, sass_listing
 from app.widgets.empty_state import EmptyState
 from engine.device.device import HOST_ARCHITECTURE
 from engine.diagnostics import KernelError
 from engine.kernel_sources import op_graphs
-from engine.kernel_sources.sass import graph_sass
+from engine.kernel_sources.sass import disassemble, graph_sass
 from engine.kernel_sources.sources import OpGraphSource
 from engine.processes.pool import run
 
 _MARGIN_WIDTH = 136
 
 
-class KernelCode(EmptyState, Dock):
-    """Tabs of code. Lines of the selected ops are highlighted; a click on a line selects its op.
+class Compiled(EmptyState):
+    """Tabs of code. Lines of the selected ops or source lines are highlighted; a click on a line chooses its own.
 
     SASS is generated when its tab is open, for each kernel that is shown.
     """
 
-    name, title = "code", "Kernel code"
-
-    #: A line of this op was clicked.
-    op_chosen = Signal(str)
+    #: A line of this op, or of this line of the source, was clicked.
+    origin_chosen = Signal(str)
 
     def __init__(self) -> None:
         page = QWidget()
-        super().__init__(page, "Open or select a Kernel block to see the code that its ops compile to")
+        super().__init__(page, "Select a block with a kernel to see what it compiles to")
         self.note = QLabel(objectName="faint", textFormat=Qt.TextFormat.PlainText)
         self.note.setContentsMargins(12, 4, 12, 4)
         self.note.hide()
         self.tabs = QTabWidget(documentMode=True)
         self.llvm, self.ptx, self.sass = CodeView(), CodeView(), CodeView()
         for view, title in ((self.ptx, "PTX"), (self.llvm, "LLVM IR"), (self.sass, "SASS")):
-            view.op_clicked.connect(self.op_chosen)
+            view.op_clicked.connect(self.origin_chosen)
             self.tabs.addTab(view, title)
         self.tabs.currentChanged.connect(self._ask_for_sass)
         column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
@@ -62,34 +59,14 @@ class KernelCode(EmptyState, Dock):
         self.beside: Run = at_once
         self.architecture: Callable[[], str] = lambda: HOST_ARCHITECTURE
         self._source: OpGraphSource | None = None
+        #: The PTX that is shown instead, if it is that of a file or a text, and its name in the PTX.
+        self._ptx: tuple[str, str] | None = None
         #: The kernel whose code is shown, or is being generated.
         self._compiled: OpGraphSource | None = None
         self._is_compiling = False
         #: The key of the SASS that is shown or being generated.
-        self._asked: tuple[OpGraphSource, str] | None = None
+        self._asked: tuple[OpGraphSource | tuple[str, str], str] | None = None
         self._is_busy = False
-        self._refresh: Callable[[], object] = lambda: None
-
-    def follow(self, editor: Editor) -> None:
-        """Follow the open kernel, or the selected one, and select ops in it."""
-        session, canvas, kernel = editor.session, editor.canvas, editor.kernel
-
-        def refresh() -> None:
-            selected = canvas.selected()
-            if self.isVisible() and session.patch is not None:
-                self.show_kernel(*kernel.code(session.patch, kernel.node or next(iter(selected), None)))
-                self.show_selection(selected if kernel.is_open else ())
-
-        self._refresh = refresh
-        self.beside, self.architecture = editor.beside.run, lambda: session.architecture
-        session.changed.connect(refresh)  # constants of a kernel may have new values
-        kernel.changed.connect(refresh)
-        canvas.selection_changed.connect(refresh)
-        self.op_chosen.connect(kernel.select_op)
-
-    def set_seen(self, seen: bool) -> None:
-        """Show the kernel, which was not updated while the dock was hidden."""
-        self._refresh()
 
     def show_kernel(self, source: OpGraphSource | None, title: Callable[[str], str], note: str = "") -> None:
         """Show the code of a kernel, or none; `title` returns an op's title on the canvas, and `note` is shown above.
@@ -100,12 +77,31 @@ class KernelCode(EmptyState, Dock):
         self.note.setVisible(bool(note))
         for view in (self.llvm, self.ptx, self.sass):
             view.title = title
-        self._source = source
+        self._source, self._ptx = source, None
+        self.tabs.setTabVisible(1, True)
         self.set_filled(source is not None)
         if source is None:
             self._show_listings((Listing(), Listing()))
             self._compiled = None
         self._compile()
+        self._ask_for_sass()
+
+    @property
+    def shows_graph(self) -> bool:
+        """True while the code of an op graph is shown."""
+        return self._source is not None
+
+    def show_ptx(self, ptx: str, name: str) -> None:
+        """Show the PTX of CUDA C++ that has this name in it; each line belongs to a line of the source."""
+        if (ptx, name) == self._ptx:
+            return
+        self._source, self._compiled, self._ptx = None, None, (ptx, name)
+        self.note.hide()
+        self.tabs.setTabVisible(1, False)
+        for view in (self.ptx, self.sass):
+            view.title = "line {}".format
+        self.set_filled(bool(ptx))
+        self._show_listings((Listing(), cuda_listing(ptx, name)))
         self._ask_for_sass()
 
     def show_selection(self, ops: Collection[str]) -> None:
@@ -139,7 +135,8 @@ class KernelCode(EmptyState, Dock):
 
     def _ask_for_sass(self) -> None:
         """Have the SASS of the shown kernel generated if it is visible, one kernel at a time."""
-        source, architecture = self._source, self.architecture()
+        architecture = self.architecture()
+        source = self._source if self._ptx is None else self._ptx
         if self._is_busy or source is None or self.tabs.currentWidget() is not self.sass:
             return
         if self._asked == (source, architecture):
@@ -152,13 +149,19 @@ class KernelCode(EmptyState, Dock):
         self._is_busy = False
         assert self._asked is not None
         text = made[0] if made else "// SASS could not be generated; the log has the reason"
-        self.sass.show_listing(sass_listing(op_graphs.kernel(self._asked[0]), text))
+        source = self._asked[0]
+        if isinstance(source, tuple):
+            self.sass.show_listing(cuda_listing(text, source[1], ptx=source[0]))
+        else:
+            self.sass.show_listing(sass_listing(op_graphs.kernel(source), text))
         self._ask_for_sass()
 
 
-def _sass(source: OpGraphSource, architecture: str) -> str:
+def _sass(source: OpGraphSource | tuple[str, str], architecture: str) -> str:
     """Return the SASS of a kernel, or the reason why there is none."""
     try:
+        if isinstance(source, tuple):
+            return run(disassemble, source[0], architecture.replace("compute_", "sm_"))
         return run(graph_sass, source, architecture)
     except KernelError as problem:
         return "\n".join(f"// {line}" for line in str(problem).splitlines())

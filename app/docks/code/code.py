@@ -1,0 +1,457 @@
+"""`Code`: the dock in which the code of the selected block is read and changed."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QMargins, Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QSplitter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.docks.code.checker import Checker
+from app.docks.code.code_text import CodeDocument, CodeText
+from app.docks.code.compare_view import CompareView
+from app.docks.code.compiled import Compiled
+from app.docks.code.find_bar import FindBar
+from app.docks.code.texts import OpenTexts, State
+from app.docks.dock import Dock, Editor
+from app.edits.interfaces import setting_work
+from app.edits.nodes import set_parameter
+from app.qt.beside import Run, at_once
+from app.theme.icons import icon
+from app.view_models.code.checks import Checked, Mistake, check_of
+from app.view_models.code.names import Names, names_at
+from app.view_models.code.places import CodePlace, places_of
+from app.widgets.banner import NO_NOTICE, Banner, Notice
+from app.widgets.empty_state import EmptyState
+from engine.diagnostics import Diagnostic, PatchError, Severity
+from engine.figures import plural
+from engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemoved, ParameterChanged
+from engine.patch.document import Patch
+
+_LOOK_MS = 400  # milliseconds between looks at the shown file
+_HINT = "Select a block to see its code.\nCtrl+K opens that of the selected block; Edit > New block … makes one"
+
+
+class Code(EmptyState, Dock):
+    """Shows the files and texts of the selected block's code. What is typed is kept until it is saved.
+
+    A file of Warploom's library is read only; *Edit a copy* makes one that is the person's own.
+    """
+
+    name, title, least_share = "code", "Code", 0.45
+
+    #: The person wants an own copy of the block whose code is shown.
+    copy_asked = Signal()
+    #: A message that does not interrupt the person.
+    noted = Signal(str)
+
+    def __init__(self) -> None:
+        page = QWidget()
+        super().__init__(page, _HINT)
+        self.places = QComboBox(toolTip="The files and texts of the selected block, then all that are not saved")
+        self.places.setAccessibleName("File")
+        self.places.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.state = QLabel(objectName="message", textFormat=Qt.TextFormat.PlainText)
+        self.save_button = QPushButton(icon("save"), "Save", toolTip="Save the file (Ctrl+S in the code)")
+        self.copy_button = QPushButton(icon("duplicate"), "Edit a copy", toolTip="Make a copy that you can change")
+        self.compiled_button = QToolButton(text="Compiled", checkable=True, toolTip="PTX and SASS beside the code")
+        self.compare_button = QToolButton(text="Compare", checkable=True, toolTip="Two versions side by side")
+        more = QToolButton(text="⋯", toolTip="More", popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.discard_action = QAction("Discard what is not saved", self)
+        more.setMenu(self._menu())
+        self.text, self.compare, self.compiled = CodeText(), CompareView(), Compiled()
+        self.search, self.banner = FindBar(self.text), Banner()
+        bar = QHBoxLayout(contentsMargins=QMargins(8, 4, 8, 4), spacing=8)
+        left: list[QWidget] = [self.places, self.save_button, self.copy_button, self.state]
+        for part in left:
+            bar.addWidget(part)
+        bar.addStretch(1)
+        right: list[QWidget] = [self.compiled_button, self.compare_button, more]
+        for part in right:
+            bar.addWidget(part)
+        self._bar = QWidget()
+        self._bar.setLayout(bar)
+        self._split = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        sides: list[QWidget] = [self.text, self.compare, self.compiled]
+        for part in sides:
+            self._split.addWidget(part)
+        column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
+        above: list[QWidget] = [self._bar, self.banner, self.search]
+        for part in above:
+            column.addWidget(part)
+        column.addWidget(self._split, 1)
+        self.texts, self.checker = OpenTexts(self), Checker(self)
+        #: The place that is shown.
+        self.place: CodePlace | None = None
+        self._patch: Patch | None = None
+        self._node: str | None = None
+        self._known: list[CodePlace] = []
+        self._diagnostics: tuple[Diagnostic, ...] = ()
+        self._mistakes: tuple[Mistake, ...] = ()
+        self._is_stale = False
+        self._beside: Run = at_once
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._show_graph: Callable[[], bool] = lambda: False
+        self._look = QTimer(self, interval=_LOOK_MS)
+        self._look.timeout.connect(self.look)
+        self._connect()
+        self._show_parts()
+
+    def _menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.addAction("Find\tCtrl+F", lambda: self.search.begin(replaces=False))
+        menu.addAction("Replace\tCtrl+H", lambda: self.search.begin(replaces=True))
+        menu.addAction("Next mistake\tF8", lambda: self.text.next_mistake())
+        menu.addSeparator()
+        self.discard_action.triggered.connect(self._discard)
+        menu.addAction(self.discard_action)
+        menu.addAction("Open in the system's editor", self._open_outside)
+        return menu
+
+    def _connect(self) -> None:
+        self.places.activated.connect(lambda index: self.show_place(self.places.itemData(index)))
+        self.save_button.clicked.connect(self.save)
+        self.copy_button.clicked.connect(self.copy_asked)
+        pair = self.compiled_button, self.compare_button
+        for button, other in (pair, reversed(pair)):
+            button.toggled.connect(lambda on, other=other: self._show_side(on, other))
+        self.compare.restore_asked.connect(self._restore)
+        self.text.save_asked.connect(self.save)
+        self.text.left.connect(self.enter_typed)
+        self.text.find_asked.connect(self._search)
+        self.text.line_changed.connect(self._on_line)
+        self.text.names = self._names
+        self.texts.typed.connect(self._on_typed)
+        self.checker.checked.connect(self._show_checked)
+        self.compiled.origin_chosen.connect(lambda line: self.text.go_to_line(int(line)) if line.isdigit() else None)
+
+    def _search(self, replaces: bool) -> None:
+        self.search.begin(replaces=replaces)
+
+    def follow(self, editor: Editor) -> None:
+        """Follow the selection, the open patch and its problems."""
+        session, canvas, kernel = editor.session, editor.canvas, editor.kernel
+        self.texts.drafts = editor.files.drafts
+        self._beside = editor.beside.run
+        self.texts.set_parameter = self._set_parameter
+        self.checker.beside = self.compiled.beside = editor.beside.run
+        self.compiled.architecture = lambda: session.architecture
+
+        def show_graph() -> bool:
+            """Show what the open op graph, or that of the selected block, compiles to."""
+            if session.patch is None:
+                return False
+            selected = canvas.selected()
+            found = kernel.code(session.patch, kernel.node or next(iter(selected), None))
+            if found[0] is None and not kernel.is_open:
+                return False
+            self.compiled.show_kernel(*found)
+            self.compiled.show_selection(selected if kernel.is_open else ())
+            return True
+
+        def enter_typed(before: Callable[[], None] = session.enter_typed) -> None:
+            before()
+            self.enter_typed()
+
+        def follow_selection(selected: Sequence[str]) -> None:
+            self._follow_selection(kernel.node or next(iter(selected), None))
+
+        self._show_graph = show_graph
+        session.enter_typed = enter_typed
+        session.replaced.connect(self.set_patch)
+        session.changed.connect(self._on_changed)
+        session.types_changed.connect(lambda _: self._refresh())
+        kernel.changed.connect(self._refresh)
+        canvas.selection_changed.connect(follow_selection)
+        self.compiled.origin_chosen.connect(kernel.select_op)
+        self.texts.drafts.changed.connect(self._list_places)
+        editor.bridge.report.connect(lambda report: self.show_diagnostics(report.diagnostics))
+        self.noted.connect(editor.note)
+
+    def _set_parameter(self, place: CodePlace, text: str) -> None:
+        patch = self._patch
+        if patch is not None and place.node in patch.nodes and patch.value(place.node, place.parameter) != text:
+            try:
+                set_parameter(patch, [place.node], place.parameter, text)
+            except PatchError as problem:
+                self.noted.emit(str(problem))
+
+    def set_seen(self, seen: bool) -> None:
+        """Show the code, which was not updated while the dock was hidden."""
+        if seen:
+            self._look.start()
+            self._refresh()
+        else:
+            self._look.stop()
+            self.checker.stop()
+
+    def set_patch(self, patch: Patch | None) -> None:
+        """Follow another patch, or none."""
+        self._unsubscribe()
+        self._patch, self._node, self.place, self._known = patch, None, None, []
+        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else lambda: None
+        self.texts.clear(patch)
+        self._show_document(None)
+        self._list_places()
+        for draft in self.texts.drafts.all():  # recovered after a crash
+            self.show_place(draft.place)
+
+    def show_node(self, node: str) -> bool:
+        """Show the code of a node. Return False if it has none."""
+        self._node = node
+        self._refresh()
+        return self.place in self._known or self.compiled.currentIndex() == 1
+
+    def open_file(self, path: Path, line: int | None = None) -> bool:
+        """Show a file, with the cursor at a line. Return False if it can't be read as text."""
+        place = next((each for each in self._known if each.file == str(path)), CodePlace(str(path)))
+        if not self.show_place(place):
+            return False
+        if line is not None:
+            self.text.go_to_line(line)
+        self.text.setFocus()
+        return True
+
+    def show_place(self, place: CodePlace) -> bool:
+        """Show the text of a place. Return False if it has none."""
+        document = self.texts.open(place)
+        if document is None:
+            return False
+        if place != self.place:
+            self.enter_typed()
+            self.place = place
+            self._mistakes = ()
+            self._show_document(document)
+            self._check(now=True)
+        self._list_places()
+        self.look()
+        return True
+
+    def save(self) -> None:
+        """Save the shown text: a file is written, and a parameter is set. The running patch follows."""
+        place = self.place
+        if place is None or self.texts.drafts[place] is None:
+            return
+        if self.texts.state(place) is State.CONFLICT:
+            self.look()
+            self.noted.emit(f"{place.name(self._patch)} was changed by another program: choose a version first")
+            return
+        draft, patch = self.texts.drafts[place], self._patch
+        if draft is not None and patch is not None and place.node in patch.nodes:
+            work = setting_work(patch, [place.node], place.parameter, draft.text)
+            if work is not None:  # afterwards, setting the parameter waits for nothing
+                self._beside(f"Compiling {place.name(patch)} …", work, self.enter_typed)
+                return
+        try:
+            self.texts.save(place)
+        except OSError as problem:
+            self.noted.emit(f"{place.name(self._patch)} must be writable, got: {problem}")
+        self.look()
+
+    def enter_typed(self) -> None:
+        """Set the parameters whose code was typed, which undo then takes back; files wait until they are saved."""
+        for draft in self.texts.drafts.all():
+            if not draft.place.file:
+                self.texts.save(draft.place)
+
+    def show_diagnostics(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        """Show the problems that the engine found in the saved text, too."""
+        if diagnostics is not self._diagnostics:
+            self._diagnostics = diagnostics
+            self._show_mistakes()
+
+    def look(self) -> None:
+        """Compare the shown text with its file, and show its state."""
+        place = self.place
+        if place is None:
+            return
+        state, name = self.texts.state(place), place.name(self._patch)
+        draft = self.texts.drafts[place]
+        is_fixed = place.is_read_only or not self.texts.keeps_all(place)
+        self.text.setReadOnly(is_fixed)
+        typed = "not saved" if place.file else "not applied"
+        words = {State.TYPED: typed, State.CONFLICT: typed, State.GONE: "its file is gone"}
+        text = words.get(state, "")
+        if is_fixed and not text:
+            text = "read only: comes with Warploom" if place.is_shipped else "read only"
+        errors = sum(mistake.severity is Severity.ERROR for mistake in self.text.mistakes())
+        shown = " · ".join(filter(None, (text, plural(errors, "error") if errors else "")))
+        if shown != self.state.text():
+            self.state.setText(shown)
+            self.state.setProperty("state", "error" if errors else "warning" if draft is not None else "")
+            self.state.style().polish(self.state)
+        self.save_button.setText("Save" if place.file else "Apply")
+        self.save_button.setVisible(not is_fixed)
+        self.save_button.setEnabled(draft is not None)
+        self.copy_button.setVisible(place.is_shipped)
+        self.discard_action.setEnabled(draft is not None)
+        if state is State.CONFLICT and self.banner.text == "":
+            self.banner.show_notice(self._conflict(place, name))
+        elif state is not State.CONFLICT and self.banner.text:
+            self.banner.show_notice(NO_NOTICE)
+        self._show_versions()
+
+    # Following
+
+    def _follow_selection(self, node: str | None) -> None:
+        if node != self._node or self.compiled.shows_graph:
+            self._node = node
+            self._refresh()
+
+    def _on_change(self, change: Change) -> None:
+        match change:
+            case ParameterChanged(node, _) if node == self._node or (self.place and node == self.place.node):
+                self._is_stale = True
+            case NodeAdded() | NodeRemoved() | BlockTypesChanged():
+                self._is_stale = True
+
+    def _on_changed(self) -> None:
+        if self._is_stale or self.compiled.shows_graph:
+            self._is_stale = False
+            self._refresh()
+
+    def _refresh(self) -> None:
+        """Show the code of the node again, with its present files; another block's stays if the node has none."""
+        if not self.isVisible() or self._patch is None:
+            return
+        self._known = places_of(self._patch, self._node) if self._node is not None else []
+        is_graph = self._show_graph()
+        if self._known and self.place not in self._known:
+            self.show_place(self._known[0])
+        elif is_graph and not self._known and self.place is not None:
+            self._leave_place()
+        if not is_graph and self.compiled.shows_graph:
+            self.compiled.show_kernel(None, str)
+        self._list_places()
+        self._show_parts(is_graph=is_graph)
+        self.look()
+
+    def _leave_place(self) -> None:
+        self.enter_typed()
+        self.place = None
+        self._show_document(None)
+
+    def _show_document(self, document: CodeDocument | None) -> None:
+        self.checker.stop()
+        self.text.show_document(document or CodeDocument("", ""))
+        self.banner.show_notice(NO_NOTICE)
+        if self.search.isVisible():
+            self.search.end()
+        self._show_parts()
+
+    def _list_places(self) -> None:
+        """List the places of the node, then those that are not saved."""
+        unsaved = [draft.place for draft in self.texts.drafts.all()]
+        listed = [*self._known, *(place for place in unsaved if place not in self._known)]
+        if self.place is not None and self.place not in listed:
+            listed.insert(0, self.place)
+        names = [f"{place.name(self._patch)}{' •' if place in unsaved else ''}" for place in listed]
+        if names != [self.places.itemText(n) for n in range(self.places.count())]:
+            self.places.clear()
+            for name, place in zip(names, listed, strict=True):
+                self.places.addItem(name, place)
+                self.places.setItemData(self.places.count() - 1, place.file or name, Qt.ItemDataRole.ToolTipRole)
+        if self.place in listed:
+            self.places.setCurrentIndex(listed.index(self.place))
+        self.setWindowTitle(f"{self.title} ({len(unsaved)} not saved)" if unsaved else self.title)
+
+    # The text
+
+    def _on_line(self, line: int) -> None:
+        if self.place is not None and not self.compiled.shows_graph:
+            self.compiled.show_selection({str(line)})
+
+    def _names(self, text: str, place: int) -> Names:
+        file = self.place.path if self.place is not None and self.place.file else None
+        return names_at(text, place, self.text.language, file)
+
+    def _on_typed(self, place: CodePlace) -> None:
+        if place == self.place:
+            self._check()
+            self.look()
+
+    def _check(self, *, now: bool = False) -> None:
+        place, patch = self.place, self._patch
+        if place is not None and patch is not None and self.isVisible():
+            self.checker.ask(self.texts.text(place), lambda: check_of(patch, place), now=now)
+
+    def _show_checked(self, text: str, found: Checked) -> None:
+        place = self.place
+        if place is None or self.texts.text(place) != text:
+            return
+        self._mistakes = found.mistakes
+        self._show_mistakes()
+        if place.language(self._patch) in ("cuda", "ptx") and (found.ptx or not found.mistakes):
+            self.compiled.show_ptx(found.ptx, place.file or "kernel text")
+
+    def _show_mistakes(self) -> None:
+        place = self.place
+        if place is None:
+            return
+        found = list(self._mistakes)
+        if self.texts.drafts[place] is None and place.file:  # the lines of problems are those of the saved text
+            lines = {mistake.line for mistake in found}
+            found += [
+                Mistake(item.line, item.message.splitlines()[0], item.severity)
+                for item in self._diagnostics
+                if item.file == place.file and item.line is not None and item.line not in lines
+            ]
+        self.text.show_mistakes(sorted(set(found)))
+        self.look()
+
+    def _restore(self, text: str) -> None:
+        if self.place is not None and not self.text.isReadOnly():
+            self.texts.restore(self.place, text)
+
+    def _discard(self) -> None:
+        if self.place is not None:
+            self.texts.take_theirs(self.place)
+            self.look()
+
+    def _conflict(self, place: CodePlace, name: str) -> Notice:
+        def answer(choose: Callable[[CodePlace], None]) -> None:
+            choose(place)
+            self.look()
+
+        answers: Sequence[tuple[str, Callable[[], object]]] = (
+            ("Compare", lambda: self.compare_button.setChecked(True)),
+            ("Take theirs", lambda: answer(self.texts.take_theirs)),
+            ("Keep mine", lambda: answer(self.texts.keep_mine)),
+        )
+        return Notice(f"{name} was changed by another program while you typed.", (), tuple(answers))
+
+    def _open_outside(self) -> None:
+        if self.place is not None and self.place.file:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(self.place.file))
+
+    def _show_versions(self) -> None:
+        if self.place is not None and self.compare.isVisible():
+            versions = self.texts.versions(self.place)
+            self.compare.show_versions(versions, self.texts.text(self.place), self.text.language)
+
+    def _show_side(self, shown: bool, other: QToolButton) -> None:
+        """Show one of the sides instead of the other."""
+        if shown:
+            other.setChecked(False)
+        self._show_parts()
+
+    def _show_parts(self, *, is_graph: bool = False) -> None:
+        """Show the text, and beside it what was asked for; the code of an op graph has no text."""
+        has_text = self.place is not None
+        self._bar.setVisible(has_text)
+        compares = has_text and self.compare_button.isChecked()
+        self.compare.setVisible(compares)
+        self.text.setVisible(has_text and not compares)
+        self.compiled.setVisible(not has_text or self.compiled_button.isChecked())
+        self.set_filled(has_text or is_graph or self.compiled.shows_graph)
+        self._show_versions()
