@@ -16,6 +16,8 @@ class Map(ValueBlock, id="value.map", tags=("range", "scale", "remap", "linear",
     to_high: float = param(1.0, min=-1e9, max=1e9, doc="End of the second range.")
     clamp: bool = param(True, doc="Keep the output within the second range.")
 
+    bypass_ports = {"value": "input"}  # noqa: RUF012 - read by `Block`
+
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:
         """Return parameters that map to the range."""

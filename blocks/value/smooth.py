@@ -24,6 +24,7 @@ class Smooth(ValueBlock, id="value.smooth", tags=("damp", "lag", "filter", "ease
         doc="How a change starts: fast (exponential) or slowly (damped).",
     )
 
+    bypass_ports = {"value": "input"}  # noqa: RUF012 - read by `Block`
     at: float | None = None
     velocity: float = 0.0
 

@@ -72,6 +72,9 @@ class Block:
     is_adaptive: ClassVar[bool] = False
     #: The scopes that a region block opens: ("",) for one body, ("", "else") for two branches, () for other blocks.
     regions: ClassVar[tuple[str, ...]] = ()
+    #: The input, or drivable parameter, that each output passes on while the block is bypassed. Without any, they
+    #: follow from the types of the ports (`engine.patch.organise.bypass`).
+    bypass_ports: ClassVar[dict[str, str]] = {}
     _file: ClassVar[Path | None] = None
     _folder: ClassVar[Path | None] = None
 

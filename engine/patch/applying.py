@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from engine.diagnostics import Diagnostic, PatchError, error
 from engine.patch import changes, rules
 from engine.patch.changes import Change, Connection, Node, PortRef, Sentinel, nodes_of
+from engine.patch.organise.annotations import Annotation
 from engine.patch.regions import Scopes, region_of
 
 
@@ -36,6 +37,7 @@ def check_change(change: Change, nodes: Container[str], connections: Mapping[Por
             | changes.NodeMoved()
             | changes.NodeRenamed()
             | changes.NodeRegionChanged()
+            | changes.NodeModeChanged()
             | changes.SentinelChanged()
         ):
             (node_id,) = nodes_of(change)
@@ -61,9 +63,10 @@ def apply_change(
     nodes: dict[str, Node],
     connections: dict[PortRef, Connection],
     sentinels: dict[PortRef, Sentinel],
+    annotations: dict[str, Annotation],
     change: Change,
 ) -> None:
-    """Apply a change; `nodes` are by id, `connections` by input, `sentinels` by output."""
+    """Apply a change; `nodes` are by id, `connections` by input, `sentinels` by output, `annotations` by key."""
     match change:
         case changes.NodeAdded(node):
             nodes[node.id] = node
@@ -78,7 +81,18 @@ def apply_change(
                 sentinels.pop(port, None)
             else:
                 sentinels[port] = value
-        case changes.ParameterChanged() | changes.NodeMoved() | changes.NodeRenamed() | changes.NodeRegionChanged():
+        case changes.AnnotationChanged(key, made):
+            if made is None:
+                annotations.pop(key, None)
+            else:
+                annotations[key] = made
+        case (
+            changes.ParameterChanged()
+            | changes.NodeMoved()
+            | changes.NodeRenamed()
+            | changes.NodeRegionChanged()
+            | changes.NodeModeChanged()
+        ):
             nodes[change.node] = changes.applied(nodes[change.node], change)
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from engine.descriptions.checks import shown
 from engine.diagnostics import PatchError
+from engine.patch.organise.annotations import Annotation, Dots
 
 Position = tuple[float, float]
 
@@ -57,6 +58,14 @@ class OwnPort(PortRef, frozen=True, gc=True, dict=True, eq=False):
         return hash(self.plain)
 
 
+class Mode(StrEnum):
+    """Whether a block runs (`engine.patch.organise.bypass`)."""
+
+    ACTIVE = ""
+    BYPASSED = "bypassed"  # left out; an input takes the place of its output
+    DISABLED = "disabled"  # left out, and with it the blocks that need it
+
+
 class Node(msgspec.Struct, kw_only=True, frozen=True):
     """A placed block: its type, its position on the canvas, and the parameters that were set.
 
@@ -70,6 +79,7 @@ class Node(msgspec.Struct, kw_only=True, frozen=True):
     title: str = ""
     region: str = ""
     position: Position = (0.0, 0.0)
+    mode: Mode = Mode.ACTIVE
     parameters: dict[str, Any] = {}
     extra: dict[str, Any] = {}
 
@@ -226,6 +236,22 @@ class NodeRegionChanged(msgspec.Struct, frozen=True, tag=True):
     previous: str
 
 
+class NodeModeChanged(msgspec.Struct, frozen=True, tag=True):
+    """A node was bypassed, disabled, or put into use again."""
+
+    node: str
+    mode: Mode
+    previous: Mode
+
+
+class AnnotationChanged(msgspec.Struct, frozen=True, tag=True):
+    """A frame, the dots of a connection, a bookmark or a preset changed; None stands for none of this key."""
+
+    key: str
+    value: Annotation | None
+    previous: Annotation | None
+
+
 class SentinelChanged(msgspec.Struct, frozen=True, tag=True):
     """The sentinel of an output changed; None stands for no check."""
 
@@ -244,9 +270,9 @@ class BlockTypesChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 #: Changes that set one property of a node.
-NodeChanged = ParameterChanged | NodeMoved | NodeRenamed | NodeRegionChanged
+NodeChanged = ParameterChanged | NodeMoved | NodeRenamed | NodeRegionChanged | NodeModeChanged
 #: Changes that set a property.
-ValueChanged = NodeChanged | SentinelChanged
+ValueChanged = NodeChanged | SentinelChanged | AnnotationChanged
 Change = NodeAdded | NodeRemoved | Connected | Disconnected | ValueChanged | BlockTypesChanged
 
 
@@ -261,6 +287,8 @@ _OPPOSITES: dict[type[Change], type[Change]] = {
 _NEW_VALUE: dict[type[ValueChanged], str] = {
     ParameterChanged: "value",
     SentinelChanged: "value",
+    AnnotationChanged: "value",
+    NodeModeChanged: "mode",
     NodeMoved: "position",
     NodeRenamed: "title",
     NodeRegionChanged: "region",
@@ -276,6 +304,9 @@ def nodes_of(change: Change) -> tuple[str, ...]:
             return (connection.source.node, connection.target.node)
         case SentinelChanged(port):
             return (port.node,)
+        case AnnotationChanged(_, value, previous):
+            known = value or previous
+            return (known.node,) if isinstance(known, Dots) else ()
         case BlockTypesChanged():
             return ()
     return (change.node,)
@@ -310,7 +341,7 @@ def applied(node: Node, change: NodeChanged) -> Node:
 
 def what_is_set(change: Change) -> tuple[object, ...]:
     """Return a key for the property that a change sets; changes of the same property of the same nodes share it."""
-    part = {ParameterChanged: "parameter", SentinelChanged: "port"}.get(type(change))
+    part = {ParameterChanged: "parameter", SentinelChanged: "port", AnnotationChanged: "key"}.get(type(change))
     return type(change), *nodes_of(change), getattr(change, part) if part is not None else None
 
 

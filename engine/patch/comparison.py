@@ -8,6 +8,7 @@ from engine.figures import plural
 from engine.patch import changes
 from engine.patch.changes import Change, Connection, Node, Position
 from engine.patch.contents import PatchContents
+from engine.patch.organise.annotations import is_same
 from engine.patch.regions import TOP, region_of
 from engine.types.bits import same, same_value
 
@@ -38,7 +39,10 @@ def difference(before: PatchContents, after: PatchContents) -> list[Change]:
         steps += _settings(old[node], new[node])
     steps += [changes.Connected(c) for c in after.connections if c not in stay]
     now = after.sentinels.items()
-    return [*steps, *(changes.SentinelChanged(p, s, checked.get(p)) for p, s in now if checked.get(p) != s)]
+    steps += [changes.SentinelChanged(p, s, checked.get(p)) for p, s in now if checked.get(p) != s]
+    had, has = before.annotations, after.annotations
+    keys = sorted(key for key in had.keys() | has.keys() if not is_same(had.get(key), has.get(key)))
+    return [*steps, *(changes.AnnotationChanged(key, has.get(key), had.get(key)) for key in keys)]
 
 
 def describe_difference(before: PatchContents, after: PatchContents) -> list[str]:
@@ -59,6 +63,8 @@ def describe_difference(before: PatchContents, after: PatchContents) -> list[str
     checks = before.sentinels, after.sentinels
     lines += [f"checked: {port}" for port in sorted(checks[1], key=str) if checks[0].get(port) != checks[1][port]]
     lines += [f"no longer checked: {port}" for port in sorted(checks[0].keys() - checks[1].keys(), key=str)]
+    had, has = before.annotations, after.annotations
+    lines += [f"changed: {key}" for key in sorted(had.keys() | has.keys()) if not is_same(had.get(key), has.get(key))]
     if moved:
         lines.append(f"moved: {plural(moved, 'block')}")
     if not same(before.extra, after.extra):
@@ -77,6 +83,8 @@ def _words(old: Node, new: Node) -> Iterator[str]:
             yield f"{name} {_shown(a)} → {_shown(b)}"
     if old.title != new.title:
         yield f"title {old.title or 'none'} → {new.title or 'none'}"
+    if old.mode != new.mode:
+        yield f"{old.mode or 'active'} → {new.mode or 'active'}"
     if old.region != new.region:
         yield f"region {old.region or 'none'} → {new.region or 'none'}"
 
@@ -90,6 +98,8 @@ def _settings(old: Node, new: Node) -> Iterator[Change]:
         yield changes.NodeMoved(old.id, new.position, old.position)
     if old.title != new.title:
         yield changes.NodeRenamed(old.id, new.title, old.title)
+    if old.mode != new.mode:
+        yield changes.NodeModeChanged(old.id, new.mode, old.mode)
 
 
 def _is_same_block(old: Node, new: Node) -> bool:

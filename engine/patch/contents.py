@@ -19,7 +19,8 @@ from engine.descriptions.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch import changes, rules
 from engine.patch.applying import PatchIndex, apply_change, check_change
-from engine.patch.changes import Change, Connection, Node, OwnPort, PortRef, Sentinel
+from engine.patch.changes import Change, Connection, Node, OwnPort, PortRef, Position, Sentinel
+from engine.patch.organise.annotations import KINDS, Annotation, AnnotationType, Dots
 from engine.patch.regions import OTHERWISE, RegionRefused, Scopes, branch_of, check_region, region_of, scope_text
 from engine.types.element_numbers import number_of
 
@@ -77,6 +78,8 @@ class PatchContents:
 
     #: Whether connections carry buffers, which sentinels can check.
     takes_sentinels: ClassVar[bool] = True
+    #: Whether blocks can be bypassed and disabled.
+    takes_modes: ClassVar[bool] = True
 
     def __init__(self, catalogue: Catalogue | None = None) -> None:
         if not (catalogue is None or isinstance(catalogue, Catalogue)):
@@ -87,6 +90,10 @@ class PatchContents:
         self.nodes: dict[str, Node] = {}
         #: The sentinels, by output.
         self.sentinels: dict[PortRef, Sentinel] = {}
+        #: Frames, dots, bookmarks and presets, by their keys.
+        self.annotations: dict[str, Annotation] = {}
+        #: The nodes that are bypassed or disabled.
+        self.off: set[str] = set()
         #: The file that the patch was loaded from or saved to. Relative media paths start at its folder.
         self.path: Path | None = None
         #: A digest of the file's contents when it was last read or written here; empty if it never was.
@@ -120,6 +127,13 @@ class PatchContents:
             raise PatchError(f"connection must be one of the patch, got {shown(connection)}")
         ends = self._type_of(self.own(connection.source).node), self._type_of(self.own(connection.target).node)
         return rules.is_value_connection(connection, *ends)
+
+    def crosses_branches(self, connection: Connection) -> bool:
+        """True when a connection would lead from one branch of a region to the other."""
+        if not isinstance(connection, Connection):
+            raise PatchError(f"connection must be one of the patch, got {shown(connection)}")
+        self._require(self.own(connection.source).node), self._require(self.own(connection.target).node)
+        return rules.crossed_region(connection, self._run_index.scopes) is not None
 
     def connections_of(self, node_id: str) -> list[Connection]:
         """Return the connections that start or end at a node."""
@@ -196,7 +210,19 @@ class PatchContents:
             *map(changes.NodeAdded, self.nodes.values()),
             *map(changes.Connected, self._by_target.values()),
             *(changes.SentinelChanged(port, sentinel, None) for port, sentinel in self.sentinels.items()),
+            *(changes.AnnotationChanged(key, made, None) for key, made in self.annotations.items()),
         ]
+
+    def annotations_of(self, kind: type[AnnotationType]) -> list[AnnotationType]:
+        """Return the frames, dots, bookmarks or presets, in the order of their keys."""
+        if not any(kind is known for known in KINDS):
+            raise PatchError(f"kind of annotations must be Frame, Dots, Bookmark or Preset, got {shown(kind)}")
+        return [made for _, made in sorted(self.annotations.items()) if isinstance(made, kind)]
+
+    def dots(self, target: PortRef) -> tuple[Position, ...]:
+        """Return the points that the connection into an input passes through on the canvas."""
+        made = self.annotations.get(f"dots {self.own(target)}")
+        return made.points if isinstance(made, Dots) else ()
 
     def feeds(self, port: PortRef) -> bool:
         """True when an output has a connection that carries a buffer."""
@@ -295,10 +321,16 @@ class PatchContents:
     def _take(self, change: Change) -> None:
         """Apply a change. If that is impossible, raise PatchError and change nothing."""
         check_change(change, self.nodes, self._by_target)
-        apply_change(self.nodes, self._by_target, self.sentinels, change)
+        apply_change(self.nodes, self._by_target, self.sentinels, self.annotations, change)
         self._index.follow(change)
         if isinstance(change, changes.NodeRemoved):
             self._adapted.pop(change.node.id, None)
+            self.off.discard(change.node.id)
+        elif isinstance(change, changes.NodeAdded):
+            if change.node.mode:
+                self.off.add(change.node.id)
+        elif isinstance(change, changes.NodeModeChanged):
+            (self.off.add if change.mode else self.off.discard)(change.node)
 
     def _carried(self, change: Change) -> Change:
         """Return a change in which old names of ports and parameters are replaced by the present ones.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from engine.blocktypes.adaptive import decides_interface
 from engine.blocktypes.block import Block
@@ -17,6 +18,7 @@ from engine.patch import changes, rules
 from engine.patch.changes import (
     Change,
     Connection,
+    Mode,
     Node,
     OwnPort,
     PortRef,
@@ -31,6 +33,8 @@ from engine.patch.editing import EditablePatch, free_id
 from engine.patch.groups import edits as group_edits
 from engine.patch.groups.flat import INPUTS, OUTPUTS
 from engine.patch.groups.types import NEW
+from engine.patch.organise.annotations import Annotation, Dots, Frame, checked_annotation, is_same, moved
+from engine.patch.organise.bypass import check_bypass, healed
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
 from engine.types.bits import same_value
 
@@ -48,9 +52,10 @@ class Patch(EditablePatch):
         self._require(node_id)
         return NodeRef(self, node_id)
 
-    def excerpt(self, node_ids: Collection[str]) -> Patch:
+    def excerpt(self, node_ids: Collection[str], frames: Collection[str] = ()) -> Patch:
         """Return some nodes, with the connections between them and their sentinels, as a patch without undo steps.
 
+        It also has the dots of these connections, and the frames with the ids `frames`.
         If a node's region is not among them, the node moves to the innermost region around it that is.
         """
         each = [node.id for node in self._each(node_ids)]
@@ -60,11 +65,19 @@ class Patch(EditablePatch):
         for node in self.nodes.values():
             if node.id in chosen:
                 around = (scope for scope in reversed(self.scopes.chain(node.region)) if region_of(scope) in chosen)
-                made.append(changes.NodeAdded(msgspec.structs.replace(node, region=next(around, TOP))))
+                made.append(changes.NodeAdded(replace(node, region=next(around, TOP))))
         inside = [c for c in self.connections if c.source.node in chosen and c.target.node in chosen]
         made += [changes.Connected(c) for c in inside]
         feeding = {c.source for c in inside}
         made += [changes.SentinelChanged(port, s, None) for port, s in self.sentinels.items() if port in feeding]
+        try:
+            frames = frozenset(frames)
+        except TypeError:
+            raise PatchError(f"frames must be a list of ids, got {shown(frames)}") from None
+        for key, note in self.annotations.items():
+            is_frame = isinstance(note, Frame) and note.id in frames
+            if is_frame or (isinstance(note, Dots) and any(c.target == PortRef(note.node, note.port) for c in inside)):
+                made.append(changes.AnnotationChanged(key, note, None))
         part = Patch(self.catalogue)
         part.restore(made)
         return part
@@ -113,15 +126,25 @@ class Patch(EditablePatch):
         name: str = "Insert",
         region: NodeRef | str = TOP,
     ) -> dict[str, str]:
-        """Add the nodes, connections and sentinels of another patch. Return each node's new id by its old one.
+        """Add another patch's nodes, connections, sentinels, frames and dots. Return each node's new id by its old one.
 
         Nodes keep their ids if these are free. They stay in their regions if these are pasted too, and otherwise go to
         `region`. Placeholders and their connections are added unchecked.
         """
         _require_patch(other)
         outer, offset = self._scope("what is inserted", region), rules.checked_position(offset)
-        ids, changes = _copies(other, offset, outer, self.nodes, with_sentinels=self.takes_sentinels)
-        self._do(name, *changes)
+        ids, made = _copies(other, offset, outer, self.nodes, with_sentinels=self.takes_sentinels)
+        if not self.takes_modes:
+            made = [_active(change) for change in made]
+        frames = {note.id for note in self.annotations_of(Frame)}
+        for frame in other.annotations_of(Frame):
+            copy = replace(moved(frame, offset), id=free_id(re.sub(r"_\d+$", "", frame.id), frames))
+            frames.add(copy.id)
+            made.append(changes.AnnotationChanged(copy.key, copy, None))
+        for dots in other.annotations_of(Dots):
+            moved_dots = replace(moved(dots, offset), node=ids[dots.node])
+            made.append(changes.AnnotationChanged(moved_dots.key, moved_dots, None))
+        self._do(name, *made)
         return ids
 
     def become(self, other: PatchContents, name: str) -> None:
@@ -130,12 +153,15 @@ class Patch(EditablePatch):
         self._do(name, *difference(self, other))
         self.extra = other.extra
 
-    def remove(self, node: NodeRef | str) -> None:
+    def remove(self, node: NodeRef | str, *, heal: bool = False) -> None:
         """Remove a node and its connections; blocks inside a region block move to the region around it.
 
-        A group is removed with all blocks inside; `ungroup` keeps them.
+        A group is removed with all blocks inside; `ungroup` keeps them. With `heal`, what fed the node feeds what it
+        fed, as if it was bypassed.
         """
         found = self._require(self._id_of(node))
+        if not isinstance(heal, bool):
+            raise PatchError(f"heal must be True or False, got {shown(heal)}")
         if self.is_end(found.id):
             raise PatchError(f"node to remove must not be the inputs or outputs of a group, got {found.id}")
         is_group = self.is_group(found.id)
@@ -145,7 +171,13 @@ class Patch(EditablePatch):
         made += map(changes.Disconnected, dict.fromkeys(c for n in gone for c in self.connections_of(n)))
         made += [changes.SentinelChanged(p, None, s) for p, s in self.sentinels.items() if p.node in gone]
         made += [changes.NodeRemoved(self.nodes[n]) for n in gone]
-        self._do(f"Delete {self.title(found.id)}", *made)
+        outgoing = [c for c in self.connections_of(found.id) if c.source.node == found.id] if heal else []
+        closing = healed(self, found.id, self._by_target, outgoing)
+        with self.edit(f"Delete {self.title(found.id)}"):
+            self._do("", *made)
+            for connection in closing:
+                with suppress(PatchError):
+                    self.connect(connection.source, connection.target)
 
     def group(self, nodes: NodeRef | str | Collection[NodeRef | str], title: str = "") -> NodeRef:
         """Put nodes into a new group, and return its node.
@@ -205,7 +237,7 @@ class Patch(EditablePatch):
             spec = rules.require_end(port.node, self._known_type(port.node), port.port)
             return self.end_of(port.node, INPUTS if rules.is_target(spec) else OUTPUTS), port.port
         if not self.is_end(port.node):
-            raise PatchError(f"port must be of a group, or of its inputs or outputs, got {port}")
+            raise PatchError(f"port must be of a group, or of its inputs or outputs, got {cut(str(port), SHOWN)}")
         return port.node, port.port
 
     def connect(self, source: PortRef, target: PortRef) -> Connection:
@@ -314,6 +346,48 @@ class Patch(EditablePatch):
         with self.edit(f"Move {what} {where}"):
             group_edits.move(self, found, scope)
 
+    def set_mode(self, nodes: NodeRef | str | Collection[NodeRef | str], mode: Mode | str) -> None:
+        """Bypass or disable nodes ("bypassed", "disabled"), or use them again ("").
+
+        Raise PatchError with the reason if one of them can't be bypassed.
+        """
+        if not self.takes_modes:
+            raise PatchError("blocks to bypass or disable must be in a patch, got parts of a block")
+        if not isinstance(mode, str) or mode not in list(Mode):
+            raise PatchError(f"mode must be one of bypassed, disabled and '', got {shown(mode)}")
+        wanted, found = Mode(mode), self._each(nodes)
+        for node in found if wanted is Mode.BYPASSED else ():
+            check_bypass(self.title(node.id), self.type_of(node))
+        made = [changes.NodeModeChanged(node.id, wanted, node.mode) for node in found if node.mode is not wanted]
+        if not made:
+            return
+        verb = {Mode.ACTIVE: "Use", Mode.BYPASSED: "Bypass", Mode.DISABLED: "Disable"}[wanted]
+        what = self.title(found[0].id) if len(found) == 1 else f"{len(found)} nodes"
+        self._do(f"{verb} {what}", *made)
+
+    def annotate(self, note: Annotation, name: str | None = None, *, gesture: object = None) -> None:
+        """Add a frame, the dots of a connection, a bookmark or a preset, or replace that with the same key.
+
+        `name` is the name of the undo step. A PatchError names a wrong field.
+        """
+        note = checked_annotation(note)
+        if isinstance(note, Dots) and PortRef(note.node, note.port) not in self._by_target:
+            raise PatchError(f"dots must be of a connection, got {note.node}.{note.port}, which nothing feeds")
+        before = self.annotations.get(note.key)
+        if not is_same(before, note):
+            usual = f"{'Change' if before else 'Add'} {note.kind}"
+            self._do(
+                usual if name is None else name, changes.AnnotationChanged(note.key, note, before), gesture=gesture
+            )
+
+    def remove_annotation(self, key: str, name: str | None = None) -> None:
+        """Remove a frame, the dots of a connection, a bookmark or a preset by its key."""
+        before = self.annotations.get(key) if isinstance(key, str) else None
+        if before is None:
+            raise PatchError(f"annotation to remove must be in the patch, got {shown(key)}")
+        usual = f"Delete {before.kind}"
+        self._do(usual if name is None else name, changes.AnnotationChanged(key, None, before))
+
     def rename(self, node: NodeRef | str, title: str) -> None:
         """Set a node's title; an empty title restores the block type's."""
         found, title = self._require(self._id_of(node)), rules.checked_title(title)
@@ -374,7 +448,7 @@ def _copies(
     for node in sorted(patch.nodes.values(), key=lambda node: len(scopes.chain(node.region))):
         inside = scope_text(ids[region_of(node.region)], branch_of(node.region)) if node.region else region
         position = rules.checked_position((node.position[0] + offset[0], node.position[1] + offset[1]))
-        made.append(changes.NodeAdded(msgspec.structs.replace(node, id=ids[node.id], position=position, region=inside)))
+        made.append(changes.NodeAdded(replace(node, id=ids[node.id], position=position, region=inside)))
     for connection in patch.connections:
         source, target = connection.source, connection.target
         copied = Connection(PortRef(ids[source.node], source.port), PortRef(ids[target.node], target.port))
@@ -382,6 +456,13 @@ def _copies(
     for port, sentinel in patch.sentinels.items() if with_sentinels else ():
         made.append(changes.SentinelChanged(PortRef(ids[port.node], port.port), sentinel, None))
     return ids, made
+
+
+def _active(change: Change) -> Change:
+    """Return a change that adds a node, without the node's mode."""
+    if isinstance(change, changes.NodeAdded) and change.node.mode:
+        return changes.NodeAdded(replace(change.node, mode=Mode.ACTIVE))
+    return change
 
 
 def _require_patch(other: object) -> None:

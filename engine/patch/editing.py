@@ -14,6 +14,7 @@ from engine.patch import changes
 from engine.patch.changes import Change, inverse
 from engine.patch.groups.contents import GroupedContents
 from engine.patch.history import Edit, History
+from engine.patch.organise.annotations import Dots
 
 
 class EditablePatch(GroupedContents):
@@ -48,6 +49,9 @@ class EditablePatch(GroupedContents):
             if outer is None:  # a connection may come and go within an edit
                 for port in [port for port in self.sentinels if not self.feeds(port)]:
                     self._apply(changes.SentinelChanged(port, None, self.sentinels[port]), edit)
+                for key, dots in [*self.annotations.items()]:
+                    if isinstance(dots, Dots) and changes.PortRef(dots.node, dots.port) not in self._by_target:
+                        self._apply(changes.AnnotationChanged(key, None, dots), edit)
         except BaseException:
             while len(edit.changes) > start:
                 self._apply(inverse(edit.changes.pop()))

@@ -7,7 +7,8 @@
      "connections": [{"source": "load.image", "target": "blur.image"}],
      "sentinels": [{"port": "load.image", "nan": true, "infinity": true, "maximum": 1.0, "action": "freeze"}]}
 
-A node in a region has a "region": a region block's id, or "id.else" for its other branch. "sentinels" may be missing.
+A node in a region has a "region": a region block's id, or "id.else" for its other branch. A "mode" is "bypassed" or
+"disabled". "sentinels" may be missing, and so may frames, dots, bookmarks and presets (`organise.annotation_files`).
 Unknown block types and unknown fields are kept as they are. A file is written completely and then moved into place.
 """
 
@@ -36,9 +37,11 @@ from engine.diagnostics import PatchError, cut
 from engine.figures import plural
 from engine.patch import rules
 from engine.patch.changes import (
+    AnnotationChanged,
     Change,
     Connected,
     Connection,
+    Mode,
     Node,
     NodeAdded,
     PortRef,
@@ -48,6 +51,8 @@ from engine.patch.changes import (
     parse_sentinel,
 )
 from engine.patch.document import Patch
+from engine.patch.organise.annotation_files import LISTS, dump_annotations, parse_annotations
+from engine.patch.organise.annotations import Annotation
 from engine.patch.regions import DEEPEST_IN_FILE, TOP, RegionRefused, Scopes, region_of
 from engine.readings import read_bytes
 
@@ -59,11 +64,11 @@ MOST_BYTES = 1 << 30
 MOST_NODES = 100_000
 #: Warploom's example patches; runs and edits never change them.
 EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
-_NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "parameters"}
+_NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "mode", "parameters"}
 # A pair of numbers on four lines, as `json` indents it. No JSON string looks like this, since strings hold no line
 # breaks.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
-_PATCH_FIELDS = {"schema", "nodes", "connections", "sentinels"}
+_PATCH_FIELDS = {"schema", "nodes", "connections", "sentinels", *LISTS}
 #: The optional fields of a node: their defaults, which also have the required types, and these types in words.
 _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
     ("version", 1, "a whole number"),
@@ -168,12 +173,13 @@ class FrozenPatch:
     nodes: dict[str, Node]
     connections: list[Connection]
     sentinels: dict[PortRef, Sentinel]
+    annotations: dict[str, Annotation]
     extra: dict[str, Any]
 
     @classmethod
     def of(cls, patch: Patch) -> FrozenPatch:
         """Return a snapshot of the patch."""
-        return cls(dict(patch.nodes), patch.connections, dict(patch.sentinels), patch.extra)
+        return cls(dict(patch.nodes), patch.connections, dict(patch.sentinels), dict(patch.annotations), patch.extra)
 
 
 def dump_patch(patch: Patch | FrozenPatch) -> str:
@@ -189,6 +195,7 @@ def dump_patch(patch: Patch | FrozenPatch) -> str:
     if patch.sentinels:
         checks = sorted(patch.sentinels.items(), key=lambda check: str(check[0]))
         document["sentinels"] = [{"port": str(port), **dump_sentinel(sentinel)} for port, sentinel in checks]
+    document |= dump_annotations(patch.annotations, {target for target, _ in pairs}, dump_value)
     # `dumps` with an indent is Python code, which takes five times as long.
     data = msgspec.json.format(json.dumps(document, ensure_ascii=False).encode(errors="surrogatepass"), indent=2)
     # Half a surrogate pair can't be encoded; it is written as the escape sequence that a file may hold.
@@ -262,6 +269,8 @@ def fill_patch(patch: Patch, document: dict[str, Any], name: str) -> None:
         checked.add(port)
         sentinel = parse_sentinel({key: value for key, value in item.items() if key != "port"}, f"{where} ({port})")
         changes.append(SentinelChanged(port, sentinel, None))
+    made = parse_annotations(document, name, set(map(str, targets)), _parse_value)
+    changes += [AnnotationChanged(item.key, item, None) for item in made]
     patch.restore(changes)
 
 
@@ -280,15 +289,18 @@ def dump_node(node: Node) -> dict[str, Any]:
     if node.region:
         fields["region"] = node.region
     fields["position"] = list(node.position)
+    if node.mode:
+        fields["mode"] = str(node.mode)
     fields["parameters"] = {
-        name: _dump_value(value)
+        name: dump_value(value)
         for name, value in sorted(node.parameters.items())
         if not isinstance(value, UserArray)  # files can't hold the user's memory
     }
     return fields
 
 
-def _dump_value(value: Any) -> Any:
+def dump_value(value: Any) -> Any:
+    """Return a parameter's value as JSON."""
     if isinstance(value, np.ndarray):
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
@@ -314,6 +326,9 @@ def _parse_node(item: Any, where: str) -> Node:
         if not isinstance(value, type(default)):
             found = shown(value) if key != "parameters" else type(value).__name__
             raise PatchError(f"{where} ({item['id']}): {key} must be {rule}, got {found}")
+    if (mode := item.get("mode", "")) not in list(Mode):
+        raise PatchError(f"{where} ({item['id']}): mode must be bypassed or disabled, got {shown(mode)}")
+    fields["mode"] = Mode(mode)
     fields["parameters"] = {
         key: _parse_value(value, f"{where} ({item['id']}.{key})") for key, value in fields["parameters"].items()
     }

@@ -13,7 +13,8 @@ from engine.diagnostics import Diagnostic, PatchError
 from engine.patch.changes import Change, Node, PortRef
 from engine.patch.contents import PatchContents
 from engine.patch.document import Patch
-from engine.patch.files import dump_node, fill_patch
+from engine.patch.files import dump_node, dump_value, fill_patch
+from engine.patch.organise.annotation_files import LISTS, dump_annotations
 
 #: The parameter of a block that holds its patch, as JSON.
 GRAPH = "graph"
@@ -35,7 +36,7 @@ class InnerPatch(Patch):
     infers_types: ClassVar[bool] = False
     #: The cached property that is computed from all nodes and connections, and again after an edit.
     derived: ClassVar[str]
-    takes_sentinels = False
+    takes_sentinels = takes_modes = False
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> Self:
@@ -45,7 +46,7 @@ class InnerPatch(Patch):
         """
         patch = cls()
         fill_patch(patch, dict(data), cls.kind)
-        patch.extra = {key: value for key, value in data.items() if key not in ("nodes", "connections")}
+        patch.extra = {key: value for key, value in data.items() if key not in ("nodes", "connections", *LISTS)}
         return patch
 
     @property
@@ -95,6 +96,7 @@ class InnerPatch(Patch):
             **self.extra,
             "nodes": [_node(node) for node in self.nodes.values()],
             "connections": [{"source": source, "target": target} for target, source in ties],
+            **dump_annotations(self.annotations, {target for target, _ in ties}, dump_value),
         }
 
     def arrange(self, order: Iterable[str]) -> None:

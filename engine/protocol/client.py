@@ -13,6 +13,7 @@ from engine.device.device import DeviceInfo
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, PortRef, net_changes
 from engine.patch.document import Patch
+from engine.patch.organise.bypass import RunningChanges
 from engine.profiling.profile import Profile
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
@@ -77,8 +78,9 @@ class Client:
         self._changes: list[Change] = []
         self._editor = 0
         self._is_undo = False
+        self._running = RunningChanges(patch)
         transport.post(SetTrust(patch.trusted))
-        for change in patch.flat_changes():
+        for change in self._running.first():
             transport.post(change)
         self._unsubscribe: Callable[[], None] | None = patch.subscribe(
             self._follow, self._send_edit, without_groups=True
@@ -266,7 +268,9 @@ class Client:
         return self._transport.ask(question, within_s)
 
     def _follow(self, change: Change) -> None:
-        if not isinstance(change, BlockTypesChanged):  # the engine's own process follows block files
+        if isinstance(change, BlockTypesChanged):  # the engine's own process follows block files
+            self._running.retype()
+        else:
             self._changes.append(change)
             self._is_undo, self._editor = self.patch.is_undoing, get_ident()
 
@@ -277,7 +281,7 @@ class Client:
 
     def _send_edit(self) -> None:
         """Post the changes of an edit together, so that no frame runs half of it; the patch has checked them."""
-        edit, self._changes = net_changes(self._changes), []
+        edit, self._changes = net_changes(self._running.follow(self._changes)), []
         if len(edit) == 1 and not self._is_undo:
             self._transport.post(edit[0])
         elif edit:

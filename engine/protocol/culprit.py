@@ -12,6 +12,7 @@ import msgspec
 from engine.arguments import checked
 from engine.diagnostics import DeviceError, Diagnostic, Mend, PatchError, Source, error, warning
 from engine.patch.document import Patch
+from engine.patch.organise.bypass import RunningChanges
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol import sanitizer
 from engine.protocol.client import Client
@@ -101,7 +102,7 @@ class CulpritSearch:
     ) -> None:
         self._patch = Patch(patch.catalogue)
         self._patch.path, self._patch.trusted = patch.path, patch.trusted
-        self._patch.restore(patch.flat_changes())
+        self._patch.restore(RunningChanges(patch).first())
         self._command, self._device, self._frame = list(words_of(command)), device, frame
         self._time_step_s, self._plain_edges, self._fuses = time_step_s, plain_edges, fuse
         self._limit_s, self._stuck_s = limit_s, stuck_s

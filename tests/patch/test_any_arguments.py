@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import asdict
 
 from engine.blocktypes.parameters import UserArray
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef, SentinelAction
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
+from engine.patch.organise.annotations import Bookmark, Dots, Frame, Preset
 from engine.types.bits import same
 from tests.fuzzing import many, seeds
 
@@ -155,7 +157,7 @@ def contents(patch: Patch) -> dict[str, object]:
     """Return everything that a file stores of a patch, except user memory."""
     nodes = {
         node.id: (
-            (node.type, node.version, node.title, node.region, *node.position),
+            (node.type, node.version, node.title, node.region, node.mode, *node.position),
             {name: value for name, value in node.parameters.items() if not isinstance(value, UserArray)},
         )
         for node in patch.nodes.values()
@@ -163,6 +165,7 @@ def contents(patch: Patch) -> dict[str, object]:
     return {
         "nodes": dict(sorted(nodes.items())),
         "connections": sorted(map(str, patch.connections)),
+        "annotations": {key: asdict(note) for key, note in sorted(patch.annotations.items())},
         "sentinels": {str(port): sentinel for port, sentinel in sorted(patch.sentinels.items(), key=str)},
     }
 
@@ -204,6 +207,18 @@ def argument(draw: random.Random, patch: Patch, name: str) -> Any:
         "name": ["a", "data", "Do"],
         "title": ["Title", "x" * 1000, "x" * 1001],
         "change": [],
+        "mode": ["bypassed", "disabled", ""],
+        "key": [*patch.annotations],
+        "kind": [Frame, Bookmark],
+        "frames": [["f"], []],
+        "note": [
+            Frame(id="f", title="Ä", colour="blue"),
+            Frame(id="g", size=(0, draw.choice(ODD))),
+            *(Dots(node=c.target.node, port=c.target.port, points=((1, 2.5),)) for c in patch.connections),
+            Dots(node=draw.choice(ODD), port="x", points=draw.choice(ODD)),
+            Bookmark(number=draw.choice([1, 2, *ODD]), zoom=draw.choice([1, 0.5, *ODD])),
+            Preset(type="math.saxpy", name="soft", parameters={"a": draw.choice(ODD), "b": np.arange(3)}),
+        ],
     }
     return draw.choice(ODD if draw.random() < 0.4 else fitting.get(name) or ODD)
 

@@ -25,6 +25,7 @@ from engine.patch.changes import (
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
 from engine.patch.history import Edit, History
+from engine.patch.organise.annotations import Dots, Frame
 from engine.patch.regions import branch_of, region_of
 from engine.patch.rules import crossed_region, find_cycle
 
@@ -62,6 +63,10 @@ def random_edit(patch: Patch, data: st.DataObject) -> None:
                 "into",
                 "into",
                 "copy",
+                "mode",
+                "frame",
+                "dots",
+                "heal",
             )
         )
     )
@@ -99,6 +104,16 @@ def random_edit(patch: Patch, data: st.DataObject) -> None:
             patch.move_into({node, other}, random_scope(patch, data))
         case "copy":
             patch.insert(patch.excerpt({node, other}), region=random_scope(patch, data))
+        case "mode":
+            patch.set_mode({node, other}, data.draw(st.sampled_from(("", "bypassed", "disabled"))))
+        case "frame":
+            patch.annotate(Frame(id=data.draw(st.sampled_from("ab")), position=(data.draw(st.integers(0, 9)), 0)))
+        case "dots":
+            if patch.connections:
+                target = data.draw(st.sampled_from(patch.connections)).target
+                patch.annotate(Dots(node=target.node, port=target.port, points=((data.draw(st.integers(0, 9)), 0),)))
+        case "heal":
+            patch.remove(node, heal=True)
         case "group":
             with patch.edit("group"):
                 patch.move(node, (0.0, 0.0))

@@ -47,7 +47,7 @@ class GroupedContents(PatchContents):
 
     def end_of(self, group: NodeRef | str, kind: str = INPUTS) -> str:
         """Return the node of a group's inputs, or of its outputs. Raise PatchError if it has none."""
-        if kind not in ENDS:
+        if not isinstance(kind, str) or kind not in ENDS:
             raise PatchError(f"kind of end must be one of {', '.join(ENDS)}, got {shown(kind)}")
         found = self._flat.end(self._id_of(group), kind) if self._flat is not None else None
         if found is None:
@@ -98,6 +98,17 @@ class GroupedContents(PatchContents):
             return [(node, parameter)]
         return [(ref.node, ref.port) for ref in self._flat.targets(PortRef(node, parameter))] or [(node, parameter)]
 
+    def link(self, port: PortRef) -> PortRef | None:
+        """Return the input that an output of a group or of its inputs continues; None for other ports."""
+        return self._flat.link(self.own(port)) if self._flat is not None else None
+
+    def flat_targets(self, connection: Connection) -> list[PortRef]:
+        """Return the inputs of blocks that a connection leads to, through ports of groups."""
+        if not isinstance(connection, Connection):
+            raise PatchError(f"connection must be one of the patch, got {shown(connection)}")
+        target = self.own(connection.target)
+        return [target] if self._flat is None else self._flat.targets(target)
+
     # The patch without groups
 
     def flat_changes(self) -> list[Change]:
@@ -125,7 +136,7 @@ class GroupedContents(PatchContents):
 
     def type_of(self, node: Node) -> type[Block] | None:
         """Return the block type of a node that is in the patch, or may be added; None when it is unknown."""
-        if self._flat is None or getattr(node, "id", None) not in self._flat.hidden:
+        if self._flat is None or not isinstance(node, Node) or node.id not in self._flat.hidden:
             return super().type_of(node)
         known, key = self._adapted.get(node.id), (self._edition, generation())
         if known is None or known[1] != key:

@@ -15,6 +15,7 @@ from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Se
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
+from engine.patch.organise.bypass import Running
 from engine.patch.trust import SavePlace
 from engine.runtime.check.kernel_checks import argument_problems, count_problems, number_problems
 from engine.runtime.memory.graph_memory import out_of_memory_errors
@@ -38,16 +39,18 @@ def check_patch(patch: Patch) -> list[Diagnostic]:
 
 def plan_patch(patch: Patch, *, fuses: bool = True) -> tuple[Plan | None, list[Diagnostic]]:
     """Return the plan of the blocks that can be described, None without any, and all diagnostics."""
+    running = Running.of(patch)
     patch = patch.without_groups()
     parameters = ParameterStore(lambda: patch.folder)
     with closing(CodeRunner()) as code:
         registry = BlockRegistry(patch.catalogue, parameters, lambda: patch.folder, code)
         registry.trusted = patch.trusted
-        for node in patch.nodes.values():
+        for node in running.nodes.values():
             registry.register(node)
-        wires = [c for c in patch.connections if not patch.is_value_connection(c)]
-        described = describe_patch(registry.snapshot(wires, patch.sentinels), code)
-        drives = filter(patch.is_value_connection, patch.connections)
+        connections = running.by_target.values()
+        wires = [c for c in connections if not patch.is_value_connection(c)]
+        described = describe_patch(registry.snapshot(wires, running.sentinels), code)
+        drives = filter(patch.is_value_connection, connections)
         values = registry.value_blocks
         wiring = wire_values(values, drives, registry.type_of)
         found = [*described.problems, *wiring.problems]

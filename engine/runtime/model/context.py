@@ -209,8 +209,8 @@ class CudaContext:
                 self._block_changed(node_id)
             case changes.BlockTypesChanged(types):
                 self._redefine(types)
-            case changes.NodeMoved() | changes.NodeRenamed():
-                return  # the running graph is not affected
+            case changes.NodeMoved() | changes.NodeRenamed() | changes.NodeModeChanged() | changes.AnnotationChanged():
+                return  # the running graph is not affected; `RunningChanges` leaves blocks out
         if self.muted.reasons:
             self._release(change)
 

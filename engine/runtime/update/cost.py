@@ -152,7 +152,10 @@ class _Edits:
                 if used := paths & published.kernel_files:
                     cause = f"{min(path.name for path in used)} saved"
                     self._costs.append(EditCost(UpdateLevel.CODE, cause))
-            case SetProfiling() | changes.NodeMoved() | changes.NodeRenamed():
+            case changes.NodeModeChanged(node_id):
+                cause = f"block {node_id} is bypassed, disabled or used again"
+                self._costs.append(EditCost(UpdateLevel.COLD, cause, at_most=True))
+            case SetProfiling() | changes.NodeMoved() | changes.NodeRenamed() | changes.AnnotationChanged():
                 pass  # the engine runs as before
 
     def _restructure(self, change: Change, cause: str) -> None:
@@ -223,7 +226,7 @@ class _Trial:
         nodes = self._nodes
         try:
             for change in edits:
-                apply_change(nodes, self._by_target, self._sentinels, change)
+                apply_change(nodes, self._by_target, self._sentinels, {}, change)
         except KeyError:  # a node or a connection that is not there
             return False
         self._by_target = {t: c for t, c in self._by_target.items() if c.source.node in nodes and t.node in nodes}

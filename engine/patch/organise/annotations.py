@@ -1,0 +1,221 @@
+"""What a person adds to a patch for people only: frames, dots of connections, bookmarks and presets.
+
+The engine ignores all of them. Each annotation has a key, which is unique in its patch.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+import numpy as np
+
+from engine.blocktypes.parameters import MOST_DEPTH, check_depth
+from engine.descriptions.checks import shown
+from engine.diagnostics import PatchError
+from engine.types.bits import same
+
+Pair = tuple[float, float]
+#: The colours of frames, by name; the editor's themes say how each looks.
+COLOURS = ("grey", "blue", "teal", "green", "yellow", "orange", "pink", "purple")
+#: The most characters of a title, and of a comment; the most dots of a connection; the least side of a frame.
+LONGEST_TITLE, LONGEST_COMMENT, MOST_DOTS, LEAST_SIDE = 200, 10_000, 64, 48.0
+_FARTHEST = 1e9
+#: The element types of arrays in files, as numpy names them without the byte order.
+_ARRAYS = frozenset(("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8"))
+_ZOOMS = (0.01, 100.0)
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True):
+    """A titled box behind blocks. The blocks inside it move with it."""
+
+    kind: ClassVar[str] = "frame"
+
+    id: str
+    title: str = ""
+    comment: str = ""
+    colour: str = COLOURS[0]
+    position: Pair = (0.0, 0.0)
+    size: Pair = (320.0, 200.0)
+    extra: dict[str, Any] = {}
+
+    @property
+    def key(self) -> str:
+        """The key among all annotations."""
+        return f"frame {self.id}"
+
+    def holds(self, position: Pair, size: Pair) -> bool:
+        """True when a rectangle is inside the frame."""
+        return all(
+            low <= at and at + extent <= low + whole
+            for low, whole, at, extent in zip(self.position, self.size, position, size, strict=True)
+        )
+
+
+class Dots(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True):
+    """The points that the connection into an input passes through on the canvas, from its source to its target."""
+
+    kind: ClassVar[str] = "dots"
+
+    node: str
+    port: str
+    points: tuple[Pair, ...] = ()
+    extra: dict[str, Any] = {}
+
+    @property
+    def key(self) -> str:
+        """The key among all annotations."""
+        return f"dots {self.node}.{self.port}"
+
+
+class Bookmark(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True):
+    """A part of the canvas to return to: its middle, and the zoom, which is 1 at 100 %."""
+
+    kind: ClassVar[str] = "bookmark"
+
+    number: int
+    title: str = ""
+    centre: Pair = (0.0, 0.0)
+    zoom: float = 1.0
+    extra: dict[str, Any] = {}
+
+    @property
+    def key(self) -> str:
+        """The key among all annotations."""
+        return f"bookmark {self.number}"
+
+
+class Preset(msgspec.Struct, frozen=True, kw_only=True, tag_field="note", tag=True):
+    """Named parameter values for blocks of one type; parameters that it leaves out have their defaults."""
+
+    kind: ClassVar[str] = "preset"
+
+    type: str
+    name: str
+    parameters: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+
+    @property
+    def key(self) -> str:
+        """The key among all annotations."""
+        return f"preset {self.type} {self.name}"
+
+
+Annotation = Frame | Dots | Bookmark | Preset
+KINDS: tuple[type[Annotation], ...] = (Frame, Dots, Bookmark, Preset)
+Moved = TypeVar("Moved", Frame, Dots)
+AnnotationType = TypeVar("AnnotationType", Frame, Dots, Bookmark, Preset)
+
+
+def is_same(one: Annotation | None, other: Annotation | None) -> bool:
+    """True when two annotations have the same fields, arrays of presets among them."""
+    if one is None or other is None or type(one) is not type(other):
+        return one is other
+    return same(msgspec.structs.asdict(one), msgspec.structs.asdict(other))
+
+
+def moved(note: Moved, offset: Pair) -> Moved:
+    """Return a frame or dots at another place."""
+    dx, dy = offset
+    if isinstance(note, Frame):
+        return msgspec.structs.replace(note, position=(note.position[0] + dx, note.position[1] + dy))
+    return msgspec.structs.replace(note, points=tuple((x + dx, y + dy) for x, y in note.points))
+
+
+def checked_annotation(annotation: Annotation) -> Annotation:
+    """Return an annotation with its numbers rounded as in a file. Raise PatchError that names a wrong field."""
+    match annotation:
+        case Frame():
+            if annotation.colour not in COLOURS:
+                raise PatchError(
+                    f"colour of a frame must be one of {', '.join(COLOURS)}, got {shown(annotation.colour)}"
+                )
+            size = _pair("size of a frame", annotation.size)
+            if min(size) < LEAST_SIDE:
+                raise PatchError(f"size of a frame must be at least {LEAST_SIDE:g} each way, got {shown(size)}")
+            _name("id of a frame", annotation.id)
+            _text("title of a frame", annotation.title, LONGEST_TITLE)
+            _text("comment of a frame", annotation.comment, LONGEST_COMMENT)
+            position = _pair("position of a frame", annotation.position)
+            return msgspec.structs.replace(annotation, position=position, size=size)
+        case Dots():
+            _name("node of dots", annotation.node)
+            _name("port of dots", annotation.port)
+            if not isinstance(annotation.points, tuple) or not 1 <= len(annotation.points) <= MOST_DOTS:
+                raise PatchError(f"dots of a connection must be 1 to {MOST_DOTS}, got {shown(annotation.points)}")
+            points = tuple(_pair("dot", point) for point in annotation.points)
+            return msgspec.structs.replace(annotation, points=points)
+        case Bookmark():
+            if type(annotation.number) is not int or not 1 <= annotation.number <= 999:
+                raise PatchError(f"number of a bookmark must be from 1 to 999, got {shown(annotation.number)}")
+            zoom = _number(annotation.zoom)
+            if zoom is None or not _ZOOMS[0] <= zoom <= _ZOOMS[1]:
+                raise PatchError(
+                    f"zoom of a bookmark must be from {_ZOOMS[0]} to {_ZOOMS[1]}, got {shown(annotation.zoom)}"
+                )
+            _text("title of a bookmark", annotation.title, LONGEST_TITLE)
+            centre = _pair("centre of a bookmark", annotation.centre)
+            return msgspec.structs.replace(annotation, centre=centre, zoom=zoom)
+        case Preset():
+            _name("type of a preset", annotation.type)
+            _name("name of a preset", annotation.name)
+            return msgspec.structs.replace(annotation, parameters=_values(annotation.parameters))
+    raise PatchError(f"annotation must be a Frame, Dots, a Bookmark or a Preset, got {shown(annotation)}")
+
+
+def _values(values: object) -> dict[str, Any]:
+    """Return the parameter values of a preset in the form that files hold."""
+    if not isinstance(values, dict):
+        raise PatchError(f"parameters of a preset must be an object, got {shown(values)}")
+    found = {}
+    for name, value in values.items():
+        try:
+            found[str.__str__(name)] = _plain(value)
+        except (TypeError, ValueError, RecursionError):
+            text = f"parameter {shown(name)} of a preset must have a value that files hold"
+            raise PatchError(f"{text}, got {shown(value)}") from None
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        if value.dtype.str[1:] not in _ARRAYS:
+            raise TypeError
+        return np.ascontiguousarray(value).reshape(value.shape)
+    check_depth(value, MOST_DEPTH)
+    plain = json.loads(json.dumps(value, allow_nan=False))
+    if isinstance(plain, dict) and "base64" in plain:
+        raise TypeError
+    return plain
+
+
+def _name(what: str, text: object) -> None:
+    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > LONGEST_TITLE:
+        raise PatchError(f"{what} must be a text of 1 to {LONGEST_TITLE} characters, got {shown(text)}")
+
+
+def _text(what: str, text: object, most: int) -> None:
+    if not isinstance(text, str) or len(text) > most or any("\ud800" <= c <= "\udfff" for c in text):
+        raise PatchError(f"{what} must be a text of at most {most} characters, got {shown(text)}")
+
+
+def _pair(what: str, pair: object) -> Pair:
+    try:
+        x, y = map(_number, pair)  # type: ignore[call-overload]
+    except Exception:  # noqa: BLE001 - a value of another type may raise anything
+        x = y = None
+    if x is None or y is None:
+        raise PatchError(f"{what} must be two numbers from -1e9 to 1e9, got {shown(pair)}")
+    return x, y
+
+
+def _number(value: object) -> float | None:
+    """Return a finite number, as an integer if it is whole; None for anything else."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
+        return None
+    rounded = round(float(value), 2)
+    whole = int(rounded) if rounded == int(rounded) else rounded
+    return whole if abs(whole) <= _FARTHEST else None

@@ -1,0 +1,299 @@
+"""Bypassed and disabled blocks: what a bypassed block passes through, and the part of a patch that the engine runs.
+
+A *bypassed* block is left out, and what feeds one of its inputs feeds what its output fed: the patch runs as if the
+block had been deleted and the chain healed. A *disabled* block is left out too, with every block that can't run without
+it. (A *muted* node is something else: the engine leaves it out because the device failed in it.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from engine.blocktypes.block import Block
+from engine.descriptions.ports import PortSpec
+from engine.diagnostics import PatchError
+from engine.patch import changes, rules
+from engine.patch.applying import apply_change
+from engine.patch.changes import Change, Connection, Mode, Node, PortRef, Sentinel, inverse
+from engine.patch.groups.contents import GroupedContents
+from engine.patch.groups.flat import GROUP
+from engine.patch.regions import Scopes, region_of
+
+TypeOf = Callable[[str], type[Block] | None]
+
+
+def pass_through(block_type: type[Block]) -> dict[str, str]:
+    """Return the input that each output of a bypassed block takes its data from.
+
+    A block type may declare them as `bypass_ports`. Otherwise an output takes the first input of its type and rank that
+    no earlier output took; an input that is read in the next frame is none.
+    """
+    if block_type.bypass_ports:
+        return dict(block_type.bypass_ports)
+    inputs = [spec for spec in block_type.ports.values() if spec.is_input and not spec.delayed]
+    found: dict[str, str] = {}
+    for output in (spec for spec in block_type.ports.values() if not spec.is_input):
+        taken = found.values()
+        match = next((spec.name for spec in inputs if spec.name not in taken and _is_alike(output, spec)), None)
+        if match is not None:
+            found[output.name] = match
+    return found
+
+
+def _is_alike(output: PortSpec, spec: PortSpec) -> bool:
+    if output.dtype.kind == "any":
+        return output.dtype_rule == f"same({spec.name})"
+    return output.dtype == spec.dtype and (None in (output.rank, spec.rank) or output.rank == spec.rank)
+
+
+def _is_region(block_type: type[Block]) -> bool:
+    return bool(block_type.regions) and block_type.id != GROUP
+
+
+def check_bypass(title: str, block_type: type[Block] | None) -> None:
+    """Raise PatchError with the reason if a block can't be bypassed: its first output must have an input to take."""
+    if block_type is None:
+        raise PatchError(f"{title} must be of a known block type to be bypassed; disable it instead")
+    if _is_region(block_type):
+        raise PatchError(f"{title} must not be a region to be bypassed, got one; disable it, or take its blocks out")
+    outputs = [*(spec.name for spec in block_type.ports.values() if not spec.is_input), *block_type.values_out]
+    if not outputs:
+        raise PatchError(f"{title} must have an output to be bypassed, got none; disable it instead")
+    passed = pass_through(block_type)
+    if outputs[0] not in passed:
+        raise PatchError(
+            f"{title} must have an input of the type of its output '{outputs[0]}' to be bypassed, got none; "
+            "disable it instead"
+        )
+    for output, name in passed.items():
+        known = rules.find_end(block_type, name)
+        if output not in outputs or known is None or not rules.is_target(known):
+            raise PatchError(f"bypass_ports of {block_type.id} must lead from outputs to inputs, got {output}: {name}")
+
+
+def healed(
+    patch: GroupedContents, node: str, by_target: Mapping[PortRef, Connection], outgoing: Iterable[Connection]
+) -> list[Connection]:
+    """Return the connections that close the gap that a node of a patch leaves; `outgoing` are those from its outputs.
+
+    Connections that the patch would refuse are left out: those of other types, and those between branches of a region.
+    """
+    block_type = patch.block_type(node)
+    passed = pass_through(block_type) if block_type is not None and not _is_region(block_type) else {}
+    made = []
+    for connection in outgoing:
+        entry = passed.get(connection.source.port)
+        before = by_target.get(PortRef(node, entry)) if entry is not None else None
+        if before is not None and before.source.node != node != connection.target.node:
+            wanted = Connection(before.source, connection.target)
+            if _is_allowed(patch, wanted):
+                made.append(wanted)
+    return made
+
+
+def _is_allowed(patch: GroupedContents, connection: Connection) -> bool:
+    source, target = patch.find_end(connection.source), patch.find_end(connection.target)
+    if source is None or target is None or not rules.fits(source, target):
+        return False
+    return patch.is_value_connection(connection) or not patch.crosses_branches(connection)
+
+
+@dataclass
+class Running:
+    """The nodes, connections and sentinels that the engine runs, without groups, in the form of `PatchContents`."""
+
+    nodes: dict[str, Node]
+    by_target: dict[PortRef, Connection]
+    sentinels: dict[PortRef, Sentinel]
+
+    @classmethod
+    def whole(cls, patch: GroupedContents) -> Running:
+        """Return a patch as if no block was bypassed or disabled."""
+        made = cls({}, {}, {})
+        for change in patch.flat_changes():
+            apply_change(made.nodes, made.by_target, made.sentinels, {}, change)
+        return made
+
+    @classmethod
+    def of(cls, patch: GroupedContents) -> Running:
+        """Return what the engine runs of a patch."""
+        running = cls.whole(patch)
+        if not patch.off:
+            return running
+        by_mode: dict[Mode, list[str]] = {Mode.BYPASSED: [], Mode.DISABLED: []}
+        for node in patch.off:
+            inside = patch.within(node) if patch.is_group(node) else ()
+            by_mode[patch.nodes[node].mode] += [node, *inside]
+        gone = set(by_mode[Mode.BYPASSED])
+        if gone:
+            ways = _Ways(patch)
+            known, running.by_target = running.by_target, {}
+            for connection in patch.connections:
+                for target in patch.flat_targets(connection):
+                    source = ways.source(connection.source) if target.node not in gone else None
+                    before = known.get(target)
+                    if before is not None and before.source == source:
+                        running.by_target[target] = before
+                    elif source is not None and _is_allowed(patch, Connection(source, target)):
+                        running.by_target[target] = Connection(source, target)
+        running._leave_out(gone)
+        if by_mode[Mode.DISABLED]:
+            running._leave_out(_with_dependents(by_mode[Mode.DISABLED], running, patch.block_type))
+        feeding = {connection.source for connection in running.by_target.values()}
+        running.sentinels = {port: check for port, check in running.sentinels.items() if port in feeding}
+        return running
+
+    def _leave_out(self, nodes: Collection[str]) -> None:
+        gone = set(nodes)
+        self.nodes = {node: held for node, held in self.nodes.items() if node not in gone}
+        kept = (c for c in self.by_target.values() if not gone & {c.source.node, c.target.node})
+        self.by_target = {connection.target: connection for connection in kept}
+
+    def as_changes(self) -> list[Change]:
+        """Return the changes that make this from nothing."""
+        return [
+            *map(changes.NodeAdded, self.nodes.values()),
+            *map(changes.Connected, self.by_target.values()),
+            *(changes.SentinelChanged(port, check, None) for port, check in self.sentinels.items()),
+        ]
+
+
+class _Ways:
+    """Finds the output of a running block that an output of any node has the elements of."""
+
+    def __init__(self, patch: GroupedContents) -> None:
+        self._patch = patch
+        self._known: dict[PortRef, PortRef | None] = {}
+
+    def source(self, port: PortRef) -> PortRef | None:
+        """Return that output, through groups and bypassed blocks; None when nothing feeds them."""
+        if port not in self._known:
+            self._known[port] = None  # for blocks that feed themselves
+            self._known[port] = self._found(port)
+        return self._known[port]
+
+    def _found(self, port: PortRef) -> PortRef | None:
+        patch, is_bypassed = self._patch, self._patch.nodes[port.node].mode is Mode.BYPASSED
+        if is_bypassed:
+            block_type = patch.block_type(port.node)
+            entry = pass_through(block_type).get(port.port) if block_type is not None else None
+            before = PortRef(port.node, entry) if entry is not None else None
+        elif not (patch.is_group(port.node) or patch.is_end(port.node)):
+            return port
+        else:
+            before = patch.link(port)
+        fed = patch.source_of(before) if before is not None else None
+        found = self.source(fed) if fed is not None else None
+        if found is None or before is None or not is_bypassed or found == fed:
+            return found
+        return found if _is_allowed(patch, Connection(found, before)) else None
+
+
+def _with_dependents(off: Collection[str], running: Running, type_of: TypeOf) -> set[str]:
+    """Return nodes with the blocks inside them, and with those whose required inputs they feed."""
+    scopes = Scopes({node.id: node.region for node in running.nodes.values() if node.region})
+    inside: dict[str, list[str]] = {}
+    for held in running.nodes.values():
+        for scope in scopes.chain(held.region):
+            inside.setdefault(region_of(scope), []).append(held.id)
+    fed: dict[str, list[Connection]] = {}
+    for connection in running.by_target.values():
+        fed.setdefault(connection.source.node, []).append(connection)
+    found, waiting = set(off), list(off)
+    while waiting:
+        gone = waiting.pop()
+        needing = [c.target.node for c in fed.get(gone, ()) if _is_required(c.target, type_of)]
+        for other in (*needing, *inside.get(gone, ())):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
+def _is_required(target: PortRef, type_of: TypeOf) -> bool:
+    spec = rules.find_end(type_of(target.node), target.port)
+    return isinstance(spec, PortSpec) and not spec.optional
+
+
+def left_out(patch: GroupedContents) -> frozenset[str]:
+    """Return the blocks that the engine does not run: bypassed and disabled ones, and those that can't run without."""
+    if not patch.off:
+        return frozenset()
+    return frozenset(Running.whole(patch).nodes.keys() - Running.of(patch).nodes.keys())
+
+
+class RunningChanges:
+    """Turns the changes of a patch without its groups into those of the part that the engine runs.
+
+    While no block is bypassed or disabled, they are the same.
+    """
+
+    def __init__(self, patch: GroupedContents) -> None:
+        self._patch = patch
+        self._running = Running.of(patch) if patch.off else None
+        self._off = {node: patch.nodes[node].mode for node in patch.off}
+        self._has_other_types = False
+
+    def retype(self) -> None:
+        """Note that block types have changed, and with them what blocks pass through or need."""
+        self._has_other_types = True
+
+    def first(self) -> list[Change]:
+        """Return the changes that make the running part from nothing."""
+        return self._patch.flat_changes() if self._running is None else self._running.as_changes()
+
+    def follow(self, made: list[Change]) -> list[Change]:
+        """Return the changes of the running part for changes that the patch already has."""
+        patch, before = self._patch, self._running
+        if before is None and not patch.off:
+            return made
+        off, retyped = {node: patch.nodes[node].mode for node in patch.off}, self._has_other_types
+        is_light = all(isinstance(change, changes.ParameterChanged | changes.NodeMoved) for change in made)
+        if before is None:
+            before = self._before(made)
+        elif is_light and off == self._off and not retyped:
+            return self._light(before, made)
+        self._off, self._has_other_types = off, False
+        after = Running.of(patch)
+        self._running = after if off else None
+        return _difference(before, after, made)
+
+    def _light(self, before: Running, made: list[Change]) -> list[Change]:
+        """Return the changes of nodes that run, where no node or connection changes."""
+        kept: list[Change] = []
+        for change in made:
+            if isinstance(change, changes.ParameterChanged | changes.NodeMoved) and change.node in before.nodes:
+                before.nodes[change.node] = changes.applied(before.nodes[change.node], change)
+                kept.append(change)
+        return kept
+
+    def _before(self, made: list[Change]) -> Running:
+        """Return the whole patch as it was before these changes."""
+        found = Running.whole(self._patch)
+        for change in reversed(made):
+            apply_change(found.nodes, found.by_target, found.sentinels, {}, inverse(change))
+        return found
+
+
+def _difference(before: Running, after: Running, made: list[Change]) -> list[Change]:
+    """Return the changes from `before` to `after`; those of single properties are among `made`."""
+    renewed = {change.node.id for change in made if isinstance(change, changes.NodeRemoved)}
+    kept = (before.nodes.keys() & after.nodes.keys()) - renewed
+    stay = {
+        c for t, c in before.by_target.items() if after.by_target.get(t) == c and {c.source.node, c.target.node} <= kept
+    }
+    checks = {port: check for port, check in before.sentinels.items() if port.node in kept}
+    steps: list[Change] = [
+        changes.SentinelChanged(port, None, check)
+        for port, check in before.sentinels.items()
+        if port not in checks or port not in after.sentinels
+    ]
+    steps += [changes.Disconnected(c) for c in before.by_target.values() if c not in stay]
+    steps += [changes.NodeRemoved(node) for node in before.nodes.values() if node.id not in kept]
+    steps += [changes.NodeAdded(node) for node in after.nodes.values() if node.id not in kept]
+    single = (changes.ParameterChanged, changes.NodeMoved, changes.NodeRenamed, changes.NodeRegionChanged)
+    steps += [change for change in made if isinstance(change, single) and change.node in kept]
+    steps += [changes.Connected(c) for c in after.by_target.values() if c not in stay]
+    now = after.sentinels.items()
+    return [*steps, *(changes.SentinelChanged(p, s, checks.get(p)) for p, s in now if checks.get(p) != s)]

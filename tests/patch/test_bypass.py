@@ -1,0 +1,210 @@
+"""Bypassed and disabled blocks: a bypassed block gives what a deleted and healed one gives."""
+
+import random
+from collections.abc import Collection
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel
+from engine.blocktypes.block import block_types
+from engine.catalogue.catalogue import default_catalogue
+from engine.diagnostics import PatchError
+from engine.patch.changes import Connection, Mode, PortRef
+from engine.patch.contents import PatchContents
+from engine.patch.files import dump_patch, parse_patch
+from engine.patch.organise.bypass import Running, RunningChanges, check_bypass, left_out, pass_through
+from tests.fuzzing import seeds
+
+TYPES = (
+    "io.array",
+    "math.scale_offset",
+    "math.add",
+    "math.saxpy",
+    "value.lfo",
+    "value.smooth",
+    "value.map",
+    "control.if",
+)
+DATA = np.arange(8, dtype=np.float32)
+
+
+def chain() -> Patch:
+    """Return an array, which is doubled and then tripled."""
+    patch = Patch()
+    array = patch.add("io.array", data=DATA)
+    double = patch.add("math.scale_offset", node_id="double", scale=2.0)
+    triple = patch.add("math.scale_offset", node_id="triple", scale=3.0)
+    patch.connect(array["out"], double["x"])
+    patch.connect(double["out"], triple["x"])
+    return patch
+
+
+def held(patch: PatchContents | Running) -> tuple[object, ...]:
+    """Return nodes, connections and sentinels in a form to compare."""
+    running = Running(patch.nodes, patch._by_target, patch.sentinels) if isinstance(patch, PatchContents) else patch
+    nodes = {(n.id, n.type, n.region, str(sorted(n.parameters.items()))) for n in running.nodes.values()}
+    return nodes, set(running.by_target.values()), running.sentinels
+
+
+def test_a_bypassed_block_passes_its_input_on_and_is_back_with_its_state_of_the_patch() -> None:
+    """The engine runs as if the block was deleted and the chain healed; undo brings it back."""
+    patch = chain()
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set_mode("double", "bypassed")
+        assert engine.step().update_level is UpdateLevel.COLD
+        np.testing.assert_array_equal(engine.read(patch["triple"]["out"]), DATA * 3)
+        patch.set("double", scale=5.0)
+        assert engine.step().update_level is UpdateLevel.NONE, "a bypassed block's parameters must cost nothing"
+        patch.set("triple", scale=4.0)
+        assert engine.step().update_level is UpdateLevel.HOT
+        patch.undo(), patch.undo(), patch.undo()
+        engine.step()
+        np.testing.assert_array_equal(engine.read(patch["triple"]["out"]), DATA * 6)
+
+
+def test_a_disabled_block_leaves_out_the_blocks_that_need_it() -> None:
+    """Blocks without a required input are left out, and the rest runs."""
+    patch = chain()
+    patch.add("math.scale_offset", node_id="other", scale=7.0)
+    patch.connect(PortRef("array", "out"), patch["other"]["x"])
+    with Engine(patch, device="host") as engine:
+        patch.set_mode(["double"], Mode.DISABLED)
+        report = engine.step()
+        assert report.nodes.keys() == {"array", "other"}
+        assert not report.diagnostics
+        assert left_out(patch) == {"double", "triple"}
+        patch.set_mode("double", "")
+        assert engine.step().nodes.keys() == {"array", "double", "triple", "other"}
+
+
+def test_modes_are_in_the_file_and_in_copies() -> None:
+    """A mode is written only where there is one; a file with another mode is refused with its place."""
+    patch = chain()
+    plain = dump_patch(patch)
+    assert "mode" not in plain
+    patch.set_mode("double", "bypassed")
+    text = dump_patch(patch)
+    assert dump_patch(parse_patch(text)) == text
+    copies = patch.insert(patch.excerpt(["double"]))
+    assert patch.nodes[copies["double"]].mode is Mode.BYPASSED
+    with pytest.raises(PatchError, match=r"nodes\[1\] \(double\): mode must be bypassed or disabled, got"):
+        parse_patch(text.replace('"bypassed"', '"asleep"'))
+    patch.undo(), patch.undo()
+    assert dump_patch(patch) == plain
+
+
+@pytest.mark.parametrize(
+    ("type_id", "reason"),
+    [
+        ("io.array", "must have an input of the type of its output 'out'"),
+        ("io.viewer", "must have an output to be bypassed, got none; disable it instead"),
+        ("control.if", "must not be a region to be bypassed"),
+        ("value.lfo", "must have an input of the type of its output 'value'"),
+        ("buffer.frame_delay", "must have an input of the type"),
+    ],
+)
+def test_a_block_that_passes_nothing_on_is_refused_with_the_reason(type_id: str, reason: str) -> None:
+    """A refused edit changes nothing."""
+    patch = Patch()
+    node = patch.add(type_id)
+    with pytest.raises(PatchError, match=reason):
+        patch.set_mode(node, "bypassed")
+    assert patch.nodes[node.id].mode is Mode.ACTIVE
+
+
+def test_outputs_take_the_first_input_of_their_type_that_is_left() -> None:
+    """The pairs of some blocks of the library."""
+    get = default_catalogue().require
+    assert pass_through(get("image.mix")) == {"out": "a"}
+    assert pass_through(get("field.wave_step")) == {"heights_out": "heights", "velocities_out": "velocities"}
+    assert pass_through(get("value.smooth")) == {"value": "input"}
+    assert pass_through(get("image.color_ramp")) == {}
+
+
+def test_the_library_declares_existing_ports() -> None:
+    """`bypass_ports` of each block lead from its outputs to its inputs or parameters."""
+    default_catalogue()
+    for block_type in block_types.all().values():
+        if block_type.bypass_ports:
+            check_bypass(block_type.id, block_type)
+
+
+def random_edit(draw: random.Random, patch: Patch) -> None:
+    """Make one edit, bypassing and disabling among them; a refused one changes nothing."""
+    nodes = list(patch.nodes)
+    kind = draw.choice(("add", "connect", "connect", "connect", "mode", "mode", "set", "remove", "into", "undo"))
+    if kind == "add" or len(nodes) < 3:
+        patch.add(draw.choice(TYPES), position=(len(nodes), 0))
+    elif kind == "connect":
+        ends = [(n, name) for n in nodes for name in (*patch[n].patch.block_type(n).ports, "value", "scale", "input")]
+        (a, out), (b, into) = draw.choice(ends), draw.choice(ends)
+        patch.connect(PortRef(a, out), PortRef(b, into))
+    elif kind == "mode":
+        patch.set_mode(draw.sample(nodes, 1), draw.choice(("bypassed", "bypassed", "disabled", "")))
+    elif kind == "set":
+        patch.set(draw.choice(nodes), scale=draw.random())
+    elif kind == "remove":
+        patch.remove(draw.choice(nodes), heal=draw.random() < 0.5)
+    elif kind == "into":
+        patch.move_into(draw.choice(nodes), draw.choice(["", *nodes]))
+    else:
+        patch.undo()
+
+
+def healed_copy(patch: Patch, nodes: Collection[str]) -> Patch:
+    """Return the patch with these nodes deleted and their chains healed."""
+    copy = patch.excerpt(patch.nodes)
+    for node in nodes:
+        copy.remove(node, heal=True)
+    return copy
+
+
+@pytest.mark.parametrize("seed", seeds(6))
+def test_the_engine_gets_the_patch_without_bypassed_blocks(seed: int) -> None:
+    """After random edits, the changes for the engine give the patch with bypassed blocks deleted and healed."""
+    draw, patch, engine = random.Random(seed), Patch(), Patch()
+    changes, made = RunningChanges(patch), []
+    patch.subscribe(made.append, lambda: (engine.restore(changes.follow(list(made))), made.clear()))
+    for _ in range(120):
+        try:
+            random_edit(draw, patch)
+        except PatchError:
+            continue
+        assert held(engine) == held(Running.of(patch))
+        if not any(node.mode is Mode.DISABLED for node in patch.nodes.values()):
+            bypassed = [node.id for node in patch.nodes.values() if node.mode is Mode.BYPASSED]
+            copy = healed_copy(patch, bypassed)
+            assert set(Running.of(patch).by_target.values()) == set(copy.connections)
+        for connection in Running.of(patch).by_target.values():
+            patch_without = engine.source_of(connection.target)
+            assert patch_without == connection.source
+
+
+def test_a_deleted_block_in_a_chain_is_healed() -> None:
+    """The chain stays connected, in one undo step."""
+    patch = chain()
+    before = dump_patch(patch)
+    patch.remove("double", heal=True)
+    assert patch.connections == [Connection(PortRef("array", "out"), PortRef("triple", "x"))]
+    patch.undo()
+    assert dump_patch(patch) == before
+
+
+def test_a_group_is_bypassed_and_disabled_with_its_blocks() -> None:
+    """A bypassed group passes its first input on; a disabled one leaves out its blocks and those that need them."""
+    patch = chain()
+    group = patch.group(["double"])
+    with Engine(patch, device="host") as engine:
+        patch.set_mode(group, "bypassed")
+        assert engine.step().nodes.keys() == {"array", "triple"}
+        np.testing.assert_array_equal(engine.read(patch["triple"]["out"]), DATA * 3)
+        patch.set_mode(group, "disabled")
+        assert engine.step().nodes.keys() == {"array"}
+        patch.set_mode(group, "")
+        engine.step()
+        np.testing.assert_array_equal(engine.read(patch["triple"]["out"]), DATA * 6)
+        patch.set_mode("double", "bypassed")  # inside the group
+        engine.step()
+        np.testing.assert_array_equal(engine.read(patch["triple"]["out"]), DATA * 3)
