@@ -25,8 +25,9 @@ def collections() -> Iterator[list[int]]:
 
 
 @pytest.fixture
-def frozen() -> Iterator[None]:
+def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Unfreeze the objects that the test run froze, and freeze them again."""
+    monkeypatch.setattr(garbage, "_is_frozen", False)
     gc.unfreeze()
     yield
     gc.freeze()

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 #: all, everything is collected.
 _LEAST_AGED, _MOST_AGED = 2_000, 1_000_000
 _aged = 0
+#: Whether other code has frozen objects, which `unfreeze` would affect too. To look for them again takes long.
+_is_frozen = False
 
 
 @contextmanager
@@ -17,7 +19,7 @@ def without_collections() -> Iterator[None]:
     Then they are moved to the oldest generation, so that the next young collection does not look at them. Python does
     not count objects that are moved, so everything is collected here after many of them.
     """
-    global _aged
+    global _aged, _is_frozen
     if not gc.isenabled():  # other code controls the collection
         yield
         return
@@ -26,7 +28,7 @@ def without_collections() -> Iterator[None]:
         yield
     finally:
         made = gc.get_count()[0]
-        if made >= _LEAST_AGED and not gc.get_freeze_count():  # `unfreeze` would also affect objects that others froze
+        if made >= _LEAST_AGED and not _is_frozen and not (_is_frozen := gc.get_freeze_count() > 0):
             gc.freeze()
             gc.unfreeze()
             _aged += made
