@@ -72,7 +72,8 @@ def apply_theme(app: QApplication, name: str) -> None:
     theme = make_current(name)
     if app.styleSheet() == stylesheet(theme):
         return  # setting the same theme would make Qt restyle every widget
-    app.setStyle("Fusion")
+    if not app.styleSheet():  # the style is the same for all themes
+        app.setStyle("Fusion")
     app.setFont(ui_font())
     app.setPalette(palette(theme))
     app.setStyleSheet(stylesheet(theme))

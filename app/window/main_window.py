@@ -73,6 +73,7 @@ class MainWindow(QMainWindow):
         self.folder = folder
         self._is_sized = False
         self.state = load_state(folder)
+        self.set_theme(self.state.theme)  # before the parts are made, since Qt would style each of them again
         self.gc_timer = GcTimer(self)
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_INTERVAL_S))
         self.beside = Beside(self)
@@ -115,7 +116,6 @@ class MainWindow(QMainWindow):
         self.restarts.noted.connect(self.log.add_error)
         arrange(self, self.docks)
         restore(self, self.docks, self.state)
-        self.set_theme(self.state.theme)
         self.canvas.show_heat(self.state.shows_heat)
         self.session.replace(None)
         self._show_title()

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,11 +9,9 @@ from hypothesis import strategies as st
 
 from engine import Engine, ProfilingLevel
 from engine.device.device import Device
-from engine.patch.files import load_patch
 from engine.profiling.critical_path import critical_path, longest_chains
 from tests.profiling.spans import span
-
-EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+from tests.small_examples import small
 
 
 @st.composite
@@ -109,7 +106,7 @@ def test_a_frame_without_spans_has_no_path() -> None:
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_a_measured_path_takes_no_longer_than_the_frame(device: Device, level: ProfilingLevel) -> None:
     """A measured path is at most as long as the frame, and in a chain of blocks all spans are on the path."""
-    with Engine(load_patch(EXAMPLES / "nested.loom"), device, profiling=level) as engine:
+    with Engine(small("nested"), device, profiling=level) as engine:
         for _ in range(4):
             engine.step()
         spans = engine.core.profiler.profile().spans

@@ -1,6 +1,5 @@
 """The hierarchy of a profile: which rows contain which, and which times add up."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,10 @@ from msgspec.structs import replace
 
 from engine import Engine, ProfilingLevel
 from engine.device.device import Device
-from engine.patch.files import load_patch
 from engine.profiling.profile import Profile, SpanProfile
 from engine.profiling.rows import RowKind, row_times, rows
 from tests.profiling.spans import span
-
-EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+from tests.small_examples import small
 
 SPANS = (
     span("", "upload frame", operation=0),
@@ -99,7 +96,7 @@ def test_times_of_rows_add_up() -> None:
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_rows_of_an_example_follow_its_regions(device: Device, level: ProfilingLevel) -> None:
     """A block in a branch in a loop has the same rows at both levels of profiling."""
-    with Engine(load_patch(EXAMPLES / "nested.loom"), device, profiling=level) as engine:
+    with Engine(small("nested"), device, profiling=level) as engine:
         for _ in range(3):
             engine.step()
         spans = engine.core.profiler.profile().spans
@@ -124,7 +121,7 @@ def test_a_profile_without_spans_has_no_rows() -> None:
 @pytest.mark.parametrize("level", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL])
 def test_the_p99_of_a_group_is_that_of_its_sums(device: Device, level: ProfilingLevel) -> None:
     """The p99 of a group is that of its sum in each frame, as numpy computes it; only single spans have no group."""
-    with Engine(load_patch(EXAMPLES / "nested.loom"), device, profiling=level) as engine:
+    with Engine(small("nested"), device, profiling=level) as engine:
         profiler, samples = engine.core.profiler, list[np.ndarray[Any, Any]]()
         profiler.every_frame = True
         for number in range(12):

@@ -1,5 +1,6 @@
 """Profiles are requested only while a part of the window watches them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,12 +9,12 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
-from engine.patch.files import EXAMPLES_FOLDER
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
 from engine.protocol.messages import ObserveProfile
 from tests.app.app_support import FakeEngine
 from tests.app.window.window_support import engine_of
+from tests.small_examples import small_file
 
 PROFILE = Profile(7, ProfilingLevel.PER_BLOCK, 100, 110, 1, 100)
 
@@ -82,9 +83,9 @@ def test_hovering_watches_and_leaving_ends_it(opened: Any, qtbot: QtBot, at_badg
     qtbot.waitUntil(lambda: not QToolTip.isVisible())
 
 
-def test_tooltips_tell_what_a_real_engine_measured(real_window: Any, qtbot: QtBot) -> None:
+def test_tooltips_tell_what_a_real_engine_measured(real_window: Any, qtbot: QtBot, tmp_path: Path) -> None:
     """With a real engine, tooltips show a block's kernels and the cost of measuring, even while it is paused."""
-    assert real_window.files.open_example(EXAMPLES_FOLDER / "whirl.loom")
+    assert real_window.files.open_path(small_file("nested", tmp_path))
     real_window.session.set_profiling(ProfilingLevel.PER_KERNEL)
     view = real_window.canvas.view
     node = real_window.canvas.scene.nodes["viewer"]

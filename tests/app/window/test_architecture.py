@@ -15,7 +15,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from engine.patch.document import Patch
-from engine.patch.files import EXAMPLES_FOLDER
+from tests.small_examples import small_file
 
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
@@ -78,7 +78,7 @@ def walk() -> Iterator[Walk]:
     threading.setprofile(None)
 
 
-def test_the_steps_are_taken_in_this_order(walk: Walk, real_window: Any, qtbot: QtBot) -> None:
+def test_the_steps_are_taken_in_this_order(walk: Walk, real_window: Any, qtbot: QtBot, tmp_path: Path) -> None:
     """The steps of each section happen in order, in the editor with the engine's process on the host."""
 
     def follow(title: str, act: Callable[[], object] = lambda: None) -> None:
@@ -92,7 +92,7 @@ def test_the_steps_are_taken_in_this_order(walk: Walk, real_window: Any, qtbot: 
         qtbot.waitUntil(taken)
 
     walk.left.extend(steps("One picture"))  # starts when the patch is opened
-    assert real_window.files.open_example(EXAMPLES_FOLDER / "particles.loom")
+    assert real_window.files.open_path(small_file("particles", tmp_path))
     qtbot.waitUntil(lambda: not walk.left)
     follow("One frame")
     real_window.canvas.select(["forces"])

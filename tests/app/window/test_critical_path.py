@@ -1,17 +1,18 @@
 """View > Critical path, with a real engine."""
 
+from pathlib import Path
 from typing import Any
 
 from pytestqt.qtbot import QtBot
 
 from app.docks.recorder import Recorder
-from engine.patch.files import EXAMPLES_FOLDER
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.profile import Profile
 from engine.protocol.messages import EngineStatistics, ObserveProfile
 from tests.app.app_support import make_report
 from tests.app.window.window_support import engine_of
 from tests.profiling.spans import span
+from tests.small_examples import small_file
 
 
 def test_profiles_are_asked_for_while_the_path_is_shown(opened: Any) -> None:
@@ -35,9 +36,9 @@ def test_a_new_engine_begins_without_marks(opened: Any) -> None:
     assert not opened.canvas.path.marks.nodes
 
 
-def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot) -> None:
+def test_the_path_of_a_real_engine_is_marked(real_window: Any, qtbot: QtBot, tmp_path: Path) -> None:
     """With a real engine the path is marked, with the recorder's budget; a level that measures nothing is explained."""
-    assert real_window.files.open_example(EXAMPLES_FOLDER / "nested.loom")
+    assert real_window.files.open_path(small_file("nested", tmp_path))
     real_window.session.set_profiling(ProfilingLevel.PER_BLOCK)
     path = real_window.canvas.path
     real_window.toggle_path()

@@ -13,6 +13,7 @@ from app.window.main_window import MainWindow
 from engine.patch.changes import PortRef
 from engine.patch.files import EXAMPLES_FOLDER
 from tests.app.conftest import Asked
+from tests.small_examples import small_file
 
 
 def picture(window: MainWindow) -> np.ndarray:
@@ -62,10 +63,12 @@ def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
     np.testing.assert_array_equal(again, dark)
 
 
-def test_the_recorder_tells_the_frames_of_the_running_patch(qtbot: QtBot, real_window: MainWindow) -> None:
+def test_the_recorder_tells_the_frames_of_the_running_patch(
+    qtbot: QtBot, real_window: MainWindow, tmp_path: Path
+) -> None:
     """The recorder follows the frames until one is chosen; the first frame built the graph."""
     window = real_window
-    assert window.files.open_path(EXAMPLES_FOLDER / "particles.loom")
+    assert window.files.open_path(small_file("particles", tmp_path))
     window.docks.reveal("recorder")
     recorder = window.docks.widget(Recorder)
     qtbot.waitUntil(lambda: recorder.flight is not None and len(recorder.flight.frames) > 5)
@@ -77,10 +80,10 @@ def test_the_recorder_tells_the_frames_of_the_running_patch(qtbot: QtBot, real_w
     qtbot.waitUntil(lambda: recorder.flight is not frozen)
 
 
-def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: MainWindow) -> None:
+def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: MainWindow, tmp_path: Path) -> None:
     """The particles move; a drag of gravity is one undo step without a rebuild."""
     window = real_window
-    assert window.files.open_path(EXAMPLES_FOLDER / "particles.loom")
+    assert window.files.open_path(small_file("particles", tmp_path))
     patch = window.session.patch
     assert patch is not None
     first = wait_for_picture(qtbot, window)

@@ -3,7 +3,6 @@
 import pkgutil
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,19 +11,18 @@ from engine import Engine, Patch, ProfilingLevel
 from engine.compiler.executable.clocks import SLOT
 from engine.device.device import Device
 from engine.device.optimiser import OptimiserJob
-from engine.patch.files import load_patch
 from engine.profiling.profile import Profile
 from engine.profiling.rows import row_times, rows
 from engine.protocol.messages import FrameReport, NodeState, ObserveProfile, SetProfiling
+from tests.small_examples import small
 from tests.waiting import until
 
-EXAMPLES = Path(__file__).parents[3] / "resources" / "examples"
 NONE, SUMMARY, PER_BLOCK, PER_KERNEL, DEEP_ASYNC, DEEP_SYNC = ProfilingLevel
 
 
 def nested() -> Patch:
     """Return a patch with a branch in a loop."""
-    return load_patch(EXAMPLES / "nested.loom")
+    return small("nested")
 
 
 #: Everything that each level records.
@@ -243,7 +241,7 @@ def test_a_trace_measures_kernels_in_each_frame_and_goes_back_to_the_level_befor
 @pytest.mark.parametrize("name", ["nested", "jacobi"])
 def test_regions_leave_out_what_looks_into_the_buffers_inside_of_them(device: Device, name: str) -> None:
     """At the deepest level, a region's time lacks the surveys inside it, but is at least that of each span inside."""
-    with Engine(load_patch(EXAMPLES / f"{name}.loom"), device, profiling=DEEP_SYNC) as engine:
+    with Engine(small(name), device, profiling=DEEP_SYNC) as engine:
         for _ in range(3):
             engine.step()
         core, profile = engine.core, engine.core.profiler.profile()
@@ -263,7 +261,7 @@ def test_regions_leave_out_what_looks_into_the_buffers_inside_of_them(device: De
 
 def test_a_run_is_told_by_the_frames_that_stand_for_it(device: Device) -> None:
     """The first frame of a graph, which does some work only once, counts only until another frame is measured."""
-    with Engine(load_patch(EXAMPLES / "jacobi.loom"), device, profiling=PER_BLOCK) as engine:
+    with Engine(small("jacobi"), device, profiling=PER_BLOCK) as engine:
         engine.step()
         first = engine.core.profiler.profile()
         assert (first.measured_frames, first.first_frame, first.frame) == (1, 0, 0)
@@ -280,8 +278,7 @@ def test_a_run_is_told_by_the_frames_that_stand_for_it(device: Device) -> None:
 
 def test_code_that_is_optimised_begins_the_times_anew(device: Device) -> None:
     """Times of the previous code no longer count once other code runs."""
-    patch = load_patch(EXAMPLES / "particles.loom")
-    with Engine(patch, device, profiling=PER_BLOCK) as engine:
+    with Engine(small("particles"), device, profiling=PER_BLOCK) as engine:
         profiler = engine.core.profiler
         profiler.every_frame = True
         for _ in range(6):

@@ -18,7 +18,6 @@ from engine.device.device import Device
 from engine.diagnostics import Severity, Source
 from engine.patch.changes import PortRef, Sentinel, SentinelAction, SentinelChanged
 from engine.patch.document import NodeRef
-from engine.patch.files import EXAMPLES_FOLDER, load_patch
 from engine.protocol.messages import FrameReport, Frozen, NodeState, SetRunning
 from engine.protocol.pacing import Pacing, PacingMode
 from engine.protocol.pipe import connect
@@ -28,6 +27,7 @@ from engine.types import to_bf16
 from tests.device.lagging_device import LaggingDevice
 from tests.runtime import small_blocks
 from tests.runtime.conftest import Kernels
+from tests.small_examples import small
 from tests.waiting import next_report, until
 
 Array = np.ndarray[Any, Any]
@@ -450,7 +450,7 @@ def test_checks_change_no_result(device: Device) -> None:
     """With every connection checked, an If inside a For has the same results."""
     results: list[dict[PortRef, bytes]] = []
     for is_checked in (False, True):
-        patch = load_patch(EXAMPLES_FOLDER / "nested.loom")
+        patch = small("nested")
         for number, connection in enumerate(patch.connections if is_checked else ()):
             if not patch.is_value_connection(connection):
                 patch.set_sentinel(connection, action="freeze" if number % 2 else "mark")

@@ -2,7 +2,6 @@
 
 import json
 from itertools import combinations, pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Engine, Patch
-from engine.patch.files import load_patch
 from engine.profiling.trace import TraceSlice, chrome_trace, lanes
 from tests.profiling.spans import span
 from tests.runtime.conftest import Kernels
-
-EXAMPLES = Path(__file__).parents[3] / "resources" / "examples"
+from tests.small_examples import small
 
 
 @pytest.fixture
@@ -59,7 +56,7 @@ def test_a_trace_tells_the_phases_of_frames_and_updates(patch: Patch) -> None:
 
 def test_spans_of_a_loop_lie_side_by_side() -> None:
     """A repeated kernel of a loop is one slice, and slices of a track are nested or disjoint."""
-    with Engine(load_patch(EXAMPLES / "nested.loom"), device="host") as engine:
+    with Engine(small("nested"), device="host") as engine:
         slices = [s for s in engine.trace(2) if s.track.startswith("host")]
     assert any(s.name == "step: wave_velocity × 6" for s in slices)
     for track in {s.track for s in slices}:
