@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from PySide6.QtCore import QPointF
 
 from app.canvas.items.scene import GraphScene
-from app.view_models.node_view_model import node_view_model, region_view_model
+from app.theme.port_style import PortKind
+from app.view_models.node_view_model import NodeViewModel, node_view_model, region_view_model
 from engine.patch import changes
 from engine.patch.changes import Change
 from engine.patch.document import Patch
@@ -48,11 +49,23 @@ class Mirror:
         has_slider = view is not None and view.model.slider is not None
         return has_slider or self._patch.decides_interface(node, parameter)
 
+    def _models(self, touched: Iterable[str]) -> dict[str, NodeViewModel]:
+        """Return the models of nodes, and of those whose ports look different since their neighbours' ports do."""
+        patch, models = self._patch, dict[str, NodeViewModel]()
+        waiting = [node for node in touched if node in patch.nodes]
+        for node in waiting:
+            if node not in models:
+                models[node] = node_view_model(patch, node)
+                shown = self._scene.nodes.get(node)
+                if shown is not None and _kinds(shown.model) != _kinds(models[node]):
+                    waiting += [end.node for line in patch.connections_of(node) for end in (line.source, line.target)]
+        return models
+
     def _settle(self) -> None:
         """Show the nodes that the edit concerns, and their connections, as they are in the patch."""
         patch, scene, touched, moved = self._patch, self._scene, self._touched, self._moved
         self._touched, self._moved = {}, {}
-        models = {node: node_view_model(patch, node) for node in touched if node in patch.nodes}
+        models = self._models(touched)
         used = (line for line in patch.connections if line.source.node in models or line.target.node in models)
         wanted = dict.fromkeys(used)  # in the order of the patch
         shown = scene.connections_of(touched)
@@ -74,4 +87,9 @@ class Mirror:
         for connection in wanted:
             scene.show_connection(connection, patch.sentinels.get(connection.source))
         scene.regions.touch()
+        scene.settle()
         scene.release_selection()
+
+
+def _kinds(model: NodeViewModel) -> list[PortKind]:
+    return [port.kind for port in (*model.inputs, *model.outputs)]

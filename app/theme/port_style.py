@@ -89,10 +89,19 @@ def _rank(block_type: type[Block], spec: PortSpec) -> int | None:
         return spec.rank
     rule = spec.shape.strip()
     if rule.startswith("["):
-        return rule.count(",") + 1
+        return _parts(rule[1:-1])
     if match := _SAME.match(rule):
         inputs = block_type.inputs()
         name = match[1] or (inputs[0].name if inputs else "")
         source = block_type.ports.get(name)
         return source.rank if source is not None and source.is_input else None
     return None
+
+
+def _parts(rule: str) -> int:
+    """Return the number of parts between commas that are outside all brackets."""
+    depth, parts = 0, 1
+    for letter in rule:
+        depth += (letter in "([") - (letter in ")]")
+        parts += letter == "," and depth == 0
+    return parts

@@ -1,5 +1,7 @@
 """The type of a port: a block's declared type or, inside a block, the type inferred from the whole patch."""
 
+import re
+
 from app.theme.port_style import PortKind, kind_of_port
 from engine.blocktypes.block import Block
 from engine.descriptions.ports import PortSpec
@@ -9,6 +11,12 @@ from engine.patch.contents import PatchContents
 from engine.patch.inner_patch import InnerPatch
 from engine.tensor_ir.types import TensorType
 
+#: The kinds of ports that may carry data of another kind: any data, and pixels in an image.
+_OPEN = (PortKind.ANY, PortKind.VECTOR)
+#: The most connections and blocks that a kind is followed through.
+_FARTHEST = 32
+_SAME = re.compile(r"same(?:\(([\w\s,]*)\))?$")
+
 
 def infers_types(patch: PatchContents) -> bool:
     """True for a patch whose port types are inferred from the whole patch."""
@@ -16,12 +24,13 @@ def infers_types(patch: PatchContents) -> bool:
 
 
 def kind_at(patch: PatchContents, node_id: str, block_type: type[Block], spec: PortSpec) -> PortKind:
-    """Return the kind of a node's port. In an op graph, buffers look like images, and literals are thin.
+    """Return the kind of a node's port by what flows there, as far as it can be known without running the patch.
 
-    In a network, columns of numbers look like floats, positions of ones like integers, and everything else like images.
+    In an op graph, buffers look like images, and literals are thin. In a network, columns of numbers look like floats,
+    positions of ones like integers, and everything else like images.
     """
     if not isinstance(patch, InnerPatch) or not patch.infers_types:
-        return kind_of_port(block_type, spec)
+        return _kind_by_flow(patch, node_id, block_type, spec, _FARTHEST)
     match patch.flow(PortRef(node_id, spec.name), is_input=spec.is_input):
         case TensorType() as tensor:
             return _kind_of_tensor(tensor)
@@ -31,6 +40,43 @@ def kind_at(patch: PatchContents, node_id: str, block_type: type[Block], spec: P
             return _kind_of_value(value)
         case _:
             return PortKind.ANY
+
+
+def _kind_by_flow(patch: PatchContents, node_id: str, block_type: type[Block], spec: PortSpec, most: int) -> PortKind:
+    """Return the kind of a port in at most so many steps.
+
+    Blocks for any data, and blocks for any number of dimensions, pass on what they get. An output for which that is
+    unknown looks like the inputs that it feeds.
+    """
+    declared = kind_of_port(block_type, spec)
+    if declared not in _OPEN or not most:
+        return declared
+    ref = PortRef(node_id, spec.name)
+    found = declared
+    if spec.is_input:
+        source = patch.source_of(ref)
+        found = _kind_at_end(patch, source, most - 1) if source is not None else declared
+    elif rule := _SAME.match((spec.dtype_rule or spec.shape).strip()):
+        inputs = [name.strip() for name in (rule[1] or "").split(",")] if rule[1] else list(block_type.ports)[:1]
+        kinds = (_kind_at_end(patch, PortRef(node_id, name), most - 1) for name in inputs)
+        found = next((kind for kind in kinds if kind is not PortKind.ANY), declared)
+    if found is PortKind.ANY and not spec.is_input:
+        targets = (c.target for c in patch.connections_of(node_id) if c.source == ref)
+        kinds = (_declared_at(patch, target) for target in targets)
+        found = next((kind for kind in kinds if kind is not PortKind.ANY), declared)
+    return found if declared is PortKind.ANY or found is PortKind.IMAGE else declared
+
+
+def _kind_at_end(patch: PatchContents, ref: PortRef, most: int) -> PortKind:
+    block_type = patch.block_type(ref.node)
+    spec = block_type.ports.get(ref.port) if block_type is not None else None
+    return _kind_by_flow(patch, ref.node, block_type, spec, most) if block_type and spec else PortKind.ANY
+
+
+def _declared_at(patch: PatchContents, ref: PortRef) -> PortKind:
+    block_type = patch.block_type(ref.node)
+    spec = block_type.ports.get(ref.port) if block_type is not None else None
+    return kind_of_port(block_type, spec) if block_type and spec else PortKind.ANY
 
 
 def _kind_of_tensor(tensor: TensorType) -> PortKind:

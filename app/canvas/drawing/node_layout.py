@@ -25,6 +25,8 @@ _MINIMUM_WIDTH = 112
 _SLIM_MINIMUM_WIDTH = 96
 _MINIMUM_TRACK = 96
 _MAXIMUM_TITLE = 240
+#: Space for a title to grow when zoomed out.
+_TITLE_GROWTH = 56
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ def layout(model: NodeViewModel) -> NodeLayout:
     A slider takes the first row, to the left of the first output's number.
     """
     title = min(text_width(model.title, BODY, True), _MAXIMUM_TITLE)
+    title += min(title / 2, _TITLE_GROWTH)
     inputs = max((_port_width(port) for port in model.inputs), default=0.0)
     outputs = max((_port_width(port) for port in model.outputs), default=0.0)
     gap = 2 * PADDING if inputs and outputs else PADDING

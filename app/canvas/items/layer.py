@@ -32,6 +32,8 @@ class Layer(QGraphicsItem):
         self.places: Places[Any] = Places()
         #: The parts to paint, if they are known better than as the one rectangle around them.
         self.exposed: Sequence[QRectF] = ()
+        #: Called before painting.
+        self.prepare: Callable[[], None] = lambda: None
         self._requests = 0
 
     def repaint(self, area: QRectF) -> None:
@@ -53,6 +55,7 @@ class Layer(QGraphicsItem):
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         """Paint the views in a part of the scene."""
         self._requests = 0
+        self.prepare()
         scale = option.levelOfDetailFromTransform(painter.worldTransform())
         views = self.places.within(*(self.exposed or [option.exposedRect]))
         self.paint_views(painter, [view for view in views if view.isVisible()], scale)

@@ -3,6 +3,7 @@
 from typing import Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 
 _View = TypeVar("_View")
@@ -43,9 +44,19 @@ class Places(Generic[_View]):
 
     def within(self, *areas: QRectF) -> list[_View]:
         """Return the views whose areas touch any of these, the last added last."""
-        left, top, right, bottom = self._edges[:, : len(self._views)]
         is_in = np.zeros(len(self._views), bool)
         for area in areas:
-            is_in |= (left <= area.right()) & (right >= area.left()) & (top <= area.bottom()) & (bottom >= area.top())
+            is_in |= self._touch(area)
         found = (self._views[slot] for slot in np.flatnonzero(is_in).tolist())
         return [view for view in found if view is not None]
+
+    def edges_within(self, area: QRectF) -> NDArray[np.float64]:
+        """Return the left, top, right and bottom edges of the areas that touch an area; each column is one."""
+        return self._edges[:, : len(self._views)][:, self._touch(area)]
+
+    def _touch(self, area: QRectF) -> NDArray[np.bool_]:
+        left, top, right, bottom = self._edges[:, : len(self._views)]
+        touches: NDArray[np.bool_] = (
+            (left <= area.right()) & (right >= area.left()) & (top <= area.bottom()) & (bottom >= area.top())
+        )
+        return touches

@@ -93,6 +93,8 @@ class RegionBoxes(QObject):
         self._place_of, self._is_selected = place_of, is_selected
         self.views: dict[str, RegionView] = {}
         self.patch = Patch()
+        #: Called with the former and the present outline of a box that changed.
+        self.moved: Callable[[QRectF, QRectF], None] = lambda before, now: None
         self._leaving: frozenset[str] = frozenset()
         self._timer = QTimer(self, singleShot=True, interval=0)
         self._timer.timeout.connect(self._lay_out)
@@ -163,7 +165,11 @@ class RegionBoxes(QObject):
     def _lay_out(self) -> None:
         depths = {region: len(self.regions_around(region)) for region in self.views}
         for region in sorted(depths, key=depths.__getitem__, reverse=True):
-            self.views[region].set_layout(self._layout(self.views[region]), depths[region])
+            view = self.views[region]
+            before = view.layout
+            view.set_layout(self._layout(view), depths[region])
+            if view.layout != before:
+                self.moved(*(layout.box if layout is not None else QRectF() for layout in (before, view.layout)))
 
     def layouts(self) -> dict[str, RegionLayout]:
         """Return the layouts of the boxes, the innermost first."""

@@ -9,9 +9,13 @@ from PySide6.QtWidgets import QGraphicsScene
 
 from app.canvas.items.layer import EXTENT
 from app.canvas.items.region_boxes import RegionBoxes
+from app.canvas.items.router import Router
 from app.canvas.items.views import PORT_REACH, ConnectionLayer, ConnectionView, NodeLayer, NodeView, PortView
 from app.view_models.node_view_model import NodeViewModel
 from engine.patch.changes import Connection, Position, Sentinel
+
+#: With more moved nodes, all connections are led anew.
+_MANY = 100
 
 
 class GraphScene(QGraphicsScene):
@@ -35,6 +39,11 @@ class GraphScene(QGraphicsScene):
         #: The last reported values of value blocks' outputs, by "node.port".
         self.values: dict[str, float] = {}
         self.regions = RegionBoxes(self, self._place_of, self._is_selected)
+        self._router = Router(self, self._node_layer.places, self.regions)
+        self._connection_layer.loosen, self._connection_layer.prepare = self._router.loosen, self._router.settle
+        self.regions.moved = self._note_box
+        #: The former and present outlines of nodes and boxes that moved.
+        self._disturbed: list[tuple[QRectF, QRectF]] = []
         self._is_held = self._has_changed = False
         self._hovered: PortView | ConnectionView | None = None
         self.selection_settled.connect(self.regions.show_selection)
@@ -46,7 +55,8 @@ class GraphScene(QGraphicsScene):
         view = self.nodes.get(node_id)
         if view is None:
             view = self.nodes[node_id] = NodeView(self._node_layer, node_id, model, QPointF(*position))
-            view.moved = self.regions.touch
+            view.moved = self._note_move
+            self._note_move(QRectF(), view.place)
             view.values = self.values
             if len(self.nodes) == 1:
                 self.filled.emit(True)
@@ -65,10 +75,32 @@ class GraphScene(QGraphicsScene):
         for line in lines:
             line.follow()
 
+    def settle(self) -> None:
+        """Lead connections around the present nodes, after an edit."""
+        disturbed, self._disturbed = self._disturbed, []
+        if len(disturbed) > _MANY:
+            offsets = {(now.x() - before.x(), now.y() - before.y()) for before, now in disturbed}
+            if len(disturbed) != len(self.nodes) or len(offsets) > 1:  # not the whole patch was moved
+                self._router.loosen(self.connections.values())
+        else:
+            for pair in disturbed:
+                areas = [rect for rect in pair if not rect.isEmpty()]
+                self._router.loosen(self._connection_layer.places.within(*areas))
+
+    def _note_move(self, before: QRectF, now: QRectF) -> None:
+        self._disturbed.append((before, now))
+        self.regions.touch()
+
+    def _note_box(self, before: QRectF, now: QRectF) -> None:
+        areas = [rect for rect in (before, now) if not rect.isEmpty()]
+        self._router.loosen(self._connection_layer.places.within(*areas))
+
     def remove_node(self, node_id: str) -> None:
         """Remove a node, whose connections are already removed."""
         self.regions.remove(node_id)
-        self.nodes.pop(node_id).leave()
+        view = self.nodes.pop(node_id)
+        view.leave()
+        self._note_move(view.place, QRectF())
         if not self.nodes:
             self.filled.emit(False)
 
@@ -89,12 +121,16 @@ class GraphScene(QGraphicsScene):
 
     def remove_connection(self, connection: Connection) -> None:
         """Remove a connection."""
-        self.connections.pop(connection).leave()
+        view = self.connections.pop(connection)
+        view.leave()
+        self._router.forget(view)
         self._repaint_ends(connection)
 
     def empty(self) -> None:
         """Remove all nodes, connections and boxes."""
         self.regions.clear()
+        self._router.clear()
+        self._disturbed.clear()
         self._hovered = None
         self.nodes.clear()
         self.connections.clear()

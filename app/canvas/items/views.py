@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from app.canvas.drawing.connection_painter import REACH, ConnectionAppearance, p
 from app.canvas.drawing.node_layout import layout
 from app.canvas.drawing.node_painter import ABOVE, BELOW, NEAR, NodeAppearance, NodePainter
 from app.canvas.drawing.overview_painter import paint_overview
+from app.canvas.drawing.routes import Way, way_path
 from app.canvas.drawing.sentinel_mark import AWAY, mark_area
 from app.canvas.drawing.shapes import connection_path
 from app.canvas.drawing.size_label import label_area
@@ -22,6 +23,8 @@ from app.theme.port_style import PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel
 from engine.patch.changes import Connection, PortRef
 
+#: What is repainted left and right of a node: ports, and the ring that marks a selection when zoomed out.
+SIDE = 14.0
 #: The distance from a port's centre at which the pointer still hits it.
 PORT_REACH = 9.0
 
@@ -67,8 +70,8 @@ class NodeView(View):
         self.is_live = False
         #: Its outline in the scene.
         self.place = QRectF()
-        #: Called when its position or size has changed.
-        self.moved: Callable[[], None] = lambda: None
+        #: Called with its former and its present outline when these differ.
+        self.moved: Callable[[QRectF, QRectF], None] = lambda before, now: None
         self._position = position
         self._shown_values: dict[tuple[str, bool], str] = {}
         self.set_model(model)
@@ -105,13 +108,14 @@ class NodeView(View):
             return False
         self._position = position
         self._lie()
-        self.moved()
         return True
 
     def _lie(self) -> None:
-        self.place = self.layout.body.translated(self._position)
-        # With its ports, the ring that marks a selection when zoomed out, the time above and the slack below.
-        self.cover(self.place.adjusted(-14, -ABOVE, 14, BELOW))
+        before, self.place = self.place, self.layout.body.translated(self._position)
+        # With the time above and the slack below.
+        self.cover(self.place.adjusted(-SIDE, -ABOVE, SIDE, BELOW))
+        if self.place != before:
+            self.moved(before, self.place)
 
     # Contents
 
@@ -132,7 +136,6 @@ class NodeView(View):
             for connection in port.connections:
                 connection.follow()
         self.is_live = any(port.model.live is not None for port in self.ports.values())
-        self.moved()
 
     def refresh_values(self) -> None:
         """Repaint the node if one of its numbers changed."""
@@ -177,12 +180,13 @@ class NodeView(View):
 class ConnectionView(View):
     """A connection between two ports."""
 
-    def __init__(self, layer: Layer, connection: Connection, source: PortView, target: PortView) -> None:
+    def __init__(self, layer: ConnectionLayer, connection: Connection, source: PortView, target: PortView) -> None:
         super().__init__(layer)
+        self._lines = layer
         self.connection = connection
         self.output_port, self.input_port = source, target
         self.appearance = ConnectionAppearance()
-        self._path = QPainterPath()
+        self._path, self._is_led = QPainterPath(), False
         self._shape: QPainterPath | None = None
         #: The places of its two ports, the middle, and the sentinel's mark.
         self.ends, self.middle, self.mark = (QPointF(), QPointF()), QPointF(), QPointF()
@@ -207,12 +211,27 @@ class ConnectionView(View):
             self.update()  # in the colour for its present data
             return
         offset, is_same = source - self.ends[0], target - source == self.ends[1] - self.ends[0]
-        self.ends, self.middle = (source, target), (source + target) / 2
+        self.ends = source, target
         if is_same:
             self._path.translate(offset)
+            self._redraw(self._path, self.middle + offset)
         else:
-            self._path = connection_path(source, target)
-        self._shape = None
+            self._is_led = False
+            self._redraw(connection_path(source, target), (source + target) / 2)
+            self._lines.loosen([self])
+
+    def take_way(self, way: Way | None) -> None:
+        """Draw the line along a way; None is a curve."""
+        if way is not None:
+            path = way_path(way)
+            if path != self._path:
+                self._redraw(path, path.pointAtPercent(0.5))
+        elif self._is_led:
+            self._redraw(connection_path(*self.ends), (self.ends[0] + self.ends[1]) / 2)
+        self._is_led = way is not None
+
+    def _redraw(self, path: QPainterPath, middle: QPointF) -> None:
+        self._path, self._shape, self.middle = path, None, middle
         self._lie()
 
     def leave(self) -> None:
@@ -265,7 +284,9 @@ class NodeLayer(Layer):
 
 
 class ConnectionLayer(Layer):
-    """The layer of connections."""
+    """The layer of connections. `loosen` gets those that need another way, and `prepare` finds it before painting."""
+
+    loosen: Callable[[Sequence[ConnectionView]], object] = staticmethod(lambda lines: None)
 
     def paint_views(self, painter: QPainter, views: list[ConnectionView], scale: float) -> None:
         """Paint lines, sizes and marks."""

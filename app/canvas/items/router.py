@@ -1,0 +1,144 @@
+"""Leads connections around blocks and regions, and beside each other."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+from PySide6.QtCore import QObject, QRectF, QSizeF, QTimer
+
+from app.canvas.drawing.node_layout import text_width
+from app.canvas.drawing.node_painter import ABOVE, BELOW
+from app.canvas.drawing.region_layout import GAP, RegionLayout
+from app.canvas.drawing.routes import LANE, Edges, Way, crossings, crossings_down, reach_of, way_around
+from app.canvas.items.places import Places
+from app.canvas.items.region_boxes import RegionBoxes
+from app.canvas.items.views import SIDE, ConnectionView, NodeView
+from app.theme.fonts import BODY
+
+#: So many connections are led at once, before they are painted; more of them in turns of the event loop.
+_AT_ONCE = 200
+_TURN_S = 0.008
+#: The most blocks that a connection is led around.
+_MOST_OBSTACLES = 40
+#: A piece that runs vertically, or horizontally; and its place across, in lanes.
+_Lane = tuple[bool, int]
+
+
+class Router(QObject):
+    """Leads the connections given to `loosen`, before they are painted or in later turns of the event loop."""
+
+    def __init__(self, parent: QObject, nodes: Places[NodeView], regions: RegionBoxes) -> None:
+        super().__init__(parent)
+        self._nodes, self._regions = nodes, regions
+        self._loose: dict[ConnectionView, None] = {}
+        #: What runs in each lane: from where to where, and the output that it comes from.
+        self._lanes: dict[_Lane, dict[ConnectionView, tuple[float, float, object]]] = defaultdict(dict)
+        self._used: dict[ConnectionView, list[_Lane]] = {}
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._lead_some)
+
+    def loosen(self, lines: Iterable[ConnectionView]) -> None:
+        """Lead connections anew, since one of their ends or a block in their way has moved."""
+        self._loose.update(dict.fromkeys(lines))
+        if self._loose:
+            self._timer.start()
+
+    def forget(self, line: ConnectionView) -> None:
+        """Forget a connection, which is gone."""
+        self._loose.pop(line, None)
+        for lane in self._used.pop(line, ()):
+            del self._lanes[lane][line]
+
+    def clear(self) -> None:
+        """Forget all connections."""
+        self._timer.stop()
+        self._loose.clear()
+        self._lanes.clear()
+        self._used.clear()
+
+    def settle(self) -> None:
+        """Lead the connections now, unless they are many."""
+        if len(self._loose) <= _AT_ONCE:
+            self._lead(self._loose)
+
+    def _lead_some(self) -> None:
+        start_s = time.perf_counter()
+        while self._loose and time.perf_counter() - start_s < _TURN_S:
+            self._lead(list(self._loose)[:10])
+        if not self._loose:
+            self._timer.stop()
+
+    def _lead(self, lines: Iterable[ConnectionView]) -> None:
+        layouts = self._regions.layouts() if self._loose else {}
+        for line in list(lines):
+            self.forget(line)
+            obstacles = self._obstacles(line, layouts)
+            way = way_around(*line.ends, obstacles)
+            line.take_way(self._beside_others(line, way, obstacles) if way is not None else None)
+
+    def _obstacles(self, line: ConnectionView, layouts: dict[str, RegionLayout]) -> Edges:
+        """Return the blocks near a connection, and the regions that it does not lead into."""
+        area = reach_of(*line.ends)
+        found: Edges = self._nodes.edges_within(area) + np.array([[SIDE], [ABOVE], [-SIDE], [-BELOW]])
+        boxes = list(self._boxes(line, layouts, area))
+        if boxes:
+            found = np.hstack((found, np.array(boxes).T))
+        if found.shape[1] > _MOST_OBSTACLES:
+            middle = area.center()
+            away = abs(found[0] + found[2] - 2 * middle.x()) + abs(found[1] + found[3] - 2 * middle.y())
+            found = found[:, np.argsort(away)[:_MOST_OBSTACLES]]
+        return found
+
+    def _boxes(
+        self, line: ConnectionView, layouts: dict[str, RegionLayout], area: QRectF
+    ) -> Iterable[tuple[float, float, float, float]]:
+        """Yield the boxes of regions that hold neither end, and the titles of those that hold one or both."""
+        if not layouts:
+            return
+        around = {port.owner.id for port in (line.output_port, line.input_port)}
+        for node in tuple(around):
+            around.update(self._regions.regions_around(self._regions.scope_of(node)))
+        for region, layout in layouts.items():
+            rect = QRectF(layout.box)
+            if region in around:
+                width = GAP + text_width(self._regions.views[region].model.title, BODY, True) + GAP
+                rect = QRectF(layout.strip.topLeft(), QSizeF(min(width, rect.width()), layout.strip.height()))
+            if rect.intersects(area):
+                yield rect.left(), rect.top(), rect.right(), rect.bottom()
+
+    def _beside_others(self, line: ConnectionView, way: Way, obstacles: Edges) -> Way:
+        """Return a way with its pieces moved aside where connections from other outputs run."""
+        (sx, sy), (a, _), (_, b), (c, _), _, (tx, ty) = way
+        a = self._take_lane(line, True, a, (sy, b), obstacles, (0, 1, 2, 3, 4, -1))
+        c = self._take_lane(line, True, c, (b, ty), obstacles, (0, -1, -2, -3, -4, 1))
+        if b not in (sy, ty):
+            b = self._take_lane(line, False, b, (a, c), obstacles, (0, 1, -1, 2, -2, 3, -3))
+        return (sx, sy), (a, sy), (a, b), (c, b), (c, ty), (tx, ty)
+
+    def _take_lane(
+        self,
+        line: ConnectionView,
+        vertical: bool,
+        at: float,
+        ends: tuple[float, float],
+        obstacles: Edges,
+        steps: tuple[int, ...],
+    ) -> float:
+        """Return the first free place for a piece, so many lanes away, and note that it is taken."""
+        (low, high), source = sorted(ends), line.output_port
+        count = crossings_down if vertical else crossings
+        for step in steps:
+            place = at + step * LANE
+            runs = self._lanes[vertical, round(place / LANE)].values()
+            if any(start < high and low < end and of is not source for start, end, of in runs):
+                continue
+            if step == 0 or count(low, high, place, obstacles)[0] <= count(low, high, at, obstacles)[0]:
+                at = place
+                break
+        lane = vertical, round(at / LANE)
+        self._lanes[lane][line] = low, high, source
+        self._used.setdefault(line, []).append(lane)
+        return at
