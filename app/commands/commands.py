@@ -235,10 +235,17 @@ def _run_menu(window: CommandWindow, needs: Needs) -> Menu:
             needs=patch,
         ),
         Command(
+            "cancel_compiles",
+            "&Cancel compiling",
+            session.cancel_compiles,
+            help="End the compiles under way; the rest of the patch runs, and the blocks show what was cancelled",
+            needs=patch,
+        ),
+        Command(
             "run_muted",
             "Try failed &blocks again",
             session.run_muted,
-            help="Run the blocks again that were left out since the device failed in them",
+            help="Run the blocks again in which the device failed, or whose compile was cancelled",
             needs=patch,
         ),
         Command(

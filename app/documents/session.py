@@ -22,6 +22,7 @@ from engine.patch.files import load_patch, save_patch
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.liveness import SILENT_S
 from engine.protocol.messages import (
+    CancelCompiles,
     EditCost,
     Message,
     Mute,
@@ -304,6 +305,10 @@ class Session(QObject):
     def run_muted(self) -> None:
         """Run the nodes again that the engine has left out since the device failed in them."""
         self.post(RunMuted())
+
+    def cancel_compiles(self) -> None:
+        """End the engine's compiles, which may take long; their nodes show it."""
+        self.post(CancelCompiles())
 
     def _on_types(self, types: frozenset[str]) -> None:
         if self.patch is not None:

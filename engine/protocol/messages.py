@@ -134,7 +134,11 @@ class Mute(msgspec.Struct, frozen=True, tag=True):
 
 
 class RunMuted(msgspec.Struct, frozen=True, tag=True):
-    """Put all nodes that were muted into the graph again."""
+    """Put all nodes that were muted into the graph again, and compile again what `CancelCompiles` has ended."""
+
+
+class CancelCompiles(msgspec.Struct, frozen=True, tag=True):
+    """End the compiles under way. Their nodes have an error until their files change, or until `RunMuted`."""
 
 
 class SetFusing(msgspec.Struct, frozen=True, tag=True):
@@ -189,6 +193,7 @@ Message = (
     | SetKernelTimeLimit
     | Mute
     | RunMuted
+    | CancelCompiles
     | SetFusing
     | SetTrust
     | Reset

@@ -371,6 +371,8 @@ class CudaEngine:
                     self.context.mute(reasons)
                 case messages.RunMuted():
                     self.updates.run_muted()
+                case messages.CancelCompiles():
+                    self.context.services.modules.cancel()
                 case messages.SetFusing(fuses, shares):
                     self.updates.set_fusing(fuses, shares)
                 case messages.SetTrust(trusted):

@@ -71,6 +71,12 @@ def _place(problem: KernelError, image: KernelImage) -> None:
         problem.file = image.source.file
 
 
+def _cancelled(source: KernelSource) -> KernelError:
+    problem = CompilerCrash(f"{source.label} must compile, got its compile cancelled")
+    problem.remedy = "save it again, or choose Run > Try failed blocks again"
+    return problem
+
+
 class ModuleCache:
     """Kernels by source and entry point. Any thread may call it; several sources are compiled at once.
 
@@ -96,6 +102,9 @@ class ModuleCache:
         self._readings: dict[KernelSource, Reading] = {}
         #: The sources being compiled, each with what was read of it; `overtake` looks here without the lock.
         self._under_way: dict[KernelSource, tuple[CancelScope, Reading]] = {}
+        self._cancelled: set[CancelScope] = set()  # those of them that a person has cancelled
+        #: The sources whose compiles were cancelled, each with what was read of it before.
+        self._given_up: dict[KernelSource, Reading] = {}
 
     def load(self, kernels: Iterable[tuple[Kernel, tuple[str, ...]]]) -> None:
         """Load the sources of kernels, several at once.
@@ -119,6 +128,19 @@ class ModuleCache:
         for scope, reading in tuple(self._under_way.values()):
             if not reading.files.isdisjoint(files):
                 scope.cancel()
+
+    def cancel(self) -> None:
+        """End current compiles: their sources fail until their files change, or `try_again`."""
+        for scope, _ in tuple(self._under_way.values()):
+            self._cancelled.add(scope)
+            scope.cancel()
+
+    def try_again(self) -> frozenset[Path]:
+        """Count the files whose compiles were cancelled as changed, and return them."""
+        given_up, self._given_up = self._given_up, {}
+        files = frozenset(path for source in given_up for path in self._readings[source].files)
+        self._readings |= given_up
+        return files
 
     def kernel(self, kernel: Kernel, folders: Iterable[str] = ()) -> TypedKernel:
         """Return a kernel, compiling and loading its source when needed; raises a KernelError for a faulty source."""
@@ -277,14 +299,23 @@ class ModuleCache:
             return problem
 
     def _load(self, source: KernelSource) -> LoadedModule:
+        if source in self._given_up:
+            if not self._readings[source].changed():
+                raise _cancelled(source)
+            del self._given_up[source]
         while True:
             scope, reading = self._under_way[source] = CancelScope(), Reading()
             try:
                 with scope.entered(), reading.under_way(alone=True):
                     return self._load_once(source)
             except Cancelled:
-                check_cancelled()  # otherwise the file was saved again
+                check_cancelled()
+                if scope in self._cancelled:
+                    self._given_up.setdefault(source, self._readings.get(source, reading))
+                    raise _cancelled(source) from None
+                # Otherwise the file was saved again.
             finally:
+                self._cancelled.discard(scope)
                 del self._under_way[source]
                 self._readings[source] = reading
 

@@ -126,6 +126,9 @@ class Updater:
     def run_muted(self) -> None:
         """Put the blocks that were left out into the graph again."""
         self.context.run_again(self.context.muted.release())
+        if files := self.context.services.modules.try_again():
+            self.context.dirty.kernel_files |= files
+            self.rebuild("compiles that were cancelled")
 
     def rebuild(self, cause: str, source: UpdateSource = "engine") -> None:
         """Ask for a rebuild although the structure of the patch is the same."""

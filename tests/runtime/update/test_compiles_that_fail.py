@@ -16,7 +16,7 @@ from engine.device.host.modules import build
 from engine.diagnostics import Severity, WarploomError
 from engine.kernel_sources import loader
 from engine.patch.changes import PortRef
-from engine.protocol.messages import NodeState
+from engine.protocol.messages import CancelCompiles, NodeState, RunMuted
 from tests.processes import broken_compilers
 from tests.processes.test_pool import is_running, started
 from tests.runtime.conftest import SCALE, Kernels
@@ -108,6 +108,32 @@ def test_a_saved_header_overtakes_too(patch: Patch, kernels: Kernels, monkeypatc
         engine.post(kernels.write("factor.cuh", "#define FACTOR 7\n"))
         until(partial(shows, engine, [14, 28]))
         assert not is_running(process)
+
+
+@pytest.mark.parametrize("when", ["at first", "in the middle"])
+def test_a_cancelled_compile_is_an_error_until_it_is_tried_again(
+    patch: Patch, kernels: Kernels, fails: None, when: str
+) -> None:
+    """A person cancels an endless compile: the rest runs, and the next try compiles the same file."""
+    text, hanging = failing(SCALE)
+    with Engine(patch, "host") as engine:
+        if when == "in the middle":
+            engine.step()
+        engine.post(kernels.write("scale.cu", text))
+        engine.start(rate=None)
+        process = started(hanging)
+        engine.post(CancelCompiles())
+        until(lambda: any("cancelled" in found.message for found in engine.step().diagnostics))
+        assert not is_running(process)
+        report = engine.step()
+        assert report.nodes["count"].state is NodeState.OK
+        assert report.nodes["scale"].state is NodeState.ERROR or engine.read(OUT).tolist() == [2, 4]
+        hanging.unlink()
+        engine.post(RunMuted())
+        started(hanging)  # the same text is compiled again
+        engine.post(kernels.write("scale.cu", SCALE.replace("factor;", "factor * 3;")))
+        until(lambda: not engine.step().diagnostics)
+        assert engine.read(OUT).tolist() == [6, 12]
 
 
 @pytest.mark.parametrize(("how", "told"), [("CRASH", "SIGSEGV"), ("STARVE", "SIGKILL")])
