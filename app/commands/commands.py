@@ -8,6 +8,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from app.commands.actions import Command, Menu
+from app.commands.code_menu import code_menu
 from app.commands.needs import Needs
 from app.docks.code.code import Code
 from app.docks.dock import Editor
@@ -29,10 +30,10 @@ WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&Wh
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
-        *("wrap_in", "move_into", "take_out", None, "open_graph", "block_help", "open_code"),
+        *("wrap_in", "move_into", "take_out", None, "open_graph", "block_help", "open_code", "edit_copy"),
     ),
     "connection": ("insert_block", "disconnect", None, "check_values", "remove_check"),
-    "canvas": ("add_block", "paste", None, "select_all", "fit"),
+    "canvas": ("add_block", "new_block", "paste", None, "select_all", "fit"),
 }
 
 TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit", None, "reset", "play", "step")
@@ -43,6 +44,10 @@ class CommandWindow(Editor, Protocol):
 
     viewers: ViewerDocks
     restarts: Restarts
+
+    @property
+    def code(self) -> Code:
+        """The dock that shows code."""
 
     def close(self) -> bool: ...
     def show_shortcuts(self) -> None: ...
@@ -55,7 +60,7 @@ class CommandWindow(Editor, Protocol):
 def make_menus(window: CommandWindow) -> list[Menu]:
     """Return the menus of a window, with its commands."""
     needs = Needs(window)
-    makers = (_file_menu, _edit_menu, _run_menu, _view_menu, _help_menu)
+    makers = (_file_menu, _edit_menu, code_menu, _run_menu, _view_menu, _help_menu)
     return [make(window, needs) for make in makers]
 
 
@@ -171,15 +176,6 @@ def _edit_menu(window: CommandWindow, needs: Needs) -> Menu:
             partial(_open_inner_patch, window),
             help="Edit the ops, library calls or layers inside the selected block",
             needs=needs.inner_patch,
-        ),
-        Command(
-            "open_code",
-            "Open &code",
-            partial(_open_code, window),
-            "code",
-            ("Ctrl+K",),
-            help="Show the block's kernel, or the file that defines it, to read and change it",
-            needs=node,
         ),
     ]
     return Menu("edit", "&Edit", items)
@@ -355,15 +351,6 @@ def _open_inner_patch(window: CommandWindow) -> None:
     """Open the patch inside the selected block."""
     for node in window.canvas.selected()[:1]:
         window.kernel.open(node)
-
-
-def _open_code(window: CommandWindow) -> None:
-    """Show the code of the selected block, and put the cursor into it."""
-    dock = window.reveal(Code)
-    for node in window.canvas.selected()[:1]:
-        if not dock.show_node(node):
-            window.note("The selected block has no code")
-    dock.text.setFocus()
 
 
 def _list_recent(window: CommandWindow, menu: QMenu) -> None:

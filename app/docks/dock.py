@@ -11,6 +11,7 @@ from app.canvas.inner_room import InnerRoom
 from app.documents.bridge import Bridge
 from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
+from app.documents.own_code import OwnCode
 from app.documents.session import Session
 from app.edits.remedies import Remedy
 from app.qt.beside import Beside
@@ -27,6 +28,7 @@ class Editor(Protocol):
     session: Session
     bridge: Bridge
     files: FileCommands
+    own_code: OwnCode
     canvas: Canvas
     kernel: InnerRoom
     beside: Beside

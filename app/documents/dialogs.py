@@ -1,7 +1,7 @@
 """Modal questions and messages: few, and each with one clear text."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.documents.changes_dialog import ChangesDialog
 from app.documents.contents import FileChange
+from app.documents.new_code_dialog import NewCodeDialog
 from app.documents.trust import Trust
 from app.theme.icons import icon
 from app.widgets.banner import shorten
@@ -121,6 +122,22 @@ def show_changes(parent: QWidget, changed: Sequence[FileChange]) -> None:
 def in_a_line(name: str) -> str:
     """Return a file's name without line breaks and other characters that would let it pass for part of the question."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
+
+
+def ask_new_code(
+    parent: QWidget, title: str, kinds: Sequence[str], name_of: Callable[[str], str]
+) -> tuple[str, str] | None:
+    """Ask for the name and the kind of a new block or kernel."""
+    dialog = NewCodeDialog(parent, title, kinds, name_of)
+    is_made = dialog.exec() == NewCodeDialog.DialogCode.Accepted
+    dialog.deleteLater()
+    return (dialog.name.text(), dialog.kind.currentText()) if is_made else None
+
+
+def ask_folder(parent: QWidget, title: str, suggestion: Path) -> Path | None:
+    """Ask for a folder."""
+    name = QFileDialog.getExistingDirectory(parent, title, str(suggestion))
+    return Path(name) if name else None
 
 
 def ask_open(parent: QWidget, folder: Path) -> Path | None:

@@ -383,6 +383,8 @@ class FileCommands(QObject):
     def _folder(self) -> Path:
         if self._session.path is not None and not self._is_copy:
             return self._session.path.parent
+        if self._session.blocks is not None and self._session.blocks.parent != EXAMPLES_FOLDER:
+            return self._session.blocks.parent  # the patch's own code lies there
         folders = (path.parent for path in self._state.existing_recent())
         return next((folder for folder in folders if folder.resolve() != EXAMPLES_FOLDER), Path.home())
 

@@ -32,6 +32,7 @@ from app.documents.file_commands import FileCommands
 from app.documents.gallery import find_examples
 from app.documents.outside_changes import OutsideChanges
 from app.documents.overwriting import OverwriteQuestion
+from app.documents.own_code import OwnCode
 from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.restarts import MakeSearch, Restarts
 from app.documents.session import MakeEngine, Session
@@ -80,7 +81,9 @@ class MainWindow(QMainWindow):
         self.beside.reported.connect(self.statusBar().showMessage)
         self.session = Session(make_engine, self)
         self._recovery = RecoverySlot(folder / "recovery")
-        self.files = FileCommands(self.session, self.state, self._recovery, TrustedPaths(folder), self)
+        trust = TrustedPaths(folder)
+        self.files = FileCommands(self.session, self.state, self._recovery, trust, self)
+        self.own_code = OwnCode(self.session, trust, self)
         self.outside = OutsideChanges(self.session, self.files.save_as, self)
         self.overwriting = OverwriteQuestion(self.session, self)
         self.bridge = Bridge(self)
@@ -183,6 +186,11 @@ class MainWindow(QMainWindow):
         """Show a file of code, with the cursor at a line; a file that is no text opens in the system's editor."""
         if not self.reveal(Code).open_file(path, line):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+
+    @property
+    def code(self) -> Code:
+        """The dock that shows code."""
+        return self.docks.widget(Code)
 
     def menu(self, name: str) -> QMenu:
         """Return a menu of the menu bar by its id."""

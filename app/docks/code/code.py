@@ -4,13 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QMargins, Qt, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QLabel,
-    QMenu,
-    QPushButton,
     QSplitter,
     QToolButton,
     QVBoxLayout,
@@ -18,16 +13,17 @@ from PySide6.QtWidgets import (
 )
 
 from app.docks.code.checker import Checker
+from app.docks.code.code_bar import CodeBar
 from app.docks.code.code_text import CodeDocument, CodeText
 from app.docks.code.compare_view import CompareView
 from app.docks.code.compiled import Compiled
 from app.docks.code.find_bar import FindBar
+from app.docks.code.making import Making
 from app.docks.code.texts import OpenTexts, State
 from app.docks.dock import Dock, Editor
 from app.edits.interfaces import setting_work
 from app.edits.nodes import set_parameter
 from app.qt.beside import Run, at_once
-from app.theme.icons import icon
 from app.view_models.code.checks import Checked, Mistake, check_of
 from app.view_models.code.names import Names, names_at
 from app.view_models.code.places import CodePlace, places_of
@@ -37,9 +33,10 @@ from engine.diagnostics import Diagnostic, PatchError, Severity
 from engine.figures import plural
 from engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemoved, ParameterChanged
 from engine.patch.document import Patch
+from engine.patch.inner_patch import inner_kind
 
 _LOOK_MS = 400  # milliseconds between looks at the shown file
-_HINT = "Select a block to see its code.\nCtrl+K opens that of the selected block; Edit > New block … makes one"
+_HINT = "Select a block to see its code.\nCtrl+K opens that of the selected block; Code > New block … makes one"
 
 
 class Code(EmptyState, Dock):
@@ -50,43 +47,21 @@ class Code(EmptyState, Dock):
 
     name, title, least_share = "code", "Code", 0.45
 
-    #: The person wants an own copy of the block whose code is shown.
-    copy_asked = Signal()
     #: A message that does not interrupt the person.
     noted = Signal(str)
 
     def __init__(self) -> None:
         page = QWidget()
         super().__init__(page, _HINT)
-        self.places = QComboBox(toolTip="The files and texts of the selected block, then all that are not saved")
-        self.places.setAccessibleName("File")
-        self.places.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.state = QLabel(objectName="message", textFormat=Qt.TextFormat.PlainText)
-        self.save_button = QPushButton(icon("save"), "Save", toolTip="Save the file (Ctrl+S in the code)")
-        self.copy_button = QPushButton(icon("duplicate"), "Edit a copy", toolTip="Make a copy that you can change")
-        self.compiled_button = QToolButton(text="Compiled", checkable=True, toolTip="PTX and SASS beside the code")
-        self.compare_button = QToolButton(text="Compare", checkable=True, toolTip="Two versions side by side")
-        more = QToolButton(text="⋯", toolTip="More", popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.discard_action = QAction("Discard what is not saved", self)
-        more.setMenu(self._menu())
+        self.bar = CodeBar()
         self.text, self.compare, self.compiled = CodeText(), CompareView(), Compiled()
         self.search, self.banner = FindBar(self.text), Banner()
-        bar = QHBoxLayout(contentsMargins=QMargins(8, 4, 8, 4), spacing=8)
-        left: list[QWidget] = [self.places, self.save_button, self.copy_button, self.state]
-        for part in left:
-            bar.addWidget(part)
-        bar.addStretch(1)
-        right: list[QWidget] = [self.compiled_button, self.compare_button, more]
-        for part in right:
-            bar.addWidget(part)
-        self._bar = QWidget()
-        self._bar.setLayout(bar)
         self._split = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         sides: list[QWidget] = [self.text, self.compare, self.compiled]
         for part in sides:
             self._split.addWidget(part)
         column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
-        above: list[QWidget] = [self._bar, self.banner, self.search]
+        above: list[QWidget] = [self.bar, self.banner, self.search]
         for part in above:
             column.addWidget(part)
         column.addWidget(self._split, 1)
@@ -107,22 +82,16 @@ class Code(EmptyState, Dock):
         self._connect()
         self._show_parts()
 
-    def _menu(self) -> QMenu:
-        menu = QMenu(self)
-        menu.addAction("Find\tCtrl+F", lambda: self.search.begin(replaces=False))
-        menu.addAction("Replace\tCtrl+H", lambda: self.search.begin(replaces=True))
-        menu.addAction("Next mistake\tF8", lambda: self.text.next_mistake())
-        menu.addSeparator()
-        self.discard_action.triggered.connect(self._discard)
-        menu.addAction(self.discard_action)
-        menu.addAction("Open in the system's editor", self._open_outside)
-        return menu
-
     def _connect(self) -> None:
-        self.places.activated.connect(lambda index: self.show_place(self.places.itemData(index)))
-        self.save_button.clicked.connect(self.save)
-        self.copy_button.clicked.connect(self.copy_asked)
-        pair = self.compiled_button, self.compare_button
+        bar = self.bar
+        bar.places.activated.connect(lambda index: self.show_place(bar.places.itemData(index)))
+        bar.save.clicked.connect(self.save)
+        bar.search.triggered.connect(lambda: self._search(False))
+        bar.replace.triggered.connect(lambda: self._search(True))
+        bar.next.triggered.connect(self.text.next_mistake)
+        bar.discard.triggered.connect(self._discard)
+        bar.outside.triggered.connect(self._open_outside)
+        pair = bar.compiled, bar.compare
         for button, other in (pair, reversed(pair)):
             button.toggled.connect(lambda on, other=other: self._show_side(on, other))
         self.compare.restore_asked.connect(self._restore)
@@ -177,6 +146,25 @@ class Code(EmptyState, Dock):
         self.texts.drafts.changed.connect(self._list_places)
         editor.bridge.report.connect(lambda report: self.show_diagnostics(report.diagnostics))
         self.noted.connect(editor.note)
+        editor.own_code.noted.connect(editor.note)
+
+        def show_made(node: str, path: Path) -> None:
+            editor.reveal(Code)
+            self.show_node(node)
+            self.open_file(path)
+
+        def activate(node: str) -> None:
+            """Show the code of a block that a person has made, and that holds no patch to open instead."""
+            patch = self._patch
+            if patch is None or node not in patch.nodes or inner_kind(patch, node) is not None:
+                return
+            if any(not place.is_shipped for place in places_of(patch, node)):
+                editor.reveal(Code)
+                self.show_node(node)
+
+        canvas.node_activated.connect(activate)
+        self.making = Making(editor, show_made, self)
+        self.bar.copy.clicked.connect(self.making.edit_copy)
 
     def _set_parameter(self, place: CodePlace, text: str) -> None:
         patch = self._patch
@@ -286,15 +274,12 @@ class Code(EmptyState, Dock):
             text = "read only: comes with Warploom" if place.is_shipped else "read only"
         errors = sum(mistake.severity is Severity.ERROR for mistake in self.text.mistakes())
         shown = " · ".join(filter(None, (text, plural(errors, "error") if errors else "")))
-        if shown != self.state.text():
-            self.state.setText(shown)
-            self.state.setProperty("state", "error" if errors else "warning" if draft is not None else "")
-            self.state.style().polish(self.state)
-        self.save_button.setText("Save" if place.file else "Apply")
-        self.save_button.setVisible(not is_fixed)
-        self.save_button.setEnabled(draft is not None)
-        self.copy_button.setVisible(place.is_shipped)
-        self.discard_action.setEnabled(draft is not None)
+        self.bar.show_state(shown, is_error=bool(errors), is_typed=draft is not None)
+        self.bar.save.setText("Save" if place.file else "Apply")
+        self.bar.save.setVisible(not is_fixed)
+        self.bar.save.setEnabled(draft is not None)
+        self.bar.copy.setVisible(place.is_shipped)
+        self.bar.discard.setEnabled(draft is not None)
         if state is State.CONFLICT and self.banner.text == "":
             self.banner.show_notice(self._conflict(place, name))
         elif state is not State.CONFLICT and self.banner.text:
@@ -355,14 +340,7 @@ class Code(EmptyState, Dock):
         listed = [*self._known, *(place for place in unsaved if place not in self._known)]
         if self.place is not None and self.place not in listed:
             listed.insert(0, self.place)
-        names = [f"{place.name(self._patch)}{' •' if place in unsaved else ''}" for place in listed]
-        if names != [self.places.itemText(n) for n in range(self.places.count())]:
-            self.places.clear()
-            for name, place in zip(names, listed, strict=True):
-                self.places.addItem(name, place)
-                self.places.setItemData(self.places.count() - 1, place.file or name, Qt.ItemDataRole.ToolTipRole)
-        if self.place in listed:
-            self.places.setCurrentIndex(listed.index(self.place))
+        self.bar.list_places(listed, unsaved, self.place, self._patch)
         self.setWindowTitle(f"{self.title} ({len(unsaved)} not saved)" if unsaved else self.title)
 
     # The text
@@ -424,7 +402,7 @@ class Code(EmptyState, Dock):
             self.look()
 
         answers: Sequence[tuple[str, Callable[[], object]]] = (
-            ("Compare", lambda: self.compare_button.setChecked(True)),
+            ("Compare", lambda: self.bar.compare.setChecked(True)),
             ("Take theirs", lambda: answer(self.texts.take_theirs)),
             ("Keep mine", lambda: answer(self.texts.keep_mine)),
         )
@@ -448,10 +426,10 @@ class Code(EmptyState, Dock):
     def _show_parts(self, *, is_graph: bool = False) -> None:
         """Show the text, and beside it what was asked for; the code of an op graph has no text."""
         has_text = self.place is not None
-        self._bar.setVisible(has_text)
-        compares = has_text and self.compare_button.isChecked()
+        self.bar.setVisible(has_text)
+        compares = has_text and self.bar.compare.isChecked()
         self.compare.setVisible(compares)
         self.text.setVisible(has_text and not compares)
-        self.compiled.setVisible(not has_text or self.compiled_button.isChecked())
+        self.compiled.setVisible(not has_text or self.bar.compiled.isChecked())
         self.set_filled(has_text or is_graph or self.compiled.shows_graph)
         self._show_versions()

@@ -78,9 +78,9 @@ def test_the_kernel_of_the_selected_block_is_shown(opened: MainWindow, kernel: P
     dock = opened.docks.widget(Code)
     assert dock.place == CodePlace(str(kernel)) and dock.text.toPlainText() == KERNEL
     opened.canvas.select(["saxpy"])
-    assert [dock.places.itemText(n) for n in range(dock.places.count())] == ["saxpy.cu", "saxpy.py"]
-    assert dock.text.isReadOnly() and "comes with Warploom" in dock.state.text()
-    assert dock.copy_button.isVisible() and not dock.save_button.isVisible()
+    assert [dock.bar.places.itemText(n) for n in range(dock.bar.places.count())] == ["saxpy.cu", "saxpy.py"]
+    assert dock.text.isReadOnly() and "comes with Warploom" in dock.bar.state.text()
+    assert dock.bar.copy.isVisible() and not dock.bar.save.isVisible()
     opened.canvas.select(["cuda"])
     assert dock.text.toPlainText() == patch_of(opened).value("cuda", "code") and not dock.text.isReadOnly()
 
@@ -96,26 +96,26 @@ def test_mistakes_stand_under_their_lines_before_saving(opened: MainWindow, kern
         (10, 'identifier "foo" is undefined'),
     ]
     assert dock.text.blockBoundingGeometry(dock.text.document().findBlockByNumber(9)).height() > 2 * plain
-    assert "not saved · 2 errors" in dock.state.text() and kernel.read_text() == KERNEL
+    assert "not saved · 2 errors" in dock.bar.state.text() and kernel.read_text() == KERNEL
     QTest.keyClick(dock.text, Qt.Key.Key_Home)
     QTest.keyClick(dock.text, Qt.Key.Key_F8)
     assert dock.text.textCursor().blockNumber() == 9
     for _ in range(40):
         QTest.keyClick(dock.text, Qt.Key.Key_Z, CONTROL)
     qtbot.waitUntil(lambda: not dock.text.mistakes())
-    assert dock.text.toPlainText() == KERNEL and dock.state.text() == ""
+    assert dock.text.toPlainText() == KERNEL and dock.bar.state.text() == ""
 
 
 def test_saving_writes_the_file(opened: MainWindow, kernel: Path) -> None:
     """Ctrl+S in the code writes the file; until then the tab and the window's title tell of unsaved text."""
     dock = opened.docks.widget(Code)
     type_at_end_of(dock, 1, " Much.")
-    assert dock.places.currentText() == "louder.cu •" and opened.isWindowModified()
+    assert dock.bar.places.currentText() == "louder.cu •" and opened.isWindowModified()
     assert dock.windowTitle() == "Code (1 not saved)"
     QTest.keyClick(dock.text, Qt.Key.Key_S, CONTROL)
     assert kernel.read_text() == KERNEL.replace("louder.\n", "louder. Much.\n", 1)
     assert not opened.isWindowModified() and not patch_of(opened).history.names
-    dock.compare_button.click()
+    dock.bar.compare.click()
     assert dock.compare.versions.count() == 2
     dock.compare.versions.setCurrentIndex(1)
     assert [row.right for row in dock.compare.rows if row.is_changed] == ["// Makes it louder. Much."]
@@ -128,7 +128,7 @@ def test_a_parameter_is_applied_in_one_undo_step(opened: MainWindow) -> None:
     dock, patch = show(opened, "cuda"), patch_of(opened)
     before = patch.value("cuda", "code")
     type_at_end_of(dock, 1, "  // typed")
-    assert patch.value("cuda", "code") == before and dock.state.text() == "not applied"
+    assert patch.value("cuda", "code") == before and dock.bar.state.text() == "not applied"
     opened.actions_by_id["save"].trigger()
     assert "// typed" in patch.value("cuda", "code") and len(patch.history.names) == 1
     assert "// typed" in kernel_text(opened)
@@ -189,7 +189,7 @@ def test_search_and_replace(opened: MainWindow) -> None:
 def test_the_compiled_code_follows_the_cursor(opened: MainWindow, qtbot: QtBot) -> None:
     """PTX stands beside the code; the lines made from the cursor's line stand out."""
     dock = opened.docks.widget(Code)
-    QTest.mouseClick(dock.compiled_button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(dock.bar.compiled, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: "mul.f32" in dock.compiled.ptx.toPlainText())
     assert dock.compiled.ptx.isVisible() and dock.text.isVisible()
     dock.text.go_to_line(10)
@@ -227,7 +227,7 @@ def test_another_program_changes_the_file(opened: MainWindow, kernel: Path) -> N
     assert dock.banner.isHidden()
     QTest.keyClick(dock.text, Qt.Key.Key_S, CONTROL)
     assert "Mine." in kernel.read_text()
-    dock.compare_button.click()
+    dock.bar.compare.click()
     assert any("LOUDER." in version.text for version in dock.texts.versions(CodePlace(str(kernel))))
 
 
@@ -281,8 +281,8 @@ ACTIONS: dict[str, Any] = {
     "none": lambda window: window.canvas.select([]),
     "hide": lambda window: window.docks["code"].close(),
     "show": lambda window: window.docks.reveal("code"),
-    "compare": lambda window: window.docks.widget(Code).compare_button.click(),
-    "compiled": lambda window: window.docks.widget(Code).compiled_button.click(),
+    "compare": lambda window: window.docks.widget(Code).bar.compare.click(),
+    "compiled": lambda window: window.docks.widget(Code).bar.compiled.click(),
     "undo": lambda window: window.session.undo(),
     "look": lambda window: window.docks.widget(Code).look(),
     "list": lambda window: window.docks.widget(Code)._refresh(),
@@ -306,7 +306,7 @@ def test_random_edits_never_lose_the_text(opened: MainWindow, asked: Asked, kern
         opened.docks.reveal("code")
         opened.canvas.select(["louder"])
         dock.show_place(place)
-        dock.compare_button.setChecked(False)
+        dock.bar.compare.setChecked(False)
         assert dock.text.toPlainText() == typed, number
         dock.text.setFocus()
         if draw.random() < 0.7:
