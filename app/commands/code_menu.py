@@ -1,16 +1,11 @@
 """The commands of the Code menu: reading, changing and making code."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
 from app.commands.actions import Command, Menu
+from app.commands.command_window import CommandWindow
 from app.commands.needs import Needs
 from app.docks.code.code import Code
-
-if TYPE_CHECKING:
-    from app.commands.commands import CommandWindow
 
 
 def code_menu(window: CommandWindow, needs: Needs) -> Menu:

@@ -2,21 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from app.commands.actions import Command, Menu
 from app.commands.code_menu import code_menu
+from app.commands.command_window import CommandWindow
 from app.commands.needs import Needs
-from app.docks.code.code import Code
-from app.docks.dock import Editor
 from app.docks.help import Help
-from app.documents.restarts import Restarts
 from app.inspector.inspector import Inspector
 from app.view_models.profile.texts import LEVELS
-from app.viewers.viewer_docks import ViewerDocks
 from engine.protocol.messages import Reset, SaveOutputs
 from engine.protocol.pacing import PacingMode
 
@@ -37,24 +33,6 @@ CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
 }
 
 TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit", None, "reset", "play", "step")
-
-
-class CommandWindow(Editor, Protocol):
-    """The part of the window that commands use, besides `Editor`."""
-
-    viewers: ViewerDocks
-    restarts: Restarts
-
-    @property
-    def code(self) -> Code:
-        """The dock that shows code."""
-
-    def close(self) -> bool: ...
-    def show_shortcuts(self) -> None: ...
-    def show_about(self) -> None: ...
-    def set_theme(self, name: str) -> None: ...
-    def toggle_heat(self) -> None: ...
-    def toggle_path(self) -> None: ...
 
 
 def make_menus(window: CommandWindow) -> list[Menu]:
